@@ -1,0 +1,41 @@
+# Everything is set up in .venv by the first target that needs it; uv is used when it is there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PROCESSES ?= 2
+
+.PHONY: demo test test-long lint bench clean
+
+demo: $(READY)
+	$(BIN)/sixfold demo
+
+test: lint
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
+
+test-long: $(READY)
+	$(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
+	$(BIN)/python benchmarks/random_trees.py --trees 10000 --processes $(PROCESSES)
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@$(BIN)/python benchmarks/sizes.py
+
+bench: $(READY)
+	$(BIN)/python benchmarks/operation_counts.py
+
+$(READY): pyproject.toml constraints.txt
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --python $(PYTHON) --allow-existing $(VENV) && \
+	  VIRTUAL_ENV=$(VENV) uv pip install --quiet -c constraints.txt -e ".[test]"; \
+	else \
+	  $(PYTHON) -m venv $(VENV) && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"; \
+	fi
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

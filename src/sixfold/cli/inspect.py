@@ -1,0 +1,59 @@
+"""`sixfold inspect ROBOT`: what is in a model."""
+
+from __future__ import annotations
+
+import click
+
+from sixfold.cli.show import tree_lines
+from sixfold.evaluate import load
+from sixfold.model import Model
+
+
+@click.command()
+@click.argument("robot")
+def inspect(robot: str) -> None:
+    """Print the tree, joints, masses and limits of ROBOT."""
+    model = load(robot)
+    for line in describe(model):
+        click.echo(line)
+
+
+def describe(model: Model) -> list[str]:
+    """Return a description of a model, line by line."""
+    gravity = " ".join(f"{x:g}" for x in model.gravity)
+    mass = sum(float(body.inertia.m) for body in model.bodies)
+    lines = [
+        f"{model.name}: {model.nb} bodies, nq = {model.nq}, nv = {model.nv}, mass {mass:.6g} kg, "
+        f"gravity ({gravity}) m/s^2",
+        "",
+        *tree_lines(model),
+        "",
+        f"{'body':<14} {'mass [kg]':>10} {'centre of mass [m]':>28} {'q range':>24}  properties",
+    ]
+    for body in model.bodies:
+        center = "(" + ", ".join(f"{float(x):.4g}" for x in body.inertia.center) + ")"
+        ranges = ", ".join(
+            f"{low:.4g}..{high:.4g}" for low, high in zip(body.lower, body.upper, strict=True)
+        )
+        shown = ranges if len(ranges) <= 24 else f"{body.joint.nq} coordinates"
+        lines.append(
+            f"{body.name:<14} {float(body.inertia.m):>10.5g} {center:>28} {shown:>24}"
+            f"  {_properties(body)}".rstrip()
+        )
+    for frame in model.frames:
+        carrier = model.body_names[frame.body] if frame.body >= 0 else model.base_name
+        lines.append(f"frame {frame.name} on {carrier}")
+    for coupling in model.couplings:
+        terms = " + ".join(f"{r:g} x {model.joint_names[m]}" for m, r in coupling.terms)
+        follower = model.joint_names[coupling.follower]
+        lines.append(f"joint {follower} follows {terms} + {coupling.offset:g}")
+    return lines
+
+
+def _properties(body: object) -> str:
+    parts = []
+    for name in ("damping", "friction", "stiffness", "armature"):
+        values = getattr(body, name)
+        if any(values):
+            parts.append(f"{name} " + "/".join(f"{x:.4g}" for x in values))
+    return ", ".join(parts)

@@ -1,0 +1,36 @@
+"""The command `sixfold` and how it reports errors."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from sixfold.cli.check import check
+from sixfold.cli.demo import demo
+from sixfold.cli.inspect import inspect
+from sixfold.cli.robots import robots
+from sixfold.errors import SixfoldError
+
+
+class Commands(click.Group):
+    """A group whose commands end with a plain message instead of a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; print a library error and exit with 2."""
+        try:
+            return super().invoke(ctx)
+        except SixfoldError as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(2)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sixfold")
+def main() -> None:
+    """Rigid-body dynamics: inspect robots, check formulations against each other."""
+
+
+for command in (demo, inspect, check, robots):
+    main.add_command(command)

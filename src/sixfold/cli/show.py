@@ -1,0 +1,36 @@
+"""Plain-text pictures of a model, shared by several commands."""
+
+from __future__ import annotations
+
+from sixfold.model import Joint, Model
+
+
+def tree_lines(model: Model) -> list[str]:
+    """Return the kinematic tree as indented lines, children under their parent."""
+    lines = [model.base_name]
+    stack = [(k, "") for k in reversed(_children(model, -1))]
+    while stack:
+        k, indent = stack.pop()
+        body = model.bodies[k]
+        siblings = _children(model, body.parent)
+        last = k == siblings[-1]
+        branch = "└─ " if last else "├─ "
+        lines.append(f"{indent}{branch}{body.name}  [{body.joint_name}: {joint_text(body.joint)}]")
+        deeper = indent + ("   " if last else "│  ")
+        stack += [(child, deeper) for child in reversed(_children(model, k))]
+    return lines
+
+
+def joint_text(joint: Joint) -> str:
+    """Return the kind of a joint and its axis, if it has one."""
+    axis = getattr(joint, "axis", None)
+    if axis is None:
+        return joint.kind
+    shown = " ".join(f"{float(x):.4g}" for x in axis)
+    return (
+        f"{joint.kind} about ({shown})" if joint.kind != "prismatic" else f"slide along ({shown})"
+    )
+
+
+def _children(model: Model, k: int) -> list[int]:
+    return [j for j, parent in enumerate(model.parent) if parent == k]

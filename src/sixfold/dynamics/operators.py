@@ -1,0 +1,301 @@
+"""Influence operators of a tree: Phi_A, Psi_A and their transposes (Concurrent Dynamics, 2017).
+
+Phi_A hands a value from each body's parent through A_i; Psi_A = (1 - Phi_A)^-1 sweeps outward from
+base to tips, and its transpose inward.  They are objects: apply them in O(N) to a stack of one
+vector for each body, print them, or spread them out as block matrices and multiply those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sixfold.errors import ShapeError
+from sixfold.model.tree import Tree
+from sixfold.scalar import ZERO, Scalar, plain
+from sixfold.spatial import Force, Motion, Vector3
+
+Stack = Mapping[int, Any]
+Block = tuple[tuple[Scalar, ...], ...]
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Phi_A: block (i, parent of i) is A_i, all others are zero (Def. 1)."""
+
+    model: Tree
+    A: Stack
+    letter: str = "A"
+
+    def __matmul__(self, x: Stack) -> dict[int, Any]:
+        """Return z_i = A_i x_parent: parent to child (P1)."""
+        parent = self.model.parent
+        return {
+            i: self.A[i] @ x[parent[i]] if parent[i] else Motion.zero() for i in self.model.bodies
+        }
+
+    @property
+    def T(self) -> BackInfluence:
+        """Phi_A^T (Def. 2)."""
+        return BackInfluence(self.model, self.A, self.letter)
+
+    def blocks(self) -> BlockMatrix:
+        """Spread out as a block matrix."""
+        inner = [i for i in self.model.bodies if self.model.parent[i]]
+        return BlockMatrix.square(
+            self.model,
+            {(i, self.model.parent[i]): spread(self.A[i]) for i in inner},
+            {(i, self.model.parent[i]): f"{self.letter}{i}" for i in inner},
+        )
+
+    @property
+    def nilpotency(self) -> int:
+        """The least m with Phi^m = 0: the number of bodies on the longest path."""
+        depth = {0: 0}
+        for i in self.model.bodies:
+            depth[i] = depth[self.model.parent[i]] + 1
+        return max(depth.values())
+
+    def __str__(self) -> str:
+        """Print as a block matrix."""
+        return str(self.blocks())
+
+
+@dataclass(frozen=True)
+class BackInfluence:
+    """Phi_A^T: block (parent of j, j) is A_j^T."""
+
+    model: Tree
+    A: Stack
+    letter: str = "A"
+
+    def __matmul__(self, x: Stack) -> dict[int, Any]:
+        """Return z_i = sum over children j of A_j^T x_j: child to parent (P2)."""
+        z: dict[int, Any] = {i: Force.zero() for i in self.model.bodies}
+        for j in self.model.bodies:
+            p = self.model.parent[j]
+            if p:
+                z[p] = z[p] + self.A[j].T @ x[j]
+        return z
+
+    @property
+    def T(self) -> Influence:
+        """Phi_A."""
+        return Influence(self.model, self.A, self.letter)
+
+    def blocks(self) -> BlockMatrix:
+        """Spread out as a block matrix."""
+        return self.T.blocks().T
+
+    def __str__(self) -> str:
+        """Print as a block matrix."""
+        return str(self.blocks())
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """Psi_A = (1 - Phi_A)^-1: the outward sweep."""
+
+    model: Tree
+    A: Stack
+    letter: str = "A"
+
+    def __matmul__(self, x: Stack) -> dict[int, Any]:
+        """Return z with z_i = A_i z_parent + x_i, base to tips, in O(N)."""
+        z: dict[int, Any] = {}
+        for i in self.model.bodies:
+            p = self.model.parent[i]
+            z[i] = self.A[i] @ z[p] + x[i] if p else x[i]
+        return z
+
+    @property
+    def T(self) -> BackPropagation:
+        """Psi_A^T."""
+        return BackPropagation(self.model, self.A, self.letter)
+
+    def blocks(self) -> BlockMatrix:
+        """Spread out through the series 1 + Phi + Phi^2 + ... (P3)."""
+        phi = Influence(self.model, self.A, self.letter)
+        total = power = BlockMatrix.identity(self.model)
+        for _ in range(phi.nilpotency - 1):
+            power = phi.blocks() @ power
+            total = total + power
+        return total
+
+    def __str__(self) -> str:
+        """Print as a block matrix."""
+        return str(self.blocks())
+
+
+@dataclass(frozen=True)
+class BackPropagation:
+    """Psi_A^T = (1 - Phi_A^T)^-1: the inward sweep."""
+
+    model: Tree
+    A: Stack
+    letter: str = "A"
+
+    def __matmul__(self, x: Stack) -> dict[int, Any]:
+        """Return z with z_parent += A_i^T z_i, tips to base, in O(N)."""
+        z = {i: x[i] for i in self.model.bodies}
+        for i in reversed(self.model.bodies):
+            p = self.model.parent[i]
+            if p:
+                z[p] = z[p] + self.A[i].T @ z[i]
+        return z
+
+    @property
+    def T(self) -> Propagation:
+        """Psi_A."""
+        return Propagation(self.model, self.A, self.letter)
+
+    def blocks(self) -> BlockMatrix:
+        """Spread out as a block matrix (P4)."""
+        return self.T.blocks().T
+
+    def __str__(self) -> str:
+        """Print as a block matrix."""
+        return str(self.blocks())
+
+
+@dataclass(frozen=True)
+class BlockMatrix:
+    """A matrix of blocks whose sizes may differ; absent blocks are zero."""
+
+    rows: Mapping[int, int]
+    """Size of each block row."""
+    columns: Mapping[int, int]
+    """Size of each block column."""
+    blocks: Mapping[tuple[int, int], Block]
+    labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
+
+    @classmethod
+    def square(
+        cls, model: Tree, blocks: Mapping[tuple[int, int], Block], labels: Mapping[Any, str]
+    ) -> BlockMatrix:
+        """Make a matrix of 6x6 blocks for the bodies of a tree."""
+        sizes = dict.fromkeys(model.bodies, 6)
+        return cls(sizes, sizes, blocks, labels)
+
+    @classmethod
+    def identity(cls, model: Tree) -> BlockMatrix:
+        """Return the identity."""
+        one = tuple(tuple(1.0 if r == c else ZERO for c in range(6)) for r in range(6))
+        diagonal = [(i, i) for i in model.bodies]
+        return cls.square(model, dict.fromkeys(diagonal, one), dict.fromkeys(diagonal, "e"))
+
+    @classmethod
+    def diagonal(cls, blocks: Mapping[int, Any], letter: str = "") -> BlockMatrix:
+        """Make a block-diagonal matrix, for example of joint maps G_i (6 x n_i)."""
+        spreads = {i: spread(block) for i, block in blocks.items()}
+        return cls(
+            {i: len(block) for i, block in spreads.items()},
+            {i: len(block[0]) for i, block in spreads.items()},
+            {(i, i): block for i, block in spreads.items()},
+            {(i, i): f"{letter}{i}" for i in spreads},
+        )
+
+    @property
+    def T(self) -> BlockMatrix:
+        """Transpose."""
+        return BlockMatrix(
+            self.columns,
+            self.rows,
+            {(j, i): tuple(zip(*b, strict=True)) for (i, j), b in self.blocks.items()},
+            {(j, i): _transposed(label) for (i, j), label in self.labels.items()},
+        )
+
+    def __matmul__(self, other: BlockMatrix) -> BlockMatrix:
+        """Multiply block by block, skipping zeros."""
+        if self.columns != other.rows:
+            raise ShapeError(
+                "BlockMatrix",
+                "other",
+                f"block rows {dict(self.columns)}",
+                dict(other.rows),
+                "the block columns of the left must be the block rows of the right",
+            )
+        blocks: dict[tuple[int, int], Block] = {}
+        labels: dict[tuple[int, int], str] = {}
+        for (i, k), left in self.blocks.items():
+            for (m, j), right in other.blocks.items():
+                if k == m:
+                    term = _multiply(left, right)
+                    blocks[i, j] = _add(blocks[i, j], term) if (i, j) in blocks else term
+                    label = _joined(self.labels.get((i, k), "?"), other.labels.get((m, j), "?"))
+                    labels[i, j] = f"{labels[i, j]} + {label}" if (i, j) in labels else label
+        return BlockMatrix(self.rows, other.columns, blocks, labels)
+
+    def __add__(self, other: BlockMatrix) -> BlockMatrix:
+        """Add."""
+        blocks = dict(self.blocks)
+        labels = dict(self.labels)
+        for key, block in other.blocks.items():
+            blocks[key] = _add(blocks[key], block) if key in blocks else block
+            label = other.labels.get(key, "?")
+            labels[key] = f"{labels[key]} + {label}" if key in labels else label
+        return BlockMatrix(self.rows, self.columns, blocks, labels)
+
+    def dense(self) -> list[list[Scalar]]:
+        """Return all numbers."""
+        return [
+            [
+                x
+                for j, width in self.columns.items()
+                for x in self.blocks.get((i, j), ((ZERO,) * width,) * height)[r]
+            ]
+            for i, height in self.rows.items()
+            for r in range(height)
+        ]
+
+    def __str__(self) -> str:
+        """Print the pattern of blocks by their letters."""
+        cells = [[self.labels.get((i, j), "0") for j in self.columns] for i in self.rows]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        return "\n".join(
+            "[ " + "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) + " ]"
+            for row in cells
+        )
+
+
+def spread(block: Any) -> Block:
+    """Return the rows of anything that acts on motions or is a set of columns."""
+    if (
+        isinstance(block, tuple)
+        and block
+        and isinstance(block[0], tuple)
+        and not hasattr(block, "r")
+    ):
+        return block
+    columns = getattr(block, "columns", None)
+    if columns is None:
+        columns = [block @ Motion(Vector3(*u[:3]), Vector3(*u[3:])) for u in _UNITS]
+    return tuple(zip(*((*c.ang, *c.lin) for c in columns), strict=True))
+
+
+_UNITS = [tuple(1.0 if r == c else ZERO for c in range(6)) for r in range(6)]
+
+
+def _multiply(a: Block, b: Block) -> Block:
+    columns = tuple(zip(*b, strict=True))
+    return tuple(tuple(_dot(row, column) for column in columns) for row in a)
+
+
+def _dot(a: Iterable[Scalar], b: Iterable[Scalar]) -> Scalar:
+    total: Scalar = ZERO
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return plain(total)
+
+
+def _add(a: Block, b: Block) -> Block:
+    return tuple(tuple(x + y for x, y in zip(p, q, strict=True)) for p, q in zip(a, b, strict=True))
+
+
+def _joined(a: str, b: str) -> str:
+    return b if a == "e" else a if b == "e" else f"{a}{b}"
+
+
+def _transposed(label: str) -> str:
+    return label if label == "e" else f"({label})'"

@@ -1,0 +1,53 @@
+"""Forces that a joint makes by itself: damping, dry friction and springs."""
+
+from __future__ import annotations
+
+from sixfold.model.tree import Table, Tree
+from sixfold.scalar import ZERO, Scalar, Zero, if_positive, sign, tanh
+from sixfold.spatial import Column
+
+
+def passive_forces(model: Tree, q: Table, qd: Table) -> Table:
+    """Return the joint force that damping, friction and springs resist a motion with.
+
+    damping x v + f tanh(v / v_s) + stiffness x (q - rest); f may differ by direction, and v_s = 0
+    means f sign(v).  Inverse dynamics adds it, forward dynamics subtracts it.
+    """
+    force = model.table()
+    for i in model.bodies:
+        stretch = model.joint[i].difference(model.rest[i], q[i]) if _any(model.stiffness[i]) else ()
+        spring = model.stiffness[i] * stretch if stretch else Column.zero(len(qd[i]))
+        dry = Column(
+            _level(v, forward, backward) * _direction(v, model.friction_speed)
+            for v, forward, backward in zip(
+                qd[i], model.friction[i], model.friction_negative[i], strict=True
+            )
+        )
+        force[i] = spring + model.damping[i] * qd[i] + dry
+    return force
+
+
+def spring_energy(model: Tree, q: Table) -> Scalar:
+    """Return the energy stored in the springs, (1/2) stiffness (q - rest)^2."""
+    total: Scalar = ZERO
+    for i in model.bodies:
+        if _any(model.stiffness[i]):
+            for k, x in zip(
+                model.stiffness[i],
+                model.joint[i].difference(model.rest[i], q[i]),
+                strict=True,
+            ):
+                total = total + k * x * x * 0.5
+    return total
+
+
+def _level(v: Scalar, forward: Scalar, backward: Scalar) -> Scalar:
+    return forward if forward == backward else if_positive(v, forward, backward)
+
+
+def _direction(v: Scalar, speed: Scalar) -> Scalar:
+    return sign(v) if isinstance(speed, Zero) else tanh(v / speed)
+
+
+def _any(column: Column) -> bool:
+    return not all(isinstance(x, Zero) for x in column)

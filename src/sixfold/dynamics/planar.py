@@ -1,0 +1,195 @@
+"""The planar skeleton: a chain of links in the x-y plane as plain arrays.
+
+q are relative joint angles, theta_k = q_1 + ... + q_k absolute link angles.  A link of length l
+has its centre of mass at `com` in link axes.  Follows the planar-skeleton notes on forward
+dynamics; what the notes leave open is fixed here: h_xkj = x_j - x_(j-1) for j < k, x_Gk - x_(k-1)
+for j = k and 0 for j > k (the same for y), and gravity, which their text names and their formula
+lacks, is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sixfold.errors import ModelError, ShapeError
+from sixfold.scalar import ZERO, Scalar, cos, sin
+from sixfold.spatial import Column, ldl, ldl_solve
+
+Point = tuple[Scalar, Scalar]
+NO_GRAVITY: Point = (ZERO, ZERO)
+
+
+@dataclass(frozen=True)
+class PlanarChain:
+    """Masses [kg], rotational inertias about the centres of mass [kg m^2], lengths [m], centres.
+
+    com holds (along, across) in link axes for each link; half the length when left out.
+    """
+
+    m: Sequence[Scalar]
+    I: Sequence[Scalar]
+    l: Sequence[Scalar]
+    com: Sequence[Point] | None = None
+
+    def __post_init__(self) -> None:
+        """Check that every link has every number."""
+        sizes = {len(self.m), len(self.I), len(self.l), len(self.centers)}
+        if len(sizes) != 1 or not self.m:
+            raise ModelError(
+                "PlanarChain", f"m, I, l and com have lengths {sorted(sizes)}", "one for each link"
+            )
+
+    @property
+    def n(self) -> int:
+        """Number of links."""
+        return len(self.m)
+
+    @property
+    def centers(self) -> Sequence[Point]:
+        """Centre of mass of each link in link axes."""
+        return self.com if self.com is not None else [(length / 2, ZERO) for length in self.l]
+
+
+class Skeleton(NamedTuple):
+    """Joint positions (x_0 .. x_n) and centres of mass (x_G1 .. x_Gn) at a configuration."""
+
+    joints: list[Point]
+    centers: list[Point]
+    theta: list[Scalar]
+
+
+def skeleton(chain: PlanarChain, q: Sequence[Scalar]) -> Skeleton:
+    """Return where joints and centres of mass are."""
+    joints: list[Point] = [(ZERO, ZERO)]
+    centers: list[Point] = []
+    theta: list[Scalar] = []
+    angle: Scalar = ZERO
+    for k in range(chain.n):
+        angle = angle + q[k]
+        c, s = cos(angle), sin(angle)
+        (x, y), (u, w) = joints[-1], chain.centers[k]
+        joints.append((x + chain.l[k] * c, y + chain.l[k] * s))
+        centers.append((x + u * c - w * s, y + u * s + w * c))
+        theta.append(angle)
+    return Skeleton(joints, centers, theta)
+
+
+def skeleton_inertia(chain: PlanarChain, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """Return H: h_ij = sum over k >= max(i, j) of m_k r_ik . r_jk + I_k, r_ik from joint to G_k."""
+    x = skeleton(chain, q)
+    n = range(chain.n)
+
+    def element(i: int, j: int) -> Scalar:
+        total: Scalar = ZERO
+        for k in range(max(i, j), chain.n):
+            (gx, gy), (ix, iy), (jx, jy) = x.centers[k], x.joints[i], x.joints[j]
+            total = (
+                total + chain.m[k] * ((gx - ix) * (gx - jx) + (gy - iy) * (gy - jy)) + chain.I[k]
+            )
+        return total
+
+    return [[element(i, j) for j in n] for i in n]
+
+
+def skeleton_bias(
+    chain: PlanarChain, q: Sequence[Scalar], qd: Sequence[Scalar], *, gravity: Point = NO_GRAVITY
+) -> list[Scalar]:
+    """Return b: the notes' velocity terms, and - sum over k >= i of m_k r_ik x gravity."""
+    x = skeleton(chain, q)
+    rates = [sum(qd[1 : k + 1], start=qd[0]) for k in range(chain.n)]
+    b: list[Scalar] = []
+    for i in range(chain.n):
+        total: Scalar = ZERO
+        for k in range(i, chain.n):
+            rx, ry = x.centers[k][0] - x.joints[i][0], x.centers[k][1] - x.joints[i][1]
+            for j in range(k + 1):
+                end = x.joints[j + 1] if j < k else x.centers[k]
+                hx, hy = end[0] - x.joints[j][0], end[1] - x.joints[j][1]
+                total = total + chain.m[k] * (ry * hx - rx * hy) * (rates[j] * rates[j])
+            total = total - chain.m[k] * (rx * gravity[1] - ry * gravity[0])
+        b.append(total)
+    return b
+
+
+def skeleton_jacobian(
+    chain: PlanarChain, q: Sequence[Scalar], link: int = -1, point: Point | None = None
+) -> list[list[Scalar]]:
+    """Return J_E (2 x n) of a point given in the axes of a link; the link's end when left out."""
+    x = skeleton(chain, q)
+    k = _link(chain, link)
+    u, w = (chain.l[k], ZERO) if point is None else point
+    c, s = cos(x.theta[k]), sin(x.theta[k])
+    ex, ey = x.joints[k][0] + u * c - w * s, x.joints[k][1] + u * s + w * c
+    inside = range(k + 1)
+    return [
+        [-(ey - x.joints[i][1]) if i in inside else ZERO for i in range(chain.n)],
+        [ex - x.joints[i][0] if i in inside else ZERO for i in range(chain.n)],
+    ]
+
+
+def skeleton_id(
+    chain: PlanarChain,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    *,
+    f_E: Point | None = None,
+    link: int = -1,
+    point: Point | None = None,
+    gravity: Point = NO_GRAVITY,
+) -> Column:
+    """Return tau = H qdd + b - J_E^T f_E."""
+    _sizes(chain, q=q, qd=qd, qdd=qdd)
+    H, b = skeleton_inertia(chain, q), skeleton_bias(chain, q, qd, gravity=gravity)
+    pushed = _pushed(chain, q, f_E, link, point)
+    inertial = [_dot(row, qdd) for row in H]
+    return Column(inertial) + b - pushed
+
+
+def skeleton_fd(
+    chain: PlanarChain,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    *,
+    f_E: Point | None = None,
+    link: int = -1,
+    point: Point | None = None,
+    gravity: Point = NO_GRAVITY,
+) -> Column:
+    """Return qdd from H qdd = tau - b + J_E^T f_E, by symmetric elimination on any numbers."""
+    _sizes(chain, q=q, qd=qd, tau=tau)
+    b = skeleton_bias(chain, q, qd, gravity=gravity)
+    rhs = Column(tau) - b + _pushed(chain, q, f_E, link, point)
+    return ldl_solve(*ldl(skeleton_inertia(chain, q)), rhs)
+
+
+def _pushed(
+    chain: PlanarChain, q: Sequence[Scalar], f_E: Point | None, link: int, point: Point | None
+) -> Column:
+    if f_E is None:
+        return Column.zero(chain.n)
+    jx, jy = skeleton_jacobian(chain, q, link, point)
+    return Column(a * f_E[0] + b * f_E[1] for a, b in zip(jx, jy, strict=True))
+
+
+def _link(chain: PlanarChain, link: int) -> int:
+    if not -chain.n <= link < chain.n:
+        raise ModelError("planar skeleton", f"there is no link {link}", f"use 0 to {chain.n - 1}")
+    return link % chain.n
+
+
+def _sizes(chain: PlanarChain, **vectors: Sequence[Scalar]) -> None:
+    for name, values in vectors.items():
+        if len(values) != chain.n:
+            fix = "give one number for each link"
+            raise ShapeError("skeleton", name, f"{chain.n} numbers", len(values), fix)
+
+
+def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    total: Scalar = ZERO
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total

@@ -1,0 +1,100 @@
+"""Every exception of the library, and the shape of its message.
+
+A message says what is wrong and where, what was expected and what came, and the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SixfoldError(Exception):
+    """Root of all errors that the library raises on purpose."""
+
+
+class ShapeError(SixfoldError, ValueError):
+    """An array argument whose shape does not fit the model."""
+
+    def __init__(self, function: str, argument: str, expected: str, got: object, fix: str) -> None:
+        """Name the function and its argument, the shape it wants and the shape it got."""
+        super().__init__(
+            f"{function}: argument '{argument}' has the wrong shape\n"
+            f"  expected: {expected}\n  got: {got}\n  fix: {fix}"
+        )
+
+
+class NumberError(SixfoldError, TypeError):
+    """An argument that does not hold numbers this function can work with."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Say where, which numbers were expected and what was found."""
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")
+
+
+class OptionError(SixfoldError, ValueError):
+    """An option with a value that is not one of the choices."""
+
+    def __init__(self, function: str, option: str, choices: Iterable[object], got: object) -> None:
+        """List the choices beside what was given."""
+        listed = ", ".join(repr(choice) for choice in choices)
+        super().__init__(
+            f"{function}: option '{option}' is not one of its choices\n"
+            f"  expected: {listed}\n  got: {got!r}\n  fix: pass one of the choices"
+        )
+
+
+class UnknownNameError(SixfoldError, KeyError):
+    """A body, frame, joint or robot name that does not exist."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str], *, where: str) -> None:
+        """Name the model or list searched and the nearest names in it."""
+        names = [str(other) for other in known]
+        near = get_close_matches(str(name), names, n=3, cutoff=0.4)
+        shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {shown}"
+        self.message = f"{where}: no {kind} named {name!r}\n  known: {shown}\n  fix: {hint}"
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        """Return the message itself, not its quoted form as KeyError would."""
+        return self.message
+
+
+class ModelError(SixfoldError, ValueError):
+    """A model that cannot be built as described."""
+
+    def __init__(self, where: str, what: str, fix: str) -> None:
+        """Say which body or joint, what is wrong with it and how to mend it."""
+        super().__init__(f"{where}: {what}\n  fix: {fix}")
+
+
+class SingularModelError(SixfoldError, ValueError):
+    """Forward dynamics asked of a joint that has no inertia behind it."""
+
+    def __init__(self, model: str, joints: Iterable[tuple[str, str]]) -> None:
+        """Name each joint and the body it should move."""
+        named = "; ".join(f"joint '{joint}' of body '{body}'" for joint, body in joints)
+        super().__init__(
+            f"model '{model}': forward dynamics has no solution: no inertia behind {named}\n"
+            f"  expected: D > 4 eps H_ii at some configuration\n"
+            f"  got: D <= 4 eps H_ii at every configuration (any joint force moves it infinitely)\n"
+            f"  fix: give the body (or one behind it) mass and rotational inertia, add armature,"
+            f" or make the joint fixed"
+        )
+
+
+class NotApplicableError(SixfoldError, ValueError):
+    """A formulation asked of a joint or model that it does not cover."""
+
+    def __init__(self, what: str, where: str, fix: str) -> None:
+        """Say what does not apply, to which joint or model, and what does."""
+        super().__init__(f"{what} does not apply to {where}\n  fix: {fix}")
+
+
+class DisagreementError(SixfoldError, AssertionError):
+    """Two formulations of the same quantity that differ by more than rounding."""
+
+
+class SingularPivotWarning(RuntimeWarning):
+    """Some states of a batch have a joint with no inertia behind it; those rows are NaN."""

@@ -1,0 +1,311 @@
+"""Does every formulation agree?  Evaluate them all on random states and report the differences.
+
+The reference is recursive Newton-Euler in extended precision.  Forward dynamics is judged by its
+backward error, max|tau - ID(q, v, a)| / (||H|| max|a| + max|C| + max|tau|); the rest by the
+normwise error max|x - x_ref| / max|x_ref| of each state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sixfold.dynamics import articulated, inertial, lagrange, newton_euler, stacked
+from sixfold.dynamics.crba import crba, dense
+from sixfold.dynamics.factorization import ltl, solve_ltl
+from sixfold.dynamics.kinematics import no_forces
+from sixfold.dynamics.rnea import rnea
+from sixfold.errors import DisagreementError
+from sixfold.evaluate import cores
+from sixfold.evaluate.arrays import Array, joined, model_checked
+from sixfold.evaluate.singular import singular_joints
+from sixfold.evaluate.states import random_state
+from sixfold.model import Helical, Model, Prismatic, Revolute, Tree
+from sixfold.model.tree import Table
+from sixfold.scalar import ZERO
+from sixfold.spatial import Column
+
+Extended = np.longdouble
+LAGRANGE_LIMIT = 10
+"""Most freedoms for which Lagrange's O(n^4) derivatives are evaluated."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One formulation of one quantity: its worst error, at which state, or why it was left out."""
+
+    quantity: str
+    formulation: str
+    error: float | None
+    state: int | None
+    limit: float
+    note: str = ""
+
+    @property
+    def bad(self) -> bool:
+        """True when the error is above the limit or is not a number."""
+        return self.error is not None and not self.error <= self.limit
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `check` found."""
+
+    model: str
+    samples: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """True when no formulation disagrees."""
+        return not any(finding.bad for finding in self.findings)
+
+    def raise_if_bad(self) -> Report:
+        """Raise DisagreementError naming the worst formulation; return the report otherwise."""
+        bad = [finding for finding in self.findings if finding.bad]
+        if bad:
+            lines = "\n".join(
+                f"  {f.quantity} by {f.formulation}: {f.error:.2e} at state {f.state}"
+                f" (limit {f.limit:.0e})"
+                for f in bad
+            )
+            raise DisagreementError(
+                f"model '{self.model}': {len(bad)} formulations disagree\n{lines}\n"
+                f"  fix: examine the model (massless links, extreme ratios) or report a bug"
+            )
+        return self
+
+    def __str__(self) -> str:
+        """Print as a table."""
+        lines = [f"{self.model}: {self.samples} random states", ""]
+        lines.append(f"{'quantity':<18} {'formulation':<26} {'worst error':>12}  {'state':>5}")
+        for f in self.findings:
+            error = f"{f.error:12.1e}" if f.error is not None else f"{'-':>12}"
+            state = f"{f.state:5d}" if f.state is not None else f"{'':>5}"
+            verdict = "DISAGREES" if f.bad else f.note
+            lines.append(
+                f"{f.quantity:<18} {f.formulation:<26} {error}  {state}  {verdict}".rstrip()
+            )
+        return "\n".join(lines)
+
+
+def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:
+    """Evaluate every formulation that applies on random states and report the differences.
+
+    Args:
+        model: the robot.
+        samples: number of random states.
+        seed: same seed, same states.
+    """
+    model_checked("check", model)
+    rng = np.random.default_rng(seed)
+    q, v = random_state(model, samples, seed=rng)
+    a = rng.standard_normal((samples, model.nv))
+    return Report(model.name, samples, tuple(_findings(model, q, v, a)))
+
+
+def formulations(model: Model) -> dict[str, dict[str, str]]:
+    """Return, for each quantity, each formulation with why it is left out (or an empty text)."""
+    one_axis = all(type(b.joint) in (Revolute, Prismatic, Helical) for b in model.bodies)
+    three_vectors = "" if one_axis else "joints with one fixed axis only"
+    size = model.tree.nv
+    energies = (
+        "" if size <= LAGRANGE_LIMIT else f"{size} freedoms, evaluated up to {LAGRANGE_LIMIT}"
+    )
+    singular = "a joint has no inertia behind it" if singular_joints(model) else ""
+    return {
+        "inverse dynamics": {
+            "rnea": "",
+            "newton_euler": three_vectors,
+            "lagrange": energies,
+            "operators": "",
+            "operators (inertial)": three_vectors,
+        },
+        "mass matrix": {
+            "crba": "",
+            "rnea, unit accelerations": "",
+            "lagrange": energies,
+            "operators G'(Psi' Q)": "",
+            "operators J' Q": "",
+        },
+        "forward dynamics": {
+            "aba": singular,
+            "crba + ltdl": singular,
+            "crba + ltl": singular,
+            "operators (19b)": singular,
+            "operators dense (19a)": singular,
+            "operators (inertial, 19b)": singular or three_vectors,
+            "inverse mass matrix": singular,
+        },
+    }
+
+
+def _findings(model: Model, q: Array, v: Array, a: Array) -> list[Finding]:
+    run = _Runner(model, q, v, a)
+    found = []
+    limit = 2e-14 * max(1.0, model.nb / 100)
+    for quantity, entries in formulations(model).items():
+        for name, excuse in entries.items():
+            if excuse:
+                found.append(Finding(quantity, name, None, None, limit, excuse))
+                continue
+            errors = run.errors(quantity, name)
+            worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors))) if len(errors) else 0
+            error = float(errors[worst]) if len(errors) else 0.0
+            found.append(Finding(quantity, name, error, worst, limit))
+    return found
+
+
+class _Runner:
+    """Evaluates formulations of the tree (couplings and passive forces aside) on one batch."""
+
+    def __init__(self, model: Model, q: Array, v: Array, a: Array) -> None:
+        self.model, self.tree, self.n = model, model.tree, len(q)
+        self.q, self.v, self.a = self._split(q, v, a)
+        self.forces = no_forces(self.tree)
+        wide = self.tree.over(lambda x: Extended(x))
+        state = self._split(*(x.astype(Extended) for x in (q, v, a)))
+        with np.errstate(all="ignore"):
+            self.tau_ref = self._flat(rnea(wide, *state, self.forces)[0], Extended)
+            still = {i: Column.zero(len(x)) for i, x in state[1].items()}
+            self.bias_ref = self._flat(rnea(wide, *state[:2], still, self.forces)[0], Extended)
+            self.mass_ref = self._unit_columns(wide, state[0], Extended)
+        self.wide, self.wide_state = wide, state
+        self.tau = self.tau_ref.astype(float)
+
+    def errors(self, quantity: str, name: str) -> Array:
+        with np.errstate(all="ignore"):
+            value = _COMPUTE[quantity][name](self)
+        if quantity == "forward dynamics":
+            return self._backward_error(value)
+        reference = self.mass_ref if quantity == "mass matrix" else self.tau_ref
+        return _normwise(value, reference)
+
+    def _backward_error(self, acc: Array) -> Array:
+        with np.errstate(all="ignore"):
+            columns = self._columns(acc.astype(Extended))
+            back = self._flat(
+                rnea(self.wide, *self.wide_state[:2], columns, self.forces)[0], Extended
+            )
+        rows = np.abs(self.mass_ref).sum(axis=-1)
+        size = _max(rows) * _max(np.abs(acc)) + _max(np.abs(self.bias_ref)) + _max(np.abs(self.tau))
+        return (_max(np.abs(back - self.tau)) / np.where(size == 0, 1, size)).astype(float)
+
+    def _split(self, q: Array, v: Array, a: Array) -> tuple[Table, Table, Table]:
+        listed = [[x[:, k] for k in range(x.shape[1])] for x in (q, v, a)]
+        model = self.model
+        return model.positions(listed[0]), model.velocities(listed[1]), model.velocities(listed[2])
+
+    def _columns(self, flat: Array) -> Table:
+        return {
+            i: Column(flat[:, k] for k in range(s.start, s.stop))
+            for i, s in enumerate(self.tree.dofs)
+            if i
+        }
+
+    def _flat(self, table: Table, dtype: Any = float) -> Array:
+        values = [x for i in self.tree.bodies for x in table[i]]
+        return joined(values, (self.n,), (self.tree.nv,), dtype)
+
+    def _matrix(self, rows: Any, dtype: Any = float) -> Array:
+        size = self.tree.nv
+        return joined([x for row in rows for x in row], (self.n,), (size, size), dtype)
+
+    def _unit_columns(self, tree: Tree, q: Table, dtype: Any) -> Array:
+        still = {i: Column.zero(tree.joint[i].nv) for i in tree.bodies}
+        weightless = _without_gravity(tree)
+        rows = []
+        for i in tree.bodies:
+            for k in range(tree.joint[i].nv):
+                unit = Column(1.0 if m == k else ZERO for m in range(tree.joint[i].nv))
+                tau, _ = rnea(weightless, q, still, {**still, i: unit}, self.forces)
+                rows.append([x for j in tree.bodies for x in tau[j]])
+        return self._matrix(rows, dtype)
+
+    # -- the formulations
+
+    def body_frame(self) -> stacked.System:
+        return stacked.body_frame(self.tree, self.q, self.v, self.forces)
+
+    def inertial(self) -> stacked.System:
+        return inertial.inertial(self.tree, self.q, self.v, self.forces)
+
+    def applied(self) -> Table:
+        return self._columns(self.tau)
+
+    def lagrange(self) -> Array:
+        bare = _without_springs(self.tree)
+        values = lagrange.lagrange(bare, self.q, self.v, self.a, self.forces)
+        return joined(values, (self.n,), (self.tree.nv,), float)
+
+    def forward(self, method: str) -> Array:
+        page = cores.METHODS[method]
+        return self._flat(page(self.tree, self.q, self.v, self.applied(), self.forces))
+
+    def by_ltl(self) -> Array:
+        still = {i: Column.zero(len(x)) for i, x in self.v.items()}
+        C = self._flat(rnea(self.tree, self.q, self.v, still, self.forces)[0])
+        H = dense(self.tree, crba(self.tree, self.q))
+        rhs = self.tau - C
+        L = ltl(H, self.tree.dof_parent)
+        x = solve_ltl(L, self.tree.dof_parent, [rhs[:, k] for k in range(self.tree.nv)])
+        return joined(x, (self.n,), (self.tree.nv,), float)
+
+    def by_inverse(self) -> Array:
+        still = {i: Column.zero(len(x)) for i, x in self.v.items()}
+        C = self._flat(rnea(self.tree, self.q, self.v, still, self.forces)[0])
+        inverse = self._matrix(articulated.inverse_inertia(self.tree, self.q))
+        return np.einsum("nij,nj->ni", inverse, self.tau - C)
+
+
+_COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
+    "inverse dynamics": {
+        "rnea": lambda r: r._flat(rnea(r.tree, r.q, r.v, r.a, r.forces)[0]),
+        "newton_euler": lambda r: r._flat(
+            newton_euler.newton_euler(r.tree, r.q, r.v, r.a, r.forces)
+        ),
+        "lagrange": lambda r: r.lagrange(),
+        "operators": lambda r: r._flat(stacked.joint_forces(r.body_frame(), r.a)),
+        "operators (inertial)": lambda r: r._flat(stacked.joint_forces(r.inertial(), r.a)),
+    },
+    "mass matrix": {
+        "crba": lambda r: r._matrix(dense(r.tree, crba(r.tree, r.q))),
+        "rnea, unit accelerations": lambda r: r._unit_columns(r.tree, r.q, float),
+        "lagrange": lambda r: r._matrix(lagrange.mass_matrix(r.tree, r.q)),
+        "operators G'(Psi' Q)": lambda r: r._matrix(stacked.mass_matrix(r.body_frame())),
+        "operators J' Q": lambda r: r._matrix(stacked.mass_matrix_as_printed(r.body_frame())),
+    },
+    "forward dynamics": {
+        "aba": lambda r: r.forward("aba"),
+        "crba + ltdl": lambda r: r.forward("crba"),
+        "crba + ltl": lambda r: r.by_ltl(),
+        "operators (19b)": lambda r: r.forward("operators"),
+        "operators dense (19a)": lambda r: r.forward("operators_dense"),
+        "operators (inertial, 19b)": lambda r: r._flat(
+            stacked.solve_factorised(r.inertial(), r.applied())
+        ),
+        "inverse mass matrix": lambda r: r.by_inverse(),
+    },
+}
+
+
+def _without_gravity(tree: Tree) -> Tree:
+    return replace(tree, gravity=tree.gravity * ZERO)
+
+
+def _without_springs(tree: Tree) -> Tree:
+    return replace(tree, stiffness=tuple(Column.zero(len(x)) for x in tree.stiffness))
+
+
+def _normwise(value: Array, reference: Array) -> Array:
+    axes = tuple(range(1, reference.ndim))
+    size = np.abs(reference).max(axis=axes, initial=0.0)
+    worst = np.abs(value - reference).max(axis=axes, initial=0.0)
+    return (worst / np.where(size == 0, 1, size)).astype(float)
+
+
+def _max(x: Array) -> Array:
+    return x.max(axis=-1, initial=0.0)

@@ -1,0 +1,467 @@
+"""The public functions: a model and arrays in, an array out.
+
+Every function takes the model first, broadcasts over leading axes, and names the argument when a
+shape is wrong.  `q` is (..., nq); `v`, `a` and `tau` are (..., nv); `f_ext` is (..., nb, 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.errors import OptionError
+from sixfold.evaluate import cores
+from sixfold.evaluate.arrays import (
+    Argument,
+    Array,
+    Shape,
+    checked,
+    evaluate,
+    model_checked,
+)
+from sixfold.evaluate.singular import refuse_singular, spoil_singular_rows
+from sixfold.model import Model
+from sixfold.spatial import Transform
+
+FRAMES = ("body", "world", "aligned")
+FORCE_FRAMES = ("world", "body")
+
+
+def inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+) -> Array:
+    """Return the joint forces that produce accelerations a.
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity in motion-subspace coordinates [rad/s or m/s], shape (..., nv).
+        a: joint acceleration, shape (..., nv).
+        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
+        f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
+
+    Returns:
+        Joint forces [N m or N], shape (..., nv), with damping, friction, springs and armature.
+
+    Raises:
+        ShapeError: if a last axis is not nq or nv; the message names the argument.
+
+    Reference: Featherstone, RBDA, table 5.1 (recursive Newton-Euler); Carius eqs. (30)-(38).
+    """
+    _choice("inverse_dynamics", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    core = partial(cores.inverse_dynamics, frame=f_ext_frame)
+    return _run("inverse_dynamics", core, model, _nv, q=q, v=v, a=a, f_ext=f_ext)
+
+
+def forward_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+    method: str = "aba",
+) -> Array:
+    """Return the accelerations that joint forces tau produce.
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        tau: joint forces [N m or N], shape (..., nv).
+        f_ext: external force on each body (n; f), shape (..., nb, 6).
+        f_ext_frame: "world" or "body", as in `inverse_dynamics`.
+        method: "aba" (articulated bodies, O(N), the accurate default), "crba" (mass matrix and
+            LTDL), "operators" (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3),
+            eq. 19a).  Models with couplings always solve their reduced mass matrix.
+
+    Returns:
+        Accelerations, shape (..., nv).  A state where a joint has no inertia behind it gives NaN in
+        its row and one SingularPivotWarning.
+
+    Raises:
+        ShapeError: if a last axis is not nq or nv.
+        SingularModelError: if some joint has no inertia behind it at every configuration.
+
+    Reference: Featherstone, RBDA, tables 7.1 and 6.2; Concurrent Dynamics eqs. (19a), (19b).
+    """
+    _choice("forward_dynamics", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    _choice("forward_dynamics", "method", cores.METHODS, method)
+    refuse_singular(model_checked("forward_dynamics", model))
+    core = partial(cores.forward_dynamics, frame=f_ext_frame, method=method)
+    acc = _run("forward_dynamics", core, model, _nv, q=q, v=v, tau=tau, f_ext=f_ext)
+    return _spoiled(model, q, acc, 1)
+
+
+def mass_matrix(model: Model, q: ArrayLike) -> Array:
+    """Return the joint-space inertia matrix M, shape (..., nv, nv), armature included.
+
+    Reference: Featherstone, RBDA, table 6.2 (composite-rigid-body algorithm).
+    """
+    return _run("mass_matrix", cores.mass_matrix, model, _nv_nv, q=q)
+
+
+def inverse_mass_matrix(model: Model, q: ArrayLike) -> Array:
+    """Return M^-1, shape (..., nv, nv), by the articulated-body recursion.
+
+    Raises:
+        SingularModelError: if some joint has no inertia behind it at every configuration.
+    """
+    refuse_singular(model_checked("inverse_mass_matrix", model))
+    inverse = _run("inverse_mass_matrix", cores.inverse_mass_matrix, model, _nv_nv, q=q)
+    return _spoiled(model, q, inverse, 2)
+
+
+def bias_force(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+) -> Array:
+    """Return C = ID(q, v, 0): every joint force that does not depend on acceleration, (..., nv)."""
+    _choice("bias_force", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    core = partial(cores.bias_force, frame=f_ext_frame)
+    return _run("bias_force", core, model, _nv, q=q, v=v, f_ext=f_ext)
+
+
+def gravity_force(model: Model, q: ArrayLike) -> Array:
+    """Return the joint forces that hold the model still against gravity, (..., nv)."""
+    return _run("gravity_force", cores.gravity_force, model, _nv, q=q)
+
+
+def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Return C(q, v), shape (..., nv, nv), with C v the velocity force and dM/dt - 2C skew.
+
+    Reference: Christoffel symbols (Khatib), by Koszul's formula for quasi-velocities.
+    """
+    return _run("coriolis_matrix", cores.coriolis_matrix, model, _nv_nv, q=q, v=v)
+
+
+def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Return the kinetic energy [J], shape (...), rotors included."""
+    return _run("kinetic_energy", cores.kinetic_energy, model, _scalar, q=q, v=v)
+
+
+def potential_energy(model: Model, q: ArrayLike) -> Array:
+    """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs."""
+    return _run("potential_energy", cores.potential_energy, model, _scalar, q=q)
+
+
+def momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Return the total momentum (moment; linear), (..., 6), world axes, about the origin."""
+    return _run("momentum", cores.momentum, model, _six, q=q, v=v)
+
+
+def centroidal_momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Return the total momentum, (..., 6), in world axes about the centre of mass."""
+    return _run("centroidal_momentum", cores.centroidal_momentum, model, _six, q=q, v=v)
+
+
+def center_of_mass(model: Model, q: ArrayLike) -> Array:
+    """Return the centre of mass [m] in world coordinates, shape (..., 3)."""
+    return _run("center_of_mass", cores.center_of_mass, model, lambda m: (3,), q=q)
+
+
+def body_poses(model: Model, q: ArrayLike) -> Array:
+    """Return world-from-body matrices, shape (..., nb, 4, 4)."""
+    return _run("body_poses", cores.body_poses, model, lambda m: (m.nb, 4, 4), q=q)
+
+
+def frame_pose(model: Model, q: ArrayLike, name: str) -> Array:
+    """Return the world-from-frame matrix of a body or frame, shape (..., 4, 4)."""
+    where = _locate("frame_pose", model, name)
+    return _run("frame_pose", partial(cores.frame_pose, **where), model, lambda m: (4, 4), q=q)
+
+
+def body_velocities(model: Model, q: ArrayLike, v: ArrayLike, *, frame: str = "body") -> Array:
+    """Return the spatial velocity (omega; v) of each body, shape (..., nb, 6).
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        frame: "body" (axes and point of the body), "world" (axes and origin of the world) or
+            "aligned" (world axes, body point).
+    """
+    _choice("body_velocities", "frame", FRAMES, frame)
+    core = partial(_motions, what="velocity", frame=frame)
+    return _run("body_velocities", core, model, _nb_six, q=q, v=v)
+
+
+def body_accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    frame: str = "body",
+    kind: str = "spatial",
+) -> Array:
+    """Return the acceleration of each body, shape (..., nb, 6), gravity not included.
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        a: joint acceleration, shape (..., nv).
+        frame: as in `body_velocities`.
+        kind: "spatial" (rate of the spatial velocity) or "classical" (angular acceleration, and
+            acceleration of the body's origin; not with frame="world", where no body point lies).
+    """
+    _choice("body_accelerations", "frame", FRAMES, frame)
+    _choice("body_accelerations", "kind", ("spatial", "classical"), kind)
+    if kind == "classical" and frame == "world":
+        raise OptionError("body_accelerations", "frame", ("body", "aligned"), frame)
+    core = partial(cores.body_motions, what=kind, frame=frame)
+    return _run("body_accelerations", core, model, _nb_six, q=q, v=v, a=a)
+
+
+def jacobian(
+    model: Model,
+    q: ArrayLike,
+    name: str,
+    point: ArrayLike | None = None,
+    *,
+    frame: str = "aligned",
+) -> Array:
+    """Return the Jacobian of a body or frame, shape (..., 6, nv): J v is its velocity.
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        name: a body or frame.
+        point: reference point in the frame's coordinates [m], shape (3,); its origin when left out.
+        frame: "aligned" (world axes, at the point), "body" (the frame's axes, at the point) or
+            "world" (world axes and origin).
+    """
+    _choice("jacobian", "frame", FRAMES, frame)
+    where = _locate("jacobian", model, name, point)
+    core = partial(cores.jacobian, **where, frame=frame)
+    return _run("jacobian", core, model, lambda m: (6, m.nv), q=q)
+
+
+def jacobian_bias(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    name: str,
+    point: ArrayLike | None = None,
+    *,
+    frame: str = "aligned",
+) -> Array:
+    """Return dJ/dt v, shape (..., 6): the derivative of J v is J a + this.
+
+    With frame="aligned" that is the classical acceleration of the point at a = 0, otherwise the
+    spatial acceleration.
+    """
+    _choice("jacobian_bias", "frame", FRAMES, frame)
+    where = _locate("jacobian_bias", model, name, point)
+    core = partial(cores.jacobian_bias, **where, frame=frame)
+    return _run("jacobian_bias", core, model, _six, q=q, v=v)
+
+
+def joint_wrenches(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+) -> Array:
+    """Return the force of each parent on its body (n; f), (..., nb, 6), body axes, body origin."""
+    _choice("joint_wrenches", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    core = partial(cores.joint_wrenches, frame=f_ext_frame)
+    return _run("joint_wrenches", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext)
+
+
+def constraint_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+) -> Array:
+    """Return the joint wrenches without their working part, shape (..., nb, 6).
+
+    Reference: Concurrent Dynamics eq. (20); `joint.constraint_basis` gives T.
+    """
+    _choice("constraint_forces", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    core = partial(cores.joint_wrenches, frame=f_ext_frame, working=False)
+    return _run("constraint_forces", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext)
+
+
+def point_force(
+    model: Model,
+    q: ArrayLike,
+    frame: str,
+    force: ArrayLike,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+) -> Array:
+    """Return f_ext (..., nb, 6), world frame, for one force at a point.
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        frame: the body or frame that is pushed.
+        force: in world axes [N], shape (..., 3).
+        point: where it acts, in the frame's coordinates [m], shape (..., 3).
+    """
+    core = partial(cores.point_force, **_locate("point_force", model, frame))
+    arguments = {
+        "q": _argument(model, "q", q),
+        "force": Argument(force, (3,), "a vector (x, y, z)"),
+        "point": Argument(point, (3,), "a vector (x, y, z)"),
+    }
+    return evaluate("point_force", partial(core, model, model.tree), arguments, _nb_six(model))
+
+
+def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0) -> Array:
+    """Return the configuration reached from q by moving with velocity v for dt, (..., nq).
+
+    Quaternions turn by the exponential map and stay of unit length.  dt is a number or has the
+    leading shape.
+    """
+    step = np.asarray(v) * np.asarray(dt)[..., None]
+    return _run("integrate", cores.integrate, model, _nq, q=q, v=step)
+
+
+def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
+    """Return the velocity-space increment with integrate(q0, difference) = q1, shape (..., nv)."""
+    model_checked("difference", model)
+    arguments = {"q0": _argument(model, "q", q0), "q1": _argument(model, "q", q1)}
+    core = partial(cores.difference, model, model.tree)
+    return evaluate("difference", core, arguments, _nv(model))
+
+
+def position_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Return dq/dt, shape (..., nq); it differs from v for spherical and free joints."""
+    return _run("position_rate", cores.position_rate, model, _nq, q=q, v=v)
+
+
+# -- shapes
+
+
+def _nq(model: Model) -> Shape:
+    return (model.nq,)
+
+
+def _nv(model: Model) -> Shape:
+    return (model.nv,)
+
+
+def _nv_nv(model: Model) -> Shape:
+    return (model.nv, model.nv)
+
+
+def _nb_six(model: Model) -> Shape:
+    return (model.nb, 6)
+
+
+def _six(model: Model) -> Shape:
+    return (6,)
+
+
+def _scalar(model: Model) -> Shape:
+    return ()
+
+
+# -- plumbing
+
+
+def _run(
+    function: str,
+    core: Callable[..., Any],
+    model: Model,
+    shape: Callable[[Model], Shape],
+    **given: ArrayLike | None,
+) -> Array:
+    model_checked(function, model)
+    arguments = {
+        name: _argument(model, name, value) for name, value in given.items() if value is not None
+    }
+    for name in given:
+        if given[name] is None and name != "f_ext":
+            checked(function, name, _argument(model, name, None))
+    return evaluate(function, partial(core, model, model.tree), arguments, shape(model))
+
+
+def _argument(model: Model, name: str, value: Any) -> Argument:
+    if name == "f_ext":
+        return Argument(value, (model.nb, 6), "(nb, 6): one force (n; f) for each body")
+    if name == "q":
+        return Argument(value, (model.nq,), f"nq coordinates of model '{model.name}'")
+    return Argument(value, (model.nv,), f"nv velocity coordinates of model '{model.name}'")
+
+
+def _motions(model: Model, tree: Any, q: Any, v: Any, **options: Any) -> Any:
+    return cores.body_motions(model, tree, q, v, [0.0] * model.nv, **options)
+
+
+def _choice(function: str, option: str, choices: Any, got: Any) -> None:
+    if not isinstance(got, str) or got not in choices:
+        raise OptionError(function, option, choices, got)
+
+
+def _locate(
+    function: str, model: Model, name: str, point: ArrayLike | None = None
+) -> dict[str, Any]:
+    model_checked(function, model)
+    k, placement = model.locate(name)
+    if point is not None:
+        at = checked(function, "point", Argument(point, (3,), "a vector (x, y, z)"))
+        if at.ndim != 1:
+            checked(function, "point", Argument(at[None], (1, 3), "one vector (x, y, z)"))
+        placement = Transform.translation([float(x) for x in at]) @ placement
+    return {"body": k + 1, "placement": placement}
+
+
+def _spoiled(model: Model, q: ArrayLike, result: Array, axes: int) -> Array:
+    if result.dtype == object:
+        return result
+    at = np.asarray(q, float)
+    lead = result.shape[: result.ndim - axes]
+    return spoil_singular_rows(model, np.broadcast_to(at, (*lead, model.nq)), result, axes)
+
+
+__all__ = [
+    "bias_force",
+    "body_accelerations",
+    "body_poses",
+    "body_velocities",
+    "center_of_mass",
+    "centroidal_momentum",
+    "constraint_forces",
+    "coriolis_matrix",
+    "difference",
+    "forward_dynamics",
+    "frame_pose",
+    "gravity_force",
+    "integrate",
+    "inverse_dynamics",
+    "inverse_mass_matrix",
+    "jacobian",
+    "jacobian_bias",
+    "joint_wrenches",
+    "kinetic_energy",
+    "mass_matrix",
+    "momentum",
+    "point_force",
+    "position_rate",
+    "potential_energy",
+]

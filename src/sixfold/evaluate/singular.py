@@ -1,0 +1,185 @@
+"""Joints with no inertia behind them: always, or at some states.
+
+A freedom is singular at a state when its pivot D <= 4 eps H_ii.  D is at least what the body's own
+inertia gives; where that exceeds the bound at every configuration nothing need be tested.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sixfold.dynamics.articulated import pivots
+from sixfold.errors import SingularModelError, SingularPivotWarning
+from sixfold.evaluate import cores
+from sixfold.evaluate.arrays import Array
+from sixfold.model import CustomJoint, Model, Planar, Universal
+from sixfold.scalar import plain
+from sixfold.spatial import Subspace, ldl
+
+LIMIT = 4 * float(np.finfo(float).eps)
+TRAVEL = 1e4
+"""How far [m] a slide without limits is taken to go when bounding the mass matrix."""
+
+
+def refuse_singular(model: Model) -> None:
+    """Raise SingularModelError if some joint has no inertia behind it at every configuration."""
+    lost = singular_joints(model)
+    if lost:
+        names = [(model.bodies[k].joint_name, model.bodies[k].name) for k in lost]
+        raise SingularModelError(model.name, names)
+
+
+def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> Array:
+    """Set rows of a result to NaN where a pivot is lost, and warn once naming the joint.
+
+    Args:
+        model: the model.
+        q: configurations, shape (..., nq), of the result's leading shape.
+        result: array with `axes` trailing axes for one state.
+        axes: number of those axes.
+    """
+    if not unproved_joints(model) or result.dtype == object:
+        return result
+    bad, owner = lost_pivots(model, q)
+    if not bad.any():
+        return result
+    first = int(np.argmax(bad.any(axis=tuple(range(bad.ndim - 1)))))
+    body = model.bodies[owner[first]]
+    rows = bad.any(axis=-1)
+    warnings.warn(
+        f"model '{model.name}': {int(rows.sum())} of {rows.size} states have no inertia behind "
+        f"joint '{body.joint_name}' of body '{body.name}' (D <= 4 eps H_ii); those rows are NaN",
+        SingularPivotWarning,
+        stacklevel=4,
+    )
+    spoiled = result.copy()
+    spoiled[np.broadcast_to(rows, spoiled.shape[: spoiled.ndim - axes])] = np.nan
+    return spoiled
+
+
+def lost_pivots(model: Model, q: Array) -> tuple[Array, list[int]]:
+    """Return a mask (..., freedoms) of lost pivots and the body of each freedom."""
+    with np.errstate(all="ignore"):
+        if model.couplings:
+            return _lost_reduced(model, q)
+        D, H = pivots(_numeric(model), model.positions([q[..., k] for k in range(model.nq)]))
+        flags = [np.broadcast_to(_below(d, h), q.shape[:-1]) for d, h in zip(D, H, strict=True)]
+    owner = [k for k, body in enumerate(model.bodies) for _ in range(body.joint.nv)]
+    return np.stack(flags, axis=-1), owner
+
+
+def _lost_reduced(model: Model, q: Array) -> tuple[Array, list[int]]:
+    columns = [q[..., k] for k in range(model.nq)]
+    M = cores.reduced_mass_matrix(model, _numeric(model), columns)
+    _, d = ldl(M)
+    flags = [np.broadcast_to(_below(d[k], M[k][k]), q.shape[:-1]) for k in range(model.nv)]
+    followers = {c.follower for c in model.couplings}
+    owner = [
+        k for k, body in enumerate(model.bodies) if k not in followers for _ in range(body.joint.nv)
+    ]
+    return np.stack(flags, axis=-1), owner
+
+
+def _below(d: Any, h: Any) -> Any:
+    return np.asarray(plain(d)) <= LIMIT * np.abs(plain(h))
+
+
+def _numeric(model: Model) -> Any:
+    """Return the tree with exact zeros as numbers: a lost pivot then divides to NaN."""
+    return model.tree.over(lambda x: np.float64(plain(x)), zeros=True)
+
+
+@lru_cache(maxsize=256)
+def singular_joints(model: Model) -> tuple[int, ...]:
+    """Return the bodies whose joint has no inertia behind it at any of several random states."""
+    if not unproved_joints(model):
+        return ()
+    rng = np.random.default_rng(0)
+    followers = {c.follower for c in model.couplings}
+    states = [
+        [
+            x
+            for k, body in enumerate(model.bodies)
+            if k not in followers
+            for x in body.joint.random(rng)
+        ]
+        for _ in range(4)
+    ]
+    mask, owner = lost_pivots(model, np.array(states, float).reshape(4, model.nq))
+    always = np.atleast_1d(mask.all(axis=0))
+    return tuple(sorted({owner[k] for k in range(len(owner)) if always[k]}))
+
+
+@lru_cache(maxsize=256)
+def unproved_joints(model: Model) -> tuple[int, ...]:
+    """Return the bodies whose own inertia does not prove their pivots at every configuration."""
+    if model.couplings:
+        return tuple(range(model.nb)) if _massless_somewhere(model) else ()
+    bounds = _inertia_bounds(model)
+    return tuple(k for k in range(model.nb) if not _own(model, k) > LIMIT * bounds[k])
+
+
+def _massless_somewhere(model: Model) -> bool:
+    return any(_own(model, k) <= 0 for k in range(model.nb))
+
+
+def _own(model: Model, k: int) -> float:
+    """Return a lower bound of the pivots of joint k from its own body (and rotor) alone."""
+    body = model.bodies[k]
+    joint, I = body.joint, body.inertia
+    if isinstance(joint, CustomJoint):
+        return 0.0
+    rotors = min(body.armature)
+    if isinstance(joint, (Planar, Universal)):  # orthonormal columns that turn with q
+        matrix = np.array([[float(x) for x in row] for row in I.matrix()])
+        return max(float(np.linalg.eigvalsh(matrix)[0]), 0.0) + rotors
+    S: Subspace = joint.calc(joint.neutral(), (0.0,) * joint.nv).S
+    D = S.T @ (I @ S) + tuple(float(x) for x in body.armature)
+    rows = np.array([[float(x) for x in row] for row in D.rows])
+    # the smallest pivot is at least the smallest eigenvalue; for one freedom they are the same
+    return float(np.linalg.eigvalsh(rows)[0])
+
+
+def _inertia_bounds(model: Model) -> list[float]:
+    """Return an upper bound of the diagonal of the mass matrix for each body's joint."""
+    nb = model.nb
+    mass, reach, spin = [0.0] * nb, [0.0] * nb, [0.0] * nb
+    bounds = [0.0] * nb
+    for k in reversed(range(nb)):
+        body = model.bodies[k]
+        I = body.inertia
+        center = np.array([float(x) for x in I.center])
+        own = abs(float(I.m))
+        tensor = np.array([[float(x) for x in row] for row in I.about_center.matrix()])
+        mass[k] += own
+        reach[k] = max(reach[k], float(np.linalg.norm(center)))
+        spin[k] += float(np.abs(np.linalg.eigvalsh(tensor)).max())
+        size = _column_size(model, k)
+        bounds[k] = 2 * size * (mass[k] * (1 + reach[k]) ** 2 + spin[k]) + max(body.armature)
+        p = body.parent
+        if p >= 0:
+            step = float(np.linalg.norm([float(x) for x in body.placement.r])) + _travel(model, k)
+            mass[p] += mass[k]
+            reach[p] = max(reach[p], reach[k] + step)
+            spin[p] += spin[k]
+    return bounds
+
+
+def _column_size(model: Model, k: int) -> float:
+    joint = model.bodies[k].joint
+    S = joint.calc(joint.neutral(), (0.0,) * joint.nv).S
+    return max(sum(float(x) ** 2 for x in (*c.ang, *c.lin)) for c in S.columns)
+
+
+def _travel(model: Model, k: int) -> float:
+    """Return how far the joint can move the body's origin."""
+    body = model.bodies[k]
+    S = body.joint.calc(body.joint.neutral(), (0.0,) * body.joint.nv).S
+    if all(float(x) == 0 for c in S.columns for x in c.lin):
+        return 0.0
+    limits = [abs(x) for x in (*body.lower, *body.upper)]
+    return max(limits) if body.joint.nq == 1 and np.isfinite(limits).all() else TRAVEL

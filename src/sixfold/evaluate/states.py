@@ -1,0 +1,58 @@
+"""Configurations to start from, and models by name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sixfold.evaluate.arrays import Array, model_checked
+from sixfold.model import Body, Model, sample
+
+
+def neutral(model: Model) -> Array:
+    """Return the configuration with every joint at zero (quaternions not turned), shape (nq,)."""
+    model_checked("neutral", model)
+    return np.array([x for body in _free(model) for x in body.joint.neutral()], float)
+
+
+def random_state(
+    model: Model,
+    size: int | tuple[int, ...] = (),
+    *,
+    seed: int | np.random.Generator | None = None,
+) -> tuple[Array, Array]:
+    """Return random configurations and velocities, shapes (*size, nq) and (*size, nv).
+
+    Angles cover a full turn, lengths a metre either way, quaternions all rotations evenly; joints
+    with finite limits stay within them.  Velocities are standard normal.
+
+    Args:
+        model: the robot.
+        size: how many states: a number or a leading shape; one state when left out.
+        seed: a number for repeatable states, or a NumPy generator.
+    """
+    model_checked("random_state", model)
+    rng = np.random.default_rng(seed)
+    lead = (size,) if isinstance(size, int) else tuple(size)
+    count = int(np.prod(lead))
+    q = np.empty((count, model.nq))
+    for row in range(count):
+        q[row] = [x for body in _free(model) for x in body.joint.random(rng)]
+    lower, upper = model.lower_position, model.upper_position
+    limited = np.isfinite(lower) & np.isfinite(upper)
+    q[:, limited] = rng.uniform(lower[limited], upper[limited], (count, int(limited.sum())))
+    v = rng.standard_normal((count, model.nv))
+    return q.reshape((*lead, model.nq)), v.reshape((*lead, model.nv))
+
+
+def load(source: str) -> Model:
+    """Return a robot by the name of a sample, such as "puma560" or "planar_chain:5".
+
+    Raises:
+        UnknownNameError: if there is no sample of that name; the message lists those there are.
+    """
+    return sample(str(source))
+
+
+def _free(model: Model) -> list[Body]:
+    followers = {c.follower for c in model.couplings}
+    return [body for k, body in enumerate(model.bodies) if k not in followers]

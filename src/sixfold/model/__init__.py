@@ -1,0 +1,50 @@
+"""The kinematic tree as frozen data: joints, bodies, builder, DH tables, sample robots."""
+
+from sixfold.model.builder import ModelBuilder
+from sixfold.model.custom import CustomJoint
+from sixfold.model.dh import DHRow, from_dh
+from sixfold.model.joint import Joint, JointState
+from sixfold.model.joints import (
+    STANDARD_JOINTS,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Translational,
+    Universal,
+)
+from sixfold.model.model import Body, Coupling, Frame, Model
+from sixfold.model.samples import SAMPLES, random_tree, sample
+from sixfold.model.tree import Tree
+
+__all__ = [
+    "SAMPLES",
+    "STANDARD_JOINTS",
+    "Body",
+    "Coupling",
+    "CustomJoint",
+    "Cylindrical",
+    "DHRow",
+    "Fixed",
+    "Frame",
+    "Free",
+    "Helical",
+    "Joint",
+    "JointState",
+    "Model",
+    "ModelBuilder",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+    "Translational",
+    "Tree",
+    "Universal",
+    "from_dh",
+    "random_tree",
+    "sample",
+]

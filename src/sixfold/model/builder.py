@@ -1,0 +1,364 @@
+"""Build a model body by body, in any order."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sixfold.errors import ModelError, UnknownNameError
+from sixfold.model.joint import Joint
+from sixfold.model.joints import Fixed
+from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
+from sixfold.scalar import Zero
+from sixfold.spatial import Inertia, Transform
+
+Values = float | Sequence[float] | None
+
+
+@dataclass
+class _Part:
+    order: int
+    name: str
+    parent: str
+    joint: Joint
+    joint_name: str
+    placement: Transform
+    inertia: Inertia
+    properties: dict[str, Numbers]
+
+
+class ModelBuilder:
+    """Collects bodies and frames; `build` numbers them parent first and returns a Model.
+
+    Bodies whose order of adding already has parents first keep that order.
+    """
+
+    def __init__(
+        self,
+        name: str = "robot",
+        *,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        base_name: str = "world",
+        friction_speed: float = 0.0,
+    ) -> None:
+        """Start a model with a fixed base."""
+        self.name, self.base_name = name, base_name
+        self.gravity = _numbers("ModelBuilder", "gravity", gravity, 3)
+        (self.friction_speed,) = _numbers("ModelBuilder", "friction_speed", friction_speed, 1)
+        self._parts: dict[str, _Part] = {}
+        self._frames: list[tuple[str, str, Transform]] = []
+        self._couplings: list[tuple[str, tuple[tuple[str, float], ...], float]] = []
+
+    def add_body(
+        self,
+        name: str,
+        *,
+        parent: str | None = None,
+        joint: Joint,
+        joint_name: str | None = None,
+        placement: Transform | Sequence[float] | None = None,
+        inertia: Inertia | None = None,
+        damping: Values = None,
+        friction: Values = None,
+        friction_negative: Values = None,
+        stiffness: Values = None,
+        rest: Values = None,
+        armature: Values = None,
+        lower: Values = None,
+        upper: Values = None,
+        velocity_limit: Values = None,
+        effort_limit: Values = None,
+    ) -> ModelBuilder:
+        """Add a body and the joint that carries it.
+
+        Args:
+            name: unique name of the body.
+            parent: name of the parent body or frame, which may be added later; the base if left out.
+            joint: how the body moves against its parent.
+            joint_name: unique; `name + "_joint"` when left out.
+            placement: transform from the parent to the joint, or the joint's position there.
+            inertia: in body coordinates; none when left out.
+            damping: viscous coefficient for each velocity coordinate.
+            friction: dry friction for positive speed; both directions unless the next is given.
+            friction_negative: dry friction for negative speed, as a positive number.
+            stiffness: spring constant for each velocity coordinate.
+            rest: position where the spring is relaxed; the neutral position when left out.
+            armature: rotor inertia x ratio^2 for each velocity coordinate.
+            lower: lower position limit.
+            upper: upper position limit.
+            velocity_limit: speed limit.
+            effort_limit: joint force limit.
+        """
+        where = f"body '{name}'"
+        if name in self._parts or name == self.base_name:
+            raise ModelError(where, "the name is already taken", "give each body its own name")
+        if not isinstance(joint, Joint):
+            raise ModelError(where, f"joint is {joint!r}", "pass a joint such as Revolute('z')")
+        X = _placement(where, placement)
+        body_inertia = Inertia.zero() if inertia is None else _inertia(where, inertia)
+        nq, nv, inf = joint.nq, joint.nv, math.inf
+        forward = _numbers(where, "friction", friction, nv, 0.0, positive=True)
+        properties = {
+            "damping": _numbers(where, "damping", damping, nv, 0.0, positive=True),
+            "friction": forward,
+            "friction_negative": forward
+            if friction_negative is None
+            else _numbers(where, "friction_negative", friction_negative, nv, positive=True),
+            "stiffness": _numbers(where, "stiffness", stiffness, nv, 0.0, positive=True),
+            "rest": joint.neutral() if rest is None else _numbers(where, "rest", rest, nq),
+            "armature": _numbers(where, "armature", armature, nv, 0.0, positive=True),
+            "lower": _numbers(where, "lower", lower, nq, -inf, finite=False),
+            "upper": _numbers(where, "upper", upper, nq, inf, finite=False),
+            "velocity_limit": _numbers(
+                where, "velocity_limit", velocity_limit, nv, inf, finite=False
+            ),
+            "effort_limit": _numbers(where, "effort_limit", effort_limit, nv, inf, finite=False),
+        }
+        if any(a > b for a, b in zip(properties["lower"], properties["upper"], strict=True)):
+            raise ModelError(where, "a lower limit is above its upper limit", "swap the limits")
+        _isotropic_spring(where, joint, properties["stiffness"])
+        self._parts[name] = _Part(
+            order=len(self._parts),
+            name=name,
+            parent=self.base_name if parent is None else parent,
+            joint=joint,
+            joint_name=joint_name or f"{name}_joint",
+            placement=X,
+            inertia=body_inertia,
+            properties=properties,
+        )
+        return self
+
+    def add_frame(
+        self, name: str, parent: str, placement: Transform | Sequence[float] | None = None
+    ) -> ModelBuilder:
+        """Add a named frame fixed to a body, another frame or the base."""
+        self._frames.append((name, parent, _placement(f"frame '{name}'", placement)))
+        return self
+
+    def couple(
+        self, follower: str, *masters: tuple[str, float], offset: float = 0.0
+    ) -> ModelBuilder:
+        """Let one joint follow others: q_follower = sum of ratio x q_master + offset."""
+        where = f"coupling of joint '{follower}'"
+        terms = tuple((name, _numbers(where, "ratio", ratio, 1)[0]) for name, ratio in masters)
+        self._couplings.append((follower, terms, _numbers(where, "offset", offset, 1)[0]))
+        return self
+
+    def build(self) -> Model:
+        """Number the bodies parent first, merge fixed joints and return the Model."""
+        ordered = self._ordered()
+        index: dict[str, int] = {self.base_name: -1}
+        placed: dict[str, Transform] = {self.base_name: Transform.identity()}
+        bodies: list[Body] = []
+        frames: list[Frame] = []
+        for part in ordered:
+            X = part.placement @ placed[part.parent]
+            if isinstance(part.joint, Fixed):
+                index[part.name], placed[part.name] = index[part.parent], X
+                frames.append(Frame(part.name, index[part.parent], X))
+                if index[part.parent] >= 0:
+                    carrier = bodies[index[part.parent]]
+                    merged = carrier.inertia + (X.T @ part.inertia @ X)
+                    bodies[index[part.parent]] = _with(carrier, inertia=merged)
+                continue
+            index[part.name], placed[part.name] = len(bodies), Transform.identity()
+            bodies.append(
+                Body(
+                    name=part.name,
+                    joint_name=part.joint_name,
+                    parent=index[part.parent],
+                    joint=part.joint,
+                    placement=X,
+                    inertia=part.inertia,
+                    **part.properties,
+                )
+            )
+        self._place_frames(index, placed, frames)
+        _unique("joint", (body.joint_name for body in bodies))
+        return Model(
+            name=self.name,
+            bodies=tuple(bodies),
+            gravity=self.gravity,
+            frames=tuple(frames),
+            couplings=self._coupled(bodies),
+            friction_speed=self.friction_speed,
+            base_name=self.base_name,
+        )
+
+    def _ordered(self) -> list[_Part]:
+        """Return parts with parents first, otherwise in the order they were added."""
+        frame_parent = {name: parent for name, parent, _ in self._frames}
+        children: dict[str, list[_Part]] = {}
+        for part in self._parts.values():
+            carrier = part.parent
+            while carrier in frame_parent and carrier not in self._parts:
+                carrier = frame_parent[carrier]
+            if carrier != part.parent:
+                X = self._frame_chain(part.parent)
+                part = _Part(**{**vars(part), "parent": carrier, "placement": part.placement @ X})
+            if carrier not in self._parts and carrier != self.base_name:
+                known = (self.base_name, *self._parts, *frame_parent)
+                raise UnknownNameError("parent body", carrier, known, where=f"body '{part.name}'")
+            children.setdefault(carrier, []).append(part)
+        ready = [(part.order, part) for part in children.get(self.base_name, ())]
+        heapq.heapify(ready)
+        ordered: list[_Part] = []
+        while ready:
+            _, part = heapq.heappop(ready)
+            ordered.append(part)
+            for child in children.get(part.name, ()):
+                heapq.heappush(ready, (child.order, child))
+        if len(ordered) < len(self._parts):
+            done = {part.name for part in ordered}
+            lost = [name for name in self._parts if name not in done]
+            raise ModelError(
+                f"model '{self.name}'",
+                f"bodies {lost[:5]} are not connected to the base '{self.base_name}' (a loop)",
+                "let the chain of parents end at the base",
+            )
+        return ordered
+
+    def _frame_chain(self, name: str) -> Transform:
+        """Return the transform from the carrying body to a frame, through frames on frames."""
+        by_name = {frame: (parent, X) for frame, parent, X in self._frames}
+        X = Transform.identity()
+        for _ in range(len(by_name) + 1):
+            if name not in by_name or name in self._parts:
+                return X
+            name, step = by_name[name]
+            X = X @ step
+        raise ModelError(f"frame '{name}'", "frames carry each other in a loop", "break the loop")
+
+    def _place_frames(
+        self, index: dict[str, int], placed: dict[str, Transform], frames: list[Frame]
+    ) -> None:
+        waiting = list(self._frames)
+        while waiting:
+            later = []
+            for name, parent, X in waiting:
+                if parent not in index:
+                    later.append((name, parent, X))
+                    continue
+                if name in index:
+                    raise ModelError(f"frame '{name}'", "the name is already taken", "rename it")
+                index[name], placed[name] = index[parent], X @ placed[parent]
+                frames.append(Frame(name, index[parent], placed[name]))
+            if len(later) == len(waiting):
+                name, parent, _ = waiting[0]
+                raise UnknownNameError("parent body", parent, index, where=f"frame '{name}'")
+            waiting = later
+
+    def _coupled(self, bodies: list[Body]) -> tuple[Coupling, ...]:
+        number = {body.joint_name: k for k, body in enumerate(bodies)}
+        law: dict[int, tuple[dict[int, float], float]] = {}
+        for follower, terms, offset in self._couplings:
+            for name in (follower, *(master for master, _ in terms)):
+                if name not in number:
+                    raise UnknownNameError("joint", name, number, where="coupling")
+                joint = bodies[number[name]].joint
+                if joint.nq != 1 or joint.nv != 1:
+                    raise ModelError(
+                        f"coupling of joint '{name}'",
+                        f"a {joint.kind} joint has {joint.nv} freedoms",
+                        "couple joints of one freedom",
+                    )
+            if number[follower] in law:
+                raise ModelError(f"joint '{follower}'", "is coupled twice", "give one coupling")
+            law[number[follower]] = ({number[m]: ratio for m, ratio in terms}, offset)
+        return tuple(
+            Coupling(k, tuple(sorted(terms.items())), offset)
+            for k, (terms, offset) in sorted(_resolved(law, bodies).items())
+        )
+
+
+def _resolved(
+    law: dict[int, tuple[dict[int, float], float]], bodies: list[Body]
+) -> dict[int, tuple[dict[int, float], float]]:
+    """Replace followers of followers by their own masters."""
+    for _ in range(len(law) + 1):
+        nested = {k: [m for m in terms if m in law] for k, (terms, _) in law.items()}
+        if not any(nested.values()):
+            return law
+        for k, inner in nested.items():
+            for m in inner:
+                terms, offset = law[k]
+                ratio = terms.pop(m)
+                for other, r in law[m][0].items():
+                    terms[other] = terms.get(other, 0.0) + ratio * r
+                law[k] = (terms, offset + ratio * law[m][1])
+    names = [bodies[k].joint_name for k in law]
+    raise ModelError(f"joints {names}", "follow each other in a loop", "name one master")
+
+
+def _with(body: Body, **changes: Any) -> Body:
+    return Body(**{**vars(body), **changes})
+
+
+def _unique(kind: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ModelError(f"{kind} '{name}'", "the name is already taken", "rename one")
+        seen.add(name)
+
+
+def _numbers(
+    where: str,
+    what: str,
+    values: Values,
+    n: int,
+    default: float | None = None,
+    *,
+    positive: bool = False,
+    finite: bool = True,
+) -> Numbers:
+    if values is None and default is not None:
+        return (default,) * n
+    try:
+        listed = (
+            [float(values)] * n if isinstance(values, (int, float)) else [float(x) for x in values]  # type: ignore[union-attr]
+        )
+    except (TypeError, ValueError):
+        raise ModelError(where, f"{what} = {values!r} is not a number", "give numbers") from None
+    if len(listed) != n:
+        raise ModelError(where, f"{what} has {len(listed)} numbers", f"give {n}")
+    if any(math.isnan(x) or (finite and math.isinf(x)) for x in listed):
+        raise ModelError(where, f"{what} = {values!r} is not finite", "give finite numbers")
+    if positive and any(x < 0 for x in listed):
+        raise ModelError(where, f"{what} = {values!r} is negative", "give a number >= 0")
+    return tuple(listed)
+
+
+def _placement(where: str, placement: Transform | Sequence[float] | None) -> Transform:
+    if placement is None:
+        return Transform.identity()
+    if isinstance(placement, Transform):
+        flat = (*placement.E.a, *placement.E.b, *placement.E.c, *placement.r)
+        _numbers(where, "placement", [float(x) for x in flat], 12)
+        return placement
+    return Transform.translation(_numbers(where, "placement", placement, 3))
+
+
+def _inertia(where: str, inertia: Inertia) -> Inertia:
+    if not isinstance(inertia, Inertia):
+        raise ModelError(where, f"inertia is {inertia!r}", "use Inertia.from_mass(...)")
+    numbers = [float(x) for x in inertia.parameters()]
+    _numbers(where, "inertia", numbers, 10)
+    if numbers[0] == 0 and any(numbers[1:4]):
+        raise ModelError(where, "has a first moment but no mass", "give it a mass")
+    return Inertia.from_parameters(
+        [p if isinstance(p, Zero) else float(p) for p in inertia.parameters()]
+    )
+
+
+def _isotropic_spring(where: str, joint: Joint, stiffness: Numbers) -> None:
+    if not joint.velocity_is_rate and len(set(stiffness[:3])) > 1:
+        raise ModelError(
+            where,
+            f"a {joint.kind} joint's rotational stiffness {stiffness[:3]} differs by axis",
+            "give the three rotations one stiffness: only then does the spring have a potential",
+        )

@@ -1,0 +1,145 @@
+"""Joints of the user's own: give the transform as a function of q, the rest follows.
+
+The motion subspace is the derivative of the transform and the bias is the derivative of the
+subspace, both by dual numbers over whatever kind of number the algorithm runs on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, final
+
+import numpy as np
+
+from sixfold.errors import ModelError
+from sixfold.model.joint import Joint, JointState, Values
+from sixfold.scalar import ZERO, Scalar, differentiate
+from sixfold.spatial import Column, Matrix3, Motion, Subspace, Transform, Vector3
+
+
+@final
+@dataclass(frozen=True)
+class CustomJoint(Joint):
+    """A joint defined by its transform, a function of q written with `sixfold` functions.
+
+    Args:
+        transform: function of the tuple q that returns the Transform from parent to body.
+        nq: number of coordinates; the velocity is dq/dt.
+        subspace: optional function of q that returns S (a Subspace in body coordinates).
+        bias: optional function of (q, qd) that returns the componentwise dS/dt qd as a Motion.
+
+    The functions must be importable (defined at module level) for the model to be picklable.
+    """
+
+    transform: Callable[[Values], Transform]
+    nq: int = 1  # type: ignore[misc]
+    subspace: Callable[[Values], Subspace] | None = None
+    bias: Callable[[Values, Values], Motion] | None = None
+
+    def __post_init__(self) -> None:
+        """Try the functions at zero, so that a mistake shows here and not inside an algorithm."""
+        if self.nq < 1 or self.nq > 6:
+            raise ModelError("CustomJoint", f"nq = {self.nq}", "a joint has 1 to 6 coordinates")
+        X = self.transform((0.1,) * self.nq)
+        if not isinstance(X, Transform):
+            raise ModelError(
+                "CustomJoint",
+                f"transform(q) returned {type(X).__name__}",
+                "return a sixfold Transform (for example Transform.from_pose(R, p))",
+            )
+        S = self._subspace((0.1,) * self.nq)
+        if len(S.columns) != self.nq:
+            raise ModelError(
+                "CustomJoint", f"subspace has {len(S.columns)} columns", f"return {self.nq} columns"
+            )
+
+    @property
+    def nv(self) -> int:  # type: ignore[override]
+        """As many velocities as coordinates."""
+        return self.nq
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """Evaluate the transform; differentiate it for S, and S along qd for the bias."""
+        S = self._subspace(q)
+        cJ = self.bias(q, qd) if self.bias else self._bias(q, qd)
+        return JointState(self.transform(q), S, S @ qd, cJ)
+
+    def _subspace(self, q: Values) -> Subspace:
+        if self.subspace is not None:
+            return self.subspace(q)
+        unit = np.eye(self.nq)
+        return Subspace(*(self._column(q, [x or ZERO for x in row.tolist()]) for row in unit))
+
+    def _column(self, q: Values, direction: Values) -> Motion:
+        """Omega x = -dE E^T and v = E dr, in body coordinates."""
+        values, rates = differentiate(lambda at: _flat(self.transform(at)), q, direction)
+        E, dE = _matrix(values[:9]), _matrix(rates[:9])
+        turn = E @ dE.T  # = -(dE E^T)
+        return Motion(Vector3(turn.c.y, turn.a.z, turn.b.x), E @ Vector3(*rates[9:]))
+
+    def _bias(self, q: Values, qd: Values) -> Motion:
+        def velocity(at: Values) -> tuple[Scalar, ...]:
+            ang, lin = self._subspace(at) @ Column(qd)
+            return (*ang, *lin)
+
+        _, rates = differentiate(velocity, q, qd)
+        return Motion(Vector3(*rates[:3]), Vector3(*rates[3:]))
+
+    def constants(self) -> tuple[Any, ...]:
+        """Identify the joint by the code of its functions and what they close over."""
+        functions = (self.transform, self.subspace, self.bias)
+        return ("CustomJoint", self.nq, tuple(fingerprint(f) for f in functions))
+
+
+def _flat(X: Transform) -> tuple[Scalar, ...]:
+    return (*X.E.a, *X.E.b, *X.E.c, *X.r)
+
+
+def _matrix(nine: Values) -> Matrix3:
+    return Matrix3(Vector3(*nine[:3]), Vector3(*nine[3:6]), Vector3(*nine[6:]))
+
+
+def fingerprint(function: Any) -> str:
+    """Return a hash of a function's code, defaults, closure and the plain globals it reads."""
+    digest = hashlib.blake2b(digest_size=16)
+    _feed(digest, function, set())
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, x: Any, seen: set[int]) -> None:
+    if id(x) in seen:
+        return
+    if isinstance(x, FunctionType):
+        seen.add(id(x))
+        _feed(digest, x.__code__, seen)
+        _feed(digest, x.__defaults__, seen)
+        for cell in x.__closure__ or ():
+            _feed(digest, cell.cell_contents, seen)
+        for name in x.__code__.co_names:
+            value = x.__globals__.get(name)
+            digest.update(name.encode())
+            if not getattr(value, "__module__", "").startswith("sixfold."):
+                _feed(digest, value, seen)
+    elif isinstance(x, CodeType):
+        digest.update(x.co_code + repr(x.co_names).encode())
+        for constant in x.co_consts:
+            _feed(digest, constant, seen)
+    elif isinstance(x, (tuple, list)):
+        digest.update(b"(")
+        for item in x:
+            _feed(digest, item, seen)
+        digest.update(b")")
+    elif isinstance(x, np.ndarray):
+        digest.update(x.tobytes() + repr((x.shape, x.dtype.str)).encode())
+    elif isinstance(x, (ModuleType, type)):
+        digest.update(x.__name__.encode())
+    elif callable(x) and hasattr(x, "__dict__"):
+        seen.add(id(x))
+        digest.update(type(x).__qualname__.encode())
+        _feed(digest, type(x).__call__, seen)
+        _feed(digest, sorted(vars(x).items()), seen)
+    else:
+        digest.update(repr(x).encode())

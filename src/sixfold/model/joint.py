@@ -1,0 +1,107 @@
+"""What a joint is: the only place that knows how bodies may move against each other."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from sixfold.scalar import Scalar
+from sixfold.spatial import (
+    Column,
+    ForceSubspace,
+    Motion,
+    Subspace,
+    Transform,
+    constraint_basis,
+)
+
+Values = Sequence[Scalar]
+
+
+class JointState(NamedTuple):
+    """What algorithms need of a joint at one state."""
+
+    XJ: Transform
+    """Transform across the joint: parent side to body side."""
+    S: Subspace
+    """Motion subspace in body coordinates."""
+    vJ: Motion
+    """Joint velocity S qd."""
+    cJ: Motion
+    """Componentwise derivative of S, times qd; zero when S is constant in the body."""
+
+
+class Joint(ABC):
+    """A joint of nq position and nv velocity coordinates.
+
+    `qd` is the velocity in the coordinates of S.  It equals dq/dt for every joint whose
+    `velocity_is_rate` is true; spherical and free joints use body velocities instead.
+    """
+
+    nq: ClassVar[int]
+    nv: ClassVar[int]
+    velocity_is_rate: ClassVar[bool] = True
+
+    @abstractmethod
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """Return transform, motion subspace, joint velocity and bias at a state."""
+
+    def step(self, q: Values, dq: Values) -> Column:
+        """Return the position reached from q by the velocity-space increment dq."""
+        return Column(q) + dq
+
+    def difference(self, q0: Values, q1: Values) -> Column:
+        """Return the increment dq with step(q0, dq) = q1."""
+        return Column(q1) - q0
+
+    def rate(self, q: Values, qd: Values) -> Column:
+        """Return dq/dt."""
+        return Column(qd)
+
+    def bracket(self, a: Values, b: Values) -> Column:
+        """Return the Lie bracket of two constant velocity fields; zero where qd = dq/dt."""
+        return Column.zero(self.nv)
+
+    def neutral(self) -> tuple[float, ...]:
+        """Return the zero position."""
+        return (0.0,) * self.nq
+
+    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
+        """Return a random position: angles over a full turn, lengths within a metre."""
+        return tuple(float(x) for x in rng.uniform(-np.pi, np.pi, self.nq))
+
+    def quaternion(self) -> slice | None:
+        """Return where in q a quaternion lies, if any."""
+        return None
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Self:
+        """Return the joint with its constants in another kind of number."""
+        changes = {
+            field.name: value.over(convert)
+            if hasattr(value, "over")
+            else convert(value)
+            if isinstance(value, float)
+            else value
+            for field in fields(self)  # type: ignore[arg-type]
+            for value in [getattr(self, field.name)]
+        }
+        return replace(self, **changes)  # type: ignore[type-var]
+
+    def constraint_basis(self, q: Sequence[float] | None = None) -> ForceSubspace:
+        """Return T with S^T T = 0: the forces the joint bears without working."""
+        at = self.neutral() if q is None else tuple(float(x) for x in q)
+        return constraint_basis(self.calc(at, (0.0,) * self.nv).S)
+
+    def constants(self) -> tuple[Any, ...]:
+        """Return what identifies the joint: its kind and numbers."""
+        values = tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return (type(self).__name__, values)
+
+    @property
+    def kind(self) -> str:
+        """The name of the joint type in lower case."""
+        return type(self).__name__.lower()

@@ -1,0 +1,368 @@
+"""The model: a kinematic tree with names, frames, limits and joint properties, as frozen data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sixfold.errors import ModelError, UnknownNameError
+from sixfold.model.joint import Joint
+from sixfold.model.joints import Fixed
+from sixfold.model.tree import Tree
+from sixfold.scalar import ZERO, Scalar, exact
+from sixfold.spatial import ZERO3, Column, Inertia, Motion, Transform, Vector3
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Body:
+    """One moving body and the joint that carries it."""
+
+    name: str
+    joint_name: str
+    parent: int
+    """Index of the parent body, -1 for the base."""
+    joint: Joint
+    placement: Transform
+    """X_T: parent body coordinates to the joint frame on the parent side."""
+    inertia: Inertia
+    damping: Numbers
+    friction: Numbers
+    """Dry friction for positive speed."""
+    friction_negative: Numbers
+    """Dry friction for negative speed, as a positive number."""
+    stiffness: Numbers
+    rest: Numbers
+    """Position where the spring is relaxed, in q coordinates."""
+    armature: Numbers
+    """Reflected rotor inertia: rotor inertia x ratio^2."""
+    lower: Numbers
+    upper: Numbers
+    velocity_limit: Numbers
+    effort_limit: Numbers
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame fixed to a body."""
+
+    name: str
+    body: int
+    """Index of the body, -1 for the base."""
+    placement: Transform
+    """Body coordinates to frame coordinates."""
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A joint that follows others linearly: q = sum of ratio x q_master, + offset."""
+
+    follower: int
+    terms: tuple[tuple[int, float], ...]
+    offset: float
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A robot.  Frozen, equal and hashable by content, picklable.
+
+    Row k of every per-body array is `body_names[k]`; `parent[k]` is -1 for the base.  Make one with
+    `sixfold.load`, `sixfold.ModelBuilder` or `sixfold.from_dh`.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    gravity: Numbers = (0.0, 0.0, -9.81)
+    frames: tuple[Frame, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    friction_speed: float = 0.0
+    """v_s in friction = f tanh(v / v_s); 0 means the sign function."""
+    base_name: str = "world"
+    tree: Tree = field(init=False, repr=False)
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Lay out the tree for algorithms and take the digest of the content."""
+        object.__setattr__(self, "tree", _tree(self))
+        object.__setattr__(self, "digest", _digest(self))
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when all content is equal."""
+        return isinstance(other, Model) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        """Hash of the content."""
+        return hash(self.digest)
+
+    # -- sizes and names
+
+    @property
+    def nb(self) -> int:
+        """Number of moving bodies."""
+        return len(self.bodies)
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return sum(body.joint.nq for k, body in enumerate(self.bodies) if k not in self._followers)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates."""
+        return sum(body.joint.nv for k, body in enumerate(self.bodies) if k not in self._followers)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the moving bodies."""
+        return tuple(body.name for body in self.bodies)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints; joint k carries body k."""
+        return tuple(body.joint_name for body in self.bodies)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of the frames that are not bodies."""
+        return tuple(frame.name for frame in self.frames)
+
+    @property
+    def parent(self) -> tuple[int, ...]:
+        """Index of each body's parent, -1 for the base."""
+        return tuple(body.parent for body in self.bodies)
+
+    @property
+    def _followers(self) -> frozenset[int]:
+        return frozenset(coupling.follower for coupling in self.couplings)
+
+    def q_slice(self, joint_name: str) -> slice:
+        """Return where a joint's coordinates lie in q."""
+        return self._slice(joint_name, "nq")
+
+    def v_slice(self, joint_name: str) -> slice:
+        """Return where a joint's coordinates lie in v, a and tau."""
+        return self._slice(joint_name, "nv")
+
+    def _slice(self, joint_name: str, size: str) -> slice:
+        start = 0
+        for k, body in enumerate(self.bodies):
+            if k in self._followers:
+                if body.joint_name == joint_name:
+                    raise ModelError(
+                        f"joint '{joint_name}'",
+                        "follows other joints and has no coordinate of its own",
+                        "use the joint it follows",
+                    )
+                continue
+            if body.joint_name == joint_name:
+                return slice(start, start + getattr(body.joint, size))
+            start += getattr(body.joint, size)
+        raise UnknownNameError("joint", joint_name, self.joint_names, where=f"model '{self.name}'")
+
+    # -- topology, by name
+
+    def body_index(self, name: str) -> int:
+        """Return the row of a body."""
+        try:
+            return self.body_names.index(name)
+        except ValueError:
+            where = f"model '{self.name}'"
+            raise UnknownNameError("body", name, self.body_names, where=where) from None
+
+    def locate(self, name: str) -> tuple[int, Transform]:
+        """Return body index (-1 for the base) and placement of a body or frame."""
+        for k, body in enumerate(self.bodies):
+            if body.name == name:
+                return k, Transform.identity()
+        for frame in self.frames:
+            if frame.name == name:
+                return frame.body, frame.placement
+        if name == self.base_name:
+            return -1, Transform.identity()
+        known = (*self.body_names, *self.frame_names, self.base_name)
+        raise UnknownNameError("body or frame", name, known, where=f"model '{self.name}'")
+
+    def support(self, name: str) -> tuple[str, ...]:
+        """Return kappa: the bodies whose joints support this one, base end first, itself last."""
+        return self._names(self.tree.support(self.body_index(name) + 1))
+
+    def subtree(self, name: str) -> tuple[str, ...]:
+        """Return nu: this body and every body it carries."""
+        return self._names(self.tree.subtree(self.body_index(name) + 1))
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """Return mu: the bodies whose parent is this body (or the base)."""
+        i = 0 if name == self.base_name else self.body_index(name) + 1
+        return self._names(self.tree.children(i))
+
+    def ancestors(self, name: str) -> tuple[str, ...]:
+        """Return the bodies between this one and the base, nearest first."""
+        return self._names(self.tree.ancestors(self.body_index(name) + 1))
+
+    def _names(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.bodies[i - 1].name for i in numbers)
+
+    # -- limits
+
+    @property
+    def lower_position(self) -> NDArray[np.float64]:
+        """Lower position limits, shape (nq,); -inf where there is none."""
+        return self._stack("lower")
+
+    @property
+    def upper_position(self) -> NDArray[np.float64]:
+        """Upper position limits, shape (nq,); inf where there is none."""
+        return self._stack("upper")
+
+    @property
+    def velocity_limit(self) -> NDArray[np.float64]:
+        """Speed limits, shape (nv,)."""
+        return self._stack("velocity_limit")
+
+    @property
+    def effort_limit(self) -> NDArray[np.float64]:
+        """Joint force limits, shape (nv,)."""
+        return self._stack("effort_limit")
+
+    def _stack(self, name: str) -> NDArray[np.float64]:
+        return np.array(
+            [
+                x
+                for k, body in enumerate(self.bodies)
+                if k not in self._followers
+                for x in getattr(body, name)
+            ],
+            float,
+        )
+
+    # -- from stacked vectors to one column for each body, and back
+
+    def positions(self, q: Sequence[Scalar]) -> dict[int, Column]:
+        """Split q into one column for each body, followers included."""
+        return self._split(q, "nq", offsets=True)
+
+    def velocities(self, v: Sequence[Scalar]) -> dict[int, Column]:
+        """Split v, a or any velocity-space vector into one column for each body."""
+        return self._split(v, "nv", offsets=False)
+
+    def _split(self, x: Sequence[Scalar], size: str, offsets: bool) -> dict[int, Column]:
+        columns: dict[int, Column] = {}
+        start = 0
+        followers = self._followers
+        for k, body in enumerate(self.bodies):
+            if k not in followers:
+                stop = start + getattr(body.joint, size)
+                columns[k + 1] = Column(x[start:stop])
+                start = stop
+        for c in self.couplings:
+            total: Scalar = exact(c.offset) if offsets else ZERO
+            for master, ratio in c.terms:
+                total = total + columns[master + 1][0] * ratio
+            columns[c.follower + 1] = Column([total])
+        return columns
+
+    def gather(self, forces: Mapping[int, Sequence[Scalar]]) -> list[Scalar]:
+        """Stack one column of forces for each body; a follower's force works on its masters."""
+        work = {i: list(forces[i]) for i in self.tree.bodies}
+        for c in self.couplings:
+            (force,) = work.pop(c.follower + 1)
+            for master, ratio in c.terms:
+                work[master + 1][0] = work[master + 1][0] + force * ratio
+        return [x for i in sorted(work) for x in work[i]]
+
+    # -- variants
+
+    def without(
+        self,
+        *,
+        damping: bool = False,
+        friction: bool = False,
+        springs: bool = False,
+        armature: bool = False,
+        gravity: bool = False,
+    ) -> Model:
+        """Return the model with the named effects removed."""
+
+        def bare(body: Body) -> Body:
+            none = (0.0,) * body.joint.nv
+            changes: dict[str, Any] = {}
+            if damping:
+                changes["damping"] = none
+            if friction:
+                changes |= {"friction": none, "friction_negative": none}
+            if springs:
+                changes["stiffness"] = none
+            if armature:
+                changes["armature"] = none
+            return replace(body, **changes)
+
+        return replace(
+            self,
+            bodies=tuple(bare(body) for body in self.bodies),
+            gravity=(0.0, 0.0, 0.0) if gravity else self.gravity,
+        )
+
+    def with_gravity(self, gravity: Sequence[float]) -> Model:
+        """Return the model under another gravity [m/s^2]."""
+        g = tuple(float(x) for x in gravity)
+        if len(g) != 3 or not all(np.isfinite(g)):
+            raise ModelError(
+                "gravity", f"{gravity!r} is not three finite numbers", "pass (x, y, z)"
+            )
+        return replace(self, gravity=g)
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Tree:
+        """Return the tree with its constants in another kind of number (MPFR, SymPy...)."""
+        return self.tree.over(convert)
+
+
+def _tree(model: Model) -> Tree:
+    bodies = model.bodies
+
+    def columns(name: str) -> tuple[Column, ...]:
+        return (
+            Column.zero(0),
+            *(Column(exact(x) for x in getattr(body, name)) for body in bodies),
+        )
+
+    return Tree(
+        parent=(0, *(body.parent + 1 for body in bodies)),
+        joint=(Fixed(), *(body.joint for body in bodies)),
+        Xtree=(Transform.identity(), *(body.placement.over(exact) for body in bodies)),
+        inertia=(Inertia.zero(), *(body.inertia.over(exact) for body in bodies)),
+        gravity=Motion(ZERO3, Vector3.of(model.gravity)),
+        armature=columns("armature"),
+        damping=columns("damping"),
+        friction=columns("friction"),
+        friction_negative=columns("friction_negative"),
+        friction_speed=exact(model.friction_speed),
+        stiffness=columns("stiffness"),
+        rest=columns("rest"),
+    )
+
+
+def _digest(model: Model) -> str:
+    text = repr(
+        (
+            "sixfold model 1",
+            model.name,
+            model.base_name,
+            model.gravity,
+            model.friction_speed,
+            model.frames,
+            model.couplings,
+            [(body.joint.constants(), _plain(body)) for body in model.bodies],
+        )
+    )
+    return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
+
+
+def _plain(body: Body) -> tuple[Any, ...]:
+    skipped = {"joint"}
+    return tuple(value for name, value in vars(body).items() if name not in skipped)

@@ -1,0 +1,103 @@
+"""Unit quaternions (x, y, z, w) and their exponential, over any kind of number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sixfold.scalar import Scalar, atan2, cos, if_positive, sin, sqrt
+from sixfold.spatial import Matrix3, Vector3
+
+Quaternion = Sequence[Scalar]
+_SMALL = 1e-6  # squared angle below which series replace quotients
+
+
+def rotation_to_body(q: Quaternion) -> Matrix3:
+    """Return E: parent coordinates to body coordinates.  Any non-zero length of q will do."""
+    x, y, z, w = q
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    xs, ys, zs = x * s, y * s, z * s
+    xx, yy, zz, xy, xz, yz = x * xs, y * ys, z * zs, x * ys, x * zs, y * zs
+    wx, wy, wz = w * xs, w * ys, w * zs
+    return Matrix3(
+        Vector3(1.0 - (yy + zz), xy + wz, xz - wy),
+        Vector3(xy - wz, 1.0 - (zz + xx), yz + wx),
+        Vector3(xz + wy, yz - wx, 1.0 - (xx + yy)),
+    )
+
+
+def multiply(p: Quaternion, q: Quaternion) -> tuple[Scalar, ...]:
+    """Return the quaternion product p q."""
+    a, b = Vector3(*p[:3]), Vector3(*q[:3])
+    v = b * p[3] + a * q[3] + a.cross(b)
+    return (*v, p[3] * q[3] - a.dot(b))
+
+
+def conjugate(q: Quaternion) -> tuple[Scalar, ...]:
+    """Return the inverse of a unit quaternion."""
+    return (-q[0], -q[1], -q[2], q[3])
+
+
+def normalized(q: Quaternion) -> tuple[Scalar, ...]:
+    """Return q scaled to unit length."""
+    x, y, z, w = q
+    n = sqrt(x * x + y * y + z * z + w * w)
+    return (x / n, y / n, z / n, w / n)
+
+
+def rate(q: Quaternion, omega: Vector3) -> tuple[Scalar, ...]:
+    """Return dq/dt = q (omega / 2, 0) for an angular velocity in body coordinates."""
+    half = omega * 0.5
+    a = Vector3(*q[:3])
+    return (*(half * q[3] + a.cross(half)), -a.dot(half))
+
+
+def exponential(phi: Vector3) -> tuple[Scalar, ...]:
+    """Return the quaternion of a rotation vector."""
+    t2 = phi.dot(phi)
+    angle = sqrt(if_positive(t2 - _SMALL, t2, 1.0))
+    c = if_positive(t2 - _SMALL, cos(angle * 0.5), 1.0 - t2 / 8 + t2 * t2 / 384)
+    k = if_positive(t2 - _SMALL, sin(angle * 0.5) / angle, 0.5 - t2 / 48 + t2 * t2 / 3840)
+    return (*(phi * k), c)
+
+
+def logarithm(q: Quaternion) -> Vector3:
+    """Return the shortest rotation vector of a unit quaternion."""
+    w = if_positive(-q[3], -q[3], q[3])
+    u = Vector3(*(if_positive(-q[3], -x, x) for x in q[:3]))
+    s2 = u.dot(u)
+    s = sqrt(if_positive(s2 - _SMALL, s2, 1.0))
+    near = (2.0 - s2 / (w * w) * (2.0 / 3 - 0.4 * s2 / (w * w))) / w
+    return u * if_positive(s2 - _SMALL, 2.0 * atan2(s, w) / s, near)
+
+
+def sweep(phi: Vector3, p: Vector3) -> Vector3:
+    """Return V(phi) p, the displacement of a body that turns by phi while moving along p."""
+    t2 = phi.dot(phi)
+    angle = sqrt(if_positive(t2 - _SMALL, t2, 1.0))
+    half = sin(angle * 0.5)
+    B = if_positive(t2 - _SMALL, 2.0 * half * half / (angle * angle), 0.5 - t2 / 24 + t2 * t2 / 720)
+    C = if_positive(
+        t2 - 1e-2,
+        (angle - sin(angle)) / (angle * angle * angle),
+        1.0 / 6 - t2 / 120 + t2 * t2 / 5040 - t2 * t2 * t2 / 362880 + t2 * t2 * t2 * t2 / 39916800,
+    )
+    turned = phi.cross(p)
+    return p + turned * B + phi.cross(turned) * C
+
+
+def unsweep(phi: Vector3, p: Vector3) -> Vector3:
+    """Return V(phi)^-1 p."""
+    t2 = phi.dot(phi)
+    angle = sqrt(if_positive(t2 - 1e-2, t2, 1.0))
+    half = angle * 0.5
+    k = if_positive(
+        t2 - 1e-2,
+        (1.0 - half * cos(half) / sin(half)) / (angle * angle),
+        1.0 / 12
+        + t2 / 720
+        + t2 * t2 / 30240
+        + t2 * t2 * t2 / 1209600
+        + t2 * t2 * t2 * t2 / 47900160,
+    )
+    turned = phi.cross(p)
+    return p - turned * 0.5 + phi.cross(turned) * k

@@ -1,0 +1,119 @@
+"""The kinematic tree as algorithms see it: body 0 is the fixed base, bodies are numbered from 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from sixfold.model.joint import Joint
+from sixfold.scalar import Scalar, Zero
+from sixfold.spatial import Column, Inertia, Motion, Transform
+
+Table = dict[int, Any]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Connectivity, joints, geometry and inertias, over any kind of number.
+
+    Entry 0 of each tuple belongs to the base and is a placeholder.  `parent[i] < i` for every body.
+    """
+
+    parent: tuple[int, ...]
+    joint: tuple[Joint, ...]
+    Xtree: tuple[Transform, ...]
+    inertia: tuple[Inertia, ...]
+    gravity: Motion
+    """Acceleration of free fall as a spatial vector at the base."""
+    armature: tuple[Column, ...]
+    damping: tuple[Column, ...]
+    friction: tuple[Column, ...]
+    friction_negative: tuple[Column, ...]
+    friction_speed: Scalar
+    stiffness: tuple[Column, ...]
+    rest: tuple[Column, ...]
+
+    @property
+    def bodies(self) -> range:
+        """The moving bodies, parents before children."""
+        return range(1, len(self.parent))
+
+    def table(self, base: Any = None) -> Table:
+        """Return an empty store of one value for each body, with the base's value if it has one."""
+        return {} if base is None else {0: base}
+
+    def ancestors(self, i: int) -> Iterator[int]:
+        """Yield the bodies between body i and the base, nearest first, without i itself."""
+        i = self.parent[i]
+        while i:
+            yield i
+            i = self.parent[i]
+
+    def support(self, i: int) -> tuple[int, ...]:
+        """Return kappa(i): the joints between body i and the base, i included, base end first."""
+        return (*reversed(tuple(self.ancestors(i))), i)
+
+    def subtree(self, i: int) -> tuple[int, ...]:
+        """Return nu(i): the bodies that joint i supports, i included."""
+        inside = {i}
+        for j in range(i + 1, len(self.parent)):
+            if self.parent[j] in inside:
+                inside.add(j)
+        return tuple(sorted(inside))
+
+    def children(self, i: int) -> tuple[int, ...]:
+        """Return mu(i): the bodies whose parent is i."""
+        return tuple(j for j in self.bodies if self.parent[j] == i)
+
+    @cached_property
+    def dofs(self) -> tuple[slice, ...]:
+        """The rows of each body's freedoms in stacked joint vectors."""
+        slices, start = [slice(0, 0)], 0
+        for i in self.bodies:
+            slices.append(slice(start, start + self.joint[i].nv))
+            start += self.joint[i].nv
+        return tuple(slices)
+
+    @property
+    def nv(self) -> int:
+        """The number of freedoms of the whole tree."""
+        return self.dofs[-1].stop
+
+    @cached_property
+    def dof_parent(self) -> tuple[int, ...]:
+        """For each freedom the one before it on the way to the base, -1 at the base."""
+        last = [-1] * len(self.parent)
+        parents: list[int] = []
+        for i in self.bodies:
+            before = last[self.parent[i]]
+            for k in range(self.dofs[i].start, self.dofs[i].stop):
+                parents.append(before)
+                before = k
+            last[i] = before
+        return tuple(parents)
+
+    def over(self, convert: Callable[[Scalar], Scalar], *, zeros: bool = False) -> Tree:
+        """Return the tree with its constants in another kind of number; exact zeros may stay."""
+
+        def keep(x: Scalar) -> Scalar:
+            return x if isinstance(x, Zero) and not zeros else convert(x)
+
+        def columns(each: tuple[Column, ...]) -> tuple[Column, ...]:
+            return tuple(Column(map(keep, column)) for column in each)
+
+        return replace(
+            self,
+            joint=tuple(joint.over(keep) for joint in self.joint),
+            Xtree=tuple(X.over(keep) for X in self.Xtree),
+            inertia=tuple(inertia.over(keep) for inertia in self.inertia),
+            gravity=self.gravity.over(keep),
+            armature=columns(self.armature),
+            damping=columns(self.damping),
+            friction=columns(self.friction),
+            friction_negative=columns(self.friction_negative),
+            friction_speed=keep(self.friction_speed),
+            stiffness=columns(self.stiffness),
+            rest=columns(self.rest),
+        )

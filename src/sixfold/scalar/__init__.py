@@ -1,0 +1,45 @@
+"""What a number is: a closed list of operations that follow the type of their arguments."""
+
+from sixfold.scalar.dual import Dual, differentiate
+from sixfold.scalar.functions import (
+    absolute,
+    apply,
+    atan2,
+    cos,
+    exp,
+    if_positive,
+    log,
+    register,
+    sign,
+    sin,
+    sqrt,
+    tanh,
+)
+from sixfold.scalar.ops import Op, Scalar
+from sixfold.scalar.rules import RULES, Rule
+from sixfold.scalar.zero import ZERO, Zero, exact, plain
+
+__all__ = [
+    "RULES",
+    "ZERO",
+    "Dual",
+    "Op",
+    "Rule",
+    "Scalar",
+    "Zero",
+    "absolute",
+    "apply",
+    "atan2",
+    "cos",
+    "differentiate",
+    "exact",
+    "exp",
+    "if_positive",
+    "log",
+    "plain",
+    "register",
+    "sign",
+    "sin",
+    "sqrt",
+    "tanh",
+]

@@ -1,0 +1,114 @@
+"""Dual numbers: a value and its derivative along one direction, over any other kind of number.
+
+Nesting gives higher derivatives.  Each nesting has its own level, so that a number from an outer
+differentiation is a constant to an inner one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sixfold.scalar.functions import apply, register
+from sixfold.scalar.ops import Op, Scalar
+from sixfold.scalar.rules import RULES
+from sixfold.scalar.zero import ZERO
+
+
+class Dual:
+    """value + dot * epsilon, with epsilon^2 = 0."""
+
+    __slots__ = ("dot", "level", "value")
+    __array_ufunc__ = None
+
+    def __init__(self, value: Scalar, dot: Scalar, level: int = 0) -> None:
+        """Hold a value, its derivative, and the level of differentiation they belong to."""
+        self.value, self.dot, self.level = value, dot, level
+
+    def __add__(self, other: Any) -> Dual:
+        """Add."""
+        (x, dx), (y, dy), level = _pair(self, other)
+        return Dual(x + y, dx + dy, level)
+
+    def __radd__(self, other: Any) -> Dual:
+        """Add."""
+        return self + other
+
+    def __sub__(self, other: Any) -> Dual:
+        """Subtract."""
+        (x, dx), (y, dy), level = _pair(self, other)
+        return Dual(x - y, dx - dy, level)
+
+    def __rsub__(self, other: Any) -> Dual:
+        """Subtract."""
+        return -self + other
+
+    def __mul__(self, other: Any) -> Dual:
+        """Multiply: d(xy) = dx y + x dy."""
+        (x, dx), (y, dy), level = _pair(self, other)
+        return Dual(x * y, dx * y + x * dy, level)
+
+    def __rmul__(self, other: Any) -> Dual:
+        """Multiply."""
+        return self * other
+
+    def __truediv__(self, other: Any) -> Dual:
+        """Divide: d(x/y) = (dx - (x/y) dy) / y."""
+        (x, dx), (y, dy), level = _pair(self, other)
+        ratio = x / y
+        return Dual(ratio, (dx - ratio * dy) / y, level)
+
+    def __rtruediv__(self, other: Any) -> Dual:
+        """Divide."""
+        return Dual(other, ZERO, self.level) / self
+
+    def __neg__(self) -> Dual:
+        """Change the sign."""
+        return Dual(-self.value, -self.dot, self.level)
+
+    def __pow__(self, exponent: int) -> Dual:
+        """Raise to a whole power."""
+        power = self.value ** (exponent - 1)
+        return Dual(power * self.value, exponent * power * self.dot, self.level)
+
+    def __repr__(self) -> str:
+        """Print as value + derivative."""
+        return f"Dual({self.value!r}, {self.dot!r})"
+
+
+def _pair(a: Any, b: Any) -> tuple[tuple[Any, Any], tuple[Any, Any], int]:
+    level = max(x.level for x in (a, b) if isinstance(x, Dual))
+    return _parts(a, level), _parts(b, level), level
+
+
+def _parts(x: Any, level: int) -> tuple[Any, Any]:
+    return (x.value, x.dot) if isinstance(x, Dual) and x.level == level else (x, ZERO)
+
+
+def _apply(op: Op, *arguments: Any) -> Dual:
+    level = max(x.level for x in arguments if isinstance(x, Dual))
+    parts = [_parts(x, level) for x in arguments]
+    values = [value for value, _ in parts]
+    dot: Scalar = ZERO
+    for partial, (_, rate) in zip(RULES[op].partials(*values), parts, strict=True):
+        dot = dot + partial * rate
+    return Dual(apply(op, *values), dot, level)
+
+
+register(Dual, 10, _apply)
+
+
+def _depth(x: Scalar) -> int:
+    return x.level + 1 if isinstance(x, Dual) else 0
+
+
+def differentiate(
+    function: Callable[[tuple[Scalar, ...]], Sequence[Scalar]],
+    at: Sequence[Scalar],
+    along: Sequence[Scalar],
+) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+    """Return the values of a function of several numbers and their rates along a direction."""
+    level = max((_depth(x) for x in (*at, *along)), default=0)
+    results = function(tuple(Dual(x, dx, level) for x, dx in zip(at, along, strict=True)))
+    parts = [_parts(x, level) for x in results]
+    return tuple(value for value, _ in parts), tuple(dot for _, dot in parts)

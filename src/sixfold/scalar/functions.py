@@ -1,0 +1,174 @@
+"""Elementary functions that follow the type of their argument.
+
+``sin(x)`` asks the type of ``x`` which sine to use: ``math`` for floats, NumPy for arrays, SymPy
+for expressions, gmpy2 for MPFR numbers.  Other kinds of numbers (dual numbers, graph nodes) join
+with ``register``.  No library is imported before one of its numbers appears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sixfold.errors import NumberError
+from sixfold.scalar.ops import Op, Scalar
+from sixfold.scalar.zero import Zero, plain
+
+Apply = Callable[..., Any]
+
+
+class Reading:
+    """How one kind of number carries out an operation; the highest rank among arguments decides."""
+
+    def __init__(self, rank: int, apply: Apply) -> None:
+        """Take `apply(op, *arguments)` and the rank of this kind of number."""
+        self.rank = rank
+        self.apply = apply
+
+
+def _numpy_reading() -> Reading:
+    import numpy as np
+
+    def if_positive(x: Any, then: Any, otherwise: Any) -> Any:
+        return np.where(x > 0, then, np.where(x <= 0, otherwise, x))
+
+    table: dict[Op, Callable[..., Any]] = {
+        Op.SQRT: np.sqrt,
+        Op.SIN: np.sin,
+        Op.COS: np.cos,
+        Op.EXP: np.exp,
+        Op.LOG: np.log,
+        Op.TANH: np.tanh,
+        Op.ATAN2: np.arctan2,
+        Op.ABS: np.abs,
+        Op.SIGN: np.sign,
+        Op.IF_POSITIVE: if_positive,
+    }
+    return Reading(1, lambda op, *arguments: table[op](*map(plain, arguments)))
+
+
+def _gmpy2_reading() -> Reading:
+    import gmpy2
+
+    table: dict[Op, Callable[..., Any]] = {
+        Op.SQRT: gmpy2.sqrt,
+        Op.SIN: gmpy2.sin,
+        Op.COS: gmpy2.cos,
+        Op.EXP: gmpy2.exp,
+        Op.LOG: gmpy2.log,
+        Op.TANH: gmpy2.tanh,
+        Op.ATAN2: gmpy2.atan2,
+        Op.ABS: abs,
+        Op.SIGN: lambda x: x if gmpy2.is_nan(x) else gmpy2.mpfr(gmpy2.sign(x)),
+        Op.IF_POSITIVE: lambda x, a, b: a if x > 0 else b if x <= 0 else x,
+    }
+    return Reading(2, lambda op, *arguments: table[op](*map(plain, arguments)))
+
+
+def _sympy_reading() -> Reading:
+    import sympy
+
+    table: dict[Op, Callable[..., Any]] = {
+        Op.SQRT: sympy.sqrt,
+        Op.SIN: sympy.sin,
+        Op.COS: sympy.cos,
+        Op.EXP: sympy.exp,
+        Op.LOG: sympy.log,
+        Op.TANH: sympy.tanh,
+        Op.ATAN2: sympy.atan2,
+        Op.ABS: sympy.Abs,
+        Op.SIGN: sympy.sign,
+        Op.IF_POSITIVE: lambda x, a, b: sympy.Piecewise((a, x > 0), (b, True)),
+    }
+    return Reading(3, lambda op, *arguments: table[op](*arguments))
+
+
+_BY_LIBRARY: dict[str, Callable[[], Reading]] = {
+    "numpy": _numpy_reading,
+    "gmpy2": _gmpy2_reading,
+    "sympy": _sympy_reading,
+}
+_READINGS: dict[type, Reading] = {}
+
+
+def register(kind: type, rank: int, apply: Apply) -> None:
+    """Add a kind of number with its own way to carry out every operation."""
+    _READINGS[kind] = Reading(rank, apply)
+
+
+def reading_of(kind: type) -> Reading:
+    """Return how numbers of this type carry out operations."""
+    found = _READINGS.get(kind)
+    if found is None:
+        found = _READINGS[kind] = _search(kind)
+    return found
+
+
+def _search(kind: type) -> Reading:
+    for base in kind.__mro__:
+        library = base.__module__.partition(".")[0]
+        if library in _BY_LIBRARY:
+            return _BY_LIBRARY[library]()
+        if base in _READINGS:
+            return _READINGS[base]
+    raise NumberError(
+        f"{kind.__module__}.{kind.__qualname__} is not a number that Sixfold knows",
+        "float, NumPy array, SymPy expression or gmpy2 mpfr",
+        kind,
+        "convert the value, or register its type with sixfold.scalar.register",
+    )
+
+
+def apply(op: Op, *arguments: Scalar) -> Scalar:
+    """Carry out one operation in the reading of its highest-ranked argument."""
+    return max((reading_of(type(x)) for x in arguments), key=lambda r: r.rank).apply(op, *arguments)
+
+
+def sin(x: Scalar) -> Scalar:
+    """Return the sine."""
+    return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SIN, x)
+
+
+def cos(x: Scalar) -> Scalar:
+    """Return the cosine."""
+    return 1.0 if isinstance(x, Zero) else reading_of(type(x)).apply(Op.COS, x)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """Return the square root."""
+    return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SQRT, x)
+
+
+def exp(x: Scalar) -> Scalar:
+    """Return e to the power x."""
+    return reading_of(type(x)).apply(Op.EXP, x)
+
+
+def log(x: Scalar) -> Scalar:
+    """Return the natural logarithm."""
+    return reading_of(type(x)).apply(Op.LOG, x)
+
+
+def tanh(x: Scalar) -> Scalar:
+    """Return the hyperbolic tangent."""
+    return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.TANH, x)
+
+
+def absolute(x: Scalar) -> Scalar:
+    """Return |x|."""
+    return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.ABS, x)
+
+
+def sign(x: Scalar) -> Scalar:
+    """Return -1, 0 or 1 with the sign of x."""
+    return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SIGN, x)
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Return the angle of the point (x, y)."""
+    return apply(Op.ATAN2, y, x)
+
+
+def if_positive(x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
+    """Return `then` where x > 0 and `otherwise` where x <= 0; NaN where x is NaN."""
+    return apply(Op.IF_POSITIVE, x, then, otherwise)

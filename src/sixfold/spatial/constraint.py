@@ -1,0 +1,76 @@
+"""Motion constraints on one body: freedoms S, constraint forces T, apparent inverse inertia."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sixfold.errors import ModelError
+from sixfold.scalar import Scalar
+from sixfold.spatial.inertia import ArticulatedInertia, Inertia
+from sixfold.spatial.subspace import Column, ForceSubspace, Subspace
+from sixfold.spatial.vectors import Force, Motion, Rows
+
+
+def constraint_basis(S: Subspace) -> ForceSubspace:
+    """Return T with S^T T = 0 and T^T T = 1: the forces that do no work on any motion in S.
+
+    S holds floats; its columns must be independent.
+    """
+    n = len(S.columns)
+    columns = np.array([[float(x) for x in (*c.ang, *c.lin)] for c in S.columns]).reshape(n, 6)
+    if n and np.linalg.matrix_rank(columns) < n:
+        raise ModelError("constraint_basis", "columns of S are not independent", "drop a column")
+    q, _ = np.linalg.qr(columns.T, mode="complete")
+    return ForceSubspace(*(Force.of([float(x) for x in column]) for column in q[:, n:].T))
+
+
+def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace) -> Rows:
+    """Return S (S^T I S)^-1 S^T: the inverse inertia that a constrained body seems to have."""
+    D = S.T @ (inertia @ S)
+    flat = [(*column.ang, *column.lin) for column in S.columns]
+    solved = [D.solve(row) for row in zip(*flat, strict=True)]  # rows of S D^-1
+    return tuple(
+        tuple(_sum(x * column[j] for x, column in zip(row, flat, strict=True)) for j in range(6))
+        for row in solved
+    )
+
+
+class Constrained(NamedTuple):
+    """The answer to a force on a constrained body."""
+
+    alpha_rate: Column
+    a: Motion
+    f_c: Force
+
+
+def constrained_motion(
+    inertia: Inertia, S: Subspace, f: Force, alpha: Any = None, S_rate: Subspace | None = None
+) -> Constrained:
+    """Return acceleration and constraint force of a body with velocity v = S alpha.
+
+    Solves S^T f_c = 0 and f + f_c = I a + v x* I v with a = S alpha_rate + S_rate alpha, where
+    S_rate is dS/dt as a vector (its columns' derivatives, not their components').
+
+    Args:
+        inertia: inertia of the body.
+        S: motion subspace.
+        f: applied force.
+        alpha: velocity coordinates; at rest when left out.
+        S_rate: derivative of the subspace; zero when left out.
+    """
+    rates = Column.zero(len(S.columns)) if alpha is None else tuple(alpha)
+    v = S @ rates
+    drift = S_rate @ rates if S_rate is not None else Motion.zero()
+    bias = inertia @ drift + v.cross(inertia @ v)
+    alpha_rate = (S.T @ (f - bias)) / (S.T @ (inertia @ S))
+    a = S @ alpha_rate + drift
+    return Constrained(alpha_rate, a, inertia @ a + v.cross(inertia @ v) - f)
+
+
+def _sum(terms: Any) -> Scalar:
+    first, *rest = terms
+    for term in rest:
+        first = first + term
+    return first

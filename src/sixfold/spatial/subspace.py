@@ -1,0 +1,215 @@
+"""Subspaces spanned by a few motions or forces, and the small matrices between them.
+
+A joint of n freedoms has a motion subspace S (6 x n); an inertia times S is a force subspace
+U (6 x n); S^T U is an n x n joint matrix D.  For n = 1 everything is a plain number inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sixfold.scalar import ZERO, Scalar
+from sixfold.spatial.inertia import ArticulatedInertia, Inertia
+from sixfold.spatial.vector3 import Matrix3, Symmetric3, Vector3
+from sixfold.spatial.vectors import Force, Motion
+
+
+class Column(tuple[Scalar, ...]):
+    """A short column of numbers: one joint's positions, velocities or forces."""
+
+    __slots__ = ()
+
+    @classmethod
+    def zero(cls, n: int) -> Column:
+        """Return n exact zeros."""
+        return cls([ZERO] * n)
+
+    def __add__(self, other: Iterable[Scalar]) -> Column:
+        """Add element by element."""
+        return Column([a + b for a, b in zip(self, other, strict=True)])
+
+    def __sub__(self, other: Iterable[Scalar]) -> Column:
+        """Subtract element by element."""
+        return Column([a - b for a, b in zip(self, other, strict=True)])
+
+    def __neg__(self) -> Column:
+        """Change every sign."""
+        return Column([-a for a in self])
+
+    def __mul__(self, other: Any) -> Column:
+        """Multiply element by element, or scale by a number."""
+        factors = other if isinstance(other, tuple) else (other,) * len(self)
+        return Column([a * b for a, b in zip(self, factors, strict=True)])
+
+    def __truediv__(self, D: Any) -> Column:
+        """Return D^-1 times the column."""
+        return D.solve(self) if isinstance(D, JointMatrix) else Column([a / D for a in self])
+
+
+class JointMatrix:
+    """A small matrix between the freedoms of two joints, or of one.
+
+    That of one joint is symmetric and positive, D = L diag(d) L^T, and can be solved with.
+    """
+
+    __slots__ = ("_factors", "rows")
+
+    def __init__(self, rows: Sequence[Sequence[Scalar]]) -> None:
+        """Take all rows; the factors are worked out when first needed."""
+        self.rows = tuple(tuple(row) for row in rows)
+        self._factors: tuple[list[list[Scalar]], list[Scalar]] | None = None
+
+    def __add__(self, diagonal: Sequence[Scalar]) -> JointMatrix:
+        """Add a diagonal."""
+        return JointMatrix(
+            [
+                [x + diagonal[i] if i == j else x for j, x in enumerate(row)]
+                for i, row in enumerate(self.rows)
+            ]
+        )
+
+    def factors(self) -> tuple[list[list[Scalar]], list[Scalar]]:
+        """Return L (unit lower triangular, by rows) and the pivots d."""
+        if self._factors is None:
+            self._factors = ldl(self.rows)
+        return self._factors
+
+    def pivots(self) -> list[Scalar]:
+        """Return the pivots d of D = L diag(d) L^T."""
+        return self.factors()[1]
+
+    def solve(self, b: Sequence[Scalar]) -> Column:
+        """Return D^-1 b."""
+        L, d = self.factors()
+        return ldl_solve(L, d, b)
+
+
+def ldl(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """Factorise a symmetric positive matrix as L diag(d) L^T; any kind of number, no root."""
+    n = len(A)
+    L: list[list[Scalar]] = [[ZERO] * n for _ in range(n)]
+    d: list[Scalar] = []
+    work = [list(row) for row in A]
+    for k in range(n):
+        d.append(work[k][k])
+        for i in range(k + 1, n):
+            L[i][k] = work[i][k] / d[k]
+            for j in range(k + 1, i + 1):
+                work[i][j] = work[i][j] - L[i][k] * work[j][k]
+    return L, d
+
+
+def ldl_solve(L: list[list[Scalar]], d: list[Scalar], b: Sequence[Scalar]) -> Column:
+    """Return x with L diag(d) L^T x = b."""
+    n = len(d)
+    x = list(b)
+    for i in range(n):
+        for j in range(i):
+            x[i] = x[i] - L[i][j] * x[j]
+    x = [value / pivot for value, pivot in zip(x, d, strict=True)]
+    for i in reversed(range(n)):
+        for j in range(i + 1, n):
+            x[i] = x[i] - L[j][i] * x[j]
+    return Column(x)
+
+
+class Subspace:
+    """S: the motions that a joint allows, one column for each freedom."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, *columns: Motion) -> None:
+        """Take the columns."""
+        self.columns = columns
+
+    def __matmul__(self, rates: Any) -> Motion:
+        """S qd: the motion with these rates."""
+        if not isinstance(rates, (tuple, list)) or isinstance(rates, Motion):
+            return NotImplemented
+        total = Motion.zero()
+        for column, rate in zip(self.columns, rates, strict=True):
+            total = total + column * rate
+        return total
+
+    def __rmatmul__(self, inertia: Inertia | ArticulatedInertia) -> ForceSubspace:
+        """I S: one force for each freedom."""
+        return ForceSubspace(*(inertia @ column for column in self.columns))
+
+    @property
+    def T(self) -> Rows:
+        """S^T, which projects forces on the freedoms."""
+        return Rows(self.columns)
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Subspace:
+        """Return the subspace with each number converted."""
+        return Subspace(*(column.over(convert) for column in self.columns))
+
+
+class ForceSubspace:
+    """U = I S: forces, one column for each freedom."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, *columns: Force) -> None:
+        """Take the columns."""
+        self.columns = columns
+
+    def __matmul__(self, other: Any) -> Any:
+        """U x for a column of numbers; K U^T as a symmetric inertia when K = U / D."""
+        if isinstance(other, Rows):
+            return _outer(self.columns, other.columns)
+        if not isinstance(other, (tuple, list)):
+            return NotImplemented
+        total = Force.zero()
+        for column, weight in zip(self.columns, other, strict=True):
+            total = total + column * weight
+        return total
+
+    def __truediv__(self, D: JointMatrix) -> ForceSubspace:
+        """U D^-1."""
+        if len(self.columns) == 1:
+            (d,) = D.pivots()
+            ((ang, lin),) = self.columns
+            return ForceSubspace(Force(ang / d, lin / d))
+        L, d = D.factors()
+        flat = [(*column.ang, *column.lin) for column in self.columns]
+        solved = zip(*(ldl_solve(L, d, row) for row in zip(*flat, strict=True)), strict=True)
+        return ForceSubspace(*(Force(Vector3(*c[:3]), Vector3(*c[3:])) for c in solved))
+
+    @property
+    def T(self) -> Rows:
+        """U^T, which takes motions to numbers."""
+        return Rows(self.columns)
+
+
+class Rows:
+    """A transposed subspace: one row for each freedom."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Sequence[Any]) -> None:
+        """Take the columns that become rows."""
+        self.columns = tuple(columns)
+
+    def __matmul__(self, other: Any) -> Any:
+        """S^T f or U^T v: a column of numbers; S^T U: a joint matrix."""
+        if isinstance(other, (Motion, Force)):
+            return Column([row.dot(other) for row in self.columns])
+        if isinstance(other, (Subspace, ForceSubspace)):
+            return JointMatrix([[row.dot(c) for c in other.columns] for row in self.columns])
+        return NotImplemented
+
+
+def _outer(K: Sequence[Force], U: Sequence[Force]) -> ArticulatedInertia:
+    """Return sum of k u^T, known to be symmetric."""
+    total = ArticulatedInertia.zero()
+    for k, u in zip(K, U, strict=True):
+        (a, b, c), (p, q, r) = k.ang, u.ang
+        (d, e, f), (s, t, v) = k.lin, u.lin
+        total = total + ArticulatedInertia(
+            Symmetric3(a * p, b * q, c * r, a * q, a * r, b * r),
+            Matrix3(u.lin * a, u.lin * b, u.lin * c),
+            Symmetric3(d * s, e * t, f * v, d * t, d * v, e * v),
+        )
+    return total

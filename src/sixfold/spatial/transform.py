@@ -1,0 +1,188 @@
+"""Pluecker transforms: one pair (E, r) that moves motions, forces and inertias between frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from sixfold.errors import ModelError
+from sixfold.scalar import Scalar, exact
+from sixfold.spatial.inertia import ArticulatedInertia, Inertia
+from sixfold.spatial.subspace import ForceSubspace, Subspace
+from sixfold.spatial.vector3 import IDENTITY3, ZERO3, Matrix3, Vector3, rotation, skew
+from sixfold.spatial.vectors import _NOTHING, Force, Motion, Rows, blocks
+
+
+class Transform(NamedTuple):
+    """B_X_A: from coordinates of frame A to frame B.
+
+    E turns A's axes into B's; r is the position of B's origin in A's coordinates.  As a matrix on
+    motions it is [[E, 0], [-E r x, E]] (Carius eq. 11).
+    """
+
+    E: Matrix3
+    r: Vector3
+
+    @classmethod
+    def identity(cls) -> Transform:
+        """Return the transform of a frame to itself."""
+        return cls(IDENTITY3, ZERO3)
+
+    @classmethod
+    def translation(cls, r: Sequence[Scalar]) -> Transform:
+        """Return the transform to a frame at r with the same axes."""
+        return cls(IDENTITY3, Vector3.of(r))
+
+    @classmethod
+    def from_pose(cls, R: Sequence[Sequence[Scalar]], p: Sequence[Scalar]) -> Transform:
+        """Return the transform to a frame whose axes are the columns of R and whose origin is p."""
+        return cls(Matrix3.of(R).T, Vector3.of(p))
+
+    @classmethod
+    def from_rpy(cls, rpy: Sequence[float], p: Sequence[float] = (0.0, 0.0, 0.0)) -> Transform:
+        """Return the transform to a frame turned by fixed-axis roll, pitch, yaw and placed at p."""
+        # fixed axes: R = Rz Ry Rx, so E = Ex Ey Ez
+        E = IDENTITY3
+        for axis, angle in zip(reversed(_AXES), reversed(list(rpy)), strict=True):
+            E = rotation(axis, *cos_sin(angle)) @ E if angle else E
+        return cls(E.over(exact), Vector3.of(p))
+
+    @classmethod
+    def turn(cls, axis: Sequence[float], angle: float) -> Transform:
+        """Return the transform to a frame turned about an axis through the origin."""
+        return cls(rotation(unit(axis, "Transform.turn"), *cos_sin(angle)).over(exact), ZERO3)
+
+    def __matmul__(self, other: Any) -> Any:
+        """Transform a motion or a subspace of motions, or chain: C_X_B @ B_X_A = C_X_A."""
+        E, r = self
+        if isinstance(other, Motion):
+            return Motion(E @ other.ang, E @ (other.lin - r.cross(other.ang)))
+        if isinstance(other, Transform):
+            return Transform(E @ other.E, other.r + other.E.T @ r)
+        if isinstance(other, Subspace):
+            return Subspace(*(self @ column for column in other.columns))
+        if isinstance(other, Force):
+            raise TypeError(
+                "Transform @ Force: forces move with X.star @ f (same direction) or X.T @ f (back)"
+            )
+        return NotImplemented
+
+    @property
+    def T(self) -> Transposed:
+        """The transpose: X.T @ f takes a force from B back to A; X.T @ I @ X an inertia."""
+        return Transposed(self)
+
+    @property
+    def star(self) -> Star:
+        """X* = X^-T: takes a force from A to B (Carius eqs. 14 and 15)."""
+        return Star(self)
+
+    def inverse(self) -> Transform:
+        """Return A_X_B (Carius eq. 13)."""
+        return Transform(self.E.T, -(self.E @ self.r))
+
+    def matrix(self) -> Rows:
+        """Return the 6x6 matrix that acts on motions."""
+        return blocks(self.E, _NOTHING, -(self.E @ skew(self.r)), self.E)
+
+    def star_matrix(self) -> Rows:
+        """Return the 6x6 matrix that acts on forces."""
+        return blocks(self.E, -(self.E @ skew(self.r)), _NOTHING, self.E)
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Transform:
+        """Return the transform with each number converted."""
+        return Transform(self.E.over(convert), self.r.over(convert))
+
+
+class Transposed:
+    """X^T, which takes forces and inertias the other way."""
+
+    __slots__ = ("X",)
+
+    def __init__(self, X: Transform) -> None:
+        """Remember the transform."""
+        self.X = X
+
+    def __matmul__(self, other: Any) -> Any:
+        """X^T f for a force; for an inertia wait for the second factor of X^T I X."""
+        if isinstance(other, Force):
+            E, r = self.X
+            back = E.T
+            f = back @ other.lin
+            return Force(back @ other.ang + r.cross(f), f)
+        if isinstance(other, ForceSubspace):
+            return ForceSubspace(*(self @ column for column in other.columns))
+        if isinstance(other, (Inertia, ArticulatedInertia)):
+            return Congruence(self.X, other)
+        if isinstance(other, Transposed):
+            return Transposed(other.X @ self.X)
+        if isinstance(other, Motion):
+            raise TypeError("Transform.T @ Motion: a motion moves back with X.inverse() @ m")
+        return NotImplemented
+
+
+class Congruence:
+    """The half-finished product X^T I, which only a multiplication by the same X completes."""
+
+    __slots__ = ("I", "X")
+
+    def __init__(self, X: Transform, inertia: Inertia | ArticulatedInertia) -> None:
+        """Remember both factors."""
+        self.X, self.I = X, inertia
+
+    def __matmul__(self, X: Transform) -> Any:
+        """Complete X^T I X (Carius eq. 20)."""
+        if X is not self.X:
+            raise TypeError("X.T @ I @ Y with Y other than X is not a change of coordinates")
+        return self.I.moved_back(X.E, X.r)
+
+
+class Star:
+    """X*, which takes forces the same way as X takes motions."""
+
+    __slots__ = ("X",)
+
+    def __init__(self, X: Transform) -> None:
+        """Remember the transform."""
+        self.X = X
+
+    def __matmul__(self, other: Any) -> Force:
+        """X* f."""
+        if not isinstance(other, Force):
+            raise TypeError(f"Transform.star @ {type(other).__name__}: X* moves forces only")
+        E, r = self.X
+        return Force(E @ (other.ang - r.cross(other.lin)), E @ other.lin)
+
+
+_AXES = (
+    Vector3.of((1.0, 0.0, 0.0)),
+    Vector3.of((0.0, 1.0, 0.0)),
+    Vector3.of((0.0, 0.0, 1.0)),
+)
+
+
+def cos_sin(angle: float) -> tuple[float, float]:
+    """Return cosine and sine of a constant angle, exact at multiples of a quarter turn."""
+    c, s = math.cos(angle), math.sin(angle)
+    quarter = round(angle / (math.pi / 2))
+    if quarter and angle == quarter * (math.pi / 2):
+        c, s = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter % 4]
+    return c, s
+
+
+def unit(axis: Sequence[float], where: str) -> Vector3:
+    """Return the unit vector along an axis given as 'x', 'y', 'z' or three numbers."""
+    if isinstance(axis, str):
+        named = dict(zip("xyz", _AXES, strict=True))
+        if axis.lstrip("-") not in named:
+            raise ModelError(where, f"axis {axis!r} is not known", "use 'x', '-z' or three numbers")
+        v = named[axis.lstrip("-")]
+        return -v if axis.startswith("-") else v
+    x, y, z = (float(value) for value in axis)
+    size = math.hypot(x, y, z)
+    if not math.isfinite(size) or size == 0.0:
+        raise ModelError(
+            where, f"axis {(x, y, z)} has no direction", "give a finite non-zero vector"
+        )
+    return Vector3.of((x / size, y / size, z / size))

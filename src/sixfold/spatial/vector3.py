@@ -1,0 +1,221 @@
+"""Vectors and matrices of ordinary space, over any kind of number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from sixfold.errors import ShapeError
+from sixfold.scalar import ZERO, Scalar, exact, sqrt
+
+
+class Vector3(NamedTuple):
+    """Three coordinates."""
+
+    x: Scalar
+    y: Scalar
+    z: Scalar
+
+    @classmethod
+    def of(cls, values: Sequence[Scalar]) -> Vector3:
+        """Take three numbers; plain zeros become exact ones."""
+        if len(values) != 3:
+            raise ShapeError("Vector3", "values", "3 numbers", len(values), "pass (x, y, z)")
+        return cls(*(exact(v) for v in values))
+
+    def __add__(self, other: Vector3) -> Vector3:  # type: ignore[override]
+        """Add."""
+        return Vector3(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other: Vector3) -> Vector3:
+        """Subtract."""
+        return Vector3(self.x - other.x, self.y - other.y, self.z - other.z)
+
+    def __neg__(self) -> Vector3:
+        """Reverse."""
+        return Vector3(-self.x, -self.y, -self.z)
+
+    def __mul__(self, scale: Scalar) -> Vector3:
+        """Scale."""
+        return Vector3(self.x * scale, self.y * scale, self.z * scale)
+
+    def __rmul__(self, scale: Scalar) -> Vector3:
+        """Scale."""
+        return self * scale
+
+    def __truediv__(self, scale: Scalar) -> Vector3:
+        """Divide by a number."""
+        return Vector3(self.x / scale, self.y / scale, self.z / scale)
+
+    def dot(self, other: Vector3) -> Scalar:
+        """Scalar product."""
+        return self.x * other.x + self.y * other.y + self.z * other.z
+
+    def cross(self, other: Vector3) -> Vector3:
+        """Vector product."""
+        return Vector3(
+            self.y * other.z - self.z * other.y,
+            self.z * other.x - self.x * other.z,
+            self.x * other.y - self.y * other.x,
+        )
+
+    def norm(self) -> Scalar:
+        """Length."""
+        return sqrt(self.dot(self))
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Vector3:
+        """Return the vector with each number converted."""
+        return Vector3(*map(convert, self))
+
+
+ZERO3 = Vector3(ZERO, ZERO, ZERO)
+
+
+class Matrix3(NamedTuple):
+    """Three rows."""
+
+    a: Vector3
+    b: Vector3
+    c: Vector3
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Scalar]]) -> Matrix3:
+        """Take three rows of three numbers; plain zeros become exact ones."""
+        if len(rows) != 3:
+            raise ShapeError("Matrix3", "rows", "3 rows of 3", len(rows), "pass a 3x3 matrix")
+        return cls(*(Vector3.of(row) for row in rows))
+
+    def __matmul__(self, other: Any) -> Any:
+        """Multiply a vector or a matrix."""
+        if isinstance(other, Vector3):
+            return Vector3(self.a.dot(other), self.b.dot(other), self.c.dot(other))
+        if isinstance(other, Matrix3):
+            columns = other.T
+            return Matrix3(*(Vector3(*(row.dot(column) for column in columns)) for row in self))
+        return NotImplemented
+
+    def __add__(self, other: Matrix3) -> Matrix3:  # type: ignore[override]
+        """Add."""
+        return Matrix3(self.a + other.a, self.b + other.b, self.c + other.c)
+
+    def __sub__(self, other: Matrix3) -> Matrix3:
+        """Subtract."""
+        return Matrix3(self.a - other.a, self.b - other.b, self.c - other.c)
+
+    def __neg__(self) -> Matrix3:
+        """Change every sign."""
+        return Matrix3(-self.a, -self.b, -self.c)
+
+    def __mul__(self, scale: Scalar) -> Matrix3:
+        """Scale."""
+        return Matrix3(self.a * scale, self.b * scale, self.c * scale)
+
+    @property
+    def T(self) -> Matrix3:
+        """Transpose."""
+        return Matrix3(*(Vector3(*column) for column in zip(*self, strict=True)))
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Matrix3:
+        """Return the matrix with each number converted."""
+        return Matrix3(*(row.over(convert) for row in self))
+
+
+IDENTITY3 = Matrix3(Vector3(1.0, ZERO, ZERO), Vector3(ZERO, 1.0, ZERO), Vector3(ZERO, ZERO, 1.0))
+
+
+def skew(v: Vector3) -> Matrix3:
+    """Return the matrix v x, with (v x) u = v x u (Carius eq. 1)."""
+    return Matrix3(Vector3(ZERO, -v.z, v.y), Vector3(v.z, ZERO, -v.x), Vector3(-v.y, v.x, ZERO))
+
+
+def outer(a: Vector3, b: Vector3) -> Matrix3:
+    """Return a b^T."""
+    return Matrix3(b * a.x, b * a.y, b * a.z)
+
+
+class Symmetric3(NamedTuple):
+    """A symmetric 3x3 matrix by its six different elements."""
+
+    xx: Scalar
+    yy: Scalar
+    zz: Scalar
+    xy: Scalar
+    xz: Scalar
+    yz: Scalar
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Scalar]]) -> Symmetric3:
+        """Take the upper triangle of a 3x3 matrix; plain zeros become exact ones."""
+        m = Matrix3.of(rows)
+        return cls(m.a.x, m.b.y, m.c.z, m.a.y, m.a.z, m.b.z)
+
+    def __matmul__(self, v: Any) -> Vector3:
+        """Multiply a vector."""
+        if not isinstance(v, Vector3):
+            return NotImplemented
+        return Vector3(
+            self.xx * v.x + self.xy * v.y + self.xz * v.z,
+            self.xy * v.x + self.yy * v.y + self.yz * v.z,
+            self.xz * v.x + self.yz * v.y + self.zz * v.z,
+        )
+
+    def __add__(self, other: Symmetric3) -> Symmetric3:  # type: ignore[override]
+        """Add."""
+        return Symmetric3(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def __sub__(self, other: Symmetric3) -> Symmetric3:
+        """Subtract."""
+        return Symmetric3(*(a - b for a, b in zip(self, other, strict=True)))
+
+    def __mul__(self, scale: Scalar) -> Symmetric3:
+        """Scale."""
+        return Symmetric3(*(a * scale for a in self))
+
+    def congruence(self, E: Matrix3) -> Symmetric3:
+        """Return E^T A E."""
+        p, q, r = E.T
+        Ap, Aq, Ar = self @ p, self @ q, self @ r
+        return Symmetric3(p.dot(Ap), q.dot(Aq), r.dot(Ar), p.dot(Aq), p.dot(Ar), q.dot(Ar))
+
+    def matrix(self) -> Matrix3:
+        """Return all nine elements."""
+        return Matrix3(
+            Vector3(self.xx, self.xy, self.xz),
+            Vector3(self.xy, self.yy, self.yz),
+            Vector3(self.xz, self.yz, self.zz),
+        )
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Symmetric3:
+        """Return the matrix with each number converted."""
+        return Symmetric3(*map(convert, self))
+
+
+ZERO_SYMMETRIC = Symmetric3(ZERO, ZERO, ZERO, ZERO, ZERO, ZERO)
+
+
+def symmetric_part(m: Matrix3) -> Symmetric3:
+    """Return the six elements of a matrix that is known to be symmetric."""
+    return Symmetric3(m.a.x, m.b.y, m.c.z, m.a.y, m.a.z, m.b.z)
+
+
+def steiner(mass: Scalar, c: Vector3) -> Symmetric3:
+    """Return m (c.c 1 - c c^T) = m c x c x^T, the parallel-axis term (Khatib)."""
+    x, y, z = c
+    return Symmetric3(
+        mass * (y * y + z * z),
+        mass * (z * z + x * x),
+        mass * (x * x + y * y),
+        -(mass * (x * y)),
+        -(mass * (x * z)),
+        -(mass * (y * z)),
+    )
+
+
+def rotation(axis: Vector3, c: Scalar, s: Scalar) -> Matrix3:
+    """Return E for a turn about a unit axis with cosine c and sine s: old coordinates to new.
+
+    E = a a^T + c (1 - a a^T) - s a x, written so that constants of the axis fold first.
+    """
+    P = outer(axis, axis)
+    Q = (IDENTITY3 - P).over(exact)
+    return P.over(exact) + Q * c - skew(axis) * s

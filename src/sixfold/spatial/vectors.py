@@ -1,0 +1,183 @@
+"""Motion and force vectors: the two six-dimensional spaces M6 and F6 and what joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, overload
+
+from sixfold.errors import ShapeError
+from sixfold.scalar import Scalar
+from sixfold.spatial.vector3 import ZERO3, Matrix3, Vector3, skew
+
+Rows = tuple[tuple[Scalar, ...], ...]
+
+
+class Motion(NamedTuple):
+    """A velocity or acceleration: angular part first, linear part at the origin."""
+
+    ang: Vector3
+    lin: Vector3
+
+    @classmethod
+    def zero(cls) -> Motion:
+        """Return the motion that is exactly zero."""
+        return cls(ZERO3, ZERO3)
+
+    @classmethod
+    def of(cls, values: Sequence[Scalar]) -> Motion:
+        """Take six numbers (omega; v)."""
+        return cls(*_halves("Motion", values))
+
+    def __add__(self, other: Motion) -> Motion:  # type: ignore[override]
+        """Add two motions."""
+        return _sum(self, other)
+
+    def __sub__(self, other: Motion) -> Motion:
+        """Subtract two motions."""
+        return _sum(self, -_same(self, other))
+
+    def __neg__(self) -> Motion:
+        """Reverse."""
+        return Motion(-self.ang, -self.lin)
+
+    def __mul__(self, scale: Scalar) -> Motion:
+        """Scale."""
+        _refuse_product(self, scale)
+        return Motion(self.ang * scale, self.lin * scale)
+
+    def __rmul__(self, scale: Scalar) -> Motion:
+        """Scale."""
+        return self * scale
+
+    def dot(self, f: Force) -> Scalar:
+        """Return the power of a force on this motion; motion . motion does not exist."""
+        if not isinstance(f, Force):
+            raise TypeError(_dual(self, f))
+        return self.ang.dot(f.ang) + self.lin.dot(f.lin)
+
+    @overload
+    def cross(self, other: Motion) -> Motion: ...
+    @overload
+    def cross(self, other: Force) -> Force: ...
+    def cross(self, other: Any) -> Any:
+        """Return v x m for a motion (Carius eq. 9) and v x* f for a force (eq. 10)."""
+        w, v = self
+        if isinstance(other, Motion):
+            return Motion(w.cross(other.ang), w.cross(other.lin) + v.cross(other.ang))
+        if isinstance(other, Force):
+            return Force(w.cross(other.ang) + v.cross(other.lin), w.cross(other.lin))
+        raise TypeError(
+            f"cross product of Motion with {type(other).__name__}: pass a Motion or Force"
+        )
+
+    def cross_matrix(self) -> Rows:
+        """Return the 6x6 matrix v x = [[w x, 0], [v x, w x]]."""
+        w, v, o = skew(self.ang), skew(self.lin), _NOTHING
+        return blocks(w, o, v, w)
+
+    def cross_star_matrix(self) -> Rows:
+        """Return the 6x6 matrix v x* = [[w x, v x], [0, w x]] = -(v x)^T."""
+        w, v, o = skew(self.ang), skew(self.lin), _NOTHING
+        return blocks(w, v, o, w)
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Motion:
+        """Return the vector with each number converted."""
+        return Motion(self.ang.over(convert), self.lin.over(convert))
+
+
+class Force(NamedTuple):
+    """A force, momentum or impulse: moment about the origin first, linear part second."""
+
+    ang: Vector3
+    lin: Vector3
+
+    @classmethod
+    def zero(cls) -> Force:
+        """Return the force that is exactly zero."""
+        return cls(ZERO3, ZERO3)
+
+    @classmethod
+    def of(cls, values: Sequence[Scalar]) -> Force:
+        """Take six numbers (n; f)."""
+        return cls(*_halves("Force", values))
+
+    @classmethod
+    def at_point(cls, force: Vector3, point: Vector3) -> Force:
+        """Return a pure force acting along a line through a point."""
+        return cls(point.cross(force), force)
+
+    def __add__(self, other: Force) -> Force:  # type: ignore[override]
+        """Add two forces."""
+        return _sum(self, other)
+
+    def __sub__(self, other: Force) -> Force:
+        """Subtract two forces."""
+        return _sum(self, -_same(self, other))
+
+    def __neg__(self) -> Force:
+        """Reverse."""
+        return Force(-self.ang, -self.lin)
+
+    def __mul__(self, scale: Scalar) -> Force:
+        """Scale."""
+        _refuse_product(self, scale)
+        return Force(self.ang * scale, self.lin * scale)
+
+    def __rmul__(self, scale: Scalar) -> Force:
+        """Scale."""
+        return self * scale
+
+    def dot(self, v: Motion) -> Scalar:
+        """Return the power on a motion; force . force does not exist."""
+        if not isinstance(v, Motion):
+            raise TypeError(_dual(self, v))
+        return self.ang.dot(v.ang) + self.lin.dot(v.lin)
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Force:
+        """Return the vector with each number converted."""
+        return Force(self.ang.over(convert), self.lin.over(convert))
+
+
+_NOTHING = Matrix3(ZERO3, ZERO3, ZERO3)
+
+
+def blocks(a: Matrix3, b: Matrix3, c: Matrix3, d: Matrix3) -> Rows:
+    """Return the rows of the 6x6 matrix [[a, b], [c, d]]."""
+    upper = tuple((*p, *q) for p, q in zip(a, b, strict=True))
+    lower = tuple((*p, *q) for p, q in zip(c, d, strict=True))
+    return upper + lower
+
+
+def _halves(kind: str, values: Sequence[Scalar]) -> tuple[Vector3, Vector3]:
+    if len(values) != 6:
+        fix = "pass the angular part, then the linear part"
+        raise ShapeError(kind, "values", "6 numbers", len(values), fix)
+    return Vector3.of(values[:3]), Vector3.of(values[3:])
+
+
+def _same(left: Any, right: Any) -> Any:
+    if type(left) is not type(right):
+        raise TypeError(
+            f"{type(left).__name__} + {type(right).__name__}: motions and forces live in different "
+            f"spaces; only vectors of one kind can be added"
+        )
+    return right
+
+
+def _sum(left: Any, right: Any) -> Any:
+    _same(left, right)
+    return type(left)(left.ang + right.ang, left.lin + right.lin)
+
+
+def _refuse_product(left: Any, right: Any) -> None:
+    if isinstance(right, (Motion, Force)):
+        raise TypeError(
+            f"{type(left).__name__} * {type(right).__name__}: use .dot() for power, .cross() for x"
+        )
+
+
+def _dual(left: Any, right: Any) -> str:
+    return (
+        f"{type(left).__name__} . {type(right).__name__}: the scalar product joins a Motion and a "
+        f"Force (power); neither space has an inner product of its own"
+    )
