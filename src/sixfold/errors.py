@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class SixfoldError(Exception):
     """Root of all errors that the library raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the finished message, so that errors cross from one process to another."""
+        return _remade, (type(self), *self.args), self.__dict__ or None
 
 
 class ShapeError(SixfoldError, ValueError):
@@ -53,12 +58,11 @@ class UnknownNameError(SixfoldError, KeyError):
         near = get_close_matches(str(name), names, n=3, cutoff=0.4)
         shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {shown}"
-        self.message = f"{where}: no {kind} named {name!r}\n  known: {shown}\n  fix: {hint}"
-        super().__init__(self.message)
+        super().__init__(f"{where}: no {kind} named {name!r}\n  known: {shown}\n  fix: {hint}")
 
     def __str__(self) -> str:
         """Return the message itself, not its quoted form as KeyError would."""
-        return self.message
+        return str(self.args[0])
 
 
 class ModelError(SixfoldError, ValueError):
@@ -98,3 +102,7 @@ class DisagreementError(SixfoldError, AssertionError):
 
 class SingularPivotWarning(RuntimeWarning):
     """Some states of a batch have a joint with no inertia behind it; those rows are NaN."""
+
+
+def _remade(kind: type[SixfoldError], *arguments: Any) -> SixfoldError:
+    return kind.__new__(kind, *arguments)

@@ -12,8 +12,20 @@ from sixfold.evaluate import load
 
 @click.command()
 @click.argument("robot")
-@click.option("--samples", default=100, show_default=True, help="Number of random states.")
-@click.option("--seed", default=0, show_default=True, help="Same seed, same states.")
+@click.option(
+    "--samples",
+    default=100,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Number of random states.",
+)
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Same seed, same states.",
+)
 def check(robot: str, samples: int, seed: int) -> None:
     """Evaluate every formulation that applies to ROBOT; exit with 1 if any disagree."""
     report = run_check(load(robot), samples, seed=seed)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from sixfold.cli.cache import cache
 from sixfold.cli.check import check
 from sixfold.cli.demo import demo
 from sixfold.cli.inspect import inspect
@@ -32,5 +33,5 @@ def main() -> None:
     """Rigid-body dynamics: inspect robots, check formulations against each other."""
 
 
-for command in (demo, inspect, check, robots):
+for command in (demo, inspect, check, robots, cache):
     main.add_command(command)

@@ -8,16 +8,16 @@ from sixfold.model import Joint, Model
 def tree_lines(model: Model) -> list[str]:
     """Return the kinematic tree as indented lines, children under their parent."""
     lines = [model.base_name]
-    stack = [(k, "") for k in reversed(_children(model, -1))]
+    children = _children(model)
+    stack = [(k, "") for k in reversed(children[-1])]
     while stack:
         k, indent = stack.pop()
         body = model.bodies[k]
-        siblings = _children(model, body.parent)
-        last = k == siblings[-1]
+        last = k == children[body.parent][-1]
         branch = "└─ " if last else "├─ "
         lines.append(f"{indent}{branch}{body.name}  [{body.joint_name}: {joint_text(body.joint)}]")
         deeper = indent + ("   " if last else "│  ")
-        stack += [(child, deeper) for child in reversed(_children(model, k))]
+        stack += [(child, deeper) for child in reversed(children[k])]
     return lines
 
 
@@ -32,5 +32,8 @@ def joint_text(joint: Joint) -> str:
     )
 
 
-def _children(model: Model, k: int) -> list[int]:
-    return [j for j, parent in enumerate(model.parent) if parent == k]
+def _children(model: Model) -> dict[int, list[int]]:
+    children: dict[int, list[int]] = {k: [] for k in range(-1, model.nb)}
+    for k, parent in enumerate(model.parent):
+        children[parent].append(k)
+    return children

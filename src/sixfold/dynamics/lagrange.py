@@ -9,6 +9,7 @@ brackets of those directions (Koszul's formula); where qd = dq/dt they are Chris
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sixfold.dynamics.energy import potential_energy
 from sixfold.dynamics.kinematics import jacobian
@@ -84,9 +85,11 @@ def brackets(model: Tree) -> dict[tuple[int, int], dict[int, Scalar]]:
 def christoffel(model: Tree, q: Table) -> list[Matrix]:
     """Return the symbols c[k][i][j] of the first kind, with V_k = sum c[k][i][j] qd_i qd_j.
 
-    2 c_kij = d_i M_jk + d_j M_ik - d_k M_ij + <[i,j],k> - <[i,k],j> - <[j,k],i>.
+    2 c_kij = d_i M_jk + d_j M_ik - d_k M_ij + <[i,j],k> - <[i,k],j> - <[j,k],i>, the products <,>
+    without the rotors: their inertia resists qdd alone and makes no gyroscopic force, as in RNEA.
     """
-    M, dM, bracket = mass_matrix(model, q), mass_matrix_rates(model, q), brackets(model)
+    bare = replace(model, armature=tuple(Column.zero(len(rotors)) for rotors in model.armature))
+    M, dM, bracket = mass_matrix(bare, q), mass_matrix_rates(model, q), brackets(model)
     n = range(model.nv)
 
     def inner(a: int, b: int, c: int) -> Scalar:

@@ -188,7 +188,7 @@ class BlockMatrix:
     @classmethod
     def diagonal(cls, blocks: Mapping[int, Any], letter: str = "") -> BlockMatrix:
         """Make a block-diagonal matrix, for example of joint maps G_i (6 x n_i)."""
-        spreads = {i: spread(block) for i, block in blocks.items()}
+        spreads = {i: spread(block) for i, block in sorted(blocks.items())}
         return cls(
             {i: len(block) for i, block in spreads.items()},
             {i: len(block[0]) for i, block in spreads.items()},
@@ -261,12 +261,7 @@ class BlockMatrix:
 
 def spread(block: Any) -> Block:
     """Return the rows of anything that acts on motions or is a set of columns."""
-    if (
-        isinstance(block, tuple)
-        and block
-        and isinstance(block[0], tuple)
-        and not hasattr(block, "r")
-    ):
+    if type(block) is tuple:  # rows already; transforms and inertias are tuples of their own kind
         return block
     columns = getattr(block, "columns", None)
     if columns is None:

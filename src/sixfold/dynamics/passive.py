@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sixfold.model.tree import Table, Tree
-from sixfold.scalar import ZERO, Scalar, Zero, if_positive, sign, tanh
+from sixfold.scalar import ZERO, Scalar, Zero, differentiate, if_positive, sign, tanh
 from sixfold.spatial import Column
 
 
@@ -15,8 +17,7 @@ def passive_forces(model: Tree, q: Table, qd: Table) -> Table:
     """
     force = model.table()
     for i in model.bodies:
-        stretch = model.joint[i].difference(model.rest[i], q[i]) if _any(model.stiffness[i]) else ()
-        spring = model.stiffness[i] * stretch if stretch else Column.zero(len(qd[i]))
+        spring = _spring_force(model, q, i)
         dry = Column(
             _level(v, forward, backward) * _direction(v, model.friction_speed)
             for v, forward, backward in zip(
@@ -32,13 +33,30 @@ def spring_energy(model: Tree, q: Table) -> Scalar:
     total: Scalar = ZERO
     for i in model.bodies:
         if _any(model.stiffness[i]):
-            for k, x in zip(
-                model.stiffness[i],
-                model.joint[i].difference(model.rest[i], q[i]),
-                strict=True,
-            ):
-                total = total + k * x * x * 0.5
+            total = total + _energy(model, i, q[i])
     return total
+
+
+def _energy(model: Tree, i: int, at: Sequence[Scalar]) -> Scalar:
+    total: Scalar = ZERO
+    for k, x in zip(model.stiffness[i], model.joint[i].difference(model.rest[i], at), strict=True):
+        total = total + k * x * x * 0.5
+    return total
+
+
+def _spring_force(model: Tree, q: Table, i: int) -> Column:
+    """Return the gradient of the spring's energy along the joint's velocities."""
+    joint, n = model.joint[i], model.joint[i].nv
+    if not _any(model.stiffness[i]):
+        return Column.zero(n)
+    if joint.velocity_is_rate:
+        return model.stiffness[i] * joint.difference(model.rest[i], q[i])
+    # a screw's logarithm is not its own gradient: differentiate along each unit velocity
+    units = [tuple(1.0 if m == k else ZERO for m in range(n)) for k in range(n)]
+    return Column(
+        differentiate(lambda at: (_energy(model, i, at),), q[i], joint.rate(q[i], unit))[1][0]
+        for unit in units
+    )
 
 
 def _level(v: Scalar, forward: Scalar, backward: Scalar) -> Scalar:

@@ -1,6 +1,7 @@
 """Where a model, an algorithm and a backend meet."""
 
 from sixfold.evaluate.check import Finding, Report, check, formulations
+from sixfold.evaluate.compiled import compile
 from sixfold.evaluate.functions import (
     bias_force,
     body_accelerations,
@@ -28,6 +29,7 @@ from sixfold.evaluate.functions import (
     potential_energy,
 )
 from sixfold.evaluate.states import load, neutral, random_state
+from sixfold.evaluate.threads import get_threads, set_threads
 
 __all__ = [
     "Finding",
@@ -39,12 +41,14 @@ __all__ = [
     "center_of_mass",
     "centroidal_momentum",
     "check",
+    "compile",
     "constraint_forces",
     "coriolis_matrix",
     "difference",
     "formulations",
     "forward_dynamics",
     "frame_pose",
+    "get_threads",
     "gravity_force",
     "integrate",
     "inverse_dynamics",
@@ -61,4 +65,5 @@ __all__ = [
     "position_rate",
     "potential_energy",
     "random_state",
+    "set_threads",
 ]

@@ -7,8 +7,10 @@ whole batch; run on object arrays (SymPy, MPFR), the core is called once for eac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from numbers import Complex, Real
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,9 @@ from sixfold.scalar.zero import Zero
 Array = NDArray[Any]
 Shape = tuple[int, ...]
 Core = Callable[..., Sequence[Scalar]]
+Native = Callable[[Mapping[str, Array], Shape], Array | None]
+_PLAIN = (int, float, np.integer, np.floating, Zero)
+_REFUSED = (str, bytes, bool, np.bool_, np.ndarray, NoneType)
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,13 @@ class Argument:
     meaning: str
 
 
-def evaluate(function: str, core: Core, arguments: Mapping[str, Argument], shape: Shape) -> Array:
+def evaluate(
+    function: str,
+    core: Core,
+    arguments: Mapping[str, Argument],
+    shape: Shape,
+    native: Native | None = None,
+) -> Array:
     """Run a core over the leading axes of its arguments and return an array of results.
 
     Args:
@@ -41,12 +52,28 @@ def evaluate(function: str, core: Core, arguments: Mapping[str, Argument], shape
         core: takes one flat list of numbers for each argument, returns prod(shape) numbers.
         arguments: what was passed, by name.
         shape: shape of the result for one state.
+        native: evaluates float64 arrays of a leading shape by machine code, if it can.
     """
     arrays = {name: checked(function, name, given) for name, given in arguments.items()}
     lead = leading_shape(function, arguments, arrays)
     dtype = np.result_type(*arrays.values()) if arrays else np.dtype(float)
+    if dtype.kind == "O" and all(map(_plain_numbers, arrays.values())):
+        floats = {
+            name: replace(given, value=arrays[name].astype(float))
+            for name, given in arguments.items()
+        }
+        return evaluate(function, core, floats, shape, native).astype(object)
     if dtype.kind == "O":
-        return _one_by_one(core, arguments, arrays, lead, shape)
+        for name, array in arrays.items():
+            _check_finite(function, name, array)
+        return _one_by_one(function, core, arguments, arrays, lead, shape)
+    # a float32 argument beside float64 ones is widened before anything is computed
+    arrays = {name: array.astype(dtype, copy=False) for name, array in arrays.items()}
+    if native is not None and dtype == np.float64:
+        with np.errstate(all="ignore"):
+            result = native(arrays, lead)
+        if result is not None:
+            return result
     values = [_columns(array, arguments[name].shape) for name, array in arrays.items()]
     with np.errstate(all="ignore"):
         return joined(core(*values), lead, shape, dtype)
@@ -63,8 +90,13 @@ def joined(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any) -> A
 def checked(function: str, name: str, given: Argument) -> Array:
     """Return the argument as a native float or object array, or say what is wrong with it."""
     where = f"{function}: argument '{name}' does not hold real numbers"
+    if np.ma.is_masked(given.value):
+        fix = "fill the masked elements, or leave those states out"
+        raise NumberError(where, "an array without masked elements", "masked elements", fix)
     try:
         array = np.asarray(given.value)
+    except OverflowError as error:
+        raise NumberError(where, "numbers below 1e308", error, "scale the values") from None
     except (ValueError, TypeError) as error:
         fix = "pass a rectangular array"
         raise ShapeError(function, name, _expected(given), f"ragged data ({error})", fix) from None
@@ -75,6 +107,7 @@ def checked(function: str, name: str, given: Argument) -> Array:
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
     elif kind == "O":
         _check_objects(where, array)
+        array = _python_numbers(array)
     else:
         fix = "convert it, for example with numpy.asarray(x, float)"
         raise NumberError(where, "float or integer array", f"dtype {array.dtype}", fix)
@@ -125,6 +158,7 @@ def _columns(array: Array, shape: Shape) -> list[Any]:
 
 
 def _one_by_one(
+    function: str,
     core: Core,
     arguments: Mapping[str, Argument],
     arrays: Mapping[str, Array],
@@ -132,30 +166,60 @@ def _one_by_one(
     shape: Shape,
 ) -> Array:
     wide = [
-        np.broadcast_to(array, (*lead, *arguments[name].shape)) for name, array in arrays.items()
+        np.broadcast_to(_python_numbers(array), (*lead, *arguments[name].shape))
+        for name, array in arrays.items()
     ]
     out = np.empty((*lead, prod(shape)), object)
     for index in np.ndindex(*lead):
-        values = core(*(list(array[index].reshape(-1)) for array in wide))
+        try:
+            with np.errstate(all="ignore"):
+                values = core(*(list(array[index].reshape(-1)) for array in wide))
+        except ArithmeticError as error:
+            where = f"{function}: arguments '{'/'.join(arrays)}' have no result at state {index}"
+            fix = "look for quaternions of length zero and values that overflow"
+            raise NumberError(where, "a state with a result", error, fix) from None
         for k, value in enumerate(values):
             out[(*index, k)] = plain(value)
     return out.reshape((*lead, *shape))
 
 
 def _check_objects(where: str, array: Array) -> None:
-    for x in array.flat[:1] if array.size else ():
-        if isinstance(x, (str, bytes, complex, np.complexfloating, bool)) or x is None:
-            raise NumberError(where, "numbers", f"{type(x).__name__} objects", "convert them")
     for x in array.flat:
-        if not isinstance(x, (int, float, Zero)):
-            try:
-                sin(x)
-            except NumberError:
-                raise NumberError(
-                    where, "numbers", f"{type(x).__name__} objects", "convert them to floats"
-                ) from None
-            except Exception as error:  # a number's own complaint, for example a domain error
-                raise NumberError(where, "numbers", f"{x!r} ({error})", "mend the value") from None
+        if isinstance(x, _REFUSED) or (isinstance(x, Complex) and not isinstance(x, Real)):
+            raise NumberError(where, "real numbers", f"{type(x).__name__} objects", "convert them")
+        try:
+            float(x) if isinstance(x, (int, float, Zero)) else sin(x)
+        except NumberError:
+            raise NumberError(
+                where, "real numbers", f"{type(x).__name__} objects", "convert them to floats"
+            ) from None
+        except OverflowError:
+            got = f"an integer of {x.bit_length()} bits"
+            raise NumberError(where, "numbers below 1e308", got, "scale the value") from None
+        except Exception as error:  # a number's own complaint, for example a domain error
+            raise NumberError(where, "real numbers", f"{x!r} ({error})", "mend the value") from None
+
+
+def _python_numbers(array: Array) -> Array:
+    """Return an object array with NumPy's scalars as floats, which go with every other number."""
+    result = np.empty(array.shape, object)
+    for index in np.ndindex(array.shape):
+        x = array[index]
+        result[index] = float(x) if isinstance(x, np.generic) else x
+    return result
+
+
+def _plain_numbers(array: Array) -> bool:
+    """Return true when an array holds floats and integers, be it as objects."""
+    return array.dtype.kind == "f" or all(isinstance(x, _PLAIN) for x in array.flat)
+
+
+def _check_finite(function: str, name: str, array: Array) -> None:
+    """Refuse plain numbers that are not finite beside symbols, whose arithmetic they break."""
+    for x in array.flat:
+        if isinstance(x, _PLAIN) and not np.isfinite(float(x)):
+            where = f"{function}: argument '{name}' mixes symbols with a number that is not finite"
+            raise NumberError(where, "finite numbers", x, "evaluate such states as floats")
 
 
 def _expected(given: Argument) -> str:

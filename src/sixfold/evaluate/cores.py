@@ -153,6 +153,15 @@ def _by_body(tree: Tree, flat: Sequence[Scalar]) -> Table:
     return {i: Column(flat[tree.dofs[i]]) for i in tree.bodies}
 
 
+def pivots(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
+    """Pivots of all freedoms, then the diagonal of the mass matrix; reduced under couplings."""
+    if model.couplings:
+        M = reduced_mass_matrix(model, tree, q)
+        return [*ldl(M)[1], *(row[k] for k, row in enumerate(M))]
+    D, H = articulated.pivots(tree, model.positions(q))
+    return [*D, *H]
+
+
 def coriolis_matrix(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """C with C v the velocity force and dM/dt - 2C skew (Christoffel symbols)."""
     x, xd = model.positions(q), model.velocities(v)

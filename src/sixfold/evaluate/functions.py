@@ -2,6 +2,8 @@
 
 Every function takes the model first, broadcasts over leading axes, and names the argument when a
 shape is wrong.  `q` is (..., nq); `v`, `a` and `tau` are (..., nv); `f_ext` is (..., nb, 6).
+Float64 arrays run as machine code, compiled once for each model; `backend="numpy"` evaluates the
+same algorithm step by step in NumPy instead, as all other kinds of numbers do.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import OptionError
+from sixfold.errors import ModelError, NumberError, OptionError, ShapeError, UnknownNameError
 from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import (
     Argument,
@@ -21,16 +23,20 @@ from sixfold.evaluate.arrays import (
     Shape,
     checked,
     evaluate,
+    leading_shape,
     model_checked,
 )
+from sixfold.evaluate.machine import machine
+from sixfold.evaluate.quick import quick
 from sixfold.evaluate.singular import refuse_singular, spoil_singular_rows
 from sixfold.model import Model
-from sixfold.spatial import Transform
+from sixfold.spatial import ZERO3, Transform
 
 FRAMES = ("body", "world", "aligned")
 FORCE_FRAMES = ("world", "body")
 
 
+@quick(partial(cores.inverse_dynamics, frame="world"), "qvv", "v")
 def inverse_dynamics(
     model: Model,
     q: ArrayLike,
@@ -39,6 +45,7 @@ def inverse_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    backend: str | None = None,
 ) -> Array:
     """Return the joint forces that produce accelerations a.
 
@@ -49,6 +56,7 @@ def inverse_dynamics(
         a: joint acceleration, shape (..., nv).
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
         f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Joint forces [N m or N], shape (..., nv), with damping, friction, springs and armature.
@@ -60,9 +68,10 @@ def inverse_dynamics(
     """
     _choice("inverse_dynamics", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
     core = partial(cores.inverse_dynamics, frame=f_ext_frame)
-    return _run("inverse_dynamics", core, model, _nv, q=q, v=v, a=a, f_ext=f_ext)
+    return _run("inverse_dynamics", core, model, _nv, q=q, v=v, a=a, f_ext=f_ext, backend=backend)
 
 
+@quick(partial(cores.forward_dynamics, frame="world", method="aba"), "qvv", "v", solves=True)
 def forward_dynamics(
     model: Model,
     q: ArrayLike,
@@ -72,6 +81,7 @@ def forward_dynamics(
     *,
     f_ext_frame: str = "world",
     method: str = "aba",
+    backend: str | None = None,
 ) -> Array:
     """Return the accelerations that joint forces tau produce.
 
@@ -85,6 +95,7 @@ def forward_dynamics(
         method: "aba" (articulated bodies, O(N), the accurate default), "crba" (mass matrix and
             LTDL), "operators" (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3),
             eq. 19a).  Models with couplings always solve their reduced mass matrix.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Accelerations, shape (..., nv).  A state where a joint has no inertia behind it gives NaN in
@@ -100,29 +111,33 @@ def forward_dynamics(
     _choice("forward_dynamics", "method", cores.METHODS, method)
     refuse_singular(model_checked("forward_dynamics", model))
     core = partial(cores.forward_dynamics, frame=f_ext_frame, method=method)
-    acc = _run("forward_dynamics", core, model, _nv, q=q, v=v, tau=tau, f_ext=f_ext)
+    given: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext}
+    acc = _run("forward_dynamics", core, model, _nv, **given, backend=backend)
     return _spoiled(model, q, acc, 1)
 
 
-def mass_matrix(model: Model, q: ArrayLike) -> Array:
+@quick(cores.mass_matrix, "q", "vv")
+def mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the joint-space inertia matrix M, shape (..., nv, nv), armature included.
 
     Reference: Featherstone, RBDA, table 6.2 (composite-rigid-body algorithm).
     """
-    return _run("mass_matrix", cores.mass_matrix, model, _nv_nv, q=q)
+    return _run("mass_matrix", cores.mass_matrix, model, _nv_nv, q=q, backend=backend)
 
 
-def inverse_mass_matrix(model: Model, q: ArrayLike) -> Array:
+def inverse_mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return M^-1, shape (..., nv, nv), by the articulated-body recursion.
 
     Raises:
         SingularModelError: if some joint has no inertia behind it at every configuration.
     """
     refuse_singular(model_checked("inverse_mass_matrix", model))
-    inverse = _run("inverse_mass_matrix", cores.inverse_mass_matrix, model, _nv_nv, q=q)
+    core = cores.inverse_mass_matrix
+    inverse = _run("inverse_mass_matrix", core, model, _nv_nv, q=q, backend=backend)
     return _spoiled(model, q, inverse, 2)
 
 
+@quick(partial(cores.bias_force, frame="world"), "qv", "v")
 def bias_force(
     model: Model,
     q: ArrayLike,
@@ -130,63 +145,84 @@ def bias_force(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    backend: str | None = None,
 ) -> Array:
     """Return C = ID(q, v, 0): every joint force that does not depend on acceleration, (..., nv)."""
     _choice("bias_force", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
     core = partial(cores.bias_force, frame=f_ext_frame)
-    return _run("bias_force", core, model, _nv, q=q, v=v, f_ext=f_ext)
+    return _run("bias_force", core, model, _nv, q=q, v=v, f_ext=f_ext, backend=backend)
 
 
-def gravity_force(model: Model, q: ArrayLike) -> Array:
+@quick(cores.gravity_force, "q", "v")
+def gravity_force(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the joint forces that hold the model still against gravity, (..., nv)."""
-    return _run("gravity_force", cores.gravity_force, model, _nv, q=q)
+    return _run("gravity_force", cores.gravity_force, model, _nv, q=q, backend=backend)
 
 
-def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+def coriolis_matrix(
+    model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None
+) -> Array:
     """Return C(q, v), shape (..., nv, nv), with C v the velocity force and dM/dt - 2C skew.
 
     Reference: Christoffel symbols (Khatib), by Koszul's formula for quasi-velocities.
     """
-    return _run("coriolis_matrix", cores.coriolis_matrix, model, _nv_nv, q=q, v=v)
+    return _run("coriolis_matrix", cores.coriolis_matrix, model, _nv_nv, q=q, v=v, backend=backend)
 
 
-def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+def kinetic_energy(
+    model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None
+) -> Array:
     """Return the kinetic energy [J], shape (...), rotors included."""
-    return _run("kinetic_energy", cores.kinetic_energy, model, _scalar, q=q, v=v)
+    return _run("kinetic_energy", cores.kinetic_energy, model, _scalar, q=q, v=v, backend=backend)
 
 
-def potential_energy(model: Model, q: ArrayLike) -> Array:
+def potential_energy(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs."""
-    return _run("potential_energy", cores.potential_energy, model, _scalar, q=q)
+    return _run("potential_energy", cores.potential_energy, model, _scalar, q=q, backend=backend)
 
 
-def momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the total momentum (moment; linear), (..., 6), world axes, about the origin."""
-    return _run("momentum", cores.momentum, model, _six, q=q, v=v)
+    return _run("momentum", cores.momentum, model, _six, q=q, v=v, backend=backend)
 
 
-def centroidal_momentum(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+def centroidal_momentum(
+    model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None
+) -> Array:
     """Return the total momentum, (..., 6), in world axes about the centre of mass."""
-    return _run("centroidal_momentum", cores.centroidal_momentum, model, _six, q=q, v=v)
+    _massive("centroidal_momentum", model)
+    return _run(
+        "centroidal_momentum", cores.centroidal_momentum, model, _six, q=q, v=v, backend=backend
+    )
 
 
-def center_of_mass(model: Model, q: ArrayLike) -> Array:
+def center_of_mass(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the centre of mass [m] in world coordinates, shape (..., 3)."""
-    return _run("center_of_mass", cores.center_of_mass, model, lambda m: (3,), q=q)
+    _massive("center_of_mass", model)
+    return _run("center_of_mass", cores.center_of_mass, model, lambda m: (3,), q=q, backend=backend)
 
 
-def body_poses(model: Model, q: ArrayLike) -> Array:
+def body_poses(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return world-from-body matrices, shape (..., nb, 4, 4)."""
-    return _run("body_poses", cores.body_poses, model, lambda m: (m.nb, 4, 4), q=q)
+    return _run("body_poses", cores.body_poses, model, lambda m: (m.nb, 4, 4), q=q, backend=backend)
 
 
-def frame_pose(model: Model, q: ArrayLike, name: str) -> Array:
+def frame_pose(model: Model, q: ArrayLike, name: str, *, backend: str | None = None) -> Array:
     """Return the world-from-frame matrix of a body or frame, shape (..., 4, 4)."""
     where = _locate("frame_pose", model, name)
-    return _run("frame_pose", partial(cores.frame_pose, **where), model, lambda m: (4, 4), q=q)
+    return _run(
+        "frame_pose",
+        partial(cores.frame_pose, **where),
+        model,
+        lambda m: (4, 4),
+        q=q,
+        backend=backend,
+    )
 
 
-def body_velocities(model: Model, q: ArrayLike, v: ArrayLike, *, frame: str = "body") -> Array:
+def body_velocities(
+    model: Model, q: ArrayLike, v: ArrayLike, *, frame: str = "body", backend: str | None = None
+) -> Array:
     """Return the spatial velocity (omega; v) of each body, shape (..., nb, 6).
 
     Args:
@@ -195,10 +231,11 @@ def body_velocities(model: Model, q: ArrayLike, v: ArrayLike, *, frame: str = "b
         v: joint velocity, shape (..., nv).
         frame: "body" (axes and point of the body), "world" (axes and origin of the world) or
             "aligned" (world axes, body point).
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
     _choice("body_velocities", "frame", FRAMES, frame)
     core = partial(_motions, what="velocity", frame=frame)
-    return _run("body_velocities", core, model, _nb_six, q=q, v=v)
+    return _run("body_velocities", core, model, _nb_six, q=q, v=v, backend=backend)
 
 
 def body_accelerations(
@@ -209,6 +246,7 @@ def body_accelerations(
     *,
     frame: str = "body",
     kind: str = "spatial",
+    backend: str | None = None,
 ) -> Array:
     """Return the acceleration of each body, shape (..., nb, 6), gravity not included.
 
@@ -220,13 +258,14 @@ def body_accelerations(
         frame: as in `body_velocities`.
         kind: "spatial" (rate of the spatial velocity) or "classical" (angular acceleration, and
             acceleration of the body's origin; not with frame="world", where no body point lies).
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
     _choice("body_accelerations", "frame", FRAMES, frame)
     _choice("body_accelerations", "kind", ("spatial", "classical"), kind)
     if kind == "classical" and frame == "world":
         raise OptionError("body_accelerations", "frame", ("body", "aligned"), frame)
     core = partial(cores.body_motions, what=kind, frame=frame)
-    return _run("body_accelerations", core, model, _nb_six, q=q, v=v, a=a)
+    return _run("body_accelerations", core, model, _nb_six, q=q, v=v, a=a, backend=backend)
 
 
 def jacobian(
@@ -236,6 +275,7 @@ def jacobian(
     point: ArrayLike | None = None,
     *,
     frame: str = "aligned",
+    backend: str | None = None,
 ) -> Array:
     """Return the Jacobian of a body or frame, shape (..., 6, nv): J v is its velocity.
 
@@ -246,11 +286,12 @@ def jacobian(
         point: reference point in the frame's coordinates [m], shape (3,); its origin when left out.
         frame: "aligned" (world axes, at the point), "body" (the frame's axes, at the point) or
             "world" (world axes and origin).
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
     _choice("jacobian", "frame", FRAMES, frame)
     where = _locate("jacobian", model, name, point)
     core = partial(cores.jacobian, **where, frame=frame)
-    return _run("jacobian", core, model, lambda m: (6, m.nv), q=q)
+    return _run("jacobian", core, model, lambda m: (6, m.nv), q=q, backend=backend)
 
 
 def jacobian_bias(
@@ -261,6 +302,7 @@ def jacobian_bias(
     point: ArrayLike | None = None,
     *,
     frame: str = "aligned",
+    backend: str | None = None,
 ) -> Array:
     """Return dJ/dt v, shape (..., 6): the derivative of J v is J a + this.
 
@@ -270,7 +312,7 @@ def jacobian_bias(
     _choice("jacobian_bias", "frame", FRAMES, frame)
     where = _locate("jacobian_bias", model, name, point)
     core = partial(cores.jacobian_bias, **where, frame=frame)
-    return _run("jacobian_bias", core, model, _six, q=q, v=v)
+    return _run("jacobian_bias", core, model, _six, q=q, v=v, backend=backend)
 
 
 def joint_wrenches(
@@ -281,11 +323,12 @@ def joint_wrenches(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    backend: str | None = None,
 ) -> Array:
     """Return the force of each parent on its body (n; f), (..., nb, 6), body axes, body origin."""
     _choice("joint_wrenches", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
     core = partial(cores.joint_wrenches, frame=f_ext_frame)
-    return _run("joint_wrenches", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext)
+    return _run("joint_wrenches", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext, backend=backend)
 
 
 def constraint_forces(
@@ -296,6 +339,7 @@ def constraint_forces(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    backend: str | None = None,
 ) -> Array:
     """Return the joint wrenches without their working part, shape (..., nb, 6).
 
@@ -303,7 +347,9 @@ def constraint_forces(
     """
     _choice("constraint_forces", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
     core = partial(cores.joint_wrenches, frame=f_ext_frame, working=False)
-    return _run("constraint_forces", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext)
+    return _run(
+        "constraint_forces", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext, backend=backend
+    )
 
 
 def point_force(
@@ -311,7 +357,9 @@ def point_force(
     q: ArrayLike,
     frame: str,
     force: ArrayLike,
-    point: ArrayLike = (0.0, 0.0, 0.0),
+    point: ArrayLike | None = None,
+    *,
+    backend: str | None = None,
 ) -> Array:
     """Return f_ext (..., nb, 6), world frame, for one force at a point.
 
@@ -320,38 +368,54 @@ def point_force(
         q: configuration, shape (..., nq).
         frame: the body or frame that is pushed.
         force: in world axes [N], shape (..., 3).
-        point: where it acts, in the frame's coordinates [m], shape (..., 3).
+        point: where it acts, in the frame's coordinates [m], shape (..., 3); its origin when left
+            out.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
-    core = partial(cores.point_force, **_locate("point_force", model, frame))
+    core = partial(cores.point_force, **_locate("point_force", model, frame, argument="frame"))
     arguments = {
         "q": _argument(model, "q", q),
         "force": Argument(force, (3,), "a vector (x, y, z)"),
-        "point": Argument(point, (3,), "a vector (x, y, z)"),
     }
-    return evaluate("point_force", partial(core, model, model.tree), arguments, _nb_six(model))
+    if point is None:
+        core = partial(core, point=ZERO3)
+    else:
+        arguments["point"] = Argument(point, (3,), "a vector (x, y, z)")
+    return _evaluate("point_force", core, model, arguments, _nb_six(model), backend)
 
 
-def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0) -> Array:
+def integrate(
+    model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0, *, backend: str | None = None
+) -> Array:
     """Return the configuration reached from q by moving with velocity v for dt, (..., nq).
 
     Quaternions turn by the exponential map and stay of unit length.  dt is a number or has the
     leading shape.
     """
-    step = np.asarray(v) * np.asarray(dt)[..., None]
-    return _run("integrate", cores.integrate, model, _nq, q=q, v=step)
+    model_checked("integrate", model)
+    arguments = {
+        "q": _argument(model, "q", q),
+        "v": _argument(model, "v", v),
+        "dt": Argument(dt, (), "a time [s]"),
+    }
+    arrays = {name: checked("integrate", name, given) for name, given in arguments.items()}
+    leading_shape("integrate", arguments, arrays)
+    time = float(dt) if isinstance(dt, (int, float)) else arrays["dt"][..., None]
+    with np.errstate(all="ignore"):
+        step = arrays["v"] * time
+    return _run("integrate", cores.integrate, model, _nq, q=arrays["q"], v=step, backend=backend)
 
 
-def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:
+def difference(model: Model, q0: ArrayLike, q1: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the velocity-space increment with integrate(q0, difference) = q1, shape (..., nv)."""
     model_checked("difference", model)
     arguments = {"q0": _argument(model, "q", q0), "q1": _argument(model, "q", q1)}
-    core = partial(cores.difference, model, model.tree)
-    return evaluate("difference", core, arguments, _nv(model))
+    return _evaluate("difference", cores.difference, model, arguments, _nv(model), backend)
 
 
-def position_rate(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
+def position_rate(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None) -> Array:
     """Return dq/dt, shape (..., nq); it differs from v for spherical and free joints."""
-    return _run("position_rate", cores.position_rate, model, _nq, q=q, v=v)
+    return _run("position_rate", cores.position_rate, model, _nq, q=q, v=v, backend=backend)
 
 
 # -- shapes
@@ -389,6 +453,8 @@ def _run(
     core: Callable[..., Any],
     model: Model,
     shape: Callable[[Model], Shape],
+    *,
+    backend: str | None,
     **given: ArrayLike | None,
 ) -> Array:
     model_checked(function, model)
@@ -398,7 +464,19 @@ def _run(
     for name in given:
         if given[name] is None and name != "f_ext":
             checked(function, name, _argument(model, name, None))
-    return evaluate(function, partial(core, model, model.tree), arguments, shape(model))
+    return _evaluate(function, core, model, arguments, shape(model), backend)
+
+
+def _evaluate(
+    function: str,
+    core: Callable[..., Any],
+    model: Model,
+    arguments: dict[str, Argument],
+    shape: Shape,
+    backend: str | None,
+) -> Array:
+    native = machine(function, core, model, arguments, shape, backend)
+    return evaluate(function, partial(core, model, model.tree), arguments, shape, native)
 
 
 def _argument(model: Model, name: str, value: Any) -> Argument:
@@ -419,16 +497,44 @@ def _choice(function: str, option: str, choices: Any, got: Any) -> None:
 
 
 def _locate(
-    function: str, model: Model, name: str, point: ArrayLike | None = None
+    function: str,
+    model: Model,
+    name: str,
+    point: ArrayLike | None = None,
+    *,
+    argument: str = "name",
 ) -> dict[str, Any]:
     model_checked(function, model)
+    known = (*model.body_names, *model.frame_names, model.base_name)
+    if not isinstance(name, str) or name not in known:
+        where = f"{function}: argument '{argument}' for model '{model.name}'"
+        raise UnknownNameError("body or frame", name, known, where=where)
     k, placement = model.locate(name)
     if point is not None:
-        at = checked(function, "point", Argument(point, (3,), "a vector (x, y, z)"))
-        if at.ndim != 1:
-            checked(function, "point", Argument(at[None], (1, 3), "one vector (x, y, z)"))
-        placement = Transform.translation([float(x) for x in at]) @ placement
+        placement = Transform.translation(_point(function, point)) @ placement
     return {"body": k + 1, "placement": placement}
+
+
+def _point(function: str, point: ArrayLike) -> list[float]:
+    at = checked(function, "point", Argument(point, (3,), "a vector (x, y, z)"))
+    if at.ndim != 1:
+        fix = "pass one point for all states"
+        raise ShapeError(function, "point", "(3,) = one vector (x, y, z)", at.shape, fix)
+    try:
+        return [float(x) for x in at]
+    except (TypeError, ValueError):
+        where = f"{function}: argument 'point' does not hold plain numbers"
+        raise NumberError(where, "three floats", point, "give the point in numbers") from None
+
+
+def _massive(function: str, model: Model) -> None:
+    model_checked(function, model)
+    if sum(float(body.inertia.m) for body in model.bodies) == 0:
+        raise ModelError(
+            f"{function}: model '{model.name}'",
+            "has no mass, so no centre of mass",
+            "give a body some mass",
+        )
 
 
 def _spoiled(model: Model, q: ArrayLike, result: Array, axes: int) -> Array:

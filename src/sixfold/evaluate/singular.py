@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.dynamics.articulated import pivots
 from sixfold.errors import SingularModelError, SingularPivotWarning
 from sixfold.evaluate import cores
-from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.arrays import Array, joined
+from sixfold.evaluate.kernels import kernel_for
 from sixfold.model import CustomJoint, Model, Planar, Universal
 from sixfold.scalar import plain
-from sixfold.spatial import Subspace, ldl
+from sixfold.spatial import Subspace
 
 LIMIT = 4 * float(np.finfo(float).eps)
 TRAVEL = 1e4
@@ -63,29 +63,26 @@ def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> Arr
 
 def lost_pivots(model: Model, q: Array) -> tuple[Array, list[int]]:
     """Return a mask (..., freedoms) of lost pivots and the body of each freedom."""
+    owner = _owners(model)
+    kernel = kernel_for("pivots", cores.pivots, model, {"q": (model.nq,)}, (2, len(owner)))
+    both = kernel.ufunc(q) if kernel is not None else _pivots(model, q, len(owner))
+    return both[..., 0, :] <= LIMIT * np.abs(both[..., 1, :]), owner
+
+
+def _pivots(model: Model, q: Array, n: int) -> Array:
+    """Return pivots and diagonal by NumPy, where a lost pivot divides to NaN."""
     with np.errstate(all="ignore"):
-        if model.couplings:
-            return _lost_reduced(model, q)
-        D, H = pivots(_numeric(model), model.positions([q[..., k] for k in range(model.nq)]))
-        flags = [np.broadcast_to(_below(d, h), q.shape[:-1]) for d, h in zip(D, H, strict=True)]
-    owner = [k for k, body in enumerate(model.bodies) for _ in range(body.joint.nv)]
-    return np.stack(flags, axis=-1), owner
+        columns = [q[..., k] for k in range(model.nq)]
+        values = cores.pivots(model, _numeric(model), columns)
+    return joined(values, q.shape[:-1], (2, n), float)
 
 
-def _lost_reduced(model: Model, q: Array) -> tuple[Array, list[int]]:
-    columns = [q[..., k] for k in range(model.nq)]
-    M = cores.reduced_mass_matrix(model, _numeric(model), columns)
-    _, d = ldl(M)
-    flags = [np.broadcast_to(_below(d[k], M[k][k]), q.shape[:-1]) for k in range(model.nv)]
+def _owners(model: Model) -> list[int]:
+    """Return the body that each freedom belongs to."""
     followers = {c.follower for c in model.couplings}
-    owner = [
+    return [
         k for k, body in enumerate(model.bodies) if k not in followers for _ in range(body.joint.nv)
     ]
-    return np.stack(flags, axis=-1), owner
-
-
-def _below(d: Any, h: Any) -> Any:
-    return np.asarray(plain(d)) <= LIMIT * np.abs(plain(h))
 
 
 def _numeric(model: Model) -> Any:
@@ -109,8 +106,9 @@ def singular_joints(model: Model) -> tuple[int, ...]:
         ]
         for _ in range(4)
     ]
-    mask, owner = lost_pivots(model, np.array(states, float).reshape(4, model.nq))
-    always = np.atleast_1d(mask.all(axis=0))
+    owner = _owners(model)
+    D, H = np.moveaxis(_pivots(model, np.array(states, float), len(owner)), 1, 0)
+    always = (np.abs(H) * LIMIT >= D).all(axis=0)
     return tuple(sorted({owner[k] for k in range(len(owner)) if always[k]}))
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from sixfold.errors import ModelError, UnknownNameError
 from sixfold.model.joint import Joint
 from sixfold.model.joints import Fixed
 from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
-from sixfold.scalar import Zero
-from sixfold.spatial import Inertia, Transform
+from sixfold.scalar import exact
+from sixfold.spatial import Inertia, Matrix3, Transform, Vector3
 
 Values = float | Sequence[float] | None
 
@@ -47,7 +48,9 @@ class ModelBuilder:
         """Start a model with a fixed base."""
         self.name, self.base_name = name, base_name
         self.gravity = _numbers("ModelBuilder", "gravity", gravity, 3)
-        (self.friction_speed,) = _numbers("ModelBuilder", "friction_speed", friction_speed, 1)
+        (self.friction_speed,) = _numbers(
+            "ModelBuilder", "friction_speed", friction_speed, 1, positive=True
+        )
         self._parts: dict[str, _Part] = {}
         self._frames: list[tuple[str, str, Transform]] = []
         self._couplings: list[tuple[str, tuple[tuple[str, float], ...], float]] = []
@@ -76,7 +79,7 @@ class ModelBuilder:
 
         Args:
             name: unique name of the body.
-            parent: name of the parent body or frame, which may be added later; the base if left out.
+            parent: name of the parent body or frame, perhaps added later; the base if left out.
             joint: how the body moves against its parent.
             joint_name: unique; `name + "_joint"` when left out.
             placement: transform from the parent to the joint, or the joint's position there.
@@ -93,6 +96,7 @@ class ModelBuilder:
             effort_limit: joint force limit.
         """
         where = f"body '{name}'"
+        _text(where, name)
         if name in self._parts or name == self.base_name:
             raise ModelError(where, "the name is already taken", "give each body its own name")
         if not isinstance(joint, Joint):
@@ -113,9 +117,11 @@ class ModelBuilder:
             "lower": _numbers(where, "lower", lower, nq, -inf, finite=False),
             "upper": _numbers(where, "upper", upper, nq, inf, finite=False),
             "velocity_limit": _numbers(
-                where, "velocity_limit", velocity_limit, nv, inf, finite=False
+                where, "velocity_limit", velocity_limit, nv, inf, finite=False, positive=True
             ),
-            "effort_limit": _numbers(where, "effort_limit", effort_limit, nv, inf, finite=False),
+            "effort_limit": _numbers(
+                where, "effort_limit", effort_limit, nv, inf, finite=False, positive=True
+            ),
         }
         if any(a > b for a, b in zip(properties["lower"], properties["upper"], strict=True)):
             raise ModelError(where, "a lower limit is above its upper limit", "swap the limits")
@@ -136,6 +142,7 @@ class ModelBuilder:
         self, name: str, parent: str, placement: Transform | Sequence[float] | None = None
     ) -> ModelBuilder:
         """Add a named frame fixed to a body, another frame or the base."""
+        _text(f"frame '{name}'", name)
         self._frames.append((name, parent, _placement(f"frame '{name}'", placement)))
         return self
 
@@ -144,13 +151,16 @@ class ModelBuilder:
     ) -> ModelBuilder:
         """Let one joint follow others: q_follower = sum of ratio x q_master + offset."""
         where = f"coupling of joint '{follower}'"
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in masters):
+            raise ModelError(where, f"masters {masters!r}", "give pairs (joint name, ratio)")
         terms = tuple((name, _numbers(where, "ratio", ratio, 1)[0]) for name, ratio in masters)
         self._couplings.append((follower, terms, _numbers(where, "offset", offset, 1)[0]))
         return self
 
     def build(self) -> Model:
         """Number the bodies parent first, merge fixed joints and return the Model."""
-        ordered = self._ordered()
+        carried = self._carried()
+        ordered = self._ordered(carried)
         index: dict[str, int] = {self.base_name: -1}
         placed: dict[str, Transform] = {self.base_name: Transform.identity()}
         bodies: list[Body] = []
@@ -177,7 +187,9 @@ class ModelBuilder:
                     **part.properties,
                 )
             )
-        self._place_frames(index, placed, frames)
+        for name, _, _ in self._frames:
+            carrier_name, X = carried[name]
+            frames.append(Frame(name, index[carrier_name], X @ placed[carrier_name]))
         _unique("joint", (body.joint_name for body in bodies))
         return Model(
             name=self.name,
@@ -189,19 +201,15 @@ class ModelBuilder:
             base_name=self.base_name,
         )
 
-    def _ordered(self) -> list[_Part]:
+    def _ordered(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
         """Return parts with parents first, otherwise in the order they were added."""
-        frame_parent = {name: parent for name, parent, _ in self._frames}
         children: dict[str, list[_Part]] = {}
         for part in self._parts.values():
-            carrier = part.parent
-            while carrier in frame_parent and carrier not in self._parts:
-                carrier = frame_parent[carrier]
-            if carrier != part.parent:
-                X = self._frame_chain(part.parent)
+            carrier, X = carried.get(part.parent, (part.parent, None))
+            if X is not None:
                 part = _Part(**{**vars(part), "parent": carrier, "placement": part.placement @ X})
             if carrier not in self._parts and carrier != self.base_name:
-                known = (self.base_name, *self._parts, *frame_parent)
+                known = (self.base_name, *self._parts, *carried)
                 raise UnknownNameError("parent body", carrier, known, where=f"body '{part.name}'")
             children.setdefault(carrier, []).append(part)
         ready = [(part.order, part) for part in children.get(self.base_name, ())]
@@ -222,35 +230,26 @@ class ModelBuilder:
             )
         return ordered
 
-    def _frame_chain(self, name: str) -> Transform:
-        """Return the transform from the carrying body to a frame, through frames on frames."""
-        by_name = {frame: (parent, X) for frame, parent, X in self._frames}
-        X = Transform.identity()
-        for _ in range(len(by_name) + 1):
-            if name not in by_name or name in self._parts:
-                return X
-            name, step = by_name[name]
-            X = X @ step
-        raise ModelError(f"frame '{name}'", "frames carry each other in a loop", "break the loop")
-
-    def _place_frames(
-        self, index: dict[str, int], placed: dict[str, Transform], frames: list[Frame]
-    ) -> None:
-        waiting = list(self._frames)
-        while waiting:
-            later = []
-            for name, parent, X in waiting:
-                if parent not in index:
-                    later.append((name, parent, X))
-                    continue
-                if name in index:
-                    raise ModelError(f"frame '{name}'", "the name is already taken", "rename it")
-                index[name], placed[name] = index[parent], X @ placed[parent]
-                frames.append(Frame(name, index[parent], placed[name]))
-            if len(later) == len(waiting):
-                name, parent, _ = waiting[0]
-                raise UnknownNameError("parent body", parent, index, where=f"frame '{name}'")
-            waiting = later
+    def _carried(self) -> dict[str, tuple[str, Transform]]:
+        """Return for each frame the body (or base) that carries it, and the placement there."""
+        given = {name: (parent, X) for name, parent, X in self._frames}
+        known = (self.base_name, *self._parts, *given)
+        _unique("frame", (*known[: 1 + len(self._parts)], *(name for name, _, _ in self._frames)))
+        names = set(known)
+        for name, (parent, _) in given.items():
+            if parent not in names:
+                raise UnknownNameError("parent body", parent, known, where=f"frame '{name}'")
+        graph = {name: [parent] if parent in given else [] for name, (parent, _) in given.items()}
+        carried: dict[str, tuple[str, Transform]] = {}
+        try:
+            for name in TopologicalSorter(graph).static_order():
+                parent, X = given[name]
+                carrier, before = carried.get(parent, (parent, Transform.identity()))
+                carried[name] = (carrier, X @ before)
+        except CycleError as error:
+            where = f"frame '{error.args[1][0]}'"
+            raise ModelError(where, "frames carry each other in a loop", "break the loop") from None
+        return carried
 
     def _coupled(self, bodies: list[Body]) -> tuple[Coupling, ...]:
         number = {body.joint_name: k for k, body in enumerate(bodies)}
@@ -268,7 +267,10 @@ class ModelBuilder:
                     )
             if number[follower] in law:
                 raise ModelError(f"joint '{follower}'", "is coupled twice", "give one coupling")
-            law[number[follower]] = ({number[m]: ratio for m, ratio in terms}, offset)
+            total: dict[int, float] = {}
+            for master, ratio in terms:
+                total[number[master]] = total.get(number[master], 0.0) + ratio
+            law[number[follower]] = (total, offset)
         return tuple(
             Coupling(k, tuple(sorted(terms.items())), offset)
             for k, (terms, offset) in sorted(_resolved(law, bodies).items())
@@ -279,19 +281,24 @@ def _resolved(
     law: dict[int, tuple[dict[int, float], float]], bodies: list[Body]
 ) -> dict[int, tuple[dict[int, float], float]]:
     """Replace followers of followers by their own masters."""
-    for _ in range(len(law) + 1):
-        nested = {k: [m for m in terms if m in law] for k, (terms, _) in law.items()}
-        if not any(nested.values()):
-            return law
-        for k, inner in nested.items():
-            for m in inner:
-                terms, offset = law[k]
-                ratio = terms.pop(m)
-                for other, r in law[m][0].items():
-                    terms[other] = terms.get(other, 0.0) + ratio * r
-                law[k] = (terms, offset + ratio * law[m][1])
-    names = [bodies[k].joint_name for k in law]
-    raise ModelError(f"joints {names}", "follow each other in a loop", "name one master")
+    graph = {k: [m for m in terms if m in law] for k, (terms, _) in law.items()}
+    try:
+        masters_first = list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        names = [bodies[k].joint_name for k in error.args[1][1:]]
+        what = "follow each other in a loop"
+        raise ModelError(f"joints {names}", what, "name one master") from None
+    free: dict[int, tuple[dict[int, float], float]] = {}
+    for k in masters_first:
+        terms, offset = law[k]
+        total: dict[int, float] = {}
+        for m, ratio in terms.items():
+            inner, shift = free.get(m, ({m: 1.0}, 0.0))
+            for other, r in inner.items():
+                total[other] = total.get(other, 0.0) + ratio * r
+            offset += ratio * shift
+        free[k] = (total, offset)
+    return free
 
 
 def _with(body: Body, **changes: Any) -> Body:
@@ -319,10 +326,8 @@ def _numbers(
     if values is None and default is not None:
         return (default,) * n
     try:
-        listed = (
-            [float(values)] * n if isinstance(values, (int, float)) else [float(x) for x in values]  # type: ignore[union-attr]
-        )
-    except (TypeError, ValueError):
+        listed = list(map(_float, values)) if isinstance(values, Iterable) else [_float(values)] * n
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(where, f"{what} = {values!r} is not a number", "give numbers") from None
     if len(listed) != n:
         raise ModelError(where, f"{what} has {len(listed)} numbers", f"give {n}")
@@ -333,26 +338,35 @@ def _numbers(
     return tuple(listed)
 
 
+def _float(x: Any) -> float:
+    if isinstance(x, (str, bytes)):
+        raise TypeError("a text is not a number")
+    return float(x)
+
+
+def _text(where: str, name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise ModelError(where, f"the name is {name!r}", "give a text that is not empty")
+
+
 def _placement(where: str, placement: Transform | Sequence[float] | None) -> Transform:
     if placement is None:
         return Transform.identity()
     if isinstance(placement, Transform):
         flat = (*placement.E.a, *placement.E.b, *placement.E.c, *placement.r)
-        _numbers(where, "placement", [float(x) for x in flat], 12)
-        return placement
+        *E, x, y, z = map(exact, _numbers(where, "placement", flat, 12))
+        a, b, c = (Vector3(*E[k : k + 3]) for k in (0, 3, 6))
+        return Transform(Matrix3(a, b, c), Vector3(x, y, z))
     return Transform.translation(_numbers(where, "placement", placement, 3))
 
 
 def _inertia(where: str, inertia: Inertia) -> Inertia:
     if not isinstance(inertia, Inertia):
         raise ModelError(where, f"inertia is {inertia!r}", "use Inertia.from_mass(...)")
-    numbers = [float(x) for x in inertia.parameters()]
-    _numbers(where, "inertia", numbers, 10)
+    numbers = _numbers(where, "inertia", inertia.parameters(), 10)
     if numbers[0] == 0 and any(numbers[1:4]):
         raise ModelError(where, "has a first moment but no mass", "give it a mass")
-    return Inertia.from_parameters(
-        [p if isinstance(p, Zero) else float(p) for p in inertia.parameters()]
-    )
+    return Inertia.from_parameters(numbers)
 
 
 def _isotropic_spring(where: str, joint: Joint, stiffness: Numbers) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, FunctionType, ModuleType
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, final
 
 import numpy as np
@@ -40,9 +41,13 @@ class CustomJoint(Joint):
     bias: Callable[[Values, Values], Motion] | None = None
 
     def __post_init__(self) -> None:
-        """Try the functions at zero, so that a mistake shows here and not inside an algorithm."""
-        if self.nq < 1 or self.nq > 6:
+        """Try the functions once, so that a mistake shows here and not inside an algorithm."""
+        if not isinstance(self.nq, int) or self.nq < 1 or self.nq > 6:
             raise ModelError("CustomJoint", f"nq = {self.nq}", "a joint has 1 to 6 coordinates")
+        for name in ("transform", "subspace", "bias"):
+            given = getattr(self, name)
+            if not callable(given) and (given is not None or name == "transform"):
+                raise ModelError("CustomJoint", f"{name} is {given!r}", "pass a function of q")
         X = self.transform((0.1,) * self.nq)
         if not isinstance(X, Transform):
             raise ModelError(
@@ -51,9 +56,18 @@ class CustomJoint(Joint):
                 "return a sixfold Transform (for example Transform.from_pose(R, p))",
             )
         S = self._subspace((0.1,) * self.nq)
+        if not isinstance(S, Subspace):
+            raise ModelError(
+                "CustomJoint", f"subspace(q) returned {type(S).__name__}", "return a Subspace"
+            )
         if len(S.columns) != self.nq:
             raise ModelError(
                 "CustomJoint", f"subspace has {len(S.columns)} columns", f"return {self.nq} columns"
+            )
+        c = self.bias((0.1,) * self.nq, (0.1,) * self.nq) if self.bias else None
+        if self.bias and not isinstance(c, Motion):
+            raise ModelError(
+                "CustomJoint", f"bias(q, qd) returned {type(c).__name__}", "return a Motion"
             )
 
     @property
@@ -110,36 +124,59 @@ def fingerprint(function: Any) -> str:
 
 
 def _feed(digest: Any, x: Any, seen: set[int]) -> None:
+    digest.update(f"<{type(x).__qualname__}>".encode())  # keeps neighbours apart
     if id(x) in seen:
         return
     if isinstance(x, FunctionType):
         seen.add(id(x))
-        _feed(digest, x.__code__, seen)
-        _feed(digest, x.__defaults__, seen)
-        for cell in x.__closure__ or ():
-            _feed(digest, cell.cell_contents, seen)
-        for name in x.__code__.co_names:
+        _feed(digest, (x.__code__, x.__defaults__, x.__kwdefaults__), seen)
+        _feed(digest, [cell.cell_contents for cell in x.__closure__ or ()], seen)
+        for name in _names(x.__code__):
             value = x.__globals__.get(name)
             digest.update(name.encode())
-            if not getattr(value, "__module__", "").startswith("sixfold."):
+            if not _own(value):
                 _feed(digest, value, seen)
     elif isinstance(x, CodeType):
         digest.update(x.co_code + repr(x.co_names).encode())
-        for constant in x.co_consts:
-            _feed(digest, constant, seen)
+        _feed(digest, x.co_consts, seen)
+    elif isinstance(x, MethodType):
+        _feed(digest, (x.__func__, x.__self__), seen)
+    elif isinstance(x, partial):
+        _feed(digest, (x.func, x.args, x.keywords), seen)
     elif isinstance(x, (tuple, list)):
-        digest.update(b"(")
+        digest.update(f"{len(x)}".encode())
         for item in x:
             _feed(digest, item, seen)
-        digest.update(b")")
+    elif isinstance(x, dict):
+        _feed(digest, list(x.items()), seen)
     elif isinstance(x, np.ndarray):
         digest.update(x.tobytes() + repr((x.shape, x.dtype.str)).encode())
     elif isinstance(x, (ModuleType, type)):
         digest.update(x.__name__.encode())
-    elif callable(x) and hasattr(x, "__dict__"):
+    elif callable(x) or not _tells(x):
         seen.add(id(x))
-        digest.update(type(x).__qualname__.encode())
-        _feed(digest, type(x).__call__, seen)
-        _feed(digest, sorted(vars(x).items()), seen)
+        called = vars(type(x)).get("__call__")
+        if isinstance(called, FunctionType):
+            _feed(digest, called, seen)
+        _feed(digest, sorted(getattr(x, "__dict__", {}).items()), seen)
+        digest.update(f"{getattr(x, '__module__', '')}.{getattr(x, '__name__', '')}".encode())
     else:
         digest.update(repr(x).encode())
+
+
+def _names(code: CodeType) -> list[str]:
+    """Return the global names that a piece of code reads, functions inside it included."""
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return [*code.co_names, *(name for c in inner for name in _names(c))]
+
+
+def _own(x: Any) -> bool:
+    """Return true for the library's own functions and classes, which its version identifies."""
+    named = isinstance(x, (FunctionType, type))
+    return named and (x.__module__ or "").startswith("sixfold.")
+
+
+def _tells(x: Any) -> bool:
+    """Return true unless the text of an object is only its address."""
+    text: Any = type(x).__repr__
+    return text is not object.__repr__

@@ -58,7 +58,7 @@ def from_dh(
     builder = ModelBuilder(name, gravity=gravity, friction_speed=friction_speed)
     before = Transform.identity()  # body frame of the last link to where this row starts
     for n, given in enumerate(rows, 1):
-        row = given if isinstance(given, DHRow) else _row(n, given)
+        row = _row(n, given)
         joint = Revolute("z") if row.sigma == 0 else Prismatic("z")
         across = Transform.translation((row.a, 0.0, 0.0))
         twist = Transform.turn((1.0, 0.0, 0.0), row.alpha)
@@ -86,8 +86,14 @@ def from_dh(
     return builder.build()
 
 
-def _row(n: int, values: Sequence[float]) -> DHRow:
-    numbers = [float(x) for x in values]
+def _row(n: int, given: DHRow | Sequence[float]) -> DHRow:
+    values: Any = given
+    if isinstance(given, DHRow):
+        values = (given.a, given.alpha, given.d, given.theta, given.sigma)
+    try:
+        numbers = [] if isinstance(values, str) else [float(x) for x in values]
+    except (TypeError, ValueError, OverflowError):
+        numbers = []
     if len(numbers) not in (4, 5) or not all(map(math.isfinite, numbers)):
         raise ModelError(
             f"DH row {n}", f"{values!r} is not a row", "give (a, alpha, d, theta[, sigma])"
@@ -95,4 +101,6 @@ def _row(n: int, values: Sequence[float]) -> DHRow:
     a, alpha, d, theta, *sigma = numbers
     if sigma and sigma[0] not in (0.0, 1.0):
         raise ModelError(f"DH row {n}", f"sigma = {sigma[0]}", "0 for revolute, 1 for prismatic")
+    if isinstance(given, DHRow):
+        return given
     return DHRow(a, alpha, d, theta, int(sigma[0]) if sigma else 0)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any, ClassVar, final
 
 import numpy as np
 
+from sixfold.errors import ModelError
 from sixfold.model import quaternion
 from sixfold.model.joint import Joint, JointState, Values
-from sixfold.scalar import ZERO, cos, sin
+from sixfold.scalar import ZERO, Zero, cos, sin
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,
@@ -34,8 +37,21 @@ class _AlongAxis(Joint):
     axis: Any
 
     def __post_init__(self) -> None:
-        if not isinstance(self.axis, Vector3):
-            object.__setattr__(self, "axis", unit(self.axis, type(self).__name__))
+        where = type(self).__name__
+        if not isinstance(self.axis, Vector3) or _long_or_short(self.axis):
+            try:
+                object.__setattr__(self, "axis", unit(self.axis, where))
+            except (TypeError, ValueError, OverflowError) as error:
+                if isinstance(error, ModelError):
+                    raise
+                fix = "use 'x', '-z' or three numbers"
+                raise ModelError(where, f"axis {self.axis!r} is no direction", fix) from None
+
+
+def _long_or_short(axis: Vector3) -> bool:
+    """Return true for plain numbers whose length is not 1 within rounding."""
+    plain_numbers = all(isinstance(x, (int, float, Zero)) for x in axis)
+    return plain_numbers and not abs(math.hypot(*map(float, axis)) - 1.0) < 1e-12
 
 
 @final
@@ -83,6 +99,17 @@ class Helical(_AlongAxis):
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
 
+    def __post_init__(self) -> None:
+        """Check the axis, and that the pitch is a finite number."""
+        super().__post_init__()
+        plain_number = isinstance(self.pitch, (int, float))
+        if isinstance(self.pitch, (str, NoneType)) or (
+            plain_number and not math.isfinite(self.pitch)
+        ):
+            raise ModelError("Helical", f"pitch = {self.pitch!r}", "give a finite number [m/rad]")
+        if plain_number:
+            object.__setattr__(self, "pitch", float(self.pitch))
+
     def calc(self, q: Values, qd: Values) -> JointState:
         """XJ = screw, S = (axis; pitch axis)."""
         along = self.axis * self.pitch
@@ -106,6 +133,10 @@ class Cylindrical(_AlongAxis):
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, self.axis * q[1]), S, S @ qd, STILL)
 
+    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
+        """Return an angle over a full turn and a slide within a metre."""
+        return tuple(float(x) for x in rng.uniform((-np.pi, -1), (np.pi, 1)))
+
 
 @final
 @dataclass(frozen=True)
@@ -122,6 +153,10 @@ class Planar(Joint):
         vJ = S @ qd
         cJ = Motion(ZERO3, vJ.lin.cross(EZ) * qd[2])
         return JointState(Transform(E, Vector3(q[0], q[1], ZERO)), S, vJ, cJ)
+
+    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
+        """Return a position within a metre and an angle over a full turn."""
+        return tuple(float(x) for x in rng.uniform((-1, -1, -np.pi), (1, 1, np.pi)))
 
 
 @final

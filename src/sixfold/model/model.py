@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,44 +103,49 @@ class Model:
 
     # -- sizes and names
 
-    @property
+    @cached_property
     def nb(self) -> int:
         """Number of moving bodies."""
         return len(self.bodies)
 
-    @property
+    @cached_property
     def nq(self) -> int:
         """Number of position coordinates."""
-        return sum(body.joint.nq for k, body in enumerate(self.bodies) if k not in self._followers)
+        return sum(body.joint.nq for body in self._free)
 
-    @property
+    @cached_property
     def nv(self) -> int:
         """Number of velocity coordinates."""
-        return sum(body.joint.nv for k, body in enumerate(self.bodies) if k not in self._followers)
+        return sum(body.joint.nv for body in self._free)
 
-    @property
+    @cached_property
     def body_names(self) -> tuple[str, ...]:
         """Names of the moving bodies."""
         return tuple(body.name for body in self.bodies)
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints; joint k carries body k."""
         return tuple(body.joint_name for body in self.bodies)
 
-    @property
+    @cached_property
     def frame_names(self) -> tuple[str, ...]:
         """Names of the frames that are not bodies."""
         return tuple(frame.name for frame in self.frames)
 
-    @property
+    @cached_property
     def parent(self) -> tuple[int, ...]:
         """Index of each body's parent, -1 for the base."""
         return tuple(body.parent for body in self.bodies)
 
-    @property
+    @cached_property
     def _followers(self) -> frozenset[int]:
         return frozenset(coupling.follower for coupling in self.couplings)
+
+    @property
+    def _free(self) -> list[Body]:
+        followers = self._followers
+        return [body for k, body in enumerate(self.bodies) if k not in followers]
 
     def q_slice(self, joint_name: str) -> slice:
         """Return where a joint's coordinates lie in q."""
@@ -151,8 +157,9 @@ class Model:
 
     def _slice(self, joint_name: str, size: str) -> slice:
         start = 0
+        followers = self._followers
         for k, body in enumerate(self.bodies):
-            if k in self._followers:
+            if k in followers:
                 if body.joint_name == joint_name:
                     raise ModelError(
                         f"joint '{joint_name}'",
@@ -231,15 +238,7 @@ class Model:
         return self._stack("effort_limit")
 
     def _stack(self, name: str) -> NDArray[np.float64]:
-        return np.array(
-            [
-                x
-                for k, body in enumerate(self.bodies)
-                if k not in self._followers
-                for x in getattr(body, name)
-            ],
-            float,
-        )
+        return np.array([x for body in self._free for x in getattr(body, name)], float)
 
     # -- from stacked vectors to one column for each body, and back
 
@@ -310,10 +309,15 @@ class Model:
 
     def with_gravity(self, gravity: Sequence[float]) -> Model:
         """Return the model under another gravity [m/s^2]."""
-        g = tuple(float(x) for x in gravity)
-        if len(g) != 3 or not all(np.isfinite(g)):
+        try:
+            g = tuple(float(x) for x in gravity)
+        except (TypeError, ValueError, OverflowError):
+            g = ()
+        if len(g) != 3 or not all(np.isfinite(g)) or isinstance(gravity, str):
             raise ModelError(
-                "gravity", f"{gravity!r} is not three finite numbers", "pass (x, y, z)"
+                f"model '{self.name}'",
+                f"gravity {gravity!r} is not three finite numbers",
+                "pass (x, y, z)",
             )
         return replace(self, gravity=g)
 

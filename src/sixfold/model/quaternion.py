@@ -14,14 +14,16 @@ _SMALL = 1e-6  # squared angle below which series replace quotients
 def rotation_to_body(q: Quaternion) -> Matrix3:
     """Return E: parent coordinates to body coordinates.  Any non-zero length of q will do."""
     x, y, z, w = q
-    s = 2.0 / (x * x + y * y + z * z + w * w)
+    n = x * x + y * y + z * z + w * w
+    s = 2.0 / n
+    one = n * s * 0.5  # not 1.0: an infinite element then spoils the diagonal too
     xs, ys, zs = x * s, y * s, z * s
     xx, yy, zz, xy, xz, yz = x * xs, y * ys, z * zs, x * ys, x * zs, y * zs
     wx, wy, wz = w * xs, w * ys, w * zs
     return Matrix3(
-        Vector3(1.0 - (yy + zz), xy + wz, xz - wy),
-        Vector3(xy - wz, 1.0 - (zz + xx), yz + wx),
-        Vector3(xz + wy, yz - wx, 1.0 - (xx + yy)),
+        Vector3(one - (yy + zz), xy + wz, xz - wy),
+        Vector3(xy - wz, one - (zz + xx), yz + wx),
+        Vector3(xz + wy, yz - wx, one - (xx + yy)),
     )
 
 
@@ -66,7 +68,9 @@ def logarithm(q: Quaternion) -> Vector3:
     u = Vector3(*(if_positive(-q[3], -x, x) for x in q[:3]))
     s2 = u.dot(u)
     s = sqrt(if_positive(s2 - _SMALL, s2, 1.0))
-    near = (2.0 - s2 / (w * w) * (2.0 / 3 - 0.4 * s2 / (w * w))) / w
+    # w is near 1 wherever the series is used; 1 elsewhere keeps a half turn from dividing by zero
+    n = if_positive(s2 - _SMALL, 1.0, w)
+    near = (2.0 - s2 / (n * n) * (2.0 / 3 - 0.4 * s2 / (n * n))) / n
     return u * if_positive(s2 - _SMALL, 2.0 * atan2(s, w) / s, near)
 
 

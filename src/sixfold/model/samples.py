@@ -278,7 +278,7 @@ def sample(name: str) -> Model:
     if kind not in SAMPLES:
         raise UnknownNameError("sample robot", name, SAMPLES, where="sixfold.load")
     wanted = _NUMBERED.get(kind, 0)
-    if len(numbers) > wanted or not all(text.isdecimal() for text in numbers):
+    if len(numbers) > wanted or not all(t.isdecimal() and len(t) < 10 for t in numbers):
         form = ":".join([kind, "N", "SEED"][: wanted + 1])
         raise ModelError(f"sample '{name}'", "does not read as a sample name", f"write {form}")
     values = [int(text) for text in numbers]

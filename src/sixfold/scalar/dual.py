@@ -1,18 +1,19 @@
 """Dual numbers: a value and its derivative along one direction, over any other kind of number.
 
-Nesting gives higher derivatives.  Each nesting has its own level, so that a number from an outer
-differentiation is a constant to an inner one.
+Nesting gives higher derivatives.  Each differentiation has its own level, higher than any begun
+before it, so that a number from an outer one is a constant to an inner one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 from sixfold.scalar.functions import apply, register
 from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.rules import RULES
-from sixfold.scalar.zero import ZERO
+from sixfold.scalar.zero import ZERO, Zero
 
 
 class Dual:
@@ -43,12 +44,14 @@ class Dual:
         """Subtract."""
         return -self + other
 
-    def __mul__(self, other: Any) -> Dual:
+    def __mul__(self, other: Any) -> Any:
         """Multiply: d(xy) = dx y + x dy."""
+        if isinstance(other, Zero):
+            return other
         (x, dx), (y, dy), level = _pair(self, other)
         return Dual(x * y, dx * y + x * dy, level)
 
-    def __rmul__(self, other: Any) -> Dual:
+    def __rmul__(self, other: Any) -> Any:
         """Multiply."""
         return self * other
 
@@ -68,6 +71,8 @@ class Dual:
 
     def __pow__(self, exponent: int) -> Dual:
         """Raise to a whole power."""
+        if exponent == 0:
+            return Dual(1.0, ZERO, self.level)
         power = self.value ** (exponent - 1)
         return Dual(power * self.value, exponent * power * self.dot, self.level)
 
@@ -98,8 +103,7 @@ def _apply(op: Op, *arguments: Any) -> Dual:
 register(Dual, 10, _apply)
 
 
-def _depth(x: Scalar) -> int:
-    return x.level + 1 if isinstance(x, Dual) else 0
+_levels = count(1)
 
 
 def differentiate(
@@ -108,7 +112,7 @@ def differentiate(
     along: Sequence[Scalar],
 ) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
     """Return the values of a function of several numbers and their rates along a direction."""
-    level = max((_depth(x) for x in (*at, *along)), default=0)
+    level = next(_levels)
     results = function(tuple(Dual(x, dx, level) for x, dx in zip(at, along, strict=True)))
     parts = [_parts(x, level) for x in results]
     return tuple(value for value, _ in parts), tuple(dot for _, dot in parts)

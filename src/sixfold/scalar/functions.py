@@ -30,7 +30,7 @@ def _numpy_reading() -> Reading:
     import numpy as np
 
     def if_positive(x: Any, then: Any, otherwise: Any) -> Any:
-        return np.where(x > 0, then, np.where(x <= 0, otherwise, x))
+        return np.where(x > 0, then, np.where(x <= 0, otherwise, x))[()]  # a scalar stays one
 
     table: dict[Op, Callable[..., Any]] = {
         Op.SQRT: np.sqrt,

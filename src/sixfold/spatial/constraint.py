@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixfold.errors import ModelError
-from sixfold.scalar import Scalar
+from sixfold.scalar import ZERO
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import Column, ForceSubspace, Subspace
 from sixfold.spatial.vectors import Force, Motion, Rows
@@ -30,9 +30,10 @@ def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace)
     """Return S (S^T I S)^-1 S^T: the inverse inertia that a constrained body seems to have."""
     D = S.T @ (inertia @ S)
     flat = [(*column.ang, *column.lin) for column in S.columns]
-    solved = [D.solve(row) for row in zip(*flat, strict=True)]  # rows of S D^-1
+    rows = tuple(zip(*flat, strict=True)) or ((),) * 6  # of S, also when it has no columns
+    solved = [D.solve(row) for row in rows]  # rows of S D^-1
     return tuple(
-        tuple(_sum(x * column[j] for x, column in zip(row, flat, strict=True)) for j in range(6))
+        tuple(sum((x * c[j] for x, c in zip(row, flat, strict=True)), ZERO) for j in range(6))
         for row in solved
     )
 
@@ -67,10 +68,3 @@ def constrained_motion(
     alpha_rate = (S.T @ (f - bias)) / (S.T @ (inertia @ S))
     a = S @ alpha_rate + drift
     return Constrained(alpha_rate, a, inertia @ a + v.cross(inertia @ v) - f)
-
-
-def _sum(terms: Any) -> Scalar:
-    first, *rest = terms
-    for term in rest:
-        first = first + term
-    return first

@@ -207,7 +207,7 @@ def _rotational(values: Any) -> Symmetric3:
             "Inertia", "rotational", "3 or 3x3 numbers", values, "give 3x3 or diagonal"
         )
     if hasattr(values[0], "__len__"):
-        rows = [[exact(x) for x in row] for row in values]
+        rows = Matrix3.of(values)
         off = [(rows[0][1], rows[1][0]), (rows[0][2], rows[2][0]), (rows[1][2], rows[2][1])]
         if any(a is not b and bool(a != b) for a, b in off):
             raise ModelError(

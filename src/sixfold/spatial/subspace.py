@@ -125,7 +125,7 @@ class Subspace:
 
     def __matmul__(self, rates: Any) -> Motion:
         """S qd: the motion with these rates."""
-        if not isinstance(rates, (tuple, list)) or isinstance(rates, Motion):
+        if not isinstance(rates, (tuple, list)) or isinstance(rates, (Motion, Force)):
             return NotImplemented
         total = Motion.zero()
         for column, rate in zip(self.columns, rates, strict=True):
@@ -159,7 +159,7 @@ class ForceSubspace:
         """U x for a column of numbers; K U^T as a symmetric inertia when K = U / D."""
         if isinstance(other, Rows):
             return _outer(self.columns, other.columns)
-        if not isinstance(other, (tuple, list)):
+        if not isinstance(other, (tuple, list)) or isinstance(other, (Motion, Force)):
             return NotImplemented
         total = Force.zero()
         for column, weight in zip(self.columns, other, strict=True):

@@ -44,7 +44,7 @@ class Transform(NamedTuple):
         """Return the transform to a frame turned by fixed-axis roll, pitch, yaw and placed at p."""
         # fixed axes: R = Rz Ry Rx, so E = Ex Ey Ez
         E = IDENTITY3
-        for axis, angle in zip(reversed(_AXES), reversed(list(rpy)), strict=True):
+        for axis, angle in zip(reversed(_AXES), reversed(Vector3.of(rpy)), strict=True):
             E = rotation(axis, *cos_sin(angle)) @ E if angle else E
         return cls(E.over(exact), Vector3.of(p))
 
@@ -175,11 +175,11 @@ def unit(axis: Sequence[float], where: str) -> Vector3:
     """Return the unit vector along an axis given as 'x', 'y', 'z' or three numbers."""
     if isinstance(axis, str):
         named = dict(zip("xyz", _AXES, strict=True))
-        if axis.lstrip("-") not in named:
+        if axis.removeprefix("-") not in named:
             raise ModelError(where, f"axis {axis!r} is not known", "use 'x', '-z' or three numbers")
-        v = named[axis.lstrip("-")]
+        v = named[axis.removeprefix("-")]
         return -v if axis.startswith("-") else v
-    x, y, z = (float(value) for value in axis)
+    x, y, z = (float(value) for value in Vector3.of(axis))
     size = math.hypot(x, y, z)
     if not math.isfinite(size) or size == 0.0:
         raise ModelError(

@@ -1,0 +1,239 @@
+"""Measure the rounding errors of every formulation on random trees against 256-bit arithmetic.
+
+    python benchmarks/random_trees.py --trees 10000 --processes 2 --seed 0
+
+Each tree has 1 to 60 bodies on joints of every type, masses between 0.1 and 10 kg, a random state,
+accelerations and joint forces drawn from N(0, 1).  Reported are the worst normwise errors
+max|x - x_ref| / max|x_ref| of inverse dynamics and of the mass matrix, and the worst backward error
+max|tau - ID(q, v, a)| / (||H|| max|a| + max|C| + max|tau|) of forward dynamics by each method, the
+reference and the residual in MPFR at the same rounded inputs.  Every tenth tree has revolute and
+prismatic joints only, so that the formulations for one fixed axis apply too; the O(N^3) solution
+runs on every fourth.  Exits with 1 when a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import Pool
+from typing import Any, NamedTuple
+
+import gmpy2
+import numpy as np
+
+import sixfold as sf
+from sixfold.dynamics import stacked
+from sixfold.dynamics.inertial import inertial
+from sixfold.dynamics.kinematics import no_forces
+from sixfold.dynamics.lagrange import lagrange
+from sixfold.dynamics.newton_euler import newton_euler
+from sixfold.evaluate import cores
+from sixfold.model import Model, Tree
+from sixfold.scalar import ZERO, plain
+
+BITS = 256
+LARGEST = 60
+ONE_AXIS = (sf.Revolute, sf.Prismatic)
+LAGRANGE_LIMIT = 8
+
+ID, MASS, FD = "inverse dynamics", "mass matrix", "forward dynamics"
+BARS = {ID: 4e-15, MASS: 4e-15, FD: 4e-16}
+Numbers = list[Any]
+
+
+class Sample(NamedTuple):
+    """A tree and the numbers to run it on."""
+
+    model: Model
+    q: Numbers
+    v: Numbers
+    a: Numbers
+    tau: Numbers
+    dense: bool
+    """Whether the O(N^3) solution is worth its time on this one."""
+
+
+class Measured(NamedTuple):
+    """One error: quantity, formulation, size, and the tree it was measured on."""
+
+    quantity: str
+    formulation: str
+    error: float
+    tree: str
+
+
+def draw(k: int, seed: int = 0) -> Sample:
+    """Return tree number k with a random state."""
+    rng = np.random.default_rng([seed, k])
+    n = int(rng.integers(1, LARGEST + 1))
+    joints = ONE_AXIS if k % 10 == 9 else None
+    model = sf.random_tree(n, seed * 1_000_000 + k, joints=joints)
+    q, v = sf.random_state(model, seed=rng)
+    a, tau = rng.standard_normal((2, model.nv))
+    return Sample(model, q.tolist(), v.tolist(), a.tolist(), tau.tolist(), k % 4 == 0)
+
+
+def precise(values: Numbers) -> Numbers:
+    """Return the same numbers with room for more digits."""
+    return [gmpy2.mpfr(plain(x)) for x in values]
+
+
+def largest(values: Numbers) -> Any:
+    """Return max|x|; NaN if one is."""
+    sizes = [abs(plain(x)) for x in values]
+    return next((x for x in sizes if x != x), max(sizes, default=0.0))
+
+
+def normwise(values: Numbers, reference: Numbers) -> float:
+    """Return max|x - x_ref| / max|x_ref|."""
+    pairs = zip(values, reference, strict=True)
+    off = largest([x - r for x, r in pairs if not (x is ZERO and r is ZERO)])
+    return float(off / largest(reference))
+
+
+def row_norm(matrix: Numbers, n: int) -> float:
+    """Return the infinity norm of a matrix given row by row."""
+    rows = [matrix[r * n : (r + 1) * n] for r in range(n)]
+    return max(sum(abs(float(x)) for x in row if x is not ZERO) for row in rows)
+
+
+class Reference(NamedTuple):
+    """What the errors of one sample are measured against."""
+
+    tree: Tree
+    q: Numbers
+    v: Numbers
+    tau: Numbers
+    forces: Numbers
+    mass: Numbers
+    norm: float
+    bias: float
+
+
+def reference(s: Sample) -> Reference:
+    """Evaluate one sample in 256 bits: inverse dynamics and mass matrix; scales in doubles."""
+    tree = s.model.over(gmpy2.mpfr)
+    q, v = precise(s.q), precise(s.v)
+    mass = cores.mass_matrix(s.model, tree, q)
+    return Reference(
+        tree,
+        q,
+        v,
+        precise(s.tau),
+        cores.inverse_dynamics(s.model, tree, q, v, precise(s.a)),
+        mass,
+        row_norm(mass, s.model.nv),
+        float(largest(cores.bias_force(s.model, s.model.tree, s.q, s.v))),
+    )
+
+
+def backward_error(s: Sample, ref: Reference, acc: Sequence[Any]) -> float:
+    """Return how far the joint forces would have to move for acc to be their exact answer."""
+    back = cores.inverse_dynamics(s.model, ref.tree, ref.q, ref.v, precise(list(acc)))
+    residual = largest([t - f for t, f in zip(ref.tau, back, strict=True)])
+    return float(residual) / (ref.norm * float(largest(list(acc))) + ref.bias + largest(s.tau))
+
+
+def formulations(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
+    """Yield quantity, name and function of every formulation that applies to a sample."""
+    model, tree = s.model, s.model.tree
+    yield ID, "rnea", lambda: cores.inverse_dynamics(model, tree, s.q, s.v, s.a)
+    yield MASS, "crba", lambda: cores.mass_matrix(model, tree, s.q)
+    for method in cores.METHODS:
+        if method == "operators_dense" and not s.dense:
+            continue
+        yield (
+            FD,
+            method,
+            lambda method=method: cores.forward_dynamics(
+                model, tree, s.q, s.v, s.tau, method=method
+            ),
+        )
+
+    # by other roads to the same forces
+    q, qd, qdd = model.positions(s.q), model.velocities(s.v), model.velocities(s.a)
+    none = no_forces(tree)
+
+    def own(read: Any) -> Any:
+        return lambda: model.gather(stacked.joint_forces(read(tree, q, qd, none), qdd))
+
+    yield ID, "operators", own(stacked.body_frame)
+    if all(isinstance(body.joint, ONE_AXIS) for body in model.bodies):
+        yield ID, "inertial", own(inertial)
+        yield ID, "newton_euler", lambda: model.gather(newton_euler(tree, q, qd, qdd, none))
+    if model.nv <= LAGRANGE_LIMIT:
+        yield ID, "lagrange", lambda: lagrange(tree, q, qd, qdd, none)
+
+
+def measure(s: Sample, name: str) -> list[Measured]:
+    """Return the error of every formulation on one sample."""
+    with gmpy2.context(precision=BITS):
+        ref = reference(s)
+        found = []
+        for quantity, formulation, run in formulations(s):
+            x = run()
+            if quantity == FD:
+                error = backward_error(s, ref, x)
+            else:
+                error = normwise(x, ref.forces if quantity == ID else ref.mass)
+            found.append(Measured(quantity, formulation, error, name))
+        return found
+
+
+def _tree(job: tuple[int, int]) -> list[Measured]:
+    k, seed = job
+    sample = draw(k, seed)
+    return measure(
+        sample, f"tree {k} seed {seed} ({sample.model.nb} bodies, {sample.model.nv} dof)"
+    )
+
+
+def worse(a: Measured, b: Measured) -> Measured:
+    """Return the larger error; an error that is not a number is the largest."""
+    return b if not b.error <= a.error else a
+
+
+def report(worst: dict[tuple[str, str], Measured], counts: dict[tuple[str, str], int]) -> str:
+    """Return the table of worst errors."""
+    lines = [f"{'quantity':<18}{'formulation':<17}{'trees':>7}{'worst':>10}{'bar':>9}  where"]
+    for key, m in worst.items():
+        mark = "" if m.error <= BARS[m.quantity] else "  MISSED"
+        lines.append(
+            f"{m.quantity:<18}{m.formulation:<17}{counts[key]:>7}{m.error:>10.2e}"
+            f"{BARS[m.quantity]:>9.0e}  {m.tree}{mark}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Measure, print the table and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trees", type=int, default=1000, help="number of trees")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seed", type=int, default=0, help="same seed, same trees and states")
+    options = parser.parse_args()
+    worst: dict[tuple[str, str], Measured] = {}
+    counts: dict[tuple[str, str], int] = {}
+    start = time.perf_counter()
+    jobs = ((k, options.seed) for k in range(options.trees))
+    with Pool(options.processes) as pool:
+        for found in pool.imap_unordered(_tree, jobs, chunksize=8):
+            for m in found:
+                key = (m.quantity, m.formulation)
+                worst[key] = worse(worst[key], m) if key in worst else m
+                counts[key] = counts.get(key, 0) + 1
+    print(
+        f"{options.trees} random trees, seed {options.seed}, {options.processes} processes,"
+        f" {time.perf_counter() - start:.0f} s; Python {platform.python_version()},"
+        f" NumPy {np.__version__}, gmpy2 {gmpy2.version()}, {platform.machine()}"
+    )
+    print(report(worst, counts))
+    return int(any(not m.error <= BARS[m.quantity] for m in worst.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

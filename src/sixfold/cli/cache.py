@@ -1,0 +1,23 @@
+"""`sixfold cache`: the machine code kept on disk."""
+
+from __future__ import annotations
+
+import click
+
+from sixfold.evaluate.kernels import cache as store
+
+
+@click.command()
+@click.option("--clear", is_flag=True, help="Remove every kept kernel.")
+def cache(clear: bool) -> None:
+    """Show where compiled kernels are kept and how many, or clear them."""
+    folder = store.folder()
+    if folder is None:
+        click.echo("the cache is switched off (SIXFOLD_CACHE=off)")
+        return
+    if clear:
+        click.echo(f"removed {store.clear()} files from {folder}")
+        return
+    sizes = [size for _, size in store.entries()]
+    click.echo(f"{folder}: {len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB")
+    click.echo("SIXFOLD_CACHE_DIR moves it, SIXFOLD_CACHE=off switches it off")

@@ -1,0 +1,78 @@
+"""Kernels on request: `sf.compile` for sixfold's functions and for the user's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import NotApplicableError, OptionError
+from sixfold.evaluate.arrays import Shape, model_checked
+from sixfold.evaluate.kernels import user_kernel
+from sixfold.model import Model
+from sixfold.native import Kernel
+
+
+def compile(
+    function: Callable[..., Any],
+    model: Model | None = None,
+    *,
+    inputs: Mapping[str, int | Shape] | None = None,
+    dtype: Any = np.float64,
+) -> Kernel:
+    """Return a function as a kernel: machine code for many states at once.
+
+    The function is called once, on symbols, to see what it does.  It may be one of sixfold's own,
+    such as `sf.inverse_dynamics`, or any function of arrays for one state built from arithmetic,
+    `numpy.sin` and its like, and sixfold functions.
+
+    Args:
+        function: what to compile.  Sixfold's own functions get `model` as their first argument.
+        model: gives the sizes of arguments named q (nq), v, a, tau (nv) and f_ext (nb, 6).
+        inputs: sizes of other arguments, or of optional ones to be included, by name.
+        dtype: float64.
+
+    Returns:
+        A callable, picklable kernel with `.ufunc`, `.signature`, `.graph`, `.llvm_ir`, `.assembly`,
+        `.operations` and `.flops`.
+    """
+    if np.dtype(dtype) != np.float64:
+        raise OptionError("compile", "dtype", ("float64",), dtype)
+    name = getattr(function, "__name__", "kernel")
+    parameters = list(inspect.signature(function).parameters.values())
+    if parameters and parameters[0].name == "model":
+        function = partial(function, model_checked("compile", model))
+        parameters = parameters[1:]
+    extra = {key: (n,) if isinstance(n, int) else tuple(n) for key, n in (inputs or {}).items()}
+    shapes: dict[str, Shape] = {}
+    for parameter in parameters:
+        if parameter.name in extra:
+            shapes[parameter.name] = extra.pop(parameter.name)
+        elif parameter.default is inspect.Parameter.empty:
+            shapes[parameter.name] = _known_shape(name, parameter.name, model)
+    if extra:
+        raise OptionError("compile", "inputs", [p.name for p in parameters], next(iter(extra)))
+    names = list(shapes)
+
+    def by_name(*arrays: Any) -> Any:
+        return function(**dict(zip(names, arrays, strict=True)))
+
+    by_name.__doc__ = function.func.__doc__ if isinstance(function, partial) else function.__doc__
+    return user_kernel(by_name, name, list(shapes.values()))
+
+
+def _known_shape(function: str, argument: str, model: Model | None) -> Shape:
+    sizes: dict[str, Shape] = {}
+    if model is not None:
+        sizes = {"q": (model.nq,), "f_ext": (model.nb, 6)}
+        sizes |= dict.fromkeys(("v", "a", "tau"), (model.nv,))
+    if argument not in sizes:
+        raise NotApplicableError(
+            "sixfold.compile",
+            f"argument '{argument}' of '{function}', whose size is not known",
+            f"pass inputs={{'{argument}': size}}, and the model for q, v, a, tau and f_ext",
+        )
+    return sizes[argument]

@@ -1,0 +1,47 @@
+"""Run a core as machine code: find its kernel, hand it the arrays, in threads when they are big."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import OptionError
+from sixfold.evaluate.arrays import Argument, Array, Shape
+from sixfold.evaluate.kernels import kernel_for
+from sixfold.evaluate.threads import CHUNK, get_threads, spread
+from sixfold.model import Model
+
+BACKENDS = ("native", "numpy")
+
+
+def machine(
+    function: str,
+    core: Callable[..., Any],
+    model: Model,
+    arguments: Mapping[str, Argument],
+    shape: Shape,
+    backend: str | None,
+) -> Callable[[Mapping[str, Array], Shape], Array | None] | None:
+    """Return how to evaluate float64 arrays by machine code; None when NumPy is asked for."""
+    if backend is not None and backend not in BACKENDS:
+        raise OptionError(function, "backend", BACKENDS, backend)
+    if backend == "numpy":
+        return None
+
+    def run(arrays: Mapping[str, Array], lead: Shape) -> Array | None:
+        shapes = {name: given.shape for name, given in arguments.items()}
+        kernel = kernel_for(function, core, model, shapes, shape)
+        if kernel is None:
+            return None
+        out = np.empty((*lead, *shape))
+        inputs = list(arrays.values())
+        rows = int(np.prod(lead)) if lead else 1
+        if rows >= 2 * CHUNK and get_threads() > 1 and len(lead) and lead[0] > 1:
+            spread(kernel.ufunc, inputs, [len(s) for s in shapes.values()], lead, out)
+        else:
+            kernel.ufunc(*inputs, out=out)
+        return out
+
+    return run

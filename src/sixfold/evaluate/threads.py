@@ -1,0 +1,69 @@
+"""Big batches on several cores: chunks of rows, each evaluated without the interpreter lock."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import OptionError
+from sixfold.evaluate.arrays import Array, Shape
+
+CHUNK = 8192
+"""Rows handed to a core at a time; results do not depend on it."""
+
+_state: dict[str, Any] = {"threads": None, "pool": None, "size": 0}
+
+
+def set_threads(count: int | None) -> None:
+    """Set how many threads big batches may use; None for all cores.
+
+    The environment variable SIXFOLD_THREADS sets the number at the start.
+    """
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
+        raise OptionError("set_threads", "count", ("a whole number >= 1", None), count)
+    _state["threads"] = count
+
+
+def get_threads() -> int:
+    """Return how many threads big batches use."""
+    chosen = _state["threads"]
+    if chosen is None:
+        text = os.environ.get("SIXFOLD_THREADS", "")
+        chosen = int(text) if text.isdecimal() and int(text) else os.cpu_count() or 1
+    return int(chosen)
+
+
+def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: Array) -> None:
+    """Evaluate a gufunc over the first leading axis in chunks.
+
+    Args:
+        ufunc: the gufunc.
+        arrays: its inputs.
+        cores: number of core axes of each input.
+        lead: common leading shape.
+        out: where results go, shape (*lead, ...).
+    """
+    rows = lead[0]
+    step = max(1, CHUNK // max(1, int(np.prod(lead[1:]))))
+
+    def part(start: int) -> None:
+        stop = min(start + step, rows)
+        pieces = [
+            x[start:stop] if x.ndim - n == len(lead) and x.shape[0] == rows else x
+            for x, n in zip(arrays, cores, strict=True)
+        ]
+        ufunc(*pieces, out=out[start:stop])
+
+    for future in [_pool().submit(part, start) for start in range(0, rows, step)]:
+        future.result()
+
+
+def _pool() -> ThreadPoolExecutor:
+    count = get_threads()
+    if _state["pool"] is None or _state["size"] != count:
+        _state["pool"] = ThreadPoolExecutor(count, thread_name_prefix="sixfold")
+        _state["size"] = count
+    return _state["pool"]

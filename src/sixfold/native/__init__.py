@@ -1,0 +1,26 @@
+"""The compiler, which knows no robots: trace -> graph -> passes -> llvm -> gufunc, and cache."""
+
+from sixfold.native import cache
+from sixfold.native.graph import Graph, Node, Program
+from sixfold.native.jit import lanes
+from sixfold.native.kernel import Kernel, build, rebuild, toolchain
+from sixfold.native.llvm import SUPPORTED, Layout, supported
+from sixfold.native.passes import optimise
+from sixfold.native.trace import trace
+
+__all__ = [
+    "SUPPORTED",
+    "Graph",
+    "Kernel",
+    "Layout",
+    "Node",
+    "Program",
+    "build",
+    "cache",
+    "lanes",
+    "optimise",
+    "rebuild",
+    "supported",
+    "toolchain",
+    "trace",
+]

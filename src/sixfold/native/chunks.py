@@ -1,0 +1,98 @@
+"""Cut a long program into pieces that fit the instruction cache.
+
+Each piece loops over several blocks of rows, so its instructions are fetched once for all of them.
+Values that one piece makes and a later one needs live in slots of a tile, one tile for each block;
+slots are used again when nobody needs their value any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sixfold.native.graph import CONST, INPUT, Program
+
+PIECE = 700
+"""Operations in a piece."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Pieces of a program, as node numbers in order, and where values live in a tile.
+
+    Sine and cosine of inputs are worked out before the first piece, two angles at a time.
+    """
+
+    pieces: tuple[tuple[int, ...], ...]
+    slot: dict[int, int]
+    """Slot of each input, early sine or cosine, value that crosses pieces, and result."""
+    angles: tuple[int, ...]
+    """Input nodes whose sine and cosine are worked out early."""
+    early: dict[int, tuple[int, int]]
+    """Slots of sine and cosine of each such input."""
+    results: tuple[int, ...]
+    """Slot of each output, in order."""
+    slots: int
+
+
+def plan(program: Program, piece: int = PIECE) -> Plan:
+    """Return how to cut a program and where its values live."""
+    nodes = program.nodes
+    angles = tuple(
+        dict.fromkeys(
+            node[1] for node in nodes if node[0] in ("sin", "cos") and nodes[node[1]][0] == INPUT
+        )
+    )
+    is_early = {
+        k for k, node in enumerate(nodes) if node[0] in ("sin", "cos") and node[1] in set(angles)
+    }
+    work = [
+        k for k, node in enumerate(nodes) if node[0] not in (INPUT, CONST) and k not in is_early
+    ]
+    count = max(1, round(len(work) / piece))
+    size = -(-len(work) // count) if work else 1
+    pieces = tuple(tuple(work[i : i + size]) for i in range(0, len(work), size)) or ((),)
+    home = {k: p for p, members in enumerate(pieces) for k in members}
+
+    # last piece that reads each value
+    last: dict[int, int] = {}
+    for k in work:
+        for a in nodes[k][1:]:
+            last[a] = max(last.get(a, -1), home[k])
+
+    slot: dict[int, int] = {}
+    early: dict[int, tuple[int, int]] = {}
+    for k, node in enumerate(nodes):
+        if node[0] == INPUT:
+            slot[k] = len(slot)
+    used = len(slot)
+    for angle in angles:
+        early[angle] = (used, used + 1)
+        used += 2
+    for k in is_early:
+        slot[k] = early[nodes[k][1]][0 if nodes[k][0] == "sin" else 1]
+
+    free: list[int] = []
+    outputs = set(program.outputs)
+    ends: dict[int, list[int]] = {}
+    for p, members in enumerate(pieces):
+        for s in ends.pop(p - 1, ()):
+            free.append(s)
+        for k in members:
+            if k in outputs or last.get(k, -1) > p:
+                if free:
+                    slot[k] = free.pop()
+                else:
+                    slot[k] = used
+                    used += 1
+                if k not in outputs:
+                    ends.setdefault(last[k], []).append(slot[k])
+
+    # results that are constants need a slot of their own
+    constant: dict[int, int] = {}
+    for k in program.outputs:
+        if nodes[k][0] == CONST and k not in constant:
+            constant[k] = used
+            used += 1
+    slot.update(constant)
+    results = tuple(slot[k] for k in program.outputs)
+    return Plan(pieces, slot, angles, early, results, used)

@@ -1,0 +1,81 @@
+"""A function pointer as a real `numpy.ufunc`, through NumPy's own table of C functions.
+
+The sizes stand in the signature, such as `(7),(7)->(7)`, so that NumPy refuses an array of another
+width; broadcasting, `out=`, casting and strides are NumPy's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+_FROM_SIGNATURE = 31  # place of PyUFunc_FromFuncAndDataAndSignature in NumPy's ufunc table
+_NONE = -1  # PyUFunc_None: no identity
+
+
+@lru_cache(maxsize=1)
+def _constructor() -> Any:
+    modern = int(np.__version__.partition(".")[0]) >= 2
+    umath = import_module("numpy._core" if modern else "numpy.core")._multiarray_umath
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    prototype = ctypes.PYFUNCTYPE(
+        ctypes.py_object,
+        ctypes.c_void_p,  # loops
+        ctypes.c_void_p,  # data
+        ctypes.c_void_p,  # types
+        ctypes.c_int,  # number of loops
+        ctypes.c_int,  # inputs
+        ctypes.c_int,  # outputs
+        ctypes.c_int,  # identity
+        ctypes.c_char_p,  # name
+        ctypes.c_char_p,  # documentation
+        ctypes.c_int,
+        ctypes.c_char_p,  # signature
+    )
+    return prototype(table[_FROM_SIGNATURE])
+
+
+def gufunc(address: int, name: str, doc: str, signature: str, keep: Any) -> np.ufunc:
+    """Return a ufunc on doubles whose inner loop is at an address.
+
+    Args:
+        address: the inner loop, `void loop(char **args, npy_intp *dims, npy_intp *steps, void *)`.
+        name: its name.
+        doc: its documentation.
+        signature: core sizes, for example "(7),(7)->(7)".
+        keep: whatever must live as long as the ufunc, such as the loaded code.
+    """
+    inputs = signature.partition("->")[0].count("(")
+    loops = (ctypes.c_void_p * 1)(address)
+    data = (ctypes.c_void_p * 1)(None)
+    kinds = np.full(inputs + 1, np.dtype(np.float64).num, np.uint8)
+    texts = [text.encode() for text in (name, doc, signature)]
+    ufunc = _constructor()(
+        ctypes.addressof(loops),
+        ctypes.addressof(data),
+        kinds.ctypes.data,
+        1,
+        inputs,
+        1,
+        _NONE,
+        *texts[:2],
+        0,
+        texts[2],
+    )
+    _KEPT[id(ufunc)] = (ufunc, loops, data, kinds, texts, keep)
+    return ufunc
+
+
+_KEPT: dict[int, tuple[Any, ...]] = {}
+"""What each ufunc points at; NumPy's objects hold plain pointers only."""
+
+
+def release(ufunc: np.ufunc) -> None:
+    """Forget a ufunc that will not be called again, and free its code."""
+    _KEPT.pop(id(ufunc), None)

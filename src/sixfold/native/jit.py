@@ -1,0 +1,71 @@
+"""From LLVM text to object code, and from object code to a function pointer."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+
+@lru_cache(maxsize=1)
+def binding() -> Any:
+    """Return llvmlite's binding, ready for this machine."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@lru_cache(maxsize=1)
+def host() -> tuple[str, str, str]:
+    """Return triple, CPU name and feature string of this machine."""
+    llvm = binding()
+    features = llvm.get_host_cpu_features().flatten()
+    return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
+
+
+def lanes() -> int:
+    """Return how many doubles this machine's vectors hold: 8, 4, or 1 without fused products."""
+    _, _, features = host()
+    flags = set(features.split(","))
+    if "+avx512f" in flags:
+        return 8
+    return 4 if "+fma" in flags or "+neon" in flags else 1
+
+
+def _machine() -> Any:
+    llvm = binding()
+    triple, cpu, features = host()
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(
+        cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small"
+    )
+
+
+def object_code(text: str) -> bytes:
+    """Compile LLVM text for this machine, code generation only."""
+    llvm = binding()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return bytes(_machine().emit_object(module))
+
+
+def assembly(text: str) -> str:
+    """Return the machine code of LLVM text as assembly."""
+    return str(_machine().emit_assembly(binding().parse_assembly(text)))
+
+
+class Loaded:
+    """Object code in memory; keep it as long as its functions may be called."""
+
+    def __init__(self, code: bytes) -> None:
+        """Load and link object code."""
+        llvm = binding()
+        empty = llvm.parse_assembly("")
+        self.engine = llvm.create_mcjit_compiler(empty, _machine())
+        self.engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+        self.engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Return the address of a function, 0 if there is none."""
+        return int(self.engine.get_function_address(name))

@@ -1,0 +1,106 @@
+"""A compiled program: callable on arrays, picklable by its text, open to inspection."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sixfold.native import cache, jit, llvm
+from sixfold.native.graph import Program
+from sixfold.native.gufunc import gufunc
+from sixfold.native.llvm import Layout
+from sixfold.native.passes import optimise
+from sixfold.native.source import source_digest
+
+
+class Kernel:
+    """Machine code of a program behind a NumPy gufunc.
+
+    Call it with one array for each input; leading axes broadcast, `out=` works.
+    """
+
+    def __init__(
+        self, name: str, text: str, layout: Layout, lanes: int, code: bytes, doc: str = ""
+    ) -> None:
+        """Load object code; `text` is the optimised program it was made from."""
+        self.name, self.layout, self.lanes, self.doc = name, layout, lanes, doc
+        self.text = text
+        loaded = jit.Loaded(code)
+        about = doc or f"{name}{layout.signature}"
+        self.ufunc: np.ufunc = gufunc(loaded.address("loop"), name, about, layout.signature, loaded)
+        # a ufunc is no descriptor: calling the kernel then costs no Python frame
+        self.__class__ = type("Kernel", (Kernel,), {"__call__": self.ufunc, "__doc__": about})
+
+    def __call__(self, *arrays: Any, **options: Any) -> Any:
+        """Evaluate."""
+        return self.ufunc(*arrays, **options)
+
+    @property
+    def signature(self) -> str:
+        """Core sizes, such as (7),(7)->(7)."""
+        return self.layout.signature
+
+    @property
+    def graph(self) -> Program:
+        """The optimised program."""
+        return Program.parse(self.text)
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM text."""
+        return llvm.module(self.graph, self.layout, self.lanes, jit.host()[0])
+
+    @property
+    def assembly(self) -> str:
+        """The machine code in words."""
+        return jit.assembly(self.llvm_ir)
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many operations of each kind one state takes."""
+        counts = self.graph.counts()
+        return {op: n for op, n in counts.items() if op not in ("input", "const")}
+
+    @property
+    def flops(self) -> int:
+        """Additions, multiplications and divisions of one state; fused ones count twice."""
+        return self.graph.flops()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as text; the code is made again, or found in the cache, where it is loaded."""
+        return rebuild, (self.name, self.text, self.layout, self.lanes, self.doc)
+
+    def __repr__(self) -> str:
+        """Say what it computes."""
+        return f"<kernel {self.name} {self.signature}, {self.lanes} lanes>"
+
+
+def build(
+    name: str, program: Program, layout: Layout, *, lanes: int | None = None, doc: str = ""
+) -> tuple[Kernel, bytes]:
+    """Compile a traced program, or find its code by its text; return the kernel and its code."""
+    return _built(name, optimise(program).text(), layout, lanes or jit.lanes(), doc)
+
+
+def rebuild(name: str, text: str, layout: Layout, lanes: int, doc: str = "") -> Kernel:
+    """Return the kernel of an optimised program's text, as pickles keep it."""
+    return _built(name, text, layout, min(lanes, jit.lanes()), doc)[0]
+
+
+def _built(name: str, text: str, layout: Layout, lanes: int, doc: str) -> tuple[Kernel, bytes]:
+    key = cache.digest("graph", text, repr(layout), str(lanes), *toolchain())
+    code = cache.read(key)
+    if code is None:
+        code = jit.object_code(llvm.module(Program.parse(text), layout, lanes, jit.host()[0]))
+        cache.write(key, code)
+    return Kernel(name, text, layout, lanes, code, doc), code
+
+
+@lru_cache(maxsize=1)
+def toolchain() -> tuple[str, ...]:
+    """Return everything else the object code depends on: compiler, machine, this library."""
+    import llvmlite
+
+    return (llvmlite.__version__, *jit.host(), source_digest())

@@ -1,0 +1,105 @@
+"""Graph to graph: share reciprocals, fuse multiply-adds, drop what no result needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sixfold.native.graph import (
+    ADD,
+    CONST,
+    DIV,
+    FMA,
+    FMS,
+    FNMA,
+    INPUT,
+    MUL,
+    NEG,
+    SUB,
+    Graph,
+    Program,
+)
+from sixfold.scalar import Op
+
+
+def optimise(program: Program) -> Program:
+    """Run all passes."""
+    return fuse(live(share_reciprocals(live(program)))).verify()
+
+
+def live(program: Program) -> Program:
+    """Keep only the nodes that results depend on, in the same order."""
+    needed = set(program.outputs)
+    for k in range(len(program.nodes) - 1, -1, -1):
+        if k in needed:
+            needed.update(_arguments(program.nodes[k]))
+    renumbered: dict[int, int] = {}
+    nodes: list[tuple[Any, ...]] = []
+    for k, node in enumerate(program.nodes):
+        if k in needed:
+            renumbered[k] = len(nodes)
+            nodes.append(_moved(node, renumbered))
+    return Program(program.inputs, tuple(nodes), tuple(renumbered[k] for k in program.outputs))
+
+
+def share_reciprocals(program: Program) -> Program:
+    """Turn several divisions by the same number into one reciprocal and products."""
+    divisors = Counter(node[2] for node in program.nodes if node[0] == DIV)
+    graph = Graph(inputs=program.inputs)
+    number: dict[int, int] = {}
+    for k, node in enumerate(program.nodes):
+        op, *arguments = node
+        if op == DIV and divisors[arguments[1]] > 1:
+            a, b = (number[x] for x in arguments)
+            number[k] = graph.mul(a, graph.div(graph.constant(1.0), b))
+        else:
+            number[k] = _again(graph, op, [_number(number, op, x) for x in arguments])
+    return Program(program.inputs, tuple(graph.nodes), tuple(number[k] for k in program.outputs))
+
+
+def _number(number: dict[int, int], op: str, x: Any) -> Any:
+    return x if op in (INPUT, CONST) else number[x]
+
+
+def _again(graph: Graph, op: str, arguments: list[Any]) -> int:
+    if op in (INPUT, CONST, FMA, FMS, FNMA):
+        return graph.keep(op, *arguments)
+    if op in (ADD, SUB, MUL, DIV, NEG):
+        return int(getattr(graph, op)(*arguments))
+    return graph.apply(Op(op), *arguments)
+
+
+def fuse(program: Program) -> Program:
+    """Fold products that are used once into the sum that uses them: x y + z with one rounding."""
+    nodes = list(program.nodes)
+    uses = Counter(a for node in nodes for a in _arguments(node))
+    uses.update(program.outputs)
+
+    def product(k: int) -> tuple[int, int] | None:
+        node = nodes[k]
+        return (node[1], node[2]) if node[0] == MUL and uses[k] == 1 else None
+
+    for k, (op, *arguments) in enumerate(nodes):
+        if op == ADD:
+            a, b = arguments
+            if pair := product(b):
+                nodes[k] = (FMA, *pair, a)
+            elif pair := product(a):
+                nodes[k] = (FMA, *pair, b)
+        elif op == SUB:
+            a, b = arguments
+            if pair := product(b):
+                nodes[k] = (FNMA, *pair, a)
+            elif pair := product(a):
+                nodes[k] = (FMS, *pair, b)
+    return live(Program(program.inputs, tuple(nodes), program.outputs))
+
+
+def _arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
+    return () if node[0] in (INPUT, CONST) else node[1:]
+
+
+def _moved(node: tuple[Any, ...], renumbered: dict[int, int]) -> tuple[Any, ...]:
+    if node[0] in (INPUT, CONST):
+        return node
+    return (node[0], *(renumbered[a] for a in node[1:]))

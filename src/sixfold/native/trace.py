@@ -1,0 +1,20 @@
+"""Call a function on nodes instead of numbers, and keep what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sixfold.native.graph import Graph, Program
+from sixfold.scalar import Scalar
+
+
+def trace(function: Callable[..., Sequence[Scalar]], sizes: Sequence[int]) -> Program:
+    """Return the program of a function of several lists of numbers.
+
+    Args:
+        function: takes one list of numbers for each size, returns a sequence of numbers.
+        sizes: length of each list.
+    """
+    graph = Graph()
+    lists = [[graph.input() for _ in range(size)] for size in sizes]
+    return graph.finish(function(*lists))

@@ -1,0 +1,522 @@
+"""Equations (1) to (20) of Concurrent Dynamics International, EOM with Newton-Euler Equations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+from sixfold.dynamics import stacked
+from sixfold.dynamics.aba import aba
+from sixfold.dynamics.articulated import articulate
+from sixfold.dynamics.crba import crba, dense
+from sixfold.dynamics.inertial import (
+    center_accelerations,
+    center_velocities,
+    geometry,
+    inertial,
+)
+from sixfold.dynamics.rnea import rnea
+from sixfold.scalar import ZERO
+from sixfold.spatial import IDENTITY3, ZERO3, Column, Force, Inertia, Motion, Transform
+from tests.dynamics.support import EPS, array, error, flat, fn, pushes, rate, six, tables, vector
+
+ONE_AXIS = (sf.Revolute, sf.Prismatic, sf.Helical)
+MODELS = {
+    "tree10": sf.load("tree10"),
+    "tree6": sf.load("tree6"),
+    "cart_pendulum": sf.load("cart_pendulum"),
+    "puma560": sf.load("puma560").without(damping=True, friction=True),
+    "screws": sf.random_tree(7, 11, joints=ONE_AXIS),
+}
+ANY_JOINT = {
+    **MODELS,
+    "every joint": sf.random_tree(9, 4),
+    "rotors": sf.random_tree(6, 8, properties=True).without(
+        damping=True, friction=True, springs=True
+    ),
+}
+one_axis = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+any_joint = pytest.mark.parametrize("model", ANY_JOINT.values(), ids=ANY_JOINT)
+TIGHT = 128 * EPS
+# first differences of numbers of order 10 with steps of 1e-3 (see `rate`)
+DIFFERENCES = 1e-11
+
+
+def along(model, q, qd, qdd):
+    """Return t -> (q, qd) by body of the motion q + qd t + qdd t^2 / 2."""
+
+    def at(t):
+        position = {i: q[i] + qd[i] * t + qdd[i] * (t * t / 2) for i in model.tree.bodies}
+        return position, {i: qd[i] + qdd[i] * t for i in model.tree.bodies}
+
+    return at
+
+
+def centers(model, q):
+    x = geometry(model.tree, q, {i: Column([0.0]) for i in model.tree.bodies})
+    return [vector(x.eta[i] + x.s[i]) for i in model.tree.bodies]
+
+
+def joint_velocities(model, q, qd):
+    """v_i = [omega_i, eta_rate_i]."""
+    x = geometry(model.tree, q, qd)
+    return [[*vector(x.omega[i]), *vector(x.eta_rate[i])] for i in model.tree.bodies]
+
+
+def mean_parts(model, q, qd):
+    """Return S_i, Mbar_i, Abar_i and Bbar_i of (2) and (11) for each body."""
+    x = geometry(model.tree, q, qd)
+    S, M, A, B = {}, {}, {}, {}
+    for i in model.tree.bodies:
+        I = model.tree.inertia[i]
+        about = I.about_center.congruence(x.R[i].T)
+        w, s = x.omega[i], x.s[i]
+        S[i] = Transform(IDENTITY3, s)
+        M[i] = Inertia(I.m, ZERO3, about)
+        A[i] = Motion(ZERO3, w.cross(w.cross(s)))
+        B[i] = Force(w.cross(about @ w), ZERO3)
+    return S, M, A, B
+
+
+# -- (1) to (8): velocities and accelerations
+
+
+@one_axis
+def test_eq_1_velocity_of_a_centre_of_mass_is_the_rate_of_its_position(model):
+    q, qd, qdd, _ = tables(model)
+    path = along(model, q, qd, qdd)
+    measured = rate(lambda t: centers(model, path(t)[0]))
+    computed = center_velocities(model.tree, q, qd)
+    assert error([vector(computed[i]) for i in model.tree.bodies], measured) <= DIFFERENCES
+
+
+@one_axis
+def test_eq_1_shift_to_the_centre_of_mass(model):
+    q, qd, _, _ = tables(model)
+    x = geometry(model.tree, q, qd)
+    computed = center_velocities(model.tree, q, qd)
+    for i in model.tree.bodies:
+        moved = Transform(IDENTITY3, x.s[i]) @ Motion(x.omega[i], x.eta_rate[i])
+        assert error(vector(moved.lin), vector(computed[i])) <= TIGHT
+        assert vector(moved.ang).tolist() == vector(x.omega[i]).tolist()
+
+
+@one_axis
+def test_eq_2_and_3_acceleration_of_a_centre_of_mass_is_the_rate_of_its_velocity(model):
+    q, qd, qdd, _ = tables(model)
+    path = along(model, q, qd, qdd)
+
+    def velocities(t):
+        at = path(t)
+        v = center_velocities(model.tree, *at)
+        return [vector(v[i]) for i in model.tree.bodies]
+
+    computed = center_accelerations(model.tree, q, qd, qdd)
+    assert error([vector(computed[i].lin) for i in model.tree.bodies], rate(velocities)) <= (
+        DIFFERENCES
+    )
+
+
+@one_axis
+def test_eq_4_velocity_of_a_joint_comes_from_its_parent_and_its_own_rate(model):
+    q, qd, qdd, none = tables(model)
+    v = joint_velocities(model, q, qd)
+    s = inertial(model.tree, q, qd, none)
+    for i in model.tree.bodies:
+        p = model.tree.parent[i]
+        parent = Motion.of(v[p - 1]) if p else Motion.zero()
+        assert error(six(s.D[i] @ parent + s.G[i] @ qd[i]), v[i - 1]) <= TIGHT
+    path = along(model, q, qd, qdd)
+
+    def positions(t):
+        x = geometry(model.tree, *path(t))
+        return [vector(x.eta[i]) for i in model.tree.bodies]
+
+    assert error(np.array(v)[:, 3:], rate(positions)) <= DIFFERENCES
+
+
+@one_axis
+def test_eq_5_acceleration_of_a_joint_is_the_rate_of_its_velocity(model):
+    q, qd, qdd, none = tables(model)
+    path = along(model, q, qd, qdd)
+    measured = rate(lambda t: joint_velocities(model, *path(t)))
+    s = inertial(model.tree, q, qd, none)
+    for i in model.tree.bodies:
+        p = model.tree.parent[i]
+        parent = Motion.of(measured[p - 1].tolist()) if p else Motion.zero()
+        computed = s.D[i] @ parent + s.G[i] @ qdd[i] + s.A[i]
+        assert np.abs(array(six(computed)) - measured[i - 1]).max() <= DIFFERENCES * (
+            np.abs(measured).max()
+        )
+
+
+def test_eq_5a_as_printed_holds_for_revolute_joints_and_starts_with_zero():
+    model = MODELS["tree10"]
+    q, qd, _, none = tables(model)
+    x, s = geometry(model.tree, q, qd), inertial(model.tree, q, qd, none)
+    assert six(s.A[1]) == [0.0] * 6
+    for i in model.tree.bodies:
+        w = x.omega[model.tree.parent[i]]
+        printed = [*vector(w.cross(x.g[i] * qd[i][0])), *vector(w.cross(w.cross(x.d[i])))]
+        np.testing.assert_array_equal(six(s.A[i]), printed)
+
+
+def test_eq_5a_of_a_slide_needs_twice_the_sliding_term():
+    model = MODELS["tree6"]
+    q, qd, qdd, none = tables(model)
+    path = along(model, q, qd, qdd)
+    measured = rate(lambda t: joint_velocities(model, *path(t)))
+    x, s = geometry(model.tree, q, qd), inertial(model.tree, q, qd, none)
+    for i in (2, 3):  # the prismatic joints
+        p = model.tree.parent[i]
+        w = x.omega[p]
+        carried = s.D[i] @ Motion.of(measured[p - 1].tolist()) + s.G[i] @ qdd[i]
+        rest = measured[i - 1] - array(six(carried))
+        printed = vector(w.cross(w.cross(x.d[i])))
+        sliding = 2 * vector(w.cross(x.p[i])) * qd[i][0]
+        assert np.abs(rest[3:] - printed).max() > 0.1
+        assert np.abs(rest[3:] - printed - sliding).max() <= DIFFERENCES * np.abs(measured).max()
+
+
+@one_axis
+def test_eq_6_and_7_stacked_accelerations_solve_the_influence_equation(model):
+    q, qd, qdd, none = tables(model)
+    path = along(model, q, qd, qdd)
+    s = inertial(model.tree, q, qd, none)
+    vdot = stacked.accelerations(s, qdd)
+    handed = s.Phi @ vdot
+    for i in model.tree.bodies:
+        assert error(six(handed[i] + s.G[i] @ qdd[i] + s.A[i]), six(vdot[i])) <= TIGHT
+    measured = rate(lambda t: joint_velocities(model, *path(t)))
+    assert error([six(vdot[i]) for i in model.tree.bodies], measured) <= DIFFERENCES
+
+
+@one_axis
+def test_eq_8_accelerations_of_centres_of_mass_by_operators(model):
+    q, qd, qdd, none = tables(model)
+    s = inertial(model.tree, q, qd, none)
+    S, _, Abar, _ = mean_parts(model, q, qd)
+    vdot = s.Psi @ {i: s.G[i] @ qdd[i] + s.A[i] for i in model.tree.bodies}
+    computed = center_accelerations(model.tree, q, qd, qdd)
+    for i in model.tree.bodies:
+        assert error(six(S[i] @ vdot[i] + Abar[i]), six(computed[i])) <= TIGHT
+    path = along(model, q, qd, qdd)
+    measured = rate(lambda t: centers(model, path(t)[0]), order=2)
+    # second differences: 1e-16 / (1e-3)^2 of positions of order 1
+    assert error([vector(computed[i].lin) for i in model.tree.bodies], measured) <= 1e-7
+
+
+# -- (9) to (15): forces
+
+
+def loaded(model, seed=0):
+    """Return the state, the system under random external forces and its interbody forces F."""
+    q, qd, qdd, _ = tables(model, seed)
+    contact = pushes(model, seed)
+    s = inertial(model.tree, q, qd, contact)
+    return q, qd, qdd, contact, s, stacked.interbody_forces(s, qdd)
+
+
+def balance_scale(F):
+    return max(np.abs(six(f)).max() for f in F.values())
+
+
+@one_axis
+def test_eq_9_moments_on_each_body_balance_about_its_centre_of_mass(model):
+    q, qd, qdd, contact, _, F = loaded(model)
+    x, acc = geometry(model.tree, q, qd), center_accelerations(model.tree, q, qd, qdd)
+    for i in model.tree.bodies:
+        s, w = x.s[i], x.omega[i]
+        I = model.tree.inertia[i].about_center.congruence(x.R[i].T)
+        torque, force = x.R[i] @ contact[i].ang, x.R[i] @ contact[i].lin  # acts at the joint, y = 0
+        left = F[i].ang - s.cross(F[i].lin)
+        right = I @ acc[i].ang + w.cross(I @ w) - torque - (-s).cross(force)
+        for child in model.tree.children(i):
+            right = right + F[child].ang + (x.d[child] - s).cross(F[child].lin)
+        assert np.abs(vector(left - right)).max() <= TIGHT * balance_scale(F)
+
+
+@one_axis
+def test_eq_10_forces_on_each_body_balance(model):
+    q, qd, qdd, contact, _, F = loaded(model)
+    x, acc = geometry(model.tree, q, qd), center_accelerations(model.tree, q, qd, qdd)
+    for i in model.tree.bodies:
+        m = model.tree.inertia[i].m
+        outside = x.R[i] @ contact[i].lin + model.tree.gravity.lin * m
+        right = acc[i].lin * m - outside
+        for child in model.tree.children(i):
+            right = right + F[child].lin
+        assert np.abs(vector(F[i].lin - right)).max() <= TIGHT * balance_scale(F)
+
+
+@one_axis
+def test_eq_11_and_12_net_force_on_each_body_is_its_rate_of_momentum(model):
+    q, qd, qdd, _, s, F = loaded(model)
+    S, Mbar, _, Bbar = mean_parts(model, q, qd)
+    acc = center_accelerations(model.tree, q, qd, qdd)
+    handed = s.Phi.T @ F
+    for i in model.tree.bodies:
+        total = Force.zero()
+        for child in model.tree.children(i):
+            total = total + s.D[child].T @ F[child]
+        assert error(six(handed[i]), six(total)) <= TIGHT
+        right = S[i].T @ (Mbar[i] @ acc[i]) + Bbar[i] - s.YF[i]
+        assert np.abs(array(six(F[i] - total - right))).max() <= TIGHT * balance_scale(F)
+
+
+@one_axis
+def test_eq_13_and_14_interbody_forces_from_centre_of_mass_quantities(model):
+    q, qd, qdd, _, s, F = loaded(model)
+    S, Mbar, Abar, Bbar = mean_parts(model, q, qd)
+    vdot = s.Psi @ {i: s.G[i] @ qdd[i] + s.A[i] for i in model.tree.bodies}
+    net = {
+        i: S[i].T @ (Mbar[i] @ (S[i] @ vdot[i] + Abar[i])) + Bbar[i] - s.YF[i]
+        for i in model.tree.bodies
+    }
+    by_14 = s.Psi.T @ net
+    for i in model.tree.bodies:
+        assert np.abs(array(six(by_14[i] - F[i]))).max() <= TIGHT * balance_scale(F)
+
+
+@one_axis
+def test_eq_15_splits_interbody_forces_into_acceleration_and_bias(model):
+    _, _, qdd, _, s, F = loaded(model)
+    Psi, bodies = s.Psi, model.tree.bodies
+    driven = Psi @ {i: s.G[i] @ qdd[i] for i in bodies}
+    first = Psi.T @ {i: s.M[i] @ driven[i] for i in bodies}
+    drift = Psi @ s.A
+    second = Psi.T @ {i: s.M[i] @ drift[i] + s.B[i] - s.YF[i] for i in bodies}
+    for i in bodies:
+        assert np.abs(array(six(first[i] + second[i] - F[i]))).max() <= TIGHT * balance_scale(F)
+
+
+@one_axis
+def test_interbody_forces_equal_the_joint_wrenches_of_newton_euler(model):
+    q, qd, qdd, contact, _, F = loaded(model)
+    x = geometry(model.tree, q, qd)
+    _, f = rnea(model.tree, q, qd, qdd, contact)
+    for i in model.tree.bodies:
+        turned = Force(x.R[i] @ f[i].ang, x.R[i] @ f[i].lin)
+        assert np.abs(array(six(turned - F[i]))).max() <= TIGHT * balance_scale(F)
+
+
+# -- (16) and (17)
+
+
+@one_axis
+def test_eq_16_joint_centred_mass_matrix(model):
+    q, qd, _, none = tables(model)
+    s = inertial(model.tree, q, qd, none)
+    S, Mbar, _, _ = mean_parts(model, q, qd)
+    x = geometry(model.tree, q, qd)
+    for i in model.tree.bodies:
+        moved = S[i].T @ Mbar[i] @ S[i]
+        assert error(s.M[i].matrix(), moved.matrix()) <= TIGHT
+        m, tilde = float(Mbar[i].m), np.cross(np.eye(3), vector(x.s[i]))
+        printed = np.block(
+            [
+                [array(Mbar[i].I.matrix()) - m * tilde @ tilde, m * tilde],
+                [-m * tilde, m * np.eye(3)],
+            ]
+        )
+        assert error(s.M[i].matrix(), printed.tolist()) <= TIGHT
+
+
+@one_axis
+def test_eq_17_nonlinear_force(model):
+    q, qd, _, none = tables(model)
+    s = inertial(model.tree, q, qd, none)
+    S, Mbar, Abar, Bbar = mean_parts(model, q, qd)
+    for i in model.tree.bodies:
+        moved = S[i].T @ (Mbar[i] @ Abar[i]) + Bbar[i]
+        scale = max(np.abs(six(moved)).max(), 1.0)
+        assert np.abs(array(six(s.B[i] - moved))).max() <= TIGHT * scale
+
+
+# -- (18): the equations of motion
+
+
+def readings(model):
+    """The paper's own reading where it applies, and body coordinates."""
+    return [stacked.body_frame] + ([inertial] if model in MODELS.values() else [])
+
+
+@any_joint
+def test_eq_18a_projected_interbody_forces_are_the_joint_forces(model):
+    q, qd, qdd, _ = tables(model)
+    contact = pushes(model)
+    expected, _ = rnea(model.tree, q, qd, qdd, contact)
+    for read in readings(model):
+        tau = stacked.joint_forces(read(model.tree, q, qd, contact), qdd)
+        assert error(flat(tau), flat(expected)) <= TIGHT
+
+
+@any_joint
+def test_eq_18b_bias_is_inverse_dynamics_at_no_acceleration(model):
+    q, qd, _, _ = tables(model)
+    contact = pushes(model)
+    still = model.velocities([ZERO] * model.nv)
+    expected, _ = rnea(model.tree, q, qd, still, contact)
+    for read in readings(model):
+        C = stacked.bias(read(model.tree, q, qd, contact))
+        assert error(flat(C), flat(expected)) <= TIGHT
+
+
+@any_joint
+def test_eq_18c_mass_matrix_equals_composite_rigid_bodies(model):
+    q, qd, _, none = tables(model)
+    H = dense(model.tree, crba(model.tree, q))
+    for read in readings(model):
+        s = read(model.tree, q, qd, none)
+        assert error(stacked.mass_matrix(s), H) <= TIGHT
+
+
+@any_joint
+def test_eq_18_holds_as_a_whole(model):
+    q, qd, qdd, _ = tables(model)
+    contact = pushes(model)
+    for read in readings(model):
+        s = read(model.tree, q, qd, contact)
+        M, C, f = stacked.mass_matrix(s), stacked.bias(s), stacked.joint_forces(s, qdd)
+        assert error(array(M) @ array(flat(qdd)) + array(flat(C)), flat(f)) <= TIGHT
+
+
+# -- (19): accelerations
+
+
+@any_joint
+@pytest.mark.parametrize("solve", [stacked.solve_dense, stacked.solve_factorised])
+def test_eq_19a_and_19b_give_the_accelerations_of_the_joint_forces(model, solve):
+    q, qd, qdd, _ = tables(model)
+    contact = pushes(model)
+    f, _ = rnea(model.tree, q, qd, qdd, contact)
+    H = array(dense(model.tree, crba(model.tree, q)))
+    for read in readings(model):
+        solved = solve(read(model.tree, q, qd, contact), f)
+        assert error(flat(solved), flat(qdd)) <= 16 * EPS * np.linalg.cond(H)
+    by_aba = aba(model.tree, q, qd, f, contact)
+    assert error(flat(by_aba), flat(qdd)) <= 16 * EPS * np.linalg.cond(H)
+
+
+@any_joint
+def test_eq_19b_operator_is_the_inverse_of_the_mass_matrix(model):
+    q, qd, _, none = tables(model)
+    for read in readings(model):
+        s = read(model.tree, q, qd, none)
+        nothing = {i: Motion.zero() for i in model.tree.bodies}
+        rest = replace(s, A=nothing, B=none, YF=none)
+        inverse = np.array(
+            [
+                flat(stacked.solve_factorised(rest, model.velocities(unit)))
+                for unit in np.eye(model.nv).tolist()
+            ]
+        )
+        M = array(stacked.mass_matrix(s))
+        assert np.abs(inverse @ M - np.eye(model.nv)).max() <= 16 * EPS * np.linalg.cond(M)
+
+
+@any_joint
+def test_branch_inertias_are_articulated_inertias(model):
+    q, qd, _, none = tables(model)
+    expected = articulate(model.tree, q)
+    own = stacked.branch_inertias(stacked.body_frame(model.tree, q, qd, none))
+    for i in model.tree.bodies:
+        assert error(own.J[i].matrix(), expected.IA[i].matrix()) <= TIGHT
+        assert error(own.R[i].rows, expected.D[i].rows) <= TIGHT
+
+
+@one_axis
+def test_branch_inertias_in_inertial_axes_are_the_turned_ones(model):
+    q, qd, _, none = tables(model)
+    x = geometry(model.tree, q, qd)
+    own = stacked.branch_inertias(inertial(model.tree, q, qd, none))
+    expected = articulate(model.tree, q)
+    for i in model.tree.bodies:
+        turn = Transform(x.R[i].T, ZERO3)  # inertial axes to body axes, at the joint
+        assert error(own.J[i].matrix(), (turn.T @ expected.IA[i] @ turn).matrix()) <= TIGHT
+        assert error(own.R[i].rows, expected.D[i].rows) <= TIGHT
+
+
+def test_branch_inertia_of_a_tip_is_its_own_mass_matrix():
+    model = MODELS["tree10"]
+    q, qd, _, none = tables(model)
+    s = inertial(model.tree, q, qd, none)
+    J = stacked.branch_inertias(s).J
+    for i in (2, 6, 8, 10):
+        np.testing.assert_array_equal(array(J[i].matrix()), array(s.M[i].matrix()))
+
+
+# -- (20): constraint forces
+
+UNIT_AXES = {name: MODELS[name] for name in ("tree10", "tree6", "cart_pendulum", "puma560")}
+
+
+@pytest.mark.parametrize("model", UNIT_AXES.values(), ids=UNIT_AXES)
+def test_eq_20_constraint_matrix_is_orthonormal_and_orthogonal_to_the_free_axis(model):
+    for i in model.tree.bodies:
+        joint = model.tree.joint[i]
+        G = array([six(c) for c in joint.calc((0.3,), (0.0,)).S.columns]).T
+        T = array([six(c) for c in joint.constraint_basis().columns]).T
+        assert T.shape == (6, 5)
+        np.testing.assert_allclose(G.T @ T, np.zeros((1, 5)), rtol=0, atol=4 * EPS)
+        np.testing.assert_allclose(G.T @ G, [[1.0]], rtol=0, atol=4 * EPS)
+        np.testing.assert_allclose(T.T @ T, np.eye(5), rtol=0, atol=4 * EPS)
+
+
+@pytest.mark.parametrize("model", UNIT_AXES.values(), ids=UNIT_AXES)
+def test_interbody_forces_are_actuation_plus_constraint_forces(model):
+    q, qd, qdd, _ = tables(model)
+    contact = pushes(model)
+    F = stacked.interbody_forces(stacked.body_frame(model.tree, q, qd, contact), qdd)
+    f_ext = np.array([six(contact[i]) for i in model.tree.bodies])
+    state = [np.array(flat(x)) for x in (q, qd, qdd)]
+    borne = fn.constraint_forces(model, *state, f_ext, f_ext_frame="body")
+    for i in model.tree.bodies:
+        joint = model.tree.joint[i]
+        G = array([six(c) for c in joint.calc(q[i], qd[i]).S.columns]).T
+        T = array([six(c) for c in joint.constraint_basis(q[i]).columns]).T
+        whole = array(six(F[i]))
+        scale = np.abs(whole).max()
+        f, f_c = G.T @ whole, T.T @ whole
+        assert np.abs(G @ f + T @ f_c - whole).max() <= TIGHT * scale
+        assert np.abs(T @ f_c - borne[i - 1]).max() <= TIGHT * scale
+
+
+def test_constraint_force_along_z_of_a_joint_that_turns_about_x():
+    """The worked example: G = [e_x, 0], the constraint force along z is [0, e_z]^T F."""
+    builder = sf.ModelBuilder("arm")
+    for k in range(1, 4):
+        solid = Inertia.from_mass(1.0 + k, (0.1, -0.2 * k, 0.3), (0.1, 0.2, 0.15))
+        builder.add_body(
+            f"b{k}",
+            parent=f"b{k - 1}" if k > 1 else None,
+            joint=sf.Revolute("x" if k == 2 else "y"),
+            placement=(0.2, -0.1, 0.4),
+            inertia=solid,
+        )
+    model = builder.build()
+    q, qd, qdd, none = tables(model)
+    x = geometry(model.tree, q, qd)
+    F = stacked.interbody_forces(inertial(model.tree, q, qd, none), qdd)
+    e_z = x.R[2].T.c  # z axis of the joint frame in inertial coordinates
+    answer = e_z.dot(F[2].lin)
+    state = [np.array(flat(t)) for t in (q, qd, qdd)]
+    assert abs(answer - fn.constraint_forces(model, *state)[1, 5]) <= TIGHT * abs(answer)
+    assert abs(answer - fn.joint_wrenches(model, *state)[1, 5]) <= TIGHT * abs(answer)
+    # the free axis bears nothing
+    assert abs(fn.constraint_forces(model, *state)[1, 0]) <= TIGHT * abs(answer)
+
+
+@any_joint
+def test_constraint_forces_do_no_work_on_the_joint(model):
+    q, qd, qdd, _ = tables(model)
+    state = [np.array(flat(t)) for t in (q, qd, qdd)]
+    borne = fn.constraint_forces(model, *state)
+    wrench = fn.joint_wrenches(model, *state)
+    for i in model.tree.bodies:
+        for column in model.tree.joint[i].calc(q[i], qd[i]).S.columns:
+            work = array(six(column)) @ borne[i - 1]
+            assert abs(work) <= TIGHT * max(np.abs(wrench[i - 1]).max(), 1e-3)

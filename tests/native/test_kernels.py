@@ -1,0 +1,279 @@
+"""Machine code: right to the last places, and the same bits whichever way the rows are cut."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+from sixfold.native import Layout, build, optimise, trace
+from sixfold.native import llvm as llvm_stage
+from sixfold.native.chunks import plan
+
+ULP = np.finfo(float).eps
+
+
+def kernel(function, *sizes, lanes=None):
+    program = trace(function, sizes)
+    layout = Layout(tuple((n,) for n in sizes), (len(program.outputs),))
+    return build("test", program, layout, lanes=lanes)[0]
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return sf.load("puma560")
+
+
+@pytest.fixture(scope="module")
+def states(arm):
+    q, v = sf.random_state(arm, 53, seed=1)
+    return q, v, v[::-1].copy()
+
+
+def test_a_plain_function_compiles(  # no robot anywhere
+):
+    k = kernel(lambda x, y: [x[0] * y[1] + sf.sin(x[1]), sf.sqrt(y[0]) / x[0]], 2, 2)
+    x, y = np.array([[2.0, 0.3]]), np.array([[4.0, 5.0]])
+    assert np.allclose(k(x, y), [[10 + np.sin(0.3), 1.0]], rtol=4 * ULP)
+
+
+def test_every_supported_operation_matches_numpy():
+    k = kernel(
+        lambda x: [
+            sf.sin(x[0]),
+            sf.cos(x[0]),
+            sf.sqrt(x[1]),
+            sf.scalar.absolute(x[0]),
+            sf.sign(x[0]),
+            sf.if_positive(x[0], x[1], x[2]),
+            -x[0],
+            x[0] / x[1],
+        ],
+        3,
+    )
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=101), rng.uniform(0.1, 9, 101), rng.normal(size=101)])
+    a, b, c = x.T
+    expected = [
+        np.sin(a),
+        np.cos(a),
+        np.sqrt(b),
+        np.abs(a),
+        np.sign(a),
+        np.where(a > 0, b, c),
+        -a,
+        a / b,
+    ]
+    assert np.allclose(k(x), np.column_stack(expected), rtol=2 * ULP, atol=0)
+
+
+@pytest.mark.parametrize("name", ["puma560", "tree10", "floating_link", "random_tree:8:3"])
+@pytest.mark.parametrize("function", [sf.inverse_dynamics, sf.forward_dynamics])
+def test_results_are_the_same_bits_for_every_number_of_lanes(name, function):
+    model = sf.load(name)
+    program = sf.compile(function, model).graph
+    layout = Layout(((model.nq,), (model.nv,), (model.nv,)), (model.nv,))
+    q, v = sf.random_state(model, 37, seed=2)
+    results = [
+        build("f", program, layout, lanes=lanes)[0](q, v, v[::-1].copy()) for lanes in (1, 4, 8)
+    ]
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[0], results[2])
+
+
+def test_results_do_not_depend_on_the_batch_around_a_row(arm, states):
+    q, v, a = states
+    whole = sf.inverse_dynamics(arm, q, v, a)
+    for size in (1, 2, 3, 4, 5, 7, 11):
+        parts = [
+            sf.inverse_dynamics(arm, q[i : i + size], v[i : i + size], a[i : i + size])
+            for i in range(0, len(q), size)
+        ]
+        assert np.array_equal(np.concatenate(parts), whole), size
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_threads_do_not_change_a_bit(arm, threads):
+    q, v = sf.random_state(arm, 40_001, seed=3)
+    before = sf.get_threads()
+    try:
+        sf.set_threads(1)
+        one = sf.forward_dynamics(arm, q, v, v)
+        sf.set_threads(threads)
+        assert np.array_equal(sf.forward_dynamics(arm, q, v, v), one)
+    finally:
+        sf.set_threads(before)
+
+
+def test_a_number_of_threads_that_makes_no_sense_is_refused():
+    for count in (0, -1, 1.5, True, "two"):
+        with pytest.raises(sf.OptionError, match="set_threads"):
+            sf.set_threads(count)
+
+
+def test_every_stride_gives_the_same_bits(arm, states):
+    q, v, a = states
+    k = sf.compile(sf.inverse_dynamics, arm)
+    plain = k(q, v, a)
+    raw = np.zeros(q.nbytes + 1, np.uint8)
+    unaligned = raw[1:].view(np.float64).reshape(q.shape) if raw[1:].size == q.nbytes else q
+    unaligned[...] = q
+    wide = np.zeros((len(q), 2 * q.shape[1]))
+    wide[:, ::2] = q
+    for same in (
+        np.asfortranarray(q),
+        q[::-1][::-1],
+        wide[:, ::2],
+        unaligned,
+        np.repeat(q, 2, axis=0)[::2],
+        q.astype(q.dtype.newbyteorder()),
+    ):
+        assert np.array_equal(k(same, v, a), plain)
+    assert np.array_equal(k(q[::-1], v[::-1], a[::-1])[::-1], plain)
+    out = np.empty((arm.nv, len(q))).T
+    assert k(q, v, a, out=out) is out
+    assert np.array_equal(out, plain)
+
+
+def test_one_row_broadcasts_and_an_empty_batch_stays_empty(arm, states):
+    q, v, a = states
+    k = sf.compile(sf.inverse_dynamics, arm)
+    assert np.array_equal(k(q[0], v, a)[5], k(q[0], v[5], a[5]))
+    assert k(q[:0], v[:0], a[:0]).shape == (0, 6)
+
+
+def test_a_result_may_overwrite_its_own_input(arm, states):
+    q, v, a = states
+    k = sf.compile(sf.inverse_dynamics, arm)
+    mine = q.copy()
+    k(mine, v, a, out=mine)
+    assert np.array_equal(mine, k(q, v, a))
+
+
+def test_a_wrong_width_is_refused_by_numpy_itself(arm, states):
+    q, v, a = states
+    with pytest.raises(ValueError, match="core dimension"):
+        sf.compile(sf.inverse_dynamics, arm).ufunc(q[:, :5], v, a)
+
+
+def test_a_bad_row_spoils_no_other_and_warns_nobody(arm, states):
+    q, v, a = (x.copy() for x in states)
+    clean = sf.inverse_dynamics(arm, q, v, a)
+    q[3, 1], v[10, 2], a[20, 0] = np.nan, np.inf, -np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spoiled = sf.inverse_dynamics(arm, q, v, a)
+    rows = [3, 10, 20]
+    keep = np.setdiff1d(np.arange(len(q)), rows)
+    assert np.array_equal(spoiled[keep], clean[keep])
+    assert not np.isfinite(spoiled[rows]).all(axis=1).any()
+
+
+def test_a_compiled_function_of_the_users_own_equals_the_function(arm, states):
+    q, v, _ = states
+
+    def law(q, v, ref):
+        """Computed torque towards a reference."""
+        return sf.inverse_dynamics(arm, q, v, 100 * (ref - q) - 20 * v) + np.sin(q) * ref[0]
+
+    k = sf.compile(law, arm, inputs={"ref": 6})
+    ref = np.linspace(-1, 1, 6)
+    by_hand = sf.inverse_dynamics(arm, q, v, 100 * (ref - q) - 20 * v) + np.sin(q) * ref[0]
+    assert np.allclose(k(q, v, ref), by_hand, rtol=1e-12, atol=1e-11)
+    assert k.signature == "(6),(6),(6)->(6)"
+    assert "Computed torque" in k.doc
+
+
+def test_a_function_of_unknown_size_asks_for_it(arm):
+    with pytest.raises(sf.NotApplicableError, match="inputs="):
+        sf.compile(lambda q, ref: q + ref, arm)
+    with pytest.raises(sf.OptionError, match="inputs"):
+        sf.compile(lambda q: q, arm, inputs={"other": 3})
+    with pytest.raises(sf.OptionError, match="dtype"):
+        sf.compile(sf.mass_matrix, arm, dtype=np.float32)
+
+
+def test_kernels_pickle(arm, states):
+    q, v, a = states
+    k = sf.compile(sf.forward_dynamics, arm)
+    again = pickle.loads(pickle.dumps(k))
+    assert np.array_equal(again(q, v, a), k(q, v, a))
+    assert again.operations == k.operations
+
+
+def test_a_kernel_shows_its_graph_text_and_machine_code(arm):
+    k = sf.compile(sf.gravity_force, arm)
+    assert k.flops == k.graph.flops() > 0
+    assert "@loop" in k.llvm_ir
+    assert "loop" in k.assembly
+    assert k.ufunc.signature == k.signature
+
+
+def test_a_long_program_in_pieces_gives_the_same_bits():
+    model = sf.load("random_tree:12:5")
+    program = sf.compile(sf.forward_dynamics, model).graph
+    layout = Layout(((model.nq,), (model.nv,), (model.nv,)), (model.nv,))
+    q, v = sf.random_state(model, 29, seed=4)
+    whole = build("f", program, layout)[0](q, v, v)
+    assert len(plan(program).pieces) > 1
+    from sixfold.native import jit
+    from sixfold.native.kernel import Kernel
+
+    original = llvm_stage.plan
+    try:
+        for piece in (50, 100_000):
+            llvm_stage.plan = lambda program, piece=piece: plan(program, piece)
+            text = llvm_stage.module(program, layout, jit.lanes(), jit.host()[0])
+            k = Kernel("f", program.text(), layout, jit.lanes(), jit.object_code(text))
+            assert np.array_equal(k(q, v, v), whole)
+    finally:
+        llvm_stage.plan = original
+
+
+@pytest.mark.parametrize("name", ["puma560", "double_pendulum", "floating_link", "rolling_ball"])
+def test_machine_code_agrees_with_the_numpy_reading_for_every_quantity(name):
+    model = sf.load(name)
+    q, v = sf.random_state(model, 9, seed=5)
+    a = np.random.default_rng(6).normal(size=v.shape)
+    f = np.random.default_rng(7).normal(size=(9, model.nb, 6))
+    body = model.body_names[-1]
+    calls = [
+        (sf.inverse_dynamics, (q, v, a, f)),
+        (sf.forward_dynamics, (q, v, a, f)),
+        (sf.mass_matrix, (q,)),
+        (sf.inverse_mass_matrix, (q,)),
+        (sf.bias_force, (q, v)),
+        (sf.gravity_force, (q,)),
+        (sf.coriolis_matrix, (q, v)),
+        (sf.kinetic_energy, (q, v)),
+        (sf.potential_energy, (q,)),
+        (sf.momentum, (q, v)),
+        (sf.centroidal_momentum, (q, v)),
+        (sf.center_of_mass, (q,)),
+        (sf.body_poses, (q,)),
+        (sf.body_velocities, (q, v)),
+        (sf.body_accelerations, (q, v, a)),
+        (sf.joint_wrenches, (q, v, a)),
+        (sf.constraint_forces, (q, v, a)),
+        (sf.position_rate, (q, v)),
+        (sf.integrate, (q, v)),
+    ]
+    for function, arguments in calls:
+        fast = function(model, *arguments)
+        plain = function(model, *arguments, backend="numpy")
+        scale = np.abs(plain).max() + np.abs(sf.gravity_force(model, q)).max() + 1
+        assert np.abs(fast - plain).max() <= 200 * ULP * scale, function.__name__
+    for frame in ("body", "world", "aligned"):
+        fast = sf.jacobian(model, q, body, frame=frame)
+        assert np.allclose(fast, sf.jacobian(model, q, body, frame=frame, backend="numpy"))
+
+
+def test_an_unknown_backend_is_refused(arm, states):
+    with pytest.raises(sf.OptionError, match="backend"):
+        sf.mass_matrix(arm, states[0], backend="fortran")
+
+
+def test_optimising_twice_changes_nothing(arm):
+    program = sf.compile(sf.inverse_dynamics, arm).graph
+    assert optimise(program) == program

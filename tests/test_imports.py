@@ -1,0 +1,72 @@
+"""`import sixfold` stays light: heavy libraries load only when one of their rooms is entered."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "llvmlite",
+    "sympy",
+    "gmpy2",
+    "mpmath",
+    "jax",
+    "viser",
+    "matplotlib",
+    "scipy",
+    "mujoco",
+    "pinocchio",
+    "click",
+)
+
+
+def loaded_after(code):
+    """Return the top-level modules that a fresh interpreter has loaded after running code."""
+    ask = (
+        f"{code}\nimport json, sys\nprint(json.dumps(sorted(m.split('.')[0] for m in sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def modules():
+    return loaded_after("import sixfold")
+
+
+@pytest.mark.parametrize("library", HEAVY)
+def test_import_does_not_load(library, modules):
+    assert library not in modules
+
+
+def test_import_loads_numpy_only(modules):
+    before = loaded_after("import numpy")
+    private = {name for name in modules - before if name not in sys.stdlib_module_names}
+    assert private == {"sixfold"}
+
+
+def test_symbols_load_sympy_when_they_appear():
+    code = "import sixfold as sf, sympy; sf.sin(sympy.Symbol('x'))"
+    assert "sympy" in loaded_after(code)
+
+
+def test_import_time_is_noted(record_property):
+    clock = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+    times = {}
+    for name in ("numpy", "sixfold"):
+        done = subprocess.run(
+            [sys.executable, "-c", clock.format(name)], capture_output=True, text=True, check=True
+        )
+        times[name] = float(done.stdout)
+    beyond = times["sixfold"] - times["numpy"]
+    record_property("import_seconds_beyond_numpy", round(beyond, 3))
+    print(f"import sixfold: {beyond:.3f} s beyond NumPy's {times['numpy']:.3f} s")
+    assert times["sixfold"] > 0
+
+
+def test_every_public_name_is_there():
+    import sixfold as sf
+
+    assert sorted(set(sf.__all__)) == sorted(sf.__all__)
+    assert all(hasattr(sf, name) for name in sf.__all__)
