@@ -31,8 +31,12 @@ ARGUMENTS = {
     "integrate": ("q", "v", "dt"),
     "difference": ("q0", "q1"),
     "position_rate": ("q", "v"),
+    "inverse_dynamics, no forces": ("q", "v", "a"),
+    "forward_dynamics, no forces": ("q", "v", "tau"),
+    "bias_force, no forces": ("q", "v"),
+    "integrate, no time": ("q", "v"),
 }
-"""The arguments after the model, in order."""
+"""The arguments after the model, in order; after a comma, which are left out."""
 
 NAMES = ("name", "frame")
 OPTIONS = {
@@ -108,6 +112,11 @@ def core_shape(model, argument):
 
 def state(model, argument, lead=()):
     """Return repeatable values for an argument: unit quaternions in q, otherwise normal numbers."""
+    return _state(model, argument, lead).copy()
+
+
+@cache
+def _state(model, argument, lead):
     number = sum(ord(letter) for letter in argument)
     if argument in ("q", "q0", "q1"):
         return sf.random_state(model, lead, seed=number)[0]
@@ -115,9 +124,15 @@ def state(model, argument, lead=()):
     return np.asarray(rng.standard_normal((*lead, *core_shape(model, argument))))
 
 
+def public(function):
+    """Return the name of the public function, without what is left out."""
+    return function.split(",")[0]
+
+
 def call(function, model, values, **options):
     """Call a public function with its arguments by name."""
-    return getattr(sf, function)(model, *(values[a] for a in ARGUMENTS[function]), **options)
+    listed = [values[a] for a in ARGUMENTS[function]]
+    return getattr(sf, public(function))(model, *listed, **options)
 
 
 def arrays_of(function):

@@ -16,14 +16,10 @@ LOST = Finding("forward dynamics", "aba", float("nan"), 2, 2e-14)
 LEFT_OUT = Finding("forward dynamics", "crba + ltl", None, None, 2e-14, "too big")
 
 
-cancels = pytest.mark.xfail(
-    reason="gravity and centripetal force cancel in the ball's joint force: an error relative to "
-    "that force alone is large although every formulation is right to rounding"
-)
-ROBOTS = [pytest.param(n, marks=cancels) if n == "rolling_ball" else n for n in SAMPLES]
+SMALL = [name if name != "random_tree" else "random_tree:3:1" for name in SAMPLES]
 
 
-@pytest.mark.parametrize("name", [*ROBOTS, *MAKERS])
+@pytest.mark.parametrize("name", [*SMALL, *MAKERS])
 def test_all_formulations_agree(name):
     model = model_named(name) if name in MAKERS else sf.load(name)
     report = sf.check(model, 7)
@@ -48,7 +44,7 @@ def test_formulations_say_why_they_are_left_out():
     assert "one fixed axis" in floating["inverse dynamics"]["newton_euler"]
     long = sf.load(f"planar_chain:{LAGRANGE_LIMIT + 1}")
     assert str(LAGRANGE_LIMIT) in formulations(long)["mass matrix"]["lagrange"]
-    assert set(arm) == {"inverse dynamics", "mass matrix", "forward dynamics"}
+    assert set(arm) >= {"inverse dynamics", "mass matrix", "forward dynamics"}
 
 
 def test_a_joint_without_inertia_leaves_forward_dynamics_out():

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from sixfold.cli.bench import bench
 from sixfold.cli.cache import cache
 from sixfold.cli.check import check
 from sixfold.cli.demo import demo
@@ -33,5 +34,5 @@ def main() -> None:
     """Rigid-body dynamics: inspect robots, check formulations against each other."""
 
 
-for command in (demo, inspect, check, robots, cache):
+for command in (demo, inspect, check, robots, bench, cache):
     main.add_command(command)

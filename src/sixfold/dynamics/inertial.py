@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sixfold.dynamics.newton_euler import require_fixed_axes
 from sixfold.dynamics.stacked import System, accelerations
 from sixfold.model.tree import Table, Tree
 from sixfold.spatial import (
@@ -46,6 +47,7 @@ class Geometry(NamedTuple):
 
 def geometry(model: Tree, q: Table, qd: Table) -> Geometry:
     """Return steps a to c of the O(N) solution: axes, points and velocities."""
+    require_fixed_axes(model, "the inertial reading of the operator equations")
     R, eta = model.table(IDENTITY3), model.table(ZERO3)
     omega, eta_rate = model.table(ZERO3), model.table(ZERO3)
     d, s, g, p = (model.table() for _ in range(4))

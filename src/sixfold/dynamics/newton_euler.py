@@ -6,12 +6,25 @@ six-dimensional algebra: only positions, axes, masses and inertia tensors are re
 
 from __future__ import annotations
 
+from sixfold.errors import NotApplicableError
 from sixfold.model.tree import Table, Tree
 from sixfold.spatial import ZERO3
 
 
+def require_fixed_axes(model: Tree, what: str) -> None:
+    """Refuse joints other than those with one axis that rests in the body and its parent."""
+    for i in model.bodies:
+        if not model.joint[i].fixed_axis:
+            raise NotApplicableError(
+                what,
+                f"the {model.joint[i].kind} joint of body {i}",
+                "use rnea, which takes every joint",
+            )
+
+
 def newton_euler(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Table:
     """Joint forces that produce qdd; Z is the joint's axis of turning, L its axis of sliding."""
+    require_fixed_axes(model, "Newton-Euler with three-vectors")
     R, p, Z, L, F, N, tau = (model.table() for _ in range(7))
     w, wd, vd = model.table(ZERO3), model.table(ZERO3), model.table(-model.gravity.lin)
     f, n = model.table(ZERO3), model.table(ZERO3)

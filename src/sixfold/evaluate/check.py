@@ -1,8 +1,12 @@
 """Does every formulation agree?  Evaluate them all on random states and report the differences.
 
-The reference is recursive Newton-Euler in extended precision.  Forward dynamics is judged by its
-backward error, max|tau - ID(q, v, a)| / (||H|| max|a| + max|C| + max|tau|); the rest by the
-normwise error max|x - x_ref| / max|x_ref| of each state.
+The reference is recursive Newton-Euler in extended precision.  Each state is judged by itself:
+
+- forward dynamics at random tau by the backward error max|tau - ID(q, v, a)| divided by
+  ||H|| max|a| + max|C| + max|tau|, or by the largest force through a joint if that is more;
+- inverse dynamics by max|tau - tau_ref| divided by max|tau_ref|, or by the largest force through a
+  joint if that is more, because joint forces are what is left of those;
+- the mass matrix by max|M - M_ref| / max|M_ref|, its inverse W by max|M W - 1| / (||M|| ||W||).
 """
 
 from __future__ import annotations
@@ -21,9 +25,15 @@ from sixfold.dynamics.rnea import rnea
 from sixfold.errors import DisagreementError
 from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import Array, joined, model_checked
+from sixfold.evaluate.functions import (
+    forward_dynamics,
+    inverse_dynamics,
+    inverse_mass_matrix,
+    mass_matrix,
+)
 from sixfold.evaluate.singular import singular_joints
 from sixfold.evaluate.states import random_state
-from sixfold.model import Helical, Model, Prismatic, Revolute, Tree
+from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.scalar import ZERO
 from sixfold.spatial import Column
@@ -103,22 +113,24 @@ def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:
     model_checked("check", model)
     rng = np.random.default_rng(seed)
     q, v = random_state(model, samples, seed=rng)
-    a = rng.standard_normal((samples, model.nv))
-    return Report(model.name, samples, tuple(_findings(model, q, v, a)))
+    a, tau = rng.standard_normal((2, samples, model.nv))
+    return Report(model.name, samples, tuple(_findings(model, q, v, a, tau)))
 
 
 def formulations(model: Model) -> dict[str, dict[str, str]]:
     """Return, for each quantity, each formulation with why it is left out (or an empty text)."""
-    one_axis = all(type(b.joint) in (Revolute, Prismatic, Helical) for b in model.bodies)
+    one_axis = all(body.joint.fixed_axis for body in model.bodies)
     three_vectors = "" if one_axis else "joints with one fixed axis only"
     size = model.tree.nv
     energies = (
         "" if size <= LAGRANGE_LIMIT else f"{size} freedoms, evaluated up to {LAGRANGE_LIMIT}"
     )
     singular = "a joint has no inertia behind it" if singular_joints(model) else ""
+    coupled = "compared without couplings" if model.couplings else ""
     return {
         "inverse dynamics": {
             "rnea": "",
+            "rnea, machine code": coupled,
             "newton_euler": three_vectors,
             "lagrange": energies,
             "operators": "",
@@ -126,25 +138,30 @@ def formulations(model: Model) -> dict[str, dict[str, str]]:
         },
         "mass matrix": {
             "crba": "",
+            "crba, machine code": coupled,
             "rnea, unit accelerations": "",
             "lagrange": energies,
             "operators G'(Psi' Q)": "",
             "operators J' Q": "",
         },
+        "inverse mass": {
+            "articulated": singular,
+            "articulated, machine code": singular or coupled,
+        },
         "forward dynamics": {
             "aba": singular,
+            "aba, machine code": singular or coupled,
             "crba + ltdl": singular,
             "crba + ltl": singular,
             "operators (19b)": singular,
             "operators dense (19a)": singular,
             "operators (inertial, 19b)": singular or three_vectors,
-            "inverse mass matrix": singular,
         },
     }
 
 
-def _findings(model: Model, q: Array, v: Array, a: Array) -> list[Finding]:
-    run = _Runner(model, q, v, a)
+def _findings(model: Model, q: Array, v: Array, a: Array, tau: Array) -> list[Finding]:
+    run = _Runner(model, q, v, a, tau)
     found = []
     limit = 2e-14 * max(1.0, model.nb / 100)
     for quantity, entries in formulations(model).items():
@@ -162,27 +179,44 @@ def _findings(model: Model, q: Array, v: Array, a: Array) -> list[Finding]:
 class _Runner:
     """Evaluates formulations of the tree (couplings and passive forces aside) on one batch."""
 
-    def __init__(self, model: Model, q: Array, v: Array, a: Array) -> None:
+    def __init__(self, model: Model, q: Array, v: Array, a: Array, tau: Array) -> None:
+        self.bare = model.without(damping=True, friction=True, springs=True)
         self.model, self.tree, self.n = model, model.tree, len(q)
+        self.arrays = (q, v, a)
         self.q, self.v, self.a = self._split(q, v, a)
         self.forces = no_forces(self.tree)
         wide = self.tree.over(lambda x: Extended(x))
         state = self._split(*(x.astype(Extended) for x in (q, v, a)))
         with np.errstate(all="ignore"):
-            self.tau_ref = self._flat(rnea(wide, *state, self.forces)[0], Extended)
+            tau_ref, f_ref = rnea(wide, *state, self.forces)
+            self.tau_ref = self._flat(tau_ref, Extended)
+            through = [x for i in self.tree.bodies for x in (*f_ref[i].ang, *f_ref[i].lin)]
+            self.force_size = np.abs(joined(through, (self.n,), (len(through),), float))
             still = {i: Column.zero(len(x)) for i, x in state[1].items()}
             self.bias_ref = self._flat(rnea(wide, *state[:2], still, self.forces)[0], Extended)
             self.mass_ref = self._unit_columns(wide, state[0], Extended)
         self.wide, self.wide_state = wide, state
-        self.tau = self.tau_ref.astype(float)
+        size = np.abs(self.tau_ref).max(initial=0.0).astype(float)
+        self.tau = self._flat(model.velocities([size * x for x in tau.T]))
 
     def errors(self, quantity: str, name: str) -> Array:
         with np.errstate(all="ignore"):
             value = _COMPUTE[quantity][name](self)
         if quantity == "forward dynamics":
             return self._backward_error(value)
-        reference = self.mass_ref if quantity == "mass matrix" else self.tau_ref
-        return _normwise(value, reference)
+        if quantity == "inverse mass":
+            return self._inverse_error(value)
+        if quantity == "inverse dynamics":
+            size = np.maximum(_max(np.abs(self.tau_ref)), _max(self.force_size))
+            return _ratio(_max(np.abs(value - self.tau_ref)), size)
+        size = np.abs(self.mass_ref).max(axis=(1, 2), initial=0.0)
+        return _ratio(np.abs(value - self.mass_ref).max(axis=(1, 2), initial=0.0), size)
+
+    def _inverse_error(self, inverse: Array) -> Array:
+        unit = np.eye(self.tree.nv)
+        residual = np.abs(np.einsum("nij,njk->nik", self.mass_ref, inverse) - unit)
+        sizes = [_max(np.abs(x).sum(axis=-1)) for x in (self.mass_ref, inverse)]
+        return _ratio(residual.max(axis=(1, 2), initial=0.0), sizes[0] * sizes[1])
 
     def _backward_error(self, acc: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -192,7 +226,7 @@ class _Runner:
             )
         rows = np.abs(self.mass_ref).sum(axis=-1)
         size = _max(rows) * _max(np.abs(acc)) + _max(np.abs(self.bias_ref)) + _max(np.abs(self.tau))
-        return (_max(np.abs(back - self.tau)) / np.where(size == 0, 1, size)).astype(float)
+        return _ratio(_max(np.abs(back - self.tau)), np.maximum(size, _max(self.force_size)))
 
     def _split(self, q: Array, v: Array, a: Array) -> tuple[Table, Table, Table]:
         listed = [[x[:, k] for k in range(x.shape[1])] for x in (q, v, a)]
@@ -254,16 +288,15 @@ class _Runner:
         x = solve_ltl(L, self.tree.dof_parent, [rhs[:, k] for k in range(self.tree.nv)])
         return joined(x, (self.n,), (self.tree.nv,), float)
 
-    def by_inverse(self) -> Array:
-        still = {i: Column.zero(len(x)) for i, x in self.v.items()}
-        C = self._flat(rnea(self.tree, self.q, self.v, still, self.forces)[0])
-        inverse = self._matrix(articulated.inverse_inertia(self.tree, self.q))
-        return np.einsum("nij,nj->ni", inverse, self.tau - C)
+    def compiled_forward(self) -> Array:
+        q, v, _ = self.arrays
+        return forward_dynamics(self.bare, q, v, self.tau)
 
 
 _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
     "inverse dynamics": {
         "rnea": lambda r: r._flat(rnea(r.tree, r.q, r.v, r.a, r.forces)[0]),
+        "rnea, machine code": lambda r: inverse_dynamics(r.bare, *r.arrays),
         "newton_euler": lambda r: r._flat(
             newton_euler.newton_euler(r.tree, r.q, r.v, r.a, r.forces)
         ),
@@ -273,13 +306,19 @@ _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
     },
     "mass matrix": {
         "crba": lambda r: r._matrix(dense(r.tree, crba(r.tree, r.q))),
+        "crba, machine code": lambda r: mass_matrix(r.bare, r.arrays[0]),
         "rnea, unit accelerations": lambda r: r._unit_columns(r.tree, r.q, float),
         "lagrange": lambda r: r._matrix(lagrange.mass_matrix(r.tree, r.q)),
         "operators G'(Psi' Q)": lambda r: r._matrix(stacked.mass_matrix(r.body_frame())),
         "operators J' Q": lambda r: r._matrix(stacked.mass_matrix_as_printed(r.body_frame())),
     },
+    "inverse mass": {
+        "articulated": lambda r: r._matrix(articulated.inverse_inertia(r.tree, r.q)),
+        "articulated, machine code": lambda r: inverse_mass_matrix(r.bare, r.arrays[0]),
+    },
     "forward dynamics": {
         "aba": lambda r: r.forward("aba"),
+        "aba, machine code": lambda r: r.compiled_forward(),
         "crba + ltdl": lambda r: r.forward("crba"),
         "crba + ltl": lambda r: r.by_ltl(),
         "operators (19b)": lambda r: r.forward("operators"),
@@ -287,7 +326,6 @@ _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
         "operators (inertial, 19b)": lambda r: r._flat(
             stacked.solve_factorised(r.inertial(), r.applied())
         ),
-        "inverse mass matrix": lambda r: r.by_inverse(),
     },
 }
 
@@ -300,11 +338,8 @@ def _without_springs(tree: Tree) -> Tree:
     return replace(tree, stiffness=tuple(Column.zero(len(x)) for x in tree.stiffness))
 
 
-def _normwise(value: Array, reference: Array) -> Array:
-    axes = tuple(range(1, reference.ndim))
-    size = np.abs(reference).max(axis=axes, initial=0.0)
-    worst = np.abs(value - reference).max(axis=axes, initial=0.0)
-    return (worst / np.where(size == 0, 1, size)).astype(float)
+def _ratio(error: Array, size: Array) -> Array:
+    return (error / np.where(size == 0, 1, size)).astype(float)
 
 
 def _max(x: Array) -> Array:

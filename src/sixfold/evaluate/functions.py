@@ -26,7 +26,7 @@ from sixfold.evaluate.arrays import (
     leading_shape,
     model_checked,
 )
-from sixfold.evaluate.machine import machine
+from sixfold.evaluate.machine import BACKENDS, machine
 from sixfold.evaluate.quick import quick
 from sixfold.evaluate.singular import refuse_singular, spoil_singular_rows
 from sixfold.model import Model
@@ -475,6 +475,8 @@ def _evaluate(
     shape: Shape,
     backend: str | None,
 ) -> Array:
+    if backend is not None:
+        _choice(function, "backend", BACKENDS, backend)
     native = machine(function, core, model, arguments, shape, backend)
     return evaluate(function, partial(core, model, model.tree), arguments, shape, native)
 

@@ -19,12 +19,13 @@ from sixfold.native import (
     Layout,
     Program,
     build,
-    lanes,
     supported,
     toolchain,
     trace,
 )
 from sixfold.native import cache as cache
+from sixfold.native import host as host
+from sixfold.native import lanes as lanes
 
 MOST_NODES = 40_000
 """Largest traced program that is compiled as straight-line code; beyond, NumPy evaluates it."""

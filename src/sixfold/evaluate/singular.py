@@ -16,7 +16,7 @@ from sixfold.errors import SingularModelError, SingularPivotWarning
 from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import Array, joined
 from sixfold.evaluate.kernels import kernel_for
-from sixfold.model import CustomJoint, Model, Planar, Universal
+from sixfold.model import Model
 from sixfold.scalar import plain
 from sixfold.spatial import Subspace
 
@@ -129,10 +129,10 @@ def _own(model: Model, k: int) -> float:
     """Return a lower bound of the pivots of joint k from its own body (and rotor) alone."""
     body = model.bodies[k]
     joint, I = body.joint, body.inertia
-    if isinstance(joint, CustomJoint):
-        return 0.0
     rotors = min(body.armature)
-    if isinstance(joint, (Planar, Universal)):  # orthonormal columns that turn with q
+    if not joint.constant_subspace:
+        if not joint.orthonormal_subspace:
+            return 0.0
         matrix = np.array([[float(x) for x in row] for row in I.matrix()])
         return max(float(np.linalg.eigvalsh(matrix)[0]), 0.0) + rotors
     S: Subspace = joint.calc(joint.neutral(), (0.0,) * joint.nv).S

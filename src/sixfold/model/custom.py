@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class CustomJoint(Joint):
     nq: int = 1  # type: ignore[misc]
     subspace: Callable[[Values], Subspace] | None = None
     bias: Callable[[Values, Values], Motion] | None = None
+    constant_subspace: ClassVar[bool] = False
+    orthonormal_subspace: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Try the functions once, so that a mistake shows here and not inside an algorithm."""

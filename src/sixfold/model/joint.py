@@ -45,6 +45,12 @@ class Joint(ABC):
     nq: ClassVar[int]
     nv: ClassVar[int]
     velocity_is_rate: ClassVar[bool] = True
+    fixed_axis: ClassVar[bool] = False
+    """One freedom, along or about an axis that rests in the body and in its parent."""
+    constant_subspace: ClassVar[bool] = True
+    """S does not depend on q in body coordinates."""
+    orthonormal_subspace: ClassVar[bool] = True
+    """The columns of S are orthonormal at every q."""
 
     @abstractmethod
     def calc(self, q: Values, qd: Values) -> JointState:

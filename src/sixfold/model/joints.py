@@ -62,6 +62,7 @@ class Revolute(_AlongAxis):
     axis: Any = EZ
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
+    fixed_axis: ClassVar[bool] = True
 
     def calc(self, q: Values, qd: Values) -> JointState:
         """XJ = rot(axis, q), S = (axis; 0)."""
@@ -78,6 +79,7 @@ class Prismatic(_AlongAxis):
     axis: Any = EZ
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
+    fixed_axis: ClassVar[bool] = True
 
     def calc(self, q: Values, qd: Values) -> JointState:
         """XJ = shift along the axis, S = (0; axis)."""
@@ -98,6 +100,8 @@ class Helical(_AlongAxis):
     pitch: float = 0.01
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
+    fixed_axis: ClassVar[bool] = True
+    orthonormal_subspace: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the axis, and that the pitch is a finite number."""
@@ -145,6 +149,7 @@ class Planar(Joint):
 
     nq: ClassVar[int] = 3
     nv: ClassVar[int] = 3
+    constant_subspace: ClassVar[bool] = False
 
     def calc(self, q: Values, qd: Values) -> JointState:
         """S turns with theta: d/dt (E e_x) = -theta' e_z x (E e_x)."""
@@ -166,6 +171,7 @@ class Universal(Joint):
 
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
+    constant_subspace: ClassVar[bool] = False
 
     def calc(self, q: Values, qd: Values) -> JointState:
         """S = (Ry e_x, e_y); the first column turns with the second angle."""

@@ -2,7 +2,7 @@
 
 from sixfold.native import cache
 from sixfold.native.graph import Graph, Node, Program
-from sixfold.native.jit import lanes
+from sixfold.native.jit import host, lanes
 from sixfold.native.kernel import Kernel, build, rebuild, toolchain
 from sixfold.native.llvm import SUPPORTED, Layout, supported
 from sixfold.native.passes import optimise
@@ -17,6 +17,7 @@ __all__ = [
     "Program",
     "build",
     "cache",
+    "host",
     "lanes",
     "optimise",
     "rebuild",

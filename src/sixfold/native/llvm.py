@@ -292,11 +292,19 @@ def _piece(program: Program, cut: Plan, p: int, W: int) -> str:
     """Return @piece_p_W: one piece of the program on one tile."""
     block = _Block(W)
     values: dict[int, str] = {}
+    table: dict[float, int] = {}
 
     def value(k: int) -> str:
         if k not in values:
             op, *arguments = program.nodes[k]
-            values[k] = block.constant(arguments[0]) if op == CONST else block.read(cut.slot[k])
+            if op == CONST and W > 1:
+                n = table.setdefault(arguments[0], len(table))
+                where = block.emit(f"getelementptr {block.real}, ptr @constants_{p}_{W}, i64 {n}")
+                values[k] = block.emit(f"load {block.real}, ptr {where}, align {ITEM * W}")
+            elif op == CONST:
+                values[k] = block.constant(arguments[0])
+            else:
+                values[k] = block.read(cut.slot[k])
         return values[k]
 
     pairs: dict[int, str] = {}
@@ -313,7 +321,11 @@ def _piece(program: Program, cut: Plan, p: int, W: int) -> str:
             values[k] = block.operation(op, x)
         if k in cut.slot:
             block.write(cut.slot[k], values[k])
-    return block.function(f"piece_{p}_{W}(ptr %tile)")
+    text = block.function(f"piece_{p}_{W}(ptr %tile)")
+    if table:
+        listed = ", ".join(f"{block.real} {block.constant(x)}" for x in table)
+        text += f"@constants_{p}_{W} = internal constant [{len(table)} x {block.real}] [{listed}]\n"
+    return text
 
 
 def _scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:

@@ -40,7 +40,7 @@ def physical_consistency(inertia: Inertia, tolerance: float = 1e-9) -> Consisten
     excess = max(0.0, (c - a - b) / scale)
     return Consistency(
         (a, b, c),
-        float(inertia.m) < 0,
+        not float(inertia.m) >= 0,
         negative if negative > tolerance else 0.0,
         excess if excess > tolerance else 0.0,
     )

@@ -102,6 +102,10 @@ class Inertia(NamedTuple):
             return ArticulatedInertia.of(self) - other
         return Inertia(self.m - other.m, self.h - other.h, self.I - other.I)
 
+    def __mul__(self, scale: Scalar) -> Inertia:
+        """Return the inertia of so many times the mass."""
+        return Inertia(self.m * scale, self.h * scale, self.I * scale)
+
     def moved_back(self, E: Matrix3, r: Vector3) -> Inertia:
         """Return X^T I X for X = (E, r): the same body in the coordinates X starts from."""
         k = E.T @ self.h

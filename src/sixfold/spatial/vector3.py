@@ -37,6 +37,8 @@ class Vector3(NamedTuple):
 
     def __mul__(self, scale: Scalar) -> Vector3:
         """Scale."""
+        if isinstance(scale, tuple):
+            raise TypeError("Vector3 * vector: use .dot() or .cross()")
         return Vector3(self.x * scale, self.y * scale, self.z * scale)
 
     def __rmul__(self, scale: Scalar) -> Vector3:
@@ -68,6 +70,8 @@ class Vector3(NamedTuple):
         return Vector3(*map(convert, self))
 
 
+# array * vector is ours: the batch lives inside the numbers
+Vector3.__array_ufunc__ = None  # type: ignore[attr-defined]
 ZERO3 = Vector3(ZERO, ZERO, ZERO)
 
 

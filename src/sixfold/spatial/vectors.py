@@ -18,6 +18,18 @@ class Motion(NamedTuple):
     ang: Vector3
     lin: Vector3
 
+    def __hash__(self) -> int:
+        """Hash as the tuple of numbers."""
+        return tuple.__hash__(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal vectors are of one space."""
+        return type(self) is type(other) and tuple.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        """Unequal numbers or spaces."""
+        return not self == other
+
     @classmethod
     def zero(cls) -> Motion:
         """Return the motion that is exactly zero."""
@@ -91,6 +103,18 @@ class Force(NamedTuple):
     ang: Vector3
     lin: Vector3
 
+    def __hash__(self) -> int:
+        """Hash as the tuple of numbers."""
+        return tuple.__hash__(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal vectors are of one space."""
+        return type(self) is type(other) and tuple.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        """Unequal numbers or spaces."""
+        return not self == other
+
     @classmethod
     def zero(cls) -> Force:
         """Return the force that is exactly zero."""
@@ -137,6 +161,10 @@ class Force(NamedTuple):
         """Return the vector with each number converted."""
         return Force(self.ang.over(convert), self.lin.over(convert))
 
+
+# array * vector is ours: the batch lives inside the numbers
+Motion.__array_ufunc__ = None  # type: ignore[attr-defined]
+Force.__array_ufunc__ = None  # type: ignore[attr-defined]
 
 _NOTHING = Matrix3(ZERO3, ZERO3, ZERO3)
 
