@@ -6,9 +6,11 @@ Each tree has 1 to 60 bodies on joints of every type, masses between 0.1 and 10 
 accelerations and joint forces drawn from N(0, 1).  Reported are the worst normwise errors
 max|x - x_ref| / max|x_ref| of inverse dynamics and of the mass matrix, and the worst backward error
 max|tau - ID(q, v, a)| / (||H|| max|a| + max|C| + max|tau|) of forward dynamics by each method, the
-reference and the residual in MPFR at the same rounded inputs.  Every tenth tree has revolute and
-prismatic joints only, so that the formulations for one fixed axis apply too; the O(N^3) solution
-runs on every fourth.  Exits with 1 when a bar is missed.
+reference and the residual in MPFR at the same rounded inputs.  Other formulations of inverse
+dynamics are held against the same reference on the scale of their terms, max|tau - tau_ref| /
+(||H|| max|a| + max|C| + max|tau_ref|): they sum M a, V and G, which may cancel.  Every tenth tree
+has revolute and prismatic joints only, so that the formulations for one fixed axis apply too; the
+O(N^3) solution runs on every fourth.  Exits with 1 when a bar is missed.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ LARGEST = 60
 ONE_AXIS = (sf.Revolute, sf.Prismatic)
 LAGRANGE_LIMIT = 8
 
-ID, MASS, FD = "inverse dynamics", "mass matrix", "forward dynamics"
-BARS = {ID: 4e-15, MASS: 4e-15, FD: 4e-16}
+ID, MASS, FD, OTHER = "inverse dynamics", "mass matrix", "forward dynamics", "disagreement"
+BARS = {ID: 4e-15, MASS: 4e-15, FD: 4e-16, OTHER: 4e-15}
 Numbers = list[Any]
 
 
@@ -138,6 +140,13 @@ def backward_error(s: Sample, ref: Reference, acc: Sequence[Any]) -> float:
     return float(residual) / (ref.norm * float(largest(list(acc))) + ref.bias + largest(s.tau))
 
 
+def disagreement(s: Sample, ref: Reference, forces: Numbers) -> float:
+    """Return how far joint forces are from the reference, on the scale of their terms."""
+    off = largest([x - r for x, r in zip(forces, ref.forces, strict=True)])
+    scale = ref.norm * largest(s.a) + ref.bias + float(largest(ref.forces))
+    return float(off) / scale
+
+
 def formulations(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
     """Yield quantity, name and function of every formulation that applies to a sample."""
     model, tree = s.model, s.model.tree
@@ -161,12 +170,12 @@ def formulations(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
     def own(read: Any) -> Any:
         return lambda: model.gather(stacked.joint_forces(read(tree, q, qd, none), qdd))
 
-    yield ID, "operators", own(stacked.body_frame)
+    yield OTHER, "operators", own(stacked.body_frame)
     if all(isinstance(body.joint, ONE_AXIS) for body in model.bodies):
-        yield ID, "inertial", own(inertial)
-        yield ID, "newton_euler", lambda: model.gather(newton_euler(tree, q, qd, qdd, none))
+        yield OTHER, "inertial", own(inertial)
+        yield OTHER, "newton_euler", lambda: model.gather(newton_euler(tree, q, qd, qdd, none))
     if model.nv <= LAGRANGE_LIMIT:
-        yield ID, "lagrange", lambda: lagrange(tree, q, qd, qdd, none)
+        yield OTHER, "lagrange", lambda: lagrange(tree, q, qd, qdd, none)
 
 
 def measure(s: Sample, name: str) -> list[Measured]:
@@ -178,6 +187,8 @@ def measure(s: Sample, name: str) -> list[Measured]:
             x = run()
             if quantity == FD:
                 error = backward_error(s, ref, x)
+            elif quantity == OTHER:
+                error = disagreement(s, ref, x)
             else:
                 error = normwise(x, ref.forces if quantity == ID else ref.mass)
             found.append(Measured(quantity, formulation, error, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import sixfold as sf
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.model import Model
 from sixfold.scalar import plain
-from sixfold.spatial import Force, Vector3
+from sixfold.spatial import Force
 
 EPS = float(np.finfo(float).eps)
 
@@ -87,11 +87,6 @@ def rate(
 def vector(values: Iterable[Any]) -> np.ndarray:
     """Return a three-vector as an array."""
     return np.array([float(plain(x)) for x in values])
-
-
-def vector3(values: Sequence[float]) -> Vector3:
-    """Return an array as a three-vector."""
-    return Vector3(*(float(x) for x in values))
 
 
 class ByNumpy:

@@ -9,7 +9,8 @@ import sixfold as sf
 from sixfold.dynamics.kinematics import motions
 from sixfold.model import STANDARD_JOINTS
 from sixfold.model.samples import Rolling
-from sixfold.spatial import Inertia, Transform
+from sixfold.scalar import differentiate
+from sixfold.spatial import Column, Inertia, Transform
 from tests.dynamics.support import EPS, array, error, flat, fn, rate, six, tables
 
 SOLID = Inertia.from_mass(1.3, (0.1, -0.2, 0.15), (0.05, 0.07, 0.06))
@@ -160,9 +161,6 @@ def test_classical_acceleration_about_the_world_origin_is_refused():
 @each
 def test_every_joint_matches_its_transform_by_dual_numbers(model):
     """vJ and cJ of each joint from the derivative of its transform, with no step at all."""
-    from sixfold.scalar import differentiate
-    from sixfold.spatial import Column
-
     q, qd, _, _ = tables(model)
     for i in model.tree.bodies:
         joint = model.tree.joint[i]

@@ -106,6 +106,14 @@ def test_skeleton_bias_with_gravity_is_the_bias_of_the_chain(n):
     close(skeleton_bias(chain, q, v, gravity=G), fn.bias_force(model, q, v))
 
 
+def test_gravity_may_point_anywhere_in_the_plane():
+    chain, model = random_chain(3)
+    q, v, _ = state(3)
+    for gravity in ((9.81, 0.0), (-3.0, 5.0)):
+        expected = fn.bias_force(model.with_gravity((*gravity, 0.0)), q, v)
+        close(skeleton_bias(chain, q, v, gravity=gravity), expected)
+
+
 def test_skeleton_bias_is_that_of_the_inertia_matrix_by_lagrange():
     """b = Hdot qd - (1/2) d(qd^T H qd)/dq."""
     n = 3

@@ -6,8 +6,11 @@ Spatial Algebra, 2018.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import sixfold as sf
 from sixfold.dynamics.crba import crba, dense
@@ -213,8 +216,6 @@ def test_one_joint_of_six_freedoms_equals_six_joints_of_one():
     pose = fn.body_poses(six_joints, q6)[5]
     v = fn.body_velocities(six_joints, q6, v6)[5]
     a = fn.body_accelerations(six_joints, q6, v6, a6)[5]
-    from scipy.spatial.transform import Rotation
-
     q = np.concatenate([pose[:3, 3], Rotation.from_matrix(pose[:3, :3]).as_quat()])
     wrench = fn.inverse_dynamics(free, q, v, a)
     J = fn.jacobian(six_joints, q6, "b6", frame="body")
@@ -249,8 +250,6 @@ def test_moving_and_turning_the_whole_robot_with_gravity_changes_nothing():
     turn = Transform.from_rpy((0.3, -0.8, 1.9), (4.0, -5.0, 6.0))
     builder = sf.ModelBuilder("moved", gravity=tuple((turn @ model.tree.gravity).lin))
     moved = builder.build()
-    from dataclasses import replace
-
     back = turn.inverse()
     bodies = tuple(
         replace(b, placement=b.placement @ back) if b.parent < 0 else b for b in model.bodies

@@ -148,3 +148,16 @@ def test_a_robot_without_bodies_is_refused():
 def test_states_want_a_model(function):
     with pytest.raises(sf.NumberError, match=f"{function.__name__}: the first argument"):
         function("puma560")
+
+
+def test_sizes_and_seeds_that_make_no_sense_are_refused():
+    model = sf.load("pendulum")
+    for size in (-1, (2, -3), "three", 1.5, None):
+        with pytest.raises(sf.OptionError, match=r"random_state.*'size'"):
+            sf.random_state(model, size)
+    for seed in (-1, "dice"):
+        with pytest.raises(sf.OptionError, match=r"random_state.*'seed'"):
+            sf.random_state(model, seed=seed)
+    with pytest.raises(sf.OptionError, match=r"check.*'samples'"):
+        sf.check(model, 0)
+    assert sf.random_state(model, np.int64(3))[0].shape == (3, 1)

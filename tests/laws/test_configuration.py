@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import sixfold as sf
@@ -143,8 +144,6 @@ def test_ball_joint_turns_by_the_rotation_vector_in_body_axes(first, step):
 
 def test_free_joint_moves_along_the_screw_of_its_velocity():
     """Against many small steps of the plain rate: the exponential of SE(3)."""
-    from scipy.linalg import expm
-
     q, v, _ = states(FREE, 4, seed=3)
     moved = fn.integrate(FREE, q, v)
     for x, speed, y in zip(q, v, moved, strict=True):

@@ -387,3 +387,17 @@ def test_long_chains_of_frames_and_fixed_bodies_build_without_recursion():
     np.testing.assert_array_equal(pose(X)[:3, 3], [3000, 0, 0])
     leaf = model.bodies[model.body_index("leaf2999")]
     np.testing.assert_array_equal(pose(leaf.placement)[:3, 3], [3000, 0, 0])
+
+
+def test_a_placement_that_is_no_rotation_is_refused():
+    builder = sf.ModelBuilder()
+    stretched = sf.Transform.from_pose([[2, 0, 0], [0, 1, 0], [0, 0, 1]], (0, 0, 0))
+    mirrored = sf.Transform.from_pose([[-1, 0, 0], [0, 1, 0], [0, 0, 1]], (0, 0, 0))
+    for placement in (stretched, mirrored):
+        with pytest.raises(sf.ModelError, match=r"body 'arm'.*rigidly"):
+            builder.add_body("arm", joint=sf.Revolute("z"), placement=placement)
+
+
+def test_a_spring_at_rest_at_no_rotation_is_refused():
+    with pytest.raises(sf.ModelError, match=r"body 'ball'.*length zero"):
+        sf.ModelBuilder().add_body("ball", joint=sf.Spherical(), rest=(0, 0, 0, 0))

@@ -277,3 +277,14 @@ def test_an_unknown_backend_is_refused(arm, states):
 def test_optimising_twice_changes_nothing(arm):
     program = sf.compile(sf.inverse_dynamics, arm).graph
     assert optimise(program) == program
+
+
+def test_another_point_needs_no_other_kernel(arm, states):
+    from sixfold.evaluate import kernels
+
+    q = states[0]
+    sf.jacobian(arm, q, "link6", (0.1, 0.2, 0.3))
+    before = len(kernels._READY)
+    moved = [sf.jacobian(arm, q, "link6", (0.1 * k, 0.0, 0.2)) for k in range(5)]
+    assert len(kernels._READY) == before
+    assert not np.array_equal(moved[0], moved[1])

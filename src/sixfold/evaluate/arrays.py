@@ -36,6 +36,8 @@ class Argument:
     value: ArrayLike
     shape: Shape
     meaning: str
+    weak: bool = False
+    """Follows the precision of the other arguments, as a Python number does."""
 
 
 def evaluate(
@@ -56,7 +58,8 @@ def evaluate(
     """
     arrays = {name: checked(function, name, given) for name, given in arguments.items()}
     lead = leading_shape(function, arguments, arrays)
-    dtype = np.result_type(*arrays.values()) if arrays else np.dtype(float)
+    strong = [array for name, array in arrays.items() if not arguments[name].weak]
+    dtype = np.result_type(*strong) if strong else np.dtype(float)
     if dtype.kind == "O" and all(map(_plain_numbers, arrays.values())):
         floats = {
             name: replace(given, value=arrays[name].astype(float))

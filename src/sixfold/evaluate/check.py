@@ -22,7 +22,7 @@ from sixfold.dynamics.crba import crba, dense
 from sixfold.dynamics.factorization import ltl, solve_ltl
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.rnea import rnea
-from sixfold.errors import DisagreementError
+from sixfold.errors import DisagreementError, OptionError
 from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import Array, joined, model_checked
 from sixfold.evaluate.functions import (
@@ -111,6 +111,8 @@ def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:
         seed: same seed, same states.
     """
     model_checked("check", model)
+    if not isinstance(samples, int) or samples < 1:
+        raise OptionError("check", "samples", ("a whole number >= 1",), samples)
     rng = np.random.default_rng(seed)
     q, v = random_state(model, samples, seed=rng)
     a, tau = rng.standard_normal((2, samples, model.nv))

@@ -19,6 +19,7 @@ from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import (
+    IDENTITY3,
     Column,
     Force,
     Motion,
@@ -232,12 +233,14 @@ def jacobian(
     model: Model,
     tree: Tree,
     q: Numbers,
+    point: Numbers | None = None,
     *,
     body: int,
     placement: Transform,
     frame: str,
 ) -> list[Scalar]:
-    """6 x nv, row by row, reduced by couplings."""
+    """6 x nv, row by row, reduced by couplings; at a point of the frame, or its origin."""
+    placement = _at(point, placement)
     x = model.positions(q)
     columns = {i: [Motion.zero()] * tree.joint[i].nv for i in tree.bodies}
     if body:
@@ -254,12 +257,14 @@ def jacobian_bias(
     tree: Tree,
     q: Numbers,
     v: Numbers,
+    point: Numbers | None = None,
     *,
     body: int,
     placement: Transform,
     frame: str,
 ) -> list[Scalar]:
     """dJ/dt v in the frame's own components: the acceleration at a = 0."""
+    placement = _at(point, placement)
     if not body:
         return [ZERO] * 6
     x, xd = model.positions(q), model.velocities(v)
@@ -270,6 +275,11 @@ def jacobian_bias(
     X0 = placement @ kinematics.transforms(tree, x)[1][body]
     m = classical_acceleration(a_f, v_f) if frame == "aligned" else a_f
     return _six(express(m, X0, frame))
+
+
+def _at(point: Numbers | None, placement: Transform) -> Transform:
+    """Return a frame's placement moved to a point given in its coordinates."""
+    return placement if point is None else Transform(IDENTITY3, Vector3(*point)) @ placement
 
 
 def express(m: Motion, X0: Transform, frame: str) -> Motion:

@@ -30,7 +30,7 @@ from sixfold.evaluate.machine import BACKENDS, machine
 from sixfold.evaluate.quick import quick
 from sixfold.evaluate.singular import refuse_singular, spoil_singular_rows
 from sixfold.model import Model
-from sixfold.spatial import ZERO3, Transform
+from sixfold.spatial import ZERO3
 
 FRAMES = ("body", "world", "aligned")
 FORCE_FRAMES = ("world", "body")
@@ -289,9 +289,9 @@ def jacobian(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
     _choice("jacobian", "frame", FRAMES, frame)
-    where = _locate("jacobian", model, name, point)
-    core = partial(cores.jacobian, **where, frame=frame)
-    return _run("jacobian", core, model, lambda m: (6, m.nv), q=q, backend=backend)
+    core = partial(cores.jacobian, **_locate("jacobian", model, name), frame=frame)
+    at = _point("jacobian", point)
+    return _run("jacobian", core, model, lambda m: (6, m.nv), q=q, point=at, backend=backend)
 
 
 def jacobian_bias(
@@ -310,9 +310,9 @@ def jacobian_bias(
     spatial acceleration.
     """
     _choice("jacobian_bias", "frame", FRAMES, frame)
-    where = _locate("jacobian_bias", model, name, point)
-    core = partial(cores.jacobian_bias, **where, frame=frame)
-    return _run("jacobian_bias", core, model, _six, q=q, v=v, backend=backend)
+    core = partial(cores.jacobian_bias, **_locate("jacobian_bias", model, name), frame=frame)
+    at = _point("jacobian_bias", point)
+    return _run("jacobian_bias", core, model, _six, q=q, v=v, point=at, backend=backend)
 
 
 def joint_wrenches(
@@ -462,7 +462,7 @@ def _run(
         name: _argument(model, name, value) for name, value in given.items() if value is not None
     }
     for name in given:
-        if given[name] is None and name != "f_ext":
+        if given[name] is None and name not in ("f_ext", "point"):
             checked(function, name, _argument(model, name, None))
     return _evaluate(function, core, model, arguments, shape(model), backend)
 
@@ -484,6 +484,8 @@ def _evaluate(
 def _argument(model: Model, name: str, value: Any) -> Argument:
     if name == "f_ext":
         return Argument(value, (model.nb, 6), "(nb, 6): one force (n; f) for each body")
+    if name == "point":
+        return Argument(value, (3,), "a vector (x, y, z)", weak=True)
     if name == "q":
         return Argument(value, (model.nq,), f"nq coordinates of model '{model.name}'")
     return Argument(value, (model.nv,), f"nv velocity coordinates of model '{model.name}'")
@@ -502,7 +504,6 @@ def _locate(
     function: str,
     model: Model,
     name: str,
-    point: ArrayLike | None = None,
     *,
     argument: str = "name",
 ) -> dict[str, Any]:
@@ -512,18 +513,19 @@ def _locate(
         where = f"{function}: argument '{argument}' for model '{model.name}'"
         raise UnknownNameError("body or frame", name, known, where=where)
     k, placement = model.locate(name)
-    if point is not None:
-        placement = Transform.translation(_point(function, point)) @ placement
     return {"body": k + 1, "placement": placement}
 
 
-def _point(function: str, point: ArrayLike) -> list[float]:
+def _point(function: str, point: ArrayLike | None) -> Array | None:
+    """Return one reference point for all states."""
+    if point is None:
+        return None
     at = checked(function, "point", Argument(point, (3,), "a vector (x, y, z)"))
     if at.ndim != 1:
         fix = "pass one point for all states"
         raise ShapeError(function, "point", "(3,) = one vector (x, y, z)", at.shape, fix)
     try:
-        return [float(x) for x in at]
+        return np.array([float(x) for x in at])
     except (TypeError, ValueError):
         where = f"{function}: argument 'point' does not hold plain numbers"
         raise NumberError(where, "three floats", point, "give the point in numbers") from None

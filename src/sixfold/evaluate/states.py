@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from operator import index
+
 import numpy as np
 
+from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Array, model_checked
 from sixfold.model import Body, Model, sample
 
@@ -31,8 +34,12 @@ def random_state(
         seed: a number for repeatable states, or a NumPy generator.
     """
     model_checked("random_state", model)
-    rng = np.random.default_rng(seed)
-    lead = (size,) if isinstance(size, int) else tuple(size)
+    lead = _lead(size)
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        choices = ("a whole number >= 0", "a NumPy generator", None)
+        raise OptionError("random_state", "seed", choices, seed) from None
     count = int(np.prod(lead))
     q = np.empty((count, model.nq))
     for row in range(count):
@@ -42,6 +49,17 @@ def random_state(
     q[:, limited] = rng.uniform(lower[limited], upper[limited], (count, int(limited.sum())))
     v = rng.standard_normal((count, model.nv))
     return q.reshape((*lead, model.nq)), v.reshape((*lead, model.nv))
+
+
+def _lead(size: object) -> tuple[int, ...]:
+    """Return a leading shape from a number or several."""
+    try:
+        sizes = tuple(index(n) for n in (size if isinstance(size, (tuple, list)) else (size,)))
+    except TypeError:
+        sizes = (-1,)
+    if any(n < 0 for n in sizes):
+        raise OptionError("random_state", "size", ("a number >= 0", "a tuple of them"), size)
+    return sizes
 
 
 def load(source: str) -> Model:

@@ -126,6 +126,9 @@ class ModelBuilder:
         if any(a > b for a, b in zip(properties["lower"], properties["upper"], strict=True)):
             raise ModelError(where, "a lower limit is above its upper limit", "swap the limits")
         _isotropic_spring(where, joint, properties["stiffness"])
+        part = joint.quaternion()
+        if part is not None and not any(properties["rest"][part]):
+            raise ModelError(where, "rest has a quaternion of length zero", "give a rotation")
         self._parts[name] = _Part(
             order=len(self._parts),
             name=name,
@@ -356,8 +359,17 @@ def _placement(where: str, placement: Transform | Sequence[float] | None) -> Tra
         flat = (*placement.E.a, *placement.E.b, *placement.E.c, *placement.r)
         *E, x, y, z = map(exact, _numbers(where, "placement", flat, 12))
         a, b, c = (Vector3(*E[k : k + 3]) for k in (0, 3, 6))
+        _rotation(where, a, b, c)
         return Transform(Matrix3(a, b, c), Vector3(x, y, z))
     return Transform.translation(_numbers(where, "placement", placement, 3))
+
+
+def _rotation(where: str, a: Vector3, b: Vector3, c: Vector3) -> None:
+    """Refuse axes that are not orthonormal and right-handed to six digits."""
+    lengths = [abs(float(v.dot(v)) - 1) for v in (a, b, c)]
+    angles = [abs(float(v.dot(w))) for v, w in ((a, b), (b, c), (c, a))]
+    if max(*lengths, *angles) > 1e-6 or float(a.cross(b).dot(c)) < 0:
+        raise ModelError(where, "the placement does not turn axes rigidly", "give a rotation")
 
 
 def _inertia(where: str, inertia: Inertia) -> Inertia:
