@@ -25,6 +25,7 @@ lint: $(READY)
 	@$(BIN)/python benchmarks/sizes.py
 
 bench: $(READY)
+	$(BIN)/sixfold bench
 	$(BIN)/python benchmarks/operation_counts.py
 
 $(READY): pyproject.toml constraints.txt

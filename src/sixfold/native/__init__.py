@@ -1,10 +1,12 @@
 """The compiler, which knows no robots: trace -> graph -> passes -> llvm -> gufunc, and cache."""
 
 from sixfold.native import cache
+from sixfold.native.block import SUPPORTED
 from sixfold.native.graph import Graph, Node, Program
 from sixfold.native.jit import host, lanes
 from sixfold.native.kernel import Kernel, build, rebuild, toolchain
-from sixfold.native.llvm import SUPPORTED, Layout, supported
+from sixfold.native.layout import Layout
+from sixfold.native.llvm import supported
 from sixfold.native.passes import optimise
 from sixfold.native.trace import trace
 

@@ -10,7 +10,7 @@ import numpy as np
 from sixfold.native import cache, jit, llvm
 from sixfold.native.graph import Program
 from sixfold.native.gufunc import gufunc
-from sixfold.native.llvm import Layout
+from sixfold.native.layout import Layout
 from sixfold.native.passes import optimise
 from sixfold.native.source import source_digest
 

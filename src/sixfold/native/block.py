@@ -1,0 +1,211 @@
+"""Writes LLVM text for a function that works on W rows, one in each lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sixfold.native.graph import CONST, FMA, FMS, FNMA, INPUT, NEG
+from sixfold.native.layout import ITEM
+from sixfold.native.sincos import hexadecimal
+
+SUPPORTED = frozenset(
+    {INPUT, CONST, NEG, FMA, FMS, FNMA}
+    | {"add", "sub", "mul", "div", "sqrt", "sin", "cos", "abs", "sign", "if_positive"}
+)
+_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+
+
+def types(W: int) -> tuple[str, str]:
+    """Return the LLVM type of W doubles and its suffix in intrinsic names."""
+    return ("double", "f64") if W == 1 else (f"<{W} x double>", f"v{W}f64")
+
+
+class Block:
+    """Writes the function that evaluates W rows."""
+
+    def __init__(self, W: int) -> None:
+        self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
+        self.real, self.suffix = types(W)
+
+    def emit(self, text: str) -> str:
+        """Write an instruction and return the name of its value."""
+        self.count += 1
+        name = f"%v{self.count}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def constant(self, x: float) -> str:
+        """Return a constant in every lane."""
+        one = hexadecimal(x)
+        return one if self.W == 1 else "<" + ", ".join([f"double {one}"] * self.W) + ">"
+
+    def rows(self, argument: int) -> list[str]:
+        """Return a pointer to each lane's row of an array; lanes past the last row repeat it."""
+        base = self.emit(f"load ptr, ptr {self.at('%args', argument)}")
+        step = self.emit(f"load i64, ptr {self.at('%steps', argument)}")
+        offset = self.emit(f"mul i64 %row, {step}")
+        pointers = [self.emit(f"getelementptr i8, ptr {base}, i64 {offset}")]
+        for lane in range(1, self.W):
+            there = self.emit(f"icmp sgt i64 %valid, {lane}")
+            more = self.emit(f"select i1 {there}, i64 {step}, i64 0")
+            pointers.append(self.emit(f"getelementptr i8, ptr {pointers[-1]}, i64 {more}"))
+        return pointers
+
+    def slot(self, k: int) -> str:
+        """Return a pointer to a slot of the tile."""
+        return self.emit(f"getelementptr {self.real}, ptr %tile, i64 {k}")
+
+    def read(self, k: int) -> str:
+        """Return the value in a slot."""
+        return self.emit(f"load {self.real}, ptr {self.slot(k)}, align {ITEM * self.W}")
+
+    def write(self, k: int, value: str) -> None:
+        """Put a value in a slot."""
+        where = self.slot(k)
+        self.lines.append(f"  store {self.real} {value}, ptr {where}, align {ITEM * self.W}")
+
+    def at(self, array: str, index: int) -> str:
+        """Return a pointer to an element of an array of 64-bit words."""
+        return self.emit(f"getelementptr i64, ptr {array}, i64 {index}")
+
+    def place(self, pointer: str, k: int) -> str:
+        """Return a pointer to element k of a row."""
+        return self.emit(f"getelementptr i8, ptr {pointer}, i64 {k * ITEM}") if k else pointer
+
+    def columns(self, pointers: list[str], size: int, wanted: set[int]) -> dict[int, str]:
+        """Return the elements of W rows as one vector for each wanted column."""
+        if self.W == 1:
+            return {
+                k: self.emit(f"load double, ptr {self.place(pointers[0], k)}, align 8")
+                for k in sorted(wanted)
+            }
+        found: dict[int, str] = {}
+        for start in _quads(size):
+            group = range(start, start + 4)
+            if wanted.isdisjoint(group) or all(k in found for k in group):
+                continue
+            halves = [
+                self.transposed(
+                    [
+                        self.emit(f"load <4 x double>, ptr {self.place(p, start)}, align 8")
+                        for p in pointers[lane : lane + 4]
+                    ]
+                )
+                for lane in range(0, self.W, 4)
+            ]
+            for j, k in enumerate(group):
+                if k in wanted and k not in found:
+                    found[k] = self.joined([half[j] for half in halves])
+        for k in sorted(wanted - found.keys()):
+            vector = "undef"
+            for lane, pointer in enumerate(pointers):
+                x = self.emit(f"load double, ptr {self.place(pointer, k)}, align 8")
+                vector = self.emit(f"insertelement {self.real} {vector}, double {x}, i32 {lane}")
+            found[k] = vector
+        return found
+
+    def transposed(self, rows: Sequence[str]) -> list[str]:
+        """Return the columns of a 4x4 block of doubles."""
+
+        def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
+            listed = ", ".join(f"i32 {m}" for m in mask)
+            return self.emit(
+                f"shufflevector <4 x double> {a}, <4 x double> {b}, <4 x i32> <{listed}>"
+            )
+
+        a, b, c, d = rows
+        low, low2 = shuffle(a, b, (0, 4, 2, 6)), shuffle(c, d, (0, 4, 2, 6))
+        high, high2 = shuffle(a, b, (1, 5, 3, 7)), shuffle(c, d, (1, 5, 3, 7))
+        return [
+            shuffle(low, low2, (0, 1, 4, 5)),
+            shuffle(high, high2, (0, 1, 4, 5)),
+            shuffle(low, low2, (2, 3, 6, 7)),
+            shuffle(high, high2, (2, 3, 6, 7)),
+        ]
+
+    def joined(self, parts: list[str]) -> str:
+        """Return four-lane vectors side by side."""
+        if len(parts) == 1:
+            return parts[0]
+        mask = ", ".join(f"i32 {m}" for m in range(self.W))
+        return self.emit(
+            f"shufflevector <4 x double> {parts[0]}, <4 x double> {parts[1]}, "
+            f"<{self.W} x i32> <{mask}>"
+        )
+
+    def store(self, pointers: list[str], values: list[str]) -> None:
+        """Write one vector for each column to W rows."""
+        if self.W == 1:
+            for k, value in enumerate(values):
+                self.lines.append(
+                    f"  store double {value}, ptr {self.place(pointers[0], k)}, align 8"
+                )
+            return
+        size, done = len(values), 0
+        for start in _quads(size):
+            for lane in range(0, self.W, 4):
+                quad = [self.four(value, lane) for value in values[start : start + 4]]
+                for pointer, row in zip(
+                    pointers[lane : lane + 4], self.transposed(quad), strict=True
+                ):
+                    where = self.place(pointer, start)
+                    self.lines.append(f"  store <4 x double> {row}, ptr {where}, align 8")
+            done = start + 4
+        for k in range(done, size):
+            for lane, pointer in enumerate(pointers):
+                x = self.emit(f"extractelement {self.real} {values[k]}, i32 {lane}")
+                where = self.place(pointer, k)
+                self.lines.append(f"  store double {x}, ptr {where}, align 8")
+
+    def four(self, value: str, lane: int) -> str:
+        """Return four lanes of a vector."""
+        if self.W == 4:
+            return value
+        mask = ", ".join(f"i32 {lane + m}" for m in range(4))
+        return self.emit(
+            f"shufflevector {self.real} {value}, {self.real} undef, <4 x i32> <{mask}>"
+        )
+
+    def function(self, head: str, ends: bool = True) -> str:
+        """Return the lines as a function."""
+        last = ["  ret void"] if ends else []
+        return "\n".join([f"define internal void @{head} noinline {{", *self.lines, *last, "}\n"])
+
+    def operation(self, op: str, x: list[str]) -> str:
+        """Write one operation of the graph."""
+        r, s = self.real, self.suffix
+        if op in _BINARY:
+            return self.emit(f"{_BINARY[op]} {r} {x[0]}, {x[1]}")
+        if op == NEG:
+            return self.emit(f"fneg {r} {x[0]}")
+        if op in (FMA, FMS, FNMA):
+            a, b, c = x
+            if op == FMS:
+                c = self.emit(f"fneg {r} {c}")
+            if op == FNMA:
+                a = self.emit(f"fneg {r} {a}")
+            return self.emit(f"call {r} @llvm.fma.{s}({r} {a}, {r} {b}, {r} {c})")
+        if op in ("sqrt", "abs"):
+            name = {"sqrt": "sqrt", "abs": "fabs"}[op]
+            return self.emit(f"call {r} @llvm.{name}.{s}({r} {x[0]})")
+        zero = self.constant(0.0)
+        positive = self.emit(f"fcmp ogt {r} {x[0]}, {zero}")
+        bit = "i1" if self.W == 1 else f"<{self.W} x i1>"
+        if op == "sign":
+            negative = self.emit(f"fcmp olt {r} {x[0]}, {zero}")
+            neither = self.emit(f"fmul {r} {x[0]}, {zero}")
+            below = self.emit(f"select {bit} {negative}, {r} {self.constant(-1.0)}, {r} {neither}")
+            return self.emit(f"select {bit} {positive}, {r} {self.constant(1.0)}, {r} {below}")
+        if op == "if_positive":
+            other = self.emit(f"fcmp ole {r} {x[0]}, {zero}")
+            rest = self.emit(f"select {bit} {other}, {r} {x[2]}, {r} {x[0]}")
+            return self.emit(f"select {bit} {positive}, {r} {x[1]}, {r} {rest}")
+        raise AssertionError(f"no machine code for {op}")
+
+
+def _quads(size: int) -> list[int]:
+    """Return starts of groups of four columns that cover a row; the last may overlap."""
+    starts = list(range(0, size - 3, 4))
+    if size % 4 and size > 4:
+        starts.append(size - 4)
+    return starts

@@ -1,0 +1,32 @@
+"""The arrays around a program: how many elements of each, and the signature NumPy sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+ITEM = 8  # bytes of a double
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The arrays around a program: core shape of each input array and of the one output array."""
+
+    inputs: tuple[tuple[int, ...], ...]
+    output: tuple[int, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Elements of a state in each array, the output last."""
+        return (*(prod(shape) for shape in self.inputs), prod(self.output))
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Core shapes, the output last."""
+        return (*self.inputs, self.output)
+
+    @property
+    def signature(self) -> str:
+        """The NumPy signature with the sizes in it."""
+        texts = ["(" + ",".join(map(str, shape)) + ")" for shape in self.shapes]
+        return ",".join(texts[:-1]) + "->" + texts[-1]

@@ -1,0 +1,174 @@
+"""The inner loop that NumPy calls, and copies of rows whose elements are not side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from sixfold.native.layout import ITEM, Layout
+
+
+def copies() -> str:
+    """Return @pack and @unpack: rows x (n0, n1) elements with any strides, to and from a tile."""
+    texts = []
+    for name, load_from, store_to in (("pack", "far", "near"), ("unpack", "near", "far")):
+        texts.append(f"""
+define internal void @{name}(ptr %tile, ptr %array, i64 %rows, i64 %step,
+                             i64 %n0, i64 %s0, i64 %n1, i64 %s1) {{
+entry:
+  br label %row
+row:
+  %i = phi i64 [0, %entry], [%i2, %row_end]
+  %k0 = phi i64 [0, %entry], [%k3, %row_end]
+  %more = icmp slt i64 %i, %rows
+  br i1 %more, label %outer, label %done
+outer:
+  %a = phi i64 [0, %row], [%a2, %outer_end]
+  %k1 = phi i64 [%k0, %row], [%k2, %outer_end]
+  %go = icmp slt i64 %a, %n0
+  br i1 %go, label %inner, label %row_end
+inner:
+  %b = phi i64 [0, %outer], [%b2, %body]
+  %k2 = phi i64 [%k1, %outer], [%k, %body]
+  %on = icmp slt i64 %b, %n1
+  br i1 %on, label %body, label %outer_end
+body:
+  %o1 = mul i64 %i, %step
+  %o2 = mul i64 %a, %s0
+  %o3 = mul i64 %b, %s1
+  %o4 = add i64 %o1, %o2
+  %o5 = add i64 %o4, %o3
+  %far = getelementptr i8, ptr %array, i64 %o5
+  %near = getelementptr double, ptr %tile, i64 %k2
+  %x = load double, ptr %{load_from}, align 1
+  store double %x, ptr %{store_to}, align 1
+  %b2 = add i64 %b, 1
+  %k = add i64 %k2, 1
+  br label %inner
+outer_end:
+  %a2 = add i64 %a, 1
+  br label %outer
+row_end:
+  %k3 = phi i64 [%k1, %outer]
+  %i2 = add i64 %i, 1
+  br label %row
+done:
+  ret void
+}}""")
+    return "\n".join(texts)
+
+
+@dataclass(frozen=True)
+class Flags:
+    """How to keep and bring back the floating-point flags of a processor."""
+
+    declarations: str
+    keep: tuple[str, ...]
+    bring_back: tuple[str, ...]
+
+
+FLAGS = {
+    "x86_64": Flags(
+        "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
+        ("%flags = alloca i32", "call void @llvm.x86.sse.stmxcsr(ptr %flags)"),
+        ("call void @llvm.x86.sse.ldmxcsr(ptr %flags)",),
+    ),
+    "aarch64": Flags(
+        "",
+        ('%flags = call i64 asm sideeffect "mrs $0, fpsr", "=r"()',),
+        ('call void asm sideeffect "msr fpsr, $0", "r"(i64 %flags)',),
+    ),
+}
+FLAGS["arm64"] = FLAGS["aarch64"]
+
+
+def loop(layout: Layout, W: int, flags: Flags | None) -> str:
+    """Return @loop(args, dims, steps, data), the inner loop that NumPy calls."""
+    n_args = len(layout.shapes)
+    lines = ["define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {", "entry:"]
+    lines += [f"  {line}" for line in flags.keep] if flags else []
+    count = 0
+
+    def emit(text: str) -> str:
+        nonlocal count
+        count += 1
+        lines.append(f"  %s{count} = {text}")
+        return f"%s{count}"
+
+    def number(array: str, k: int) -> str:
+        return emit(f"load i64, ptr {emit(f'getelementptr i64, ptr {array}, i64 {k}')}")
+
+    n = number("%dims", 0)
+    # are the elements of a row next to each other, and rows aligned?
+    straight = "true"
+    k = n_args
+    strides: list[list[str]] = []
+    for shape in layout.shapes:
+        expected, own = ITEM * prod(shape), []
+        for size in shape:
+            expected //= max(size, 1)
+            stride = number("%steps", k)
+            own.append(stride)
+            if size > 1:
+                same = emit(f"icmp eq i64 {stride}, {expected}")
+                straight = emit(f"and i1 {straight}, {same}")
+            k += 1
+        strides.append(own)
+    pointers = []
+    for a in range(n_args):
+        pointer = emit(f"load ptr, ptr {emit(f'getelementptr ptr, ptr %args, i64 {a}')}")
+        pointers.append(pointer)
+    lines.append(f"  br i1 {straight}, label %straight, label %tiles")
+    # one or two states take the scalar twin
+    lines += ["straight:", f"  %one = icmp sle i64 {n}, {2 if W > 2 else 0}"]
+    lines.append("  br i1 %one, label %few, label %blocks")
+    lines += [
+        "blocks:",
+        f"  call void @rows_{W}(ptr %args, ptr %steps, i64 0, i64 {n})",
+        "  br label %end",
+        "few:",
+        f"  call void @rows_1(ptr %args, ptr %steps, i64 0, i64 {n})",
+        "  br label %end",
+    ]
+    back = [f"  {line}" for line in flags.bring_back] if flags else []
+    lines += ["end:", *back, "  ret void", "tiles:"]
+    lines.append(f"  %tile_args = alloca ptr, i64 {n_args}")
+    lines.append(f"  %tile_steps = alloca i64, i64 {n_args}")
+    for a, size in enumerate(layout.sizes):
+        lines.append(f"  %tile{a} = alloca double, i64 {max(size, 1) * W}, align 64")
+        lines.append(f"  %pa{a} = getelementptr ptr, ptr %tile_args, i64 {a}")
+        lines.append(f"  store ptr %tile{a}, ptr %pa{a}")
+        lines.append(f"  %ps{a} = getelementptr i64, ptr %tile_steps, i64 {a}")
+        lines.append(f"  store i64 {size * ITEM}, ptr %ps{a}")
+    lines += [
+        "  br label %tile",
+        "tile:",
+        "  %i = phi i64 [0, %tiles], [%i2, %tile_go]",
+        f"  %go = icmp slt i64 %i, {n}",
+        "  br i1 %go, label %tile_go, label %end",
+        "tile_go:",
+        f"  %left = sub i64 {n}, %i",
+        f"  %short = icmp slt i64 %left, {W}",
+        f"  %count = select i1 %short, i64 %left, i64 {W}",
+    ]
+    for a, shape in enumerate(layout.shapes):
+        n0, n1 = (1, prod(shape)) if len(shape) < 2 else (shape[0], prod(shape[1:]))
+        s0 = "0" if len(shape) < 2 else strides[a][0]
+        s1 = strides[a][-1] if shape else "0"
+        lines.append(f"  %st{a} = getelementptr i64, ptr %steps, i64 {a}")
+        lines.append(f"  %sv{a} = load i64, ptr %st{a}")
+        lines.append(f"  %so{a} = mul i64 %i, %sv{a}")
+        lines.append(f"  %b{a} = getelementptr i8, ptr {pointers[a]}, i64 %so{a}")
+        arguments = (
+            f"(ptr %tile{a}, ptr %b{a}, i64 %count, i64 %sv{a}, "
+            f"i64 {n0}, i64 {s0}, i64 {n1}, i64 {s1})"
+        )
+        if a < n_args - 1:
+            lines.append(f"  call void @pack{arguments}")
+        else:
+            lines.append(
+                f"  call void @rows_{W}(ptr %tile_args, ptr %tile_steps, i64 0, i64 %count)"
+            )
+            lines.append(f"  call void @unpack{arguments}")
+    lines += [f"  %i2 = add i64 %i, {W}", "  br label %tile", "}\n"]
+    return (flags.declarations if flags else "") + "\n".join(lines)
