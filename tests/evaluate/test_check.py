@@ -6,7 +6,7 @@ import pytest
 import sixfold as sf
 from sixfold.evaluate import Finding, Report, formulations
 from sixfold.evaluate import check as check_function
-from sixfold.evaluate.check import LAGRANGE_LIMIT
+from sixfold.evaluate.formulary import LAGRANGE_LIMIT
 from sixfold.model import SAMPLES
 from tests.evaluate.small_models import MAKERS, model_named
 
@@ -97,7 +97,7 @@ def spoilt_crba(original):
 
 
 def test_a_wrong_page_is_caught(monkeypatch):
-    module = __import__("sixfold.evaluate.check", fromlist=["crba"])
+    module = __import__("sixfold.evaluate.formulary", fromlist=["crba"])
     monkeypatch.setattr(module, "crba", spoilt_crba(module.crba))
     report = sf.check(sf.load("tree6"), 4)
     bad = {(f.quantity, f.formulation) for f in report.findings if f.bad}
@@ -107,7 +107,7 @@ def test_a_wrong_page_is_caught(monkeypatch):
 
 
 def test_a_page_that_gives_nan_at_one_state_is_caught_with_that_state(monkeypatch):
-    module = __import__("sixfold.evaluate.check", fromlist=["cores"])
+    module = __import__("sixfold.evaluate.formulary", fromlist=["cores"])
     aba = module.cores.METHODS["aba"]
 
     def lost(tree, q, qd, tau, f_ext):

@@ -104,9 +104,9 @@ def test_clearing_removes_kernels_and_leftovers(folder):
 def test_a_model_is_found_without_tracing_and_gives_the_same_bits(folder):
     code = (
         "import sixfold as sf, numpy as np, sys\n"
-        "from sixfold.evaluate import kernels\n"
+        "import sixfold.native as native\n"
         "def refuse(*a): raise AssertionError('traced')\n"
-        "if sys.argv[1] == 'again': kernels.trace = refuse\n"
+        "if sys.argv[1] == 'again': native.trace = refuse\n"
         "m = sf.load('double_pendulum'); q, v = sf.random_state(m, 5, seed=1)\n"
         "print(sf.forward_dynamics(m, q, v, v).tobytes().hex())\n"
     )

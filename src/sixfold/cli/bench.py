@@ -24,7 +24,7 @@ from sixfold.evaluate import (
     random_state,
     set_threads,
 )
-from sixfold.evaluate.kernels import host, lanes
+from sixfold.evaluate.toolbox import host, lanes
 from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.scalar import Scalar

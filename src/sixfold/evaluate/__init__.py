@@ -1,7 +1,8 @@
 """Where a model, an algorithm and a backend meet."""
 
-from sixfold.evaluate.check import Finding, Report, check, formulations
+from sixfold.evaluate.check import check, formulations
 from sixfold.evaluate.compiled import compile
+from sixfold.evaluate.findings import Finding, Report
 from sixfold.evaluate.functions import (
     bias_force,
     body_accelerations,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate.arrays import Shape, model_checked
 from sixfold.evaluate.kernels import user_kernel
 from sixfold.model import Model
-from sixfold.native import Kernel
+
+if TYPE_CHECKING:
+    from sixfold.native import Kernel
 
 
 def compile(

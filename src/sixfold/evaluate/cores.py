@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sixfold.dynamics import articulated, energy, kinematics, lagrange, stacked, wrenches
+from sixfold.dynamics import articulated, energy, kinematics, lagrange, wrenches
 from sixfold.dynamics.aba import aba
 from sixfold.dynamics.crba import crba, dense
 from sixfold.dynamics.factorization import ltdl, solve_ltdl
@@ -135,10 +135,14 @@ def _by_crba(tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table
 
 
 def _by_operators(tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:
+    from sixfold.dynamics import stacked
+
     return stacked.solve_factorised(stacked.body_frame(tree, q, qd, f_ext), tau)
 
 
 def _by_dense_operators(tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:
+    from sixfold.dynamics import stacked
+
     return stacked.solve_dense(stacked.body_frame(tree, q, qd, f_ext), tau)
 
 

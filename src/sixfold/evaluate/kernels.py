@@ -1,4 +1,7 @@
-"""Machine code for a core and a model: found in memory, then on disk, and only then compiled."""
+"""Machine code for a core and a model: found in memory, then on disk, and only then compiled.
+
+The compiler is imported when the first kernel is wanted.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixfold.model import CustomJoint, Model
-from sixfold.native import (
-    SUPPORTED,
-    Kernel,
-    Layout,
-    Program,
-    build,
-    supported,
-    toolchain,
-    trace,
-)
-from sixfold.native import cache as cache
-from sixfold.native import host as host
-from sixfold.native import lanes as lanes
+
+if TYPE_CHECKING:
+    from sixfold.native import Kernel, Layout
 
 MOST_NODES = 40_000
 """Largest traced program that is compiled as straight-line code; beyond, NumPy evaluates it."""
@@ -68,6 +61,8 @@ def _made(
     inputs: Mapping[str, tuple[int, ...]],
     output: tuple[int, ...],
 ) -> Kernel | None:
+    from sixfold.native import Layout, build, cache, supported, toolchain, trace
+
     layout = Layout(tuple(inputs.values()), output)
     if 0 in layout.sizes:
         return None
@@ -91,6 +86,8 @@ def _made(
 
 
 def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
+    from sixfold.native import Kernel, lanes
+
     length = int.from_bytes(kept[:8], "little")
     text = kept[8 : 8 + length].decode()
     return Kernel(function, text, layout, lanes(), kept[8 + length :])
@@ -123,6 +120,8 @@ def user_kernel(
     function: Callable[..., Any], name: str, shapes: Sequence[tuple[int, ...]]
 ) -> Kernel:
     """Compile a function of the user's own, written with arrays and sixfold functions."""
+    from sixfold.native import SUPPORTED, Layout, build, supported, trace
+
     found: list[tuple[int, ...]] = []
 
     def flat(*lists: list[Any]) -> list[Any]:
@@ -135,7 +134,7 @@ def user_kernel(
         found.append(result.shape)
         return list(result.reshape(-1))
 
-    program: Program = trace(flat, [prod(shape) for shape in shapes])
+    program = trace(flat, [prod(shape) for shape in shapes])
     layout = Layout(tuple(shapes), found[0])
     if not supported(program):
         missing = sorted({op for op, *_ in program.nodes} - SUPPORTED)

@@ -1,0 +1,66 @@
+"""What a comparison of formulations found, as data and as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sixfold.errors import DisagreementError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One formulation of one quantity: its worst error, at which state, or why it was left out."""
+
+    quantity: str
+    formulation: str
+    error: float | None
+    state: int | None
+    limit: float
+    note: str = ""
+
+    @property
+    def bad(self) -> bool:
+        """True when the error is above the limit or is not a number."""
+        return self.error is not None and not self.error <= self.limit
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `check` found."""
+
+    model: str
+    samples: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """True when no formulation disagrees."""
+        return not any(finding.bad for finding in self.findings)
+
+    def raise_if_bad(self) -> Report:
+        """Raise DisagreementError naming the worst formulation; return the report otherwise."""
+        bad = [finding for finding in self.findings if finding.bad]
+        if bad:
+            lines = "\n".join(
+                f"  {f.quantity} by {f.formulation}: {f.error:.2e} at state {f.state}"
+                f" (limit {f.limit:.0e})"
+                for f in bad
+            )
+            raise DisagreementError(
+                f"model '{self.model}': {len(bad)} formulations disagree\n{lines}\n"
+                f"  fix: examine the model (massless links, extreme ratios) or report a bug"
+            )
+        return self
+
+    def __str__(self) -> str:
+        """Print as a table."""
+        lines = [f"{self.model}: {self.samples} random states", ""]
+        lines.append(f"{'quantity':<18} {'formulation':<26} {'worst error':>12}  {'state':>5}")
+        for f in self.findings:
+            error = f"{f.error:12.1e}" if f.error is not None else f"{'-':>12}"
+            state = f"{f.state:5d}" if f.state is not None else f"{'':>5}"
+            verdict = "DISAGREES" if f.bad else f.note
+            lines.append(
+                f"{f.quantity:<18} {f.formulation:<26} {error}  {state}  {verdict}".rstrip()
+            )
+        return "\n".join(lines)
