@@ -1,10 +1,12 @@
 """The cache on disk: private, whole files only, and never in the way."""
 
+import gc
 import os
 import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,11 +143,21 @@ def test_many_threads_may_start_cold_together(folder):
     assert results == [19.0] * 16
 
 
-def test_kernels_come_and_go_without_growth():
+def test_kernels_come_and_go_without_growth(folder):
     program = trace(lambda x: [x[0] + x[1]], (2,))
     layout = Layout(((2,),), (1,))
-    for _ in range(50):
-        assert build("f", program, layout)[0](X) == 7.0
+
+    def cycle(times):
+        for _ in range(times):
+            assert build("f", program, layout)[0](X) == 7.0
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("memory is read from /proc")
+    cycle(100)
+    before = cycle(50)
+    assert cycle(200) - before < 2_000_000
 
 
 def test_the_command_shows_and_clears(folder):

@@ -68,14 +68,13 @@ def gufunc(address: int, name: str, doc: str, signature: str, keep: Any) -> np.u
         0,
         texts[2],
     )
-    _KEPT[id(ufunc)] = (ufunc, loops, data, kinds, texts, keep)
+    kept = (loops, data, kinds, texts, keep)
+    try:
+        ufunc.__dict__["kept by sixfold"] = kept  # lives and dies with the ufunc
+    except AttributeError:  # ufuncs of older NumPy carry no attributes
+        _KEPT.append((ufunc, kept))
     return ufunc
 
 
-_KEPT: dict[int, tuple[Any, ...]] = {}
-"""What each ufunc points at; NumPy's objects hold plain pointers only."""
-
-
-def release(ufunc: np.ufunc) -> None:
-    """Forget a ufunc that will not be called again, and free its code."""
-    _KEPT.pop(id(ufunc), None)
+_KEPT: list[tuple[Any, ...]] = []
+"""Ufuncs that cannot carry what they point at, and so are never freed."""
