@@ -1,5 +1,6 @@
 """Machine code: right to the last places, and the same bits whichever way the rows are cut."""
 
+import multiprocessing
 import pickle
 import warnings
 
@@ -288,3 +289,23 @@ def test_another_point_needs_no_other_kernel(arm, states):
     moved = [sf.jacobian(arm, q, "link6", (0.1 * k, 0.0, 0.2)) for k in range(5)]
     assert len(kernels._READY) == before
     assert not np.array_equal(moved[0], moved[1])
+
+
+def _in_child(arguments):
+    model, q, v = arguments
+    return sf.forward_dynamics(model, q, v, v)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_models_and_big_batches_work_in_other_processes(arm, method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {method}")
+    q, v = sf.random_state(arm, 20_000, seed=8)
+    here = sf.forward_dynamics(arm, q, v, v)  # starts the threads of this process
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # forking while threads exist is the point
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            there = pool.apply_async(_in_child, ((arm, q, v),)).get(timeout=120)
+    assert np.array_equal(here, there)

@@ -5,6 +5,7 @@ The compiler is imported when the first kernel is wanted.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,16 @@ MOST_NODES = 40_000
 
 _READY: dict[tuple[Any, ...], Kernel | None] = {}
 _LOCK = threading.Lock()
+
+
+def _new_lock() -> None:
+    """Give a forked child a lock of its own: the parent's may have been held."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 def kernel_for(

@@ -17,6 +17,15 @@ CHUNK = 8192
 _state: dict[str, Any] = {"threads": None, "pool": None, "size": 0}
 
 
+def _forget_pool() -> None:
+    """Drop the threads of the parent process, which a forked child does not have."""
+    _state["pool"] = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
 def set_threads(count: int | None) -> None:
     """Set how many threads big batches may use; None for all cores.
 
