@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from sixfold.native.graph import CONST, FMA, FMS, FNMA, INPUT, NEG
 from sixfold.native.layout import ITEM
-from sixfold.native.sincos import hexadecimal
+from sixfold.native.text import hexadecimal
 
 SUPPORTED = frozenset(
     {INPUT, CONST, NEG, FMA, FMS, FNMA}
-    | {"add", "sub", "mul", "div", "sqrt", "sin", "cos", "abs", "sign", "if_positive"}
+    | {"add", "sub", "mul", "div", "sqrt", "sin", "cos", "exp", "log", "tanh"}
+    | {"abs", "sign", "if_positive"}
 )
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
@@ -188,6 +189,8 @@ class Block:
         if op in ("sqrt", "abs"):
             name = {"sqrt": "sqrt", "abs": "fabs"}[op]
             return self.emit(f"call {r} @llvm.{name}.{s}({r} {x[0]})")
+        if op in ("exp", "log", "tanh"):
+            return self.emit(f"call {r} @{op}_{self.W}({r} {x[0]})")
         zero = self.constant(0.0)
         positive = self.emit(f"fcmp ogt {r} {x[0]}, {zero}")
         bit = "i1" if self.W == 1 else f"<{self.W} x i1>"

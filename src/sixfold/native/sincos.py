@@ -8,8 +8,9 @@ the tail l.
 
 from __future__ import annotations
 
-import struct
 from fractions import Fraction
+
+from sixfold.native.text import Text, hexadecimal
 
 FAST_LIMIT = 1e5
 _BITS = 1408  # of 2/pi and pi/2 worked out below
@@ -55,11 +56,6 @@ P2 = Fraction(float(HALF_PI - P1))
 P3 = Fraction(float(HALF_PI - P1 - P2))
 
 
-def hexadecimal(x: float) -> str:
-    """Return a double as LLVM writes it without rounding."""
-    return f"0x{struct.unpack('>Q', struct.pack('>d', x))[0]:016X}"
-
-
 def _table() -> str:
     """Return 64 zero bits and then the bits of 2/pi, as 64-bit words."""
     bits = int(Fraction(2**1280) / HALF_PI)
@@ -81,38 +77,7 @@ def shared() -> str:
     return _table() + "\ndeclare i256 @llvm.ctlz.i256(i256, i1)\n"
 
 
-class _Text:
-    """Collects instructions on one vector type."""
-
-    def __init__(self, W: int) -> None:
-        self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
-        self.real = "double" if W == 1 else f"<{W} x double>"
-        self.whole = "i64" if W == 1 else f"<{W} x i64>"
-        self.bit = "i1" if W == 1 else f"<{W} x i1>"
-        self.suffix = "f64" if W == 1 else f"v{W}f64"
-
-    def emit(self, text: str) -> str:
-        self.count += 1
-        name = f"%t{self.count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def splat(self, x: float) -> str:
-        one = f"double {hexadecimal(x)}"
-        return hexadecimal(x) if self.W == 1 else "<" + ", ".join([one] * self.W) + ">"
-
-    def whole_splat(self, x: int) -> str:
-        return str(x) if self.W == 1 else "<" + ", ".join([f"i64 {x}"] * self.W) + ">"
-
-    def op(self, name: str, a: str, b: str) -> str:
-        return self.emit(f"{name} {self.real} {a}, {b}")
-
-    def fma(self, a: str, b: str, c: str) -> str:
-        r = self.real
-        return self.emit(f"call {r} @llvm.fma.{self.suffix}({r} {a}, {r} {b}, {r} {c})")
-
-
-def _polynomials(t: _Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
+def _polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
     """Return sine and cosine of r + tail in a quadrant."""
     z = t.op("fmul", r, r)
     p = t.splat(SIN[5])
@@ -140,7 +105,7 @@ def _polynomials(t: _Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
     return _signed(t, s1, quadrant), _signed(t, c1, next_one)
 
 
-def _signed(t: _Text, x: str, quadrant: str) -> str:
+def _signed(t: Text, x: str, quadrant: str) -> str:
     """Change the sign of x where bit 1 of the quadrant is set."""
     up = t.emit(f"shl {t.whole} {quadrant}, {t.whole_splat(62)}")
     flip = t.emit(f"and {t.whole} {up}, {t.whole_splat(-(2**63))}")
@@ -149,12 +114,12 @@ def _signed(t: _Text, x: str, quadrant: str) -> str:
     return t.emit(f"bitcast {t.whole} {turned} to {t.real}")
 
 
-def _renormalised(t: _Text, r: str, tail: str) -> tuple[str, str]:
+def _renormalised(t: Text, r: str, tail: str) -> tuple[str, str]:
     total = t.op("fadd", r, tail)
     return total, t.op("fadd", t.op("fsub", r, total), tail)
 
 
-def _fast(t: _Text, x: str) -> tuple[str, str, str]:
+def _fast(t: Text, x: str) -> tuple[str, str, str]:
     """Return sine, cosine, and where the argument is too large for this way."""
     magic = 1.5 * 2.0**52
     shifted = t.fma(x, t.splat(float(1 / HALF_PI)), t.splat(magic))
@@ -176,7 +141,7 @@ def _fast(t: _Text, x: str) -> tuple[str, str, str]:
 
 
 def _function(W: int) -> str:
-    t = _Text(W)
+    t = Text(W)
     s, c, huge = _fast(t, "%x")
     pair = f"{{{t.real}, {t.real}}}"
     lines = [f"define internal {pair} @sincos_{W}({t.real} %x) {{", *t.lines]
@@ -222,7 +187,7 @@ def _function(W: int) -> str:
 
 def _stored(W: int, n: int) -> str:
     """Return @sincosN_W: sine and cosine of N vectors at once, written side by side."""
-    t = _Text(W)
+    t = Text(W)
     arguments = ", ".join(f"{t.real} %x{i}" for i in range(n))
     places = ", ".join(f"ptr %p{i}" for i in range(n))
     kept = []
@@ -264,7 +229,7 @@ def _stored(W: int, n: int) -> str:
 
 
 def _slow() -> str:
-    t = _Text(1)
+    t = Text(1)
     e = t.emit
     size = e("call double @llvm.fabs.f64(double %x)")
     bits = e(f"bitcast double {size} to i64")
