@@ -10,7 +10,7 @@ from sixfold.native.text import hexadecimal
 
 SUPPORTED = frozenset(
     {INPUT, CONST, NEG, FMA, FMS, FNMA}
-    | {"add", "sub", "mul", "div", "sqrt", "sin", "cos", "exp", "log", "tanh"}
+    | {"add", "sub", "mul", "div", "sqrt", "sin", "cos", "exp", "log", "tanh", "atan2"}
     | {"abs", "sign", "if_positive"}
 )
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -191,6 +191,8 @@ class Block:
             return self.emit(f"call {r} @llvm.{name}.{s}({r} {x[0]})")
         if op in ("exp", "log", "tanh"):
             return self.emit(f"call {r} @{op}_{self.W}({r} {x[0]})")
+        if op == "atan2":
+            return self.emit(f"call {r} @atan2_{self.W}({r} {x[0]}, {r} {x[1]})")
         zero = self.constant(0.0)
         positive = self.emit(f"fcmp ogt {r} {x[0]}, {zero}")
         bit = "i1" if self.W == 1 else f"<{self.W} x i1>"

@@ -6,7 +6,7 @@ the graph for every W.  Rows are read and written through 4x4 transposes of thei
 
 from __future__ import annotations
 
-from sixfold.native import elementary, sincos
+from sixfold.native import arctangent, elementary, sincos
 from sixfold.native.block import SUPPORTED, Block, types
 from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import CONST, INPUT, Program
@@ -34,8 +34,11 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
         parts.append(f"declare {real} @llvm.sqrt.{suffix}({real})\n")
         parts.append(f"declare {real} @llvm.fabs.{suffix}({real})\n")
         parts.append(sincos.library(width))
-        if {"exp", "log", "tanh"} & {op for op, *_ in program.nodes}:
+        used = {op for op, *_ in program.nodes}
+        if used & {"exp", "log", "tanh"}:
             parts.append(elementary.library(width))
+        if "atan2" in used:
+            parts.append(arctangent.library(width))
         parts.append(_gather(program, layout, cut, width))
         parts += [_piece(program, cut, p, width) for p in range(len(cut.pieces))]
         parts.append(_scatter(program, layout, cut, width))
