@@ -1,5 +1,6 @@
 """Machine code: right to the last places, and the same bits whichever way the rows are cut."""
 
+import itertools
 import multiprocessing
 import pickle
 import warnings
@@ -309,3 +310,29 @@ def test_models_and_big_batches_work_in_other_processes(arm, method):
         with multiprocessing.get_context(method).Pool(1) as pool:
             there = pool.apply_async(_in_child, ((arm, q, v),)).get(timeout=120)
     assert np.array_equal(here, there)
+
+
+def test_results_and_forces_of_several_axes_take_every_stride(arm, states):
+    q, v, a = states
+    poses = sf.compile(sf.body_poses, arm)
+    plain = poses(q)
+    n = len(q)
+    for axes in itertools.permutations(range(4)):
+        room = np.full(np.array([n, 6, 4, 4])[np.argsort(axes)], np.nan)
+        out = room.transpose(np.argsort(np.argsort(axes)))
+        assert out.shape == plain.shape
+        assert np.array_equal(poses(q, out=out), plain)
+    wide = np.full((n, 12, 8, 8), 7.0)
+    poses(q, out=wide[:, ::2, 1:5, ::-2])
+    assert np.array_equal(wide[:, ::2, 1:5, ::-2], plain)
+    assert (wide[:, 1::2] == 7.0).all()
+    assert (wide[:, :, 5:] == 7.0).all()
+    forces = np.random.default_rng(9).normal(size=(n, 6, 6))
+    straight = sf.inverse_dynamics(arm, q, v, a, forces)
+    turned = np.ascontiguousarray(forces.transpose(2, 0, 1)).transpose(1, 2, 0)
+    assert np.array_equal(sf.inverse_dynamics(arm, q, v, a, turned), straight)
+
+
+def test_more_axes_than_three_are_refused():
+    with pytest.raises(sf.ShapeError, match="at most 3"):
+        sf.compile(lambda x: x.reshape(1, 2, 2, 2), inputs={"x": 8})

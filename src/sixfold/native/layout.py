@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from sixfold.errors import ShapeError
+
 ITEM = 8  # bytes of a double
+MOST_AXES = 3
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,17 @@ class Layout:
 
     inputs: tuple[tuple[int, ...], ...]
     output: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse arrays of more core axes than the inner loop can walk."""
+        if any(len(shape) > MOST_AXES for shape in self.shapes):
+            raise ShapeError(
+                "kernel",
+                "arrays",
+                f"at most {MOST_AXES} axes for one state",
+                self.shapes,
+                "reshape the arrays of one state to fewer axes",
+            )
 
     @property
     def sizes(self) -> tuple[int, ...]:

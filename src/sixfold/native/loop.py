@@ -9,24 +9,29 @@ from sixfold.native.layout import ITEM, Layout
 
 
 def copies() -> str:
-    """Return @pack and @unpack: rows x (n0, n1) elements with any strides, to and from a tile."""
+    """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile."""
     texts = []
     for name, load_from, store_to in (("pack", "far", "near"), ("unpack", "near", "far")):
         texts.append(f"""
 define internal void @{name}(ptr %tile, ptr %array, i64 %rows, i64 %step,
-                             i64 %n0, i64 %s0, i64 %n1, i64 %s1) {{
+                             i64 %n2, i64 %s2, i64 %n0, i64 %s0, i64 %n1, i64 %s1) {{
 entry:
   br label %row
 row:
   %i = phi i64 [0, %entry], [%i2, %row_end]
-  %k0 = phi i64 [0, %entry], [%k3, %row_end]
+  %k0 = phi i64 [0, %entry], [%kp, %row_end]
   %more = icmp slt i64 %i, %rows
-  br i1 %more, label %outer, label %done
+  br i1 %more, label %plane, label %done
+plane:
+  %p = phi i64 [0, %row], [%p2, %plane_end]
+  %kp = phi i64 [%k0, %row], [%k1, %plane_end]
+  %next = icmp slt i64 %p, %n2
+  br i1 %next, label %outer, label %row_end
 outer:
-  %a = phi i64 [0, %row], [%a2, %outer_end]
-  %k1 = phi i64 [%k0, %row], [%k2, %outer_end]
+  %a = phi i64 [0, %plane], [%a2, %outer_end]
+  %k1 = phi i64 [%kp, %plane], [%k2, %outer_end]
   %go = icmp slt i64 %a, %n0
-  br i1 %go, label %inner, label %row_end
+  br i1 %go, label %inner, label %plane_end
 inner:
   %b = phi i64 [0, %outer], [%b2, %body]
   %k2 = phi i64 [%k1, %outer], [%k, %body]
@@ -38,7 +43,9 @@ body:
   %o3 = mul i64 %b, %s1
   %o4 = add i64 %o1, %o2
   %o5 = add i64 %o4, %o3
-  %far = getelementptr i8, ptr %array, i64 %o5
+  %o6 = mul i64 %p, %s2
+  %o7 = add i64 %o5, %o6
+  %far = getelementptr i8, ptr %array, i64 %o7
   %near = getelementptr double, ptr %tile, i64 %k2
   %x = load double, ptr %{load_from}, align 1
   store double %x, ptr %{store_to}, align 1
@@ -48,8 +55,10 @@ body:
 outer_end:
   %a2 = add i64 %a, 1
   br label %outer
+plane_end:
+  %p2 = add i64 %p, 1
+  br label %plane
 row_end:
-  %k3 = phi i64 [%k1, %outer]
   %i2 = add i64 %i, 1
   br label %row
 done:
@@ -152,16 +161,16 @@ def loop(layout: Layout, W: int, flags: Flags | None) -> str:
         f"  %count = select i1 %short, i64 %left, i64 {W}",
     ]
     for a, shape in enumerate(layout.shapes):
-        n0, n1 = (1, prod(shape)) if len(shape) < 2 else (shape[0], prod(shape[1:]))
-        s0 = "0" if len(shape) < 2 else strides[a][0]
-        s1 = strides[a][-1] if shape else "0"
+        # core axes from the last inward: at most three, missing ones are single
+        n2, n0, n1 = (*(1,) * (3 - len(shape)), *shape)
+        s2, s0, s1 = (*("0",) * (3 - len(shape)), *strides[a])
         lines.append(f"  %st{a} = getelementptr i64, ptr %steps, i64 {a}")
         lines.append(f"  %sv{a} = load i64, ptr %st{a}")
         lines.append(f"  %so{a} = mul i64 %i, %sv{a}")
         lines.append(f"  %b{a} = getelementptr i8, ptr {pointers[a]}, i64 %so{a}")
         arguments = (
             f"(ptr %tile{a}, ptr %b{a}, i64 %count, i64 %sv{a}, "
-            f"i64 {n0}, i64 {s0}, i64 {n1}, i64 {s1})"
+            f"i64 {n2}, i64 {s2}, i64 {n0}, i64 {s0}, i64 {n1}, i64 {s1})"
         )
         if a < n_args - 1:
             lines.append(f"  call void @pack{arguments}")
