@@ -193,7 +193,7 @@ def test_a_function_of_unknown_size_asks_for_it(arm):
     with pytest.raises(sf.OptionError, match="inputs"):
         sf.compile(lambda q: q, arm, inputs={"other": 3})
     with pytest.raises(sf.OptionError, match="dtype"):
-        sf.compile(sf.mass_matrix, arm, dtype=np.float32)
+        sf.compile(sf.mass_matrix, arm, dtype=np.int32)
 
 
 def test_kernels_pickle(arm, states):
@@ -336,3 +336,35 @@ def test_results_and_forces_of_several_axes_take_every_stride(arm, states):
 def test_more_axes_than_three_are_refused():
     with pytest.raises(sf.ShapeError, match="at most 3"):
         sf.compile(lambda x: x.reshape(1, 2, 2, 2), inputs={"x": 8})
+
+
+@pytest.mark.parametrize("name", ["puma560", "floating_link", "tree10"])
+def test_single_precision_is_right_to_its_own_rounding(name):
+    model = sf.load(name)
+    q, v = sf.random_state(model, 61, seed=10)
+    exact = [x.astype(np.float32).astype(float) for x in (q, v, v[::-1])]
+    narrow = [x.astype(np.float32) for x in exact]
+    for function, n in ((sf.inverse_dynamics, 3), (sf.forward_dynamics, 3), (sf.mass_matrix, 1)):
+        result = function(model, *narrow[:n])
+        wide = function(model, *exact[:n])
+        assert result.dtype == np.float32
+        scale = np.abs(wide).max()
+        assert np.abs(result - wide).max() <= 200 * np.finfo(np.float32).eps * scale
+        single = sf.compile(function, model, dtype=np.float32)
+        assert np.array_equal(single(*narrow[:n]), result)
+        rows = [single(*(x[i] for x in narrow[:n])) for i in range(61)]
+        assert np.array_equal(np.stack(rows), result)
+        turned = [np.asfortranarray(x)[::-1] for x in narrow[:n]]
+        assert np.array_equal(single(*turned)[::-1], result)
+
+
+def test_elementary_functions_in_single_precision_are_rounded_once():
+    k = sf.compile(
+        lambda x: np.concatenate([np.sin(x), np.cos(x), np.tanh(x)]),
+        inputs={"x": 3},
+        dtype="float32",
+    )
+    x = np.random.default_rng(11).uniform(-9, 9, (50, 3)).astype(np.float32)
+    wide = x.astype(float)
+    expected = np.concatenate([np.sin(wide), np.cos(wide), np.tanh(wide)], axis=1)
+    assert np.array_equal(k(x), expected.astype(np.float32))

@@ -54,7 +54,7 @@ def evaluate(
         core: takes one flat list of numbers for each argument, returns prod(shape) numbers.
         arguments: what was passed, by name.
         shape: shape of the result for one state.
-        native: evaluates float64 arrays of a leading shape by machine code, if it can.
+        native: evaluates float64 or float32 arrays of a leading shape by machine code, if it can.
     """
     arrays = {name: checked(function, name, given) for name, given in arguments.items()}
     lead = leading_shape(function, arguments, arrays)
@@ -72,7 +72,7 @@ def evaluate(
         return _one_by_one(function, core, arguments, arrays, lead, shape)
     # a float32 argument beside float64 ones is widened before anything is computed
     arrays = {name: array.astype(dtype, copy=False) for name, array in arrays.items()}
-    if native is not None and dtype == np.float64:
+    if native is not None and dtype in (np.float64, np.float32):
         with np.errstate(all="ignore"):
             result = native(arrays, lead)
         if result is not None:

@@ -35,14 +35,13 @@ def compile(
         function: what to compile.  Sixfold's own functions get `model` as their first argument.
         model: gives the sizes of arguments named q (nq), v, a, tau (nv) and f_ext (nb, 6).
         inputs: sizes of other arguments, or of optional ones to be included, by name.
-        dtype: float64.
+        dtype: float64 or float32, of all arrays.
 
     Returns:
         A callable, picklable kernel with `.ufunc`, `.signature`, `.graph`, `.llvm_ir`, `.assembly`,
         `.operations` and `.flops`.
     """
-    if np.dtype(dtype) != np.float64:
-        raise OptionError("compile", "dtype", ("float64",), dtype)
+    kind = _dtype(dtype)
     name = getattr(function, "__name__", "kernel")
     parameters = list(inspect.signature(function).parameters.values())
     if parameters and parameters[0].name == "model":
@@ -63,7 +62,18 @@ def compile(
         return function(**dict(zip(names, arrays, strict=True)))
 
     by_name.__doc__ = function.func.__doc__ if isinstance(function, partial) else function.__doc__
-    return user_kernel(by_name, name, list(shapes.values()))
+    return user_kernel(by_name, name, list(shapes.values()), kind)
+
+
+def _dtype(dtype: Any) -> str:
+    choices = ("float64", "float32")
+    try:
+        kind = np.dtype(dtype).name
+    except TypeError:
+        kind = ""
+    if kind not in choices:
+        raise OptionError("compile", "dtype", choices, dtype)
+    return kind
 
 
 def _known_shape(function: str, argument: str, model: Model | None) -> Shape:

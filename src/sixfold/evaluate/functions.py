@@ -2,8 +2,8 @@
 
 Every function takes the model first, broadcasts over leading axes, and names the argument when a
 shape is wrong.  `q` is (..., nq); `v`, `a` and `tau` are (..., nv); `f_ext` is (..., nb, 6).
-Float64 arrays run as machine code, compiled once for each model; `backend="numpy"` evaluates the
-same algorithm step by step in NumPy instead, as all other kinds of numbers do.
+Float64 and float32 arrays run as machine code, compiled once for each model; `backend="numpy"`
+evaluates the same algorithm step by step in NumPy instead, as all other kinds of numbers do.
 """
 
 from __future__ import annotations

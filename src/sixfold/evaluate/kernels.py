@@ -44,6 +44,7 @@ def kernel_for(
     model: Model,
     inputs: Mapping[str, tuple[int, ...]],
     output: tuple[int, ...],
+    dtype: str = "float64",
 ) -> Kernel | None:
     """Return the kernel of a core for a model, or None where it has to run on NumPy.
 
@@ -53,14 +54,15 @@ def kernel_for(
         model: the robot.
         inputs: core shape of each input array, by name.
         output: core shape of the result.
+        dtype: float64 or float32.
     """
     options = core.keywords if isinstance(core, partial) else {}
     body = core.func if isinstance(core, partial) else core
-    key = (function, body, model, tuple(inputs.items()), tuple(options.items()))
+    key = (function, body, model, tuple(inputs.items()), tuple(options.items()), dtype)
     if key not in _READY:
         with _LOCK:
             if key not in _READY:
-                _READY[key] = _made(function, core, options, model, inputs, output)
+                _READY[key] = _made(function, core, options, model, inputs, output, dtype)
     return _READY[key]
 
 
@@ -71,16 +73,17 @@ def _made(
     model: Model,
     inputs: Mapping[str, tuple[int, ...]],
     output: tuple[int, ...],
+    dtype: str,
 ) -> Kernel | None:
     from sixfold.native import Layout, build, cache, supported, toolchain, trace
 
-    layout = Layout(tuple(inputs.values()), output)
+    layout = Layout(tuple(inputs.values()), output, dtype)
     if 0 in layout.sizes:
         return None
     # a joint made of the user's own code is known by its trace only
     known = not any(isinstance(body.joint, CustomJoint) for body in model.bodies)
     name = cache.digest(
-        "model", function, repr(sorted(options.items())), model.digest, repr(inputs), *toolchain()
+        "model", function, repr(sorted(options.items())), model.digest, repr(layout), *toolchain()
     )
     kept = cache.read(name) if known else None
     if kept is not None:
@@ -101,7 +104,7 @@ def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
 
     length = int.from_bytes(kept[:8], "little")
     text = kept[8 : 8 + length].decode()
-    return Kernel(function, text, layout, lanes(), kept[8 + length :])
+    return Kernel(function, text, layout, lanes(layout.dtype), kept[8 + length :])
 
 
 @contextmanager
@@ -128,7 +131,7 @@ def forget() -> None:
 
 
 def user_kernel(
-    function: Callable[..., Any], name: str, shapes: Sequence[tuple[int, ...]]
+    function: Callable[..., Any], name: str, shapes: Sequence[tuple[int, ...]], dtype: str
 ) -> Kernel:
     """Compile a function of the user's own, written with arrays and sixfold functions."""
     from sixfold.native import SUPPORTED, Layout, build, supported, trace
@@ -146,7 +149,7 @@ def user_kernel(
         return list(result.reshape(-1))
 
     program = trace(flat, [prod(shape) for shape in shapes])
-    layout = Layout(tuple(shapes), found[0])
+    layout = Layout(tuple(shapes), found[0], dtype)
     if not supported(program):
         missing = sorted({op for op, *_ in program.nodes} - SUPPORTED)
         raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")

@@ -24,7 +24,7 @@ def machine(
     shape: Shape,
     backend: str | None,
 ) -> Callable[[Mapping[str, Array], Shape], Array | None] | None:
-    """Return how to evaluate float64 arrays by machine code; None when NumPy is asked for."""
+    """Return how to evaluate float arrays by machine code; None when NumPy is asked for."""
     if backend is not None and backend not in BACKENDS:
         raise OptionError(function, "backend", BACKENDS, backend)
     if backend == "numpy":
@@ -32,11 +32,12 @@ def machine(
 
     def run(arrays: Mapping[str, Array], lead: Shape) -> Array | None:
         shapes = {name: given.shape for name, given in arguments.items()}
-        kernel = kernel_for(function, core, model, shapes, shape)
+        inputs = list(arrays.values())
+        dtype = inputs[0].dtype
+        kernel = kernel_for(function, core, model, shapes, shape, dtype.name)
         if kernel is None:
             return None
-        out = np.empty((*lead, *shape))
-        inputs = list(arrays.values())
+        out = np.empty((*lead, *shape), dtype)
         rows = int(np.prod(lead)) if lead else 1
         if rows >= 2 * CHUNK and get_threads() > 1 and len(lead) and lead[0] > 1:
             spread(kernel.ufunc, inputs, [len(s) for s in shapes.values()], lead, out)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ctypes import c_float
 
 from sixfold.native.graph import CONST, FMA, FMS, FNMA, INPUT, NEG
-from sixfold.native.layout import ITEM
 from sixfold.native.text import hexadecimal
 
 SUPPORTED = frozenset(
@@ -16,17 +16,19 @@ SUPPORTED = frozenset(
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
-def types(W: int) -> tuple[str, str]:
-    """Return the LLVM type of W doubles and its suffix in intrinsic names."""
-    return ("double", "f64") if W == 1 else (f"<{W} x double>", f"v{W}f64")
+def types(W: int, scalar: str = "double") -> tuple[str, str]:
+    """Return the LLVM type of W numbers and its suffix in intrinsic names."""
+    short = {"double": "f64", "float": "f32"}[scalar]
+    return (scalar, short) if W == 1 else (f"<{W} x {scalar}>", f"v{W}{short}")
 
 
 class Block:
     """Writes the function that evaluates W rows."""
 
-    def __init__(self, W: int) -> None:
+    def __init__(self, W: int, scalar: str = "double") -> None:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
-        self.real, self.suffix = types(W)
+        self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
+        self.real, self.suffix = types(W, scalar)
 
     def emit(self, text: str) -> str:
         """Write an instruction and return the name of its value."""
@@ -37,8 +39,8 @@ class Block:
 
     def constant(self, x: float) -> str:
         """Return a constant in every lane."""
-        one = hexadecimal(x)
-        return one if self.W == 1 else "<" + ", ".join([f"double {one}"] * self.W) + ">"
+        one = hexadecimal(x if self.scalar == "double" else c_float(x).value)
+        return one if self.W == 1 else "<" + ", ".join([f"{self.scalar} {one}"] * self.W) + ">"
 
     def rows(self, argument: int) -> list[str]:
         """Return a pointer to each lane's row of an array; lanes past the last row repeat it."""
@@ -58,12 +60,12 @@ class Block:
 
     def read(self, k: int) -> str:
         """Return the value in a slot."""
-        return self.emit(f"load {self.real}, ptr {self.slot(k)}, align {ITEM * self.W}")
+        return self.emit(f"load {self.real}, ptr {self.slot(k)}, align {self.item * self.W}")
 
     def write(self, k: int, value: str) -> None:
         """Put a value in a slot."""
         where = self.slot(k)
-        self.lines.append(f"  store {self.real} {value}, ptr {where}, align {ITEM * self.W}")
+        self.lines.append(f"  store {self.real} {value}, ptr {where}, align {self.item * self.W}")
 
     def at(self, array: str, index: int) -> str:
         """Return a pointer to an element of an array of 64-bit words."""
@@ -71,16 +73,19 @@ class Block:
 
     def place(self, pointer: str, k: int) -> str:
         """Return a pointer to element k of a row."""
-        return self.emit(f"getelementptr i8, ptr {pointer}, i64 {k * ITEM}") if k else pointer
+        return self.emit(f"getelementptr i8, ptr {pointer}, i64 {k * self.item}") if k else pointer
 
     def columns(self, pointers: list[str], size: int, wanted: set[int]) -> dict[int, str]:
         """Return the elements of W rows as one vector for each wanted column."""
         if self.W == 1:
             return {
-                k: self.emit(f"load double, ptr {self.place(pointers[0], k)}, align 8")
+                k: self.emit(
+                    f"load {self.scalar}, ptr {self.place(pointers[0], k)}, align {self.item}"
+                )
                 for k in sorted(wanted)
             }
         found: dict[int, str] = {}
+        four = f"<4 x {self.scalar}>"
         for start in _quads(size):
             group = range(start, start + 4)
             if wanted.isdisjoint(group) or all(k in found for k in group):
@@ -88,7 +93,7 @@ class Block:
             halves = [
                 self.transposed(
                     [
-                        self.emit(f"load <4 x double>, ptr {self.place(p, start)}, align 8")
+                        self.emit(f"load {four}, ptr {self.place(p, start)}, align {self.item}")
                         for p in pointers[lane : lane + 4]
                     ]
                 )
@@ -100,19 +105,22 @@ class Block:
         for k in sorted(wanted - found.keys()):
             vector = "undef"
             for lane, pointer in enumerate(pointers):
-                x = self.emit(f"load double, ptr {self.place(pointer, k)}, align 8")
-                vector = self.emit(f"insertelement {self.real} {vector}, double {x}, i32 {lane}")
+                x = self.emit(
+                    f"load {self.scalar}, ptr {self.place(pointer, k)}, align {self.item}"
+                )
+                vector = self.emit(
+                    f"insertelement {self.real} {vector}, {self.scalar} {x}, i32 {lane}"
+                )
             found[k] = vector
         return found
 
     def transposed(self, rows: Sequence[str]) -> list[str]:
-        """Return the columns of a 4x4 block of doubles."""
+        """Return the columns of a 4x4 block."""
+        four = f"<4 x {self.scalar}>"
 
         def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
             listed = ", ".join(f"i32 {m}" for m in mask)
-            return self.emit(
-                f"shufflevector <4 x double> {a}, <4 x double> {b}, <4 x i32> <{listed}>"
-            )
+            return self.emit(f"shufflevector {four} {a}, {four} {b}, <4 x i32> <{listed}>")
 
         a, b, c, d = rows
         low, low2 = shuffle(a, b, (0, 4, 2, 6)), shuffle(c, d, (0, 4, 2, 6))
@@ -130,7 +138,7 @@ class Block:
             return parts[0]
         mask = ", ".join(f"i32 {m}" for m in range(self.W))
         return self.emit(
-            f"shufflevector <4 x double> {parts[0]}, <4 x double> {parts[1]}, "
+            f"shufflevector <4 x {self.scalar}> {parts[0]}, <4 x {self.scalar}> {parts[1]}, "
             f"<{self.W} x i32> <{mask}>"
         )
 
@@ -139,7 +147,8 @@ class Block:
         if self.W == 1:
             for k, value in enumerate(values):
                 self.lines.append(
-                    f"  store double {value}, ptr {self.place(pointers[0], k)}, align 8"
+                    f"  store {self.real} {value}, ptr {self.place(pointers[0], k)}, "
+                    f"align {self.item}"
                 )
             return
         size, done = len(values), 0
@@ -150,13 +159,15 @@ class Block:
                     pointers[lane : lane + 4], self.transposed(quad), strict=True
                 ):
                     where = self.place(pointer, start)
-                    self.lines.append(f"  store <4 x double> {row}, ptr {where}, align 8")
+                    self.lines.append(
+                        f"  store <4 x {self.scalar}> {row}, ptr {where}, align {self.item}"
+                    )
             done = start + 4
         for k in range(done, size):
             for lane, pointer in enumerate(pointers):
                 x = self.emit(f"extractelement {self.real} {values[k]}, i32 {lane}")
                 where = self.place(pointer, k)
-                self.lines.append(f"  store double {x}, ptr {where}, align 8")
+                self.lines.append(f"  store {self.scalar} {x}, ptr {where}, align {self.item}")
 
     def four(self, value: str, lane: int) -> str:
         """Return four lanes of a vector."""
@@ -166,6 +177,24 @@ class Block:
         return self.emit(
             f"shufflevector {self.real} {value}, {self.real} undef, <4 x i32> <{mask}>"
         )
+
+    def widened(self, value: str) -> str:
+        """Return a value in double precision, in which elementary functions are worked out."""
+        wide, _ = types(self.W)
+        return value if wide == self.real else self.emit(f"fpext {self.real} {value} to {wide}")
+
+    def narrowed(self, value: str) -> str:
+        """Return a double-precision value in the block's own precision."""
+        wide, _ = types(self.W)
+        return value if wide == self.real else self.emit(f"fptrunc {wide} {value} to {self.real}")
+
+    def sincos(self, x: str) -> tuple[str, str]:
+        """Write sine and cosine of a value."""
+        wide, _ = types(self.W)
+        pair = f"{{{wide}, {wide}}}"
+        both = self.emit(f"call {pair} @sincos_{self.W}({wide} {self.widened(x)})")
+        parts = [self.emit(f"extractvalue {pair} {both}, {k}") for k in (0, 1)]
+        return self.narrowed(parts[0]), self.narrowed(parts[1])
 
     def function(self, head: str, ends: bool = True) -> str:
         """Return the lines as a function."""
@@ -189,10 +218,10 @@ class Block:
         if op in ("sqrt", "abs"):
             name = {"sqrt": "sqrt", "abs": "fabs"}[op]
             return self.emit(f"call {r} @llvm.{name}.{s}({r} {x[0]})")
-        if op in ("exp", "log", "tanh"):
-            return self.emit(f"call {r} @{op}_{self.W}({r} {x[0]})")
-        if op == "atan2":
-            return self.emit(f"call {r} @atan2_{self.W}({r} {x[0]}, {r} {x[1]})")
+        if op in ("exp", "log", "tanh", "atan2"):
+            wide, _ = types(self.W)
+            arguments = ", ".join(f"{wide} {self.widened(a)}" for a in x)
+            return self.narrowed(self.emit(f"call {wide} @{op}_{self.W}({arguments})"))
         zero = self.constant(0.0)
         positive = self.emit(f"fcmp ogt {r} {x[0]}, {zero}")
         bit = "i1" if self.W == 1 else f"<{self.W} x i1>"

@@ -41,20 +41,23 @@ def _constructor() -> Any:
     return prototype(table[_FROM_SIGNATURE])
 
 
-def gufunc(address: int, name: str, doc: str, signature: str, keep: Any) -> np.ufunc:
-    """Return a ufunc on doubles whose inner loop is at an address.
+def gufunc(
+    address: int, name: str, doc: str, signature: str, keep: Any, dtype: str = "float64"
+) -> np.ufunc:
+    """Return a ufunc whose inner loop is at an address.
 
     Args:
         address: the inner loop, `void loop(char **args, npy_intp *dims, npy_intp *steps, void *)`.
         name: its name.
         doc: its documentation.
         signature: core sizes, for example "(7),(7)->(7)".
+        dtype: float64 or float32, of all arrays.
         keep: whatever must live as long as the ufunc, such as the loaded code.
     """
     inputs = signature.partition("->")[0].count("(")
     loops = (ctypes.c_void_p * 1)(address)
     data = (ctypes.c_void_p * 1)(None)
-    kinds = np.full(inputs + 1, np.dtype(np.float64).num, np.uint8)
+    kinds = np.full(inputs + 1, np.dtype(dtype).num, np.uint8)
     texts = [text.encode() for text in (name, doc, signature)]
     ufunc = _constructor()(
         ctypes.addressof(loops),

@@ -24,8 +24,16 @@ def host() -> tuple[str, str, str]:
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
 
 
-def lanes() -> int:
-    """Return how many doubles this machine's vectors hold: 8, 4, or 1 without fused products."""
+def lanes(dtype: str = "float64") -> int:
+    """Return how many states are worked out at once: what a vector holds; 1 without fused products.
+
+    Single precision fills a vector of at most 8.
+    """
+    wide = _doubles()
+    return wide if dtype == "float64" or wide == 1 else 8
+
+
+def _doubles() -> int:
     _, _, features = host()
     flags = set(features.split(","))
     if "+avx512f" in flags:

@@ -29,7 +29,9 @@ class Kernel:
         self.text = text
         loaded = jit.Loaded(code)
         about = doc or f"{name}{layout.signature}"
-        self.ufunc: np.ufunc = gufunc(loaded.address("loop"), name, about, layout.signature, loaded)
+        self.ufunc: np.ufunc = gufunc(
+            loaded.address("loop"), name, about, layout.signature, loaded, layout.dtype
+        )
         # a ufunc is no descriptor: calling the kernel then costs no Python frame
         self.__class__ = type("Kernel", (Kernel,), {"__call__": self.ufunc, "__doc__": about})
 
@@ -81,12 +83,12 @@ def build(
     name: str, program: Program, layout: Layout, *, lanes: int | None = None, doc: str = ""
 ) -> tuple[Kernel, bytes]:
     """Compile a traced program, or find its code by its text; return the kernel and its code."""
-    return _built(name, optimise(program).text(), layout, lanes or jit.lanes(), doc)
+    return _built(name, optimise(program).text(), layout, lanes or jit.lanes(layout.dtype), doc)
 
 
 def rebuild(name: str, text: str, layout: Layout, lanes: int, doc: str = "") -> Kernel:
     """Return the kernel of an optimised program's text, as pickles keep it."""
-    return _built(name, text, layout, min(lanes, jit.lanes()), doc)[0]
+    return _built(name, text, layout, min(lanes, jit.lanes(layout.dtype)), doc)[0]
 
 
 def _built(name: str, text: str, layout: Layout, lanes: int, doc: str) -> tuple[Kernel, bytes]:

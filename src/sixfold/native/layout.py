@@ -7,7 +7,6 @@ from math import prod
 
 from sixfold.errors import ShapeError
 
-ITEM = 8  # bytes of a double
 MOST_AXES = 3
 
 
@@ -17,6 +16,7 @@ class Layout:
 
     inputs: tuple[tuple[int, ...], ...]
     output: tuple[int, ...]
+    dtype: str = "float64"
 
     def __post_init__(self) -> None:
         """Refuse arrays of more core axes than the inner loop can walk."""
@@ -28,6 +28,16 @@ class Layout:
                 self.shapes,
                 "reshape the arrays of one state to fewer axes",
             )
+
+    @property
+    def scalar(self) -> str:
+        """LLVM's name of one element."""
+        return {"float64": "double", "float32": "float"}[self.dtype]
+
+    @property
+    def item(self) -> int:
+        """Bytes of one element."""
+        return {"float64": 8, "float32": 4}[self.dtype]
 
     @property
     def sizes(self) -> tuple[int, ...]:

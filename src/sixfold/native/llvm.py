@@ -10,7 +10,7 @@ from sixfold.native import arctangent, elementary, sincos
 from sixfold.native.block import SUPPORTED, Block, types
 from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import CONST, INPUT, Program
-from sixfold.native.layout import ITEM, Layout
+from sixfold.native.layout import Layout
 from sixfold.native.loop import FLAGS, copies, loop
 
 
@@ -28,11 +28,12 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     cut = plan(program)
     parts = [sincos.shared()]
     for width in (1,) if W == 1 else (1, W):
-        real, suffix = types(width)
-        three = ", ".join([real] * 3)
-        parts.append(f"declare {real} @llvm.fma.{suffix}({three})\n")
-        parts.append(f"declare {real} @llvm.sqrt.{suffix}({real})\n")
-        parts.append(f"declare {real} @llvm.fabs.{suffix}({real})\n")
+        for scalar in dict.fromkeys(("double", layout.scalar)):
+            real, suffix = types(width, scalar)
+            three = ", ".join([real] * 3)
+            parts.append(f"declare {real} @llvm.fma.{suffix}({three})\n")
+            parts.append(f"declare {real} @llvm.sqrt.{suffix}({real})\n")
+            parts.append(f"declare {real} @llvm.fabs.{suffix}({real})\n")
         parts.append(sincos.library(width))
         used = {op for op, *_ in program.nodes}
         if used & {"exp", "log", "tanh"}:
@@ -40,17 +41,18 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
         if "atan2" in used:
             parts.append(arctangent.library(width))
         parts.append(_gather(program, layout, cut, width))
-        parts += [_piece(program, cut, p, width) for p in range(len(cut.pieces))]
+        parts += [_piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
         parts.append(_scatter(program, layout, cut, width))
-        parts.append(_rows(cut, width))
-    parts.append(copies())
+        parts.append(_rows(layout, cut, width))
+    parts.append(copies(layout.scalar))
     parts.append(loop(layout, W, FLAGS.get(triple.partition("-")[0])))
     return "\n".join(parts)
 
 
 def _gather(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """Return @gather_W: rows of the input arrays to slots, with sines and cosines of angles."""
-    block = Block(W)
+    block = Block(W, layout.scalar)
+    head = f"gather_{W}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
     number = {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
     values: dict[int, str] = {}
     start = 0
@@ -62,17 +64,22 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int) -> str:
         start += size
     for k, name in values.items():
         block.write(cut.slot[k], name)
+    if layout.scalar != "double":
+        for k in cut.angles:
+            for slot, value in zip(cut.early[k], block.sincos(values[k]), strict=True):
+                block.write(slot, value)
+        return block.function(head)
     for i in range(0, len(cut.angles), 2):
         pair = cut.angles[i : i + 2]
         sines = ", ".join(f"ptr {block.slot(cut.early[k][0])}" for k in pair)
         angles = ", ".join(f"{block.real} {values[k]}" for k in pair)
         block.lines.append(f"  call void @sincos{len(pair)}_{W}({angles}, {sines})")
-    return block.function(f"gather_{W}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)")
+    return block.function(head)
 
 
-def _piece(program: Program, cut: Plan, p: int, W: int) -> str:
+def _piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
     """Return @piece_p_W: one piece of the program on one tile."""
-    block = Block(W)
+    block = Block(W, layout.scalar)
     values: dict[int, str] = {}
     table: dict[float, int] = {}
 
@@ -82,23 +89,22 @@ def _piece(program: Program, cut: Plan, p: int, W: int) -> str:
             if op == CONST and W > 1:
                 n = table.setdefault(arguments[0], len(table))
                 where = block.emit(f"getelementptr {block.real}, ptr @constants_{p}_{W}, i64 {n}")
-                values[k] = block.emit(f"load {block.real}, ptr {where}, align {ITEM * W}")
+                values[k] = block.emit(f"load {block.real}, ptr {where}, align {layout.item * W}")
             elif op == CONST:
                 values[k] = block.constant(arguments[0])
             else:
                 values[k] = block.read(cut.slot[k])
         return values[k]
 
-    pairs: dict[int, str] = {}
-    pair = f"{{{block.real}, {block.real}}}"
+    pairs: dict[int, tuple[str, str]] = {}
     for k in cut.pieces[p]:
         op, *arguments = program.nodes[k]
         x = [value(a) for a in arguments]
         if op in ("sin", "cos"):
             (angle,) = arguments
             if angle not in pairs:
-                pairs[angle] = block.emit(f"call {pair} @sincos_{W}({block.real} {x[0]})")
-            values[k] = block.emit(f"extractvalue {pair} {pairs[angle]}, {int(op == 'cos')}")
+                pairs[angle] = block.sincos(x[0])
+            values[k] = pairs[angle][int(op == "cos")]
         else:
             values[k] = block.operation(op, x)
         if k in cut.slot:
@@ -112,7 +118,7 @@ def _piece(program: Program, cut: Plan, p: int, W: int) -> str:
 
 def _scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """Return @scatter_W: results from slots to rows of the output array; the last may be short."""
-    block = Block(W)
+    block = Block(W, layout.scalar)
     pointers = block.rows(len(layout.inputs))
     values = [
         block.constant(program.nodes[k][1]) if program.nodes[k][0] == CONST else block.read(slot)
@@ -130,7 +136,7 @@ def _scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
             for k, value in enumerate(values):
                 x = block.emit(f"extractelement {block.real} {value}, i32 {lane}")
                 where = block.place(pointer, k)
-                block.lines.append(f"  store double {x}, ptr {where}, align 8")
+                block.lines.append(f"  store {block.scalar} {x}, ptr {where}, align {block.item}")
             more = f"%more{lane}"
             block.lines.append(f"  {more} = icmp sgt i64 %valid, {lane + 1}")
             block.lines.append(f"  br i1 {more}, label %lane{lane + 1}, label %done")
@@ -146,17 +152,17 @@ TILE_BYTES = 49_152
 """Room for the tiles of the blocks that go through the pieces together."""
 
 
-def together(cut: Plan, W: int) -> int:
+def together(layout: Layout, cut: Plan, W: int) -> int:
     """Return how many blocks go through the pieces together."""
     if len(cut.pieces) == 1 or W == 1:
         return 1
-    return max(1, min(8, TILE_BYTES // (cut.slots * W * ITEM)))
+    return max(1, min(8, TILE_BYTES // (cut.slots * W * layout.item)))
 
 
-def _rows(cut: Plan, W: int) -> str:
+def _rows(layout: Layout, cut: Plan, W: int) -> str:
     """Return @rows_W(args, steps, row, stop): all rows from row to stop, in blocks of W."""
-    T = together(cut, W)
-    size = max(cut.slots, 1) * W * ITEM
+    T = together(layout, cut, W)
+    size = max(cut.slots, 1) * W * layout.item
     lines = [
         f"define internal void @rows_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop) noinline {{",
         "entry:",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from sixfold.native.layout import ITEM, Layout
+from sixfold.native.layout import Layout
 
 
-def copies() -> str:
+def copies(scalar: str) -> str:
     """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile."""
     texts = []
     for name, load_from, store_to in (("pack", "far", "near"), ("unpack", "near", "far")):
@@ -46,9 +46,9 @@ body:
   %o6 = mul i64 %p, %s2
   %o7 = add i64 %o5, %o6
   %far = getelementptr i8, ptr %array, i64 %o7
-  %near = getelementptr double, ptr %tile, i64 %k2
-  %x = load double, ptr %{load_from}, align 1
-  store double %x, ptr %{store_to}, align 1
+  %near = getelementptr {scalar}, ptr %tile, i64 %k2
+  %x = load {scalar}, ptr %{load_from}, align 1
+  store {scalar} %x, ptr %{store_to}, align 1
   %b2 = add i64 %b, 1
   %k = add i64 %k2, 1
   br label %inner
@@ -113,7 +113,7 @@ def loop(layout: Layout, W: int, flags: Flags | None) -> str:
     k = n_args
     strides: list[list[str]] = []
     for shape in layout.shapes:
-        expected, own = ITEM * prod(shape), []
+        expected, own = layout.item * prod(shape), []
         for size in shape:
             expected //= max(size, 1)
             stride = number("%steps", k)
@@ -144,11 +144,11 @@ def loop(layout: Layout, W: int, flags: Flags | None) -> str:
     lines.append(f"  %tile_args = alloca ptr, i64 {n_args}")
     lines.append(f"  %tile_steps = alloca i64, i64 {n_args}")
     for a, size in enumerate(layout.sizes):
-        lines.append(f"  %tile{a} = alloca double, i64 {max(size, 1) * W}, align 64")
+        lines.append(f"  %tile{a} = alloca {layout.scalar}, i64 {max(size, 1) * W}, align 64")
         lines.append(f"  %pa{a} = getelementptr ptr, ptr %tile_args, i64 {a}")
         lines.append(f"  store ptr %tile{a}, ptr %pa{a}")
         lines.append(f"  %ps{a} = getelementptr i64, ptr %tile_steps, i64 {a}")
-        lines.append(f"  store i64 {size * ITEM}, ptr %ps{a}")
+        lines.append(f"  store i64 {size * layout.item}, ptr %ps{a}")
     lines += [
         "  br label %tile",
         "tile:",
