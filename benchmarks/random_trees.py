@@ -6,7 +6,7 @@ Each tree has 1 to 60 bodies on joints of every type, masses between 0.1 and 10 
 accelerations drawn from N(0, 1), and joint forces of the size of the loads: N(0, 1) times the
 largest force through a joint at that state.  (Joint forces of 1 N m on bodies of 10 kg are what
 rounding leaves of the loads: with them a few trees of one or two bodies in 10,000 exceed the bar,
-up to 6e-16, by every method alike.)  Reported are the worst normwise errors
+up to 6e-16.)  Reported are the worst normwise errors
 max|x - x_ref| / max|x_ref| of inverse dynamics and of the mass matrix, and the worst backward error
 max|tau - ID(q, v, a)| / (||H|| max|a| + max|C| + max|tau|) of forward dynamics by each method, the
 reference and the residual in MPFR at the same rounded inputs.  Other formulations of inverse

@@ -57,14 +57,13 @@ class System:
 def body_frame(model: Tree, q: Table, qd: Table, f_ext: Table) -> System:
     """Return the system in body coordinates; gravity accelerates the base, so it enters A."""
     D, G, A, B = (model.table() for _ in range(4))
-    v = model.table(Motion.zero())
+    v, lift = model.table(Motion.zero()), model.table(-model.gravity)
     for i in model.bodies:
         p, I = model.parent[i], model.inertia[i]
         XJ, G[i], vJ, cJ = model.joint[i].calc(q[i], qd[i])
-        D[i] = XJ @ model.Xtree[i]
+        D[i], lift[i] = XJ @ model.Xtree[i], Motion.zero()
         v[i] = D[i] @ v[p] + vJ
-        base = D[i] @ -model.gravity if p == 0 else Motion.zero()
-        A[i] = cJ + v[i].cross(vJ) + base
+        A[i] = cJ + v[i].cross(vJ) + D[i] @ lift[p]
         B[i] = v[i].cross(I @ v[i])
     M = {i: model.inertia[i] for i in model.bodies}
     return System(model, D, G, M, A, B, f_ext)
@@ -139,7 +138,7 @@ class Branches(NamedTuple):
 
 def branch_inertias(s: System) -> Branches:
     """Return J_i, R_i = G^T J G and K_i = J G R^-1, tips to base."""
-    J, R, K = s.model.table(), s.model.table(), s.model.table()
+    J, R, K = s.model.table(ArticulatedInertia.zero()), s.model.table(), s.model.table()
     for i in s.model.bodies:
         J[i] = ArticulatedInertia.zero() + s.M[i]
     for i in reversed(s.model.bodies):
@@ -147,9 +146,8 @@ def branch_inertias(s: System) -> Branches:
         U = J[i] @ s.G[i]
         R[i] = s.G[i].T @ U + s.model.armature[i]
         K[i] = U / R[i]
-        if p:
-            J[p] += s.D[i].T @ (J[i] - K[i] @ U.T) @ s.D[i]
-    return Branches(J, R, K)
+        J[p] += s.D[i].T @ (J[i] - K[i] @ U.T) @ s.D[i]
+    return Branches({i: J[i] for i in s.model.bodies}, R, K)
 
 
 class Beta(NamedTuple):

@@ -124,12 +124,6 @@ def announced(what: str) -> Iterator[None]:
         timer.cancel()
 
 
-def forget() -> None:
-    """Drop every kernel held in memory."""
-    with _LOCK:
-        _READY.clear()
-
-
 def user_kernel(
     function: Callable[..., Any], name: str, shapes: Sequence[tuple[int, ...]], dtype: str
 ) -> Kernel:

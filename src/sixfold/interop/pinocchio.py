@@ -23,7 +23,8 @@ def from_pinocchio(robot: Any, name: str | None = None) -> Model:
     gravity = tuple(float(x) for x in robot.gravity.linear)
     builder = ModelBuilder(name or robot.name, gravity=gravity, base_name="universe")
     names = list(robot.names)
-    bodies = ["universe", *(_unique(names[j], robot, j) for j in range(1, robot.njoints))]
+    # Pinocchio's bodies have no names of their own
+    bodies = ["universe", *(f"{joint}_body" for joint in names[1:])]
     for j in range(1, robot.njoints):
         builder.add_body(
             bodies[j],
@@ -40,11 +41,6 @@ def from_pinocchio(robot: Any, name: str | None = None) -> Model:
             parent = bodies[frame.parentJoint]
             builder.add_frame(frame.name, parent, _transform(frame.placement))
     return builder.build()
-
-
-def _unique(joint: str, robot: Any, j: int) -> str:
-    """Name a body after its joint: Pinocchio's bodies have no names of their own."""
-    return f"{joint}_body"
 
 
 def _joint(joint: Any, name: str) -> Joint:
