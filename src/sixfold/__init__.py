@@ -36,7 +36,6 @@ from sixfold.evaluate import (
     jacobian_bias,
     joint_wrenches,
     kinetic_energy,
-    load,
     mass_matrix,
     momentum,
     neutral,
@@ -46,6 +45,7 @@ from sixfold.evaluate import (
     random_state,
     set_threads,
 )
+from sixfold.formats import load
 from sixfold.model import (
     CustomJoint,
     Cylindrical,

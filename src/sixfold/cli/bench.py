@@ -19,12 +19,12 @@ from sixfold.evaluate import (
     forward_dynamics,
     get_threads,
     inverse_dynamics,
-    load,
     mass_matrix,
     random_state,
     set_threads,
 )
 from sixfold.evaluate.toolbox import host, lanes
+from sixfold.formats import load
 from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.scalar import Scalar

@@ -7,7 +7,7 @@ import sys
 import click
 
 from sixfold.evaluate import check as run_check
-from sixfold.evaluate import load
+from sixfold.formats import load
 
 
 @click.command()

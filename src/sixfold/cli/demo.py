@@ -13,10 +13,10 @@ from sixfold.evaluate import (
     gravity_force,
     inverse_dynamics,
     kinetic_energy,
-    load,
     mass_matrix,
     random_state,
 )
+from sixfold.formats import load
 
 
 @click.command()

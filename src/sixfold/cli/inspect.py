@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sixfold.cli.show import tree_lines
-from sixfold.evaluate import load
+from sixfold.formats import load
 from sixfold.model import Model
 
 

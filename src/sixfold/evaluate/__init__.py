@@ -29,7 +29,7 @@ from sixfold.evaluate.functions import (
     position_rate,
     potential_energy,
 )
-from sixfold.evaluate.states import load, neutral, random_state
+from sixfold.evaluate.states import neutral, random_state
 from sixfold.evaluate.threads import get_threads, set_threads
 
 __all__ = [
@@ -58,7 +58,6 @@ __all__ = [
     "jacobian_bias",
     "joint_wrenches",
     "kinetic_energy",
-    "load",
     "mass_matrix",
     "momentum",
     "neutral",

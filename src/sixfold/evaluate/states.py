@@ -1,4 +1,4 @@
-"""Configurations to start from, and models by name."""
+"""Configurations to start from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Array, model_checked
-from sixfold.model import Body, Model, sample
+from sixfold.model import Body, Model
 
 
 def neutral(model: Model) -> Array:
@@ -60,15 +60,6 @@ def _lead(size: object) -> tuple[int, ...]:
     if any(n < 0 for n in sizes):
         raise OptionError("random_state", "size", ("a number >= 0", "a tuple of them"), size)
     return sizes
-
-
-def load(source: str) -> Model:
-    """Return a robot by the name of a sample, such as "puma560" or "planar_chain:5".
-
-    Raises:
-        UnknownNameError: if there is no sample of that name; the message lists those there are.
-    """
-    return sample(str(source))
 
 
 def _free(model: Model) -> list[Body]:

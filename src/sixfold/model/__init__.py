@@ -3,6 +3,16 @@
 from sixfold.model.builder import ModelBuilder
 from sixfold.model.custom import CustomJoint
 from sixfold.model.dh import DHRow, from_dh
+from sixfold.model.geometry import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    Shape,
+    Sphere,
+)
 from sixfold.model.joint import Joint, JointState
 from sixfold.model.joints import (
     STANDARD_JOINTS,
@@ -18,6 +28,7 @@ from sixfold.model.joints import (
     Universal,
 )
 from sixfold.model.model import Body, Coupling, Frame, Model
+from sixfold.model.origin import Link, Origin
 from sixfold.model.samples import SAMPLES, random_tree, sample
 from sixfold.model.tree import Tree
 
@@ -25,21 +36,31 @@ __all__ = [
     "SAMPLES",
     "STANDARD_JOINTS",
     "Body",
+    "Box",
+    "Capsule",
     "Coupling",
     "CustomJoint",
+    "Cylinder",
     "Cylindrical",
     "DHRow",
+    "Ellipsoid",
     "Fixed",
     "Frame",
     "Free",
+    "Geometry",
     "Helical",
     "Joint",
     "JointState",
+    "Link",
+    "Mesh",
     "Model",
     "ModelBuilder",
+    "Origin",
     "Planar",
     "Prismatic",
     "Revolute",
+    "Shape",
+    "Sphere",
     "Spherical",
     "Translational",
     "Tree",

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import ModelError, UnknownNameError
+from sixfold.model.geometry import Geometry
 from sixfold.model.joint import Joint
 from sixfold.model.joints import Fixed
+from sixfold.model.origin import Origin
 from sixfold.model.tree import Tree
 from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial import ZERO3, Column, Inertia, Motion, Transform, Vector3
@@ -85,6 +87,10 @@ class Model:
     friction_speed: float = 0.0
     """v_s in friction = f tanh(v / v_s); 0 means the sign function."""
     base_name: str = "world"
+    geometries: tuple[Geometry, ...] = ()
+    """What the bodies look like; no algorithm reads it."""
+    origin: Origin | None = field(default=None, repr=False)
+    """The file it came from; not part of the content."""
     tree: Tree = field(init=False, repr=False)
     digest: str = field(init=False)
 
@@ -362,6 +368,7 @@ def _digest(model: Model) -> str:
             model.frames,
             model.couplings,
             [(body.joint.constants(), _plain(body)) for body in model.bodies],
+            model.geometries,
         )
     )
     return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()

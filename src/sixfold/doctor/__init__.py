@@ -1,0 +1,1 @@
+"""What is wrong with a model, where, and how to mend it."""
