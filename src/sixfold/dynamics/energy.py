@@ -11,14 +11,14 @@ from sixfold.spatial import ZERO3, Force, Inertia, Motion, Vector3
 
 def kinetic_energy(model: Tree, q: Table, qd: Table) -> Scalar:
     """Return T = sum of (1/2) v . I v, and (1/2) armature qd^2 (Featherstone eq. 1)."""
-    v, T = model.table(Motion.zero()), ZERO
+    v, T = model.table(Motion.zero()), model.table()
     for i in model.bodies:
         XJ, _, vJ, _ = model.joint[i].calc(q[i], qd[i])
         v[i] = XJ @ (model.Xtree[i] @ v[model.parent[i]]) + vJ
-        T = T + model.inertia[i].kinetic_energy(v[i])
+        T[i] = model.inertia[i].kinetic_energy(v[i])
         for rotor, rate in zip(model.armature[i], qd[i], strict=True):
-            T = T + rotor * rate * rate * 0.5
-    return T
+            T[i] = T[i] + rotor * rate * rate * 0.5
+    return model.total(T, ZERO)
 
 
 def potential_energy(model: Tree, q: Table) -> Scalar:
@@ -30,12 +30,12 @@ def potential_energy(model: Tree, q: Table) -> Scalar:
 def mass_moments(model: Tree, q: Table) -> tuple[Scalar, Vector3]:
     """Return the total mass and the sum of m c in world coordinates."""
     _, X0 = transforms(model, q)
-    m, h = ZERO, ZERO3
+    m, h = model.table(), model.table()
     for i in model.bodies:
         I, X = model.inertia[i], X0[i]
-        m = m + I.m
-        h = h + X.E.T @ I.h + X.r * I.m
-    return m, h
+        m[i] = I.m
+        h[i] = X.E.T @ I.h + X.r * I.m
+    return model.total(m, ZERO), model.total(h, ZERO3)
 
 
 def momentum(model: Tree, q: Table, qd: Table) -> Force:

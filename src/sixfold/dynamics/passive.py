@@ -30,15 +30,13 @@ def passive_forces(model: Tree, q: Table, qd: Table) -> Table:
 
 def spring_energy(model: Tree, q: Table) -> Scalar:
     """Return the energy stored in the springs, (1/2) stiffness (q - rest)^2."""
-    total: Scalar = ZERO
-    for i in model.bodies:
-        if _any(model.stiffness[i]):
-            total = total + _energy(model, i, q[i])
-    return total
+    return model.total({i: _energy(model, i, q[i]) for i in model.bodies}, ZERO)
 
 
 def _energy(model: Tree, i: int, at: Sequence[Scalar]) -> Scalar:
     total: Scalar = ZERO
+    if not _any(model.stiffness[i]):
+        return total
     for k, x in zip(model.stiffness[i], model.joint[i].difference(model.rest[i], at), strict=True):
         total = total + k * x * x * 0.5
     return total
@@ -60,7 +58,8 @@ def _spring_force(model: Tree, q: Table, i: int) -> Column:
 
 
 def _level(v: Scalar, forward: Scalar, backward: Scalar) -> Scalar:
-    return forward if forward == backward else if_positive(v, forward, backward)
+    same = isinstance(forward, (float, Zero)) and forward == backward
+    return forward if same else if_positive(v, forward, backward)
 
 
 def _direction(v: Scalar, speed: Scalar) -> Scalar:

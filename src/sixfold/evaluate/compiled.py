@@ -11,7 +11,7 @@ import numpy as np
 
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate.arrays import Shape, model_checked
-from sixfold.evaluate.kernels import user_kernel
+from sixfold.evaluate.kernels import FORMS, user_kernel, watched
 from sixfold.model import Model
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def compile(
     *,
     inputs: Mapping[str, int | Shape] | None = None,
     dtype: Any = np.float64,
+    form: str | None = None,
 ) -> Kernel:
     """Return a function as a kernel: machine code for many states at once.
 
@@ -36,6 +37,8 @@ def compile(
         model: gives the sizes of arguments named q (nq), v, a, tau (nv) and f_ext (nb, 6).
         inputs: sizes of other arguments, or of optional ones to be included, by name.
         dtype: float64 or float32, of all arrays.
+        form: "rolled" (loops over the bodies, for long trees) or "unrolled" (straight-line code);
+            sixfold's own functions only.  By the size of the program if left out.
 
     Returns:
         A callable, picklable kernel with `.ufunc`, `.signature`, `.graph`, `.llvm_ir`, `.assembly`,
@@ -56,6 +59,8 @@ def compile(
             shapes[parameter.name] = _known_shape(name, parameter.name, model)
     if extra:
         raise OptionError("compile", "inputs", [p.name for p in parameters], next(iter(extra)))
+    if form is not None:
+        return _in_form(function, name, shapes, kind, form)
     names = list(shapes)
 
     def by_name(*arrays: Any) -> Any:
@@ -63,6 +68,27 @@ def compile(
 
     by_name.__doc__ = function.func.__doc__ if isinstance(function, partial) else function.__doc__
     return user_kernel(by_name, name, list(shapes.values()), kind)
+
+
+def _in_form(
+    function: Callable[..., Any], name: str, shapes: Mapping[str, Shape], kind: str, form: str
+) -> Kernel:
+    """Return the kernel that one of sixfold's own functions uses when a form is asked for."""
+    if not isinstance(form, str) or form not in FORMS:
+        raise OptionError("compile", "form", FORMS, form)
+    own = isinstance(function, partial) and function.func.__module__.startswith("sixfold.")
+    if not own:
+        raise NotApplicableError(
+            "a choice of form", f"'{name}'", "leave form out, or compile one of sixfold's functions"
+        )
+    with watched() as found:
+        function(
+            **{key: np.zeros((0, *shape), kind) for key, shape in shapes.items()}, backend=form
+        )
+    kernel = found.get(name)
+    if kernel is None:
+        raise NotApplicableError(f"the {form} form", f"'{name}'", "leave form out")
+    return kernel
 
 
 def _dtype(dtype: Any) -> str:

@@ -37,7 +37,7 @@ def external_forces(model: Model, tree: Tree, q: Table, f_ext: Numbers | None, f
     """Return the external force on each body in body coordinates."""
     if f_ext is None:
         return kinematics.no_forces(tree)
-    given = {i: Force.of(f_ext[6 * i - 6 : 6 * i]) for i in tree.bodies}
+    given = model.wrenches(f_ext)
     return given if frame == "body" else kinematics.forces_from_world(tree, q, given)
 
 
@@ -206,7 +206,7 @@ def center_of_mass(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
 def body_poses(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """World from body, 4x4 each."""
     _, X0 = kinematics.transforms(tree, model.positions(q))
-    return [x for i in tree.bodies for x in _pose(X0[i])]
+    return tree.rows(lambda i: _pose(X0[i]))
 
 
 def frame_pose(
@@ -224,13 +224,21 @@ def body_motions(
     x = model.positions(q)
     vel, acc = kinematics.motions(tree, x, model.velocities(v), model.velocities(a))
     _, X0 = kinematics.transforms(tree, x) if frame != "body" else (None, None)
-    result = []
-    for i in tree.bodies:
+
+    def row(i: int) -> list[Scalar]:
         m = {"velocity": vel, "spatial": acc, "classical": acc}[what][i]
         if what == "classical":
             m = classical_acceleration(m, vel[i])
-        result += _six(express(m, X0[i], frame) if X0 else m)
-    return result
+        return _six(express(m, X0[i], frame) if X0 else m)
+
+    return tree.rows(row)
+
+
+def body_velocities(
+    model: Model, tree: Tree, q: Numbers, v: Numbers, **options: Any
+) -> list[Scalar]:
+    """Velocities of all bodies, in the frame asked for."""
+    return body_motions(model, tree, q, v, [ZERO] * model.nv, **options)
 
 
 def jacobian(
@@ -310,7 +318,7 @@ def joint_wrenches(
     forces = external_forces(model, tree, x, f_ext, frame)
     page = wrenches.joint_wrenches if working else wrenches.constraint_forces
     table = page(tree, x, xd, xdd, forces)
-    return [x for i in tree.bodies for x in _six(table[i])]
+    return tree.rows(lambda i: _six(table[i]))
 
 
 def point_force(

@@ -234,7 +234,7 @@ def body_velocities(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
     _choice("body_velocities", "frame", FRAMES, frame)
-    core = partial(_motions, what="velocity", frame=frame)
+    core = partial(cores.body_velocities, what="velocity", frame=frame)
     return _run("body_velocities", core, model, _nb_six, q=q, v=v, backend=backend)
 
 
@@ -489,10 +489,6 @@ def _argument(model: Model, name: str, value: Any) -> Argument:
     if name == "q":
         return Argument(value, (model.nq,), f"nq coordinates of model '{model.name}'")
     return Argument(value, (model.nv,), f"nv velocity coordinates of model '{model.name}'")
-
-
-def _motions(model: Model, tree: Any, q: Any, v: Any, **options: Any) -> Any:
-    return cores.body_motions(model, tree, q, v, [0.0] * model.nv, **options)
 
 
 def _choice(function: str, option: str, choices: Any, got: Any) -> None:

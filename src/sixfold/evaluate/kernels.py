@@ -16,13 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixfold.errors import NotApplicableError
+from sixfold.evaluate.rolled import ROLLS, trace_rolled
 from sixfold.model import CustomJoint, Model
 
 if TYPE_CHECKING:
-    from sixfold.native import Kernel, Layout
+    from sixfold.native import Kernel, Layout, Program, Rolled
 
 MOST_NODES = 40_000
 """Largest traced program that is compiled as straight-line code; beyond, NumPy evaluates it."""
+
+FORMS = ("rolled", "unrolled")
+"""Loops over the bodies, or straight-line code for all of them."""
+
+STRAIGHT = 9_000
+"""Operations up to which straight-line code is preferred where both forms exist."""
 
 _READY: dict[tuple[Any, ...], Kernel | None] = {}
 _LOCK = threading.Lock()
@@ -45,6 +53,7 @@ def kernel_for(
     inputs: Mapping[str, tuple[int, ...]],
     output: tuple[int, ...],
     dtype: str = "float64",
+    form: str | None = None,
 ) -> Kernel | None:
     """Return the kernel of a core for a model, or None where it has to run on NumPy.
 
@@ -55,15 +64,33 @@ def kernel_for(
         inputs: core shape of each input array, by name.
         output: core shape of the result.
         dtype: float64 or float32.
+        form: one of FORMS; by the size of the program if left out.
     """
     options = core.keywords if isinstance(core, partial) else {}
     body = core.func if isinstance(core, partial) else core
-    key = (function, body, model, tuple(inputs.items()), tuple(options.items()), dtype)
+    key = (function, body, model, tuple(inputs.items()), tuple(options.items()), dtype, form)
     if key not in _READY:
         with _LOCK:
             if key not in _READY:
-                _READY[key] = _made(function, core, options, model, inputs, output, dtype)
-    return _READY[key]
+                _READY[key] = _made(function, core, options, model, inputs, output, dtype, form)
+    kernel = _READY[key]
+    for found in _WATCHING:
+        found[function] = kernel
+    return kernel
+
+
+_WATCHING: list[dict[str, Kernel | None]] = []
+
+
+@contextmanager
+def watched() -> Iterator[dict[str, Kernel | None]]:
+    """Yield a dictionary of the kernels that are used meanwhile, by function."""
+    found: dict[str, Kernel | None] = {}
+    _WATCHING.append(found)
+    try:
+        yield found
+    finally:
+        _WATCHING.remove(found)
 
 
 def _made(
@@ -74,8 +101,9 @@ def _made(
     inputs: Mapping[str, tuple[int, ...]],
     output: tuple[int, ...],
     dtype: str,
+    form: str | None,
 ) -> Kernel | None:
-    from sixfold.native import Layout, build, cache, supported, toolchain, trace
+    from sixfold.native import Layout, build, cache, toolchain
 
     layout = Layout(tuple(inputs.values()), output, dtype)
     if 0 in layout.sizes:
@@ -83,28 +111,90 @@ def _made(
     # a joint made of the user's own code is known by its trace only
     known = not any(isinstance(body.joint, CustomJoint) for body in model.bodies)
     name = cache.digest(
-        "model", function, repr(sorted(options.items())), model.digest, repr(layout), *toolchain()
+        "model",
+        function,
+        repr(sorted(options.items())),
+        model.digest,
+        repr(layout),
+        form or "",
+        *toolchain(),
     )
     kept = cache.read(name) if known else None
     if kept is not None:
         return _unpacked(function, kept, layout)
     with announced(f"{function} for '{model.name}'"):
-        program = trace(partial(core, model, model.tree), [prod(s) for s in layout.inputs])
-        if not supported(program) or len(program.nodes) > MOST_NODES:
+        program, data = _program(function, core, model, list(inputs), layout, form)
+        if program is None:
             return None
-        kernel, code = build(function, program, layout)
+        kernel, code = build(function, program, layout, data=data)
     if known:
-        text = kernel.text.encode()
-        cache.write(name, len(text).to_bytes(8, "little") + text + code)
+        parts = (kernel.text.encode(), data or b"", code)
+        sizes = b"".join(len(part).to_bytes(8, "little") for part in parts[:2])
+        cache.write(name, sizes + b"".join(parts))
     return kernel
+
+
+def _program(
+    function: str,
+    core: Callable[..., Any],
+    model: Model,
+    inputs: Sequence[str],
+    layout: Layout,
+    form: str | None,
+) -> tuple[Program | Rolled | None, bytes | None]:
+    """Trace a core in the form asked for, or in the one that suits the size of its program.
+
+    Straight-line code is faster while it is short: it knows every zero of every body.  The rule
+    looks at nothing but the two programs.
+    """
+    from sixfold.native import optimise, supported, trace
+
+    rolled, data = (None, None) if form == "unrolled" else _rolled(function, core, model, inputs)
+    if form == "rolled" and rolled is None:
+        raise NotApplicableError(
+            "the rolled form",
+            f"{function} of model '{model.name}'",
+            "leave backend out: matrices and coupled joints are compiled as straight-line code",
+        )
+    if form == "rolled" or (rolled is not None and rolled.work() > 2 * STRAIGHT):
+        return rolled, data
+    program = trace(partial(core, model, model.tree), [prod(s) for s in layout.inputs])
+    if rolled is not None and _work(optimise(program)) > STRAIGHT:
+        return rolled, data
+    if not supported(program) or (form is None and len(program.nodes) > MOST_NODES):
+        return None, None
+    return program, None
+
+
+def _work(program: Program) -> int:
+    return sum(n for op, n in program.counts().items() if op not in ("input", "const"))
+
+
+def _rolled(
+    function: str, core: Callable[..., Any], model: Model, inputs: Sequence[str]
+) -> tuple[Rolled | None, bytes | None]:
+    """Return the rolled program of a core and its data, if it has one."""
+    from sixfold.native import NotRolled
+
+    body = core.func if isinstance(core, partial) else core
+    options = core.keywords if isinstance(core, partial) else {}
+    if body not in ROLLS or model.couplings or options.get("method", "aba") != "aba":
+        return None, None
+    try:
+        return trace_rolled(core, model, inputs)
+    except (NotRolled, ZeroDivisionError):
+        return None, None
 
 
 def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
     from sixfold.native import Kernel, lanes
 
-    length = int.from_bytes(kept[:8], "little")
-    text = kept[8 : 8 + length].decode()
-    return Kernel(function, text, layout, lanes(layout.dtype), kept[8 + length :])
+    sizes = [int.from_bytes(kept[k : k + 8], "little") for k in (0, 8)]
+    text, data = kept[16 : 16 + sizes[0]], kept[16 + sizes[0] : 16 + sum(sizes)]
+    code = kept[16 + sum(sizes) :]
+    return Kernel(
+        function, text.decode(), layout, lanes(layout.dtype), code, data=data if data else None
+    )
 
 
 @contextmanager

@@ -9,11 +9,12 @@ import numpy as np
 
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Argument, Array, Shape
-from sixfold.evaluate.kernels import kernel_for
+from sixfold.evaluate.kernels import FORMS, kernel_for
 from sixfold.evaluate.threads import CHUNK, get_threads, spread
 from sixfold.model import Model
 
-BACKENDS = ("native", "numpy")
+BACKENDS = ("native", "rolled", "unrolled", "numpy")
+"""Machine code, in the form that suits the model or in one of its forms, or NumPy."""
 
 
 def machine(
@@ -29,12 +30,13 @@ def machine(
         raise OptionError(function, "backend", BACKENDS, backend)
     if backend == "numpy":
         return None
+    form = backend if backend in FORMS else None
 
     def run(arrays: Mapping[str, Array], lead: Shape) -> Array | None:
         shapes = {name: given.shape for name, given in arguments.items()}
         inputs = list(arrays.values())
         dtype = inputs[0].dtype
-        kernel = kernel_for(function, core, model, shapes, shape, dtype.name)
+        kernel = kernel_for(function, core, model, shapes, shape, dtype.name, form)
         if kernel is None:
             return None
         out = np.empty((*lead, *shape), dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import ModelError, UnknownNameError
+from sixfold.model.digest import digest_of
 from sixfold.model.geometry import Geometry
 from sixfold.model.joint import Joint
 from sixfold.model.joints import Fixed
 from sixfold.model.origin import Origin
 from sixfold.model.tree import Tree
-from sixfold.scalar import ZERO, Scalar, exact
-from sixfold.spatial import ZERO3, Column, Inertia, Motion, Transform, Vector3
+from sixfold.scalar import ZERO, Scalar, Zero, exact
+from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Vector3
 
 Numbers = tuple[float, ...]
 
@@ -97,7 +97,7 @@ class Model:
     def __post_init__(self) -> None:
         """Lay out the tree for algorithms and take the digest of the content."""
         object.__setattr__(self, "tree", _tree(self))
-        object.__setattr__(self, "digest", _digest(self))
+        object.__setattr__(self, "digest", digest_of(self))
 
     def __eq__(self, other: object) -> bool:
         """Equal when all content is equal."""
@@ -272,6 +272,10 @@ class Model:
             columns[c.follower + 1] = Column([total])
         return columns
 
+    def wrenches(self, f: Sequence[Scalar]) -> dict[int, Force]:
+        """Split forces on all bodies, six numbers each."""
+        return {k + 1: Force.of(f[6 * k : 6 * k + 6]) for k in range(self.nb)}
+
     def gather(self, forces: Mapping[int, Sequence[Scalar]]) -> list[Scalar]:
         """Stack one column of forces for each body; a follower's force works on its masters."""
         work = {i: list(forces[i]) for i in self.tree.bodies}
@@ -335,17 +339,22 @@ class Model:
 def _tree(model: Model) -> Tree:
     bodies = model.bodies
 
+    made: dict[Numbers, Column] = {}
+
+    def column(values: Numbers) -> Column:
+        # most bodies share the same few values
+        if values not in made:
+            made[values] = Column(exact(x) for x in values)
+        return made[values]
+
     def columns(name: str) -> tuple[Column, ...]:
-        return (
-            Column.zero(0),
-            *(Column(exact(x) for x in getattr(body, name)) for body in bodies),
-        )
+        return (Column.zero(0), *(column(getattr(body, name)) for body in bodies))
 
     return Tree(
         parent=(0, *(body.parent + 1 for body in bodies)),
         joint=(Fixed(), *(body.joint for body in bodies)),
-        Xtree=(Transform.identity(), *(body.placement.over(exact) for body in bodies)),
-        inertia=(Inertia.zero(), *(body.inertia.over(exact) for body in bodies)),
+        Xtree=(Transform.identity(), *(_exact_transform(body.placement) for body in bodies)),
+        inertia=(Inertia.zero(), *(_exact_inertia(body.inertia) for body in bodies)),
         gravity=Motion(ZERO3, Vector3.of(model.gravity)),
         armature=columns("armature"),
         damping=columns("damping"),
@@ -357,23 +366,14 @@ def _tree(model: Model) -> Tree:
     )
 
 
-def _digest(model: Model) -> str:
-    text = repr(
-        (
-            "sixfold model 1",
-            model.name,
-            model.base_name,
-            model.gravity,
-            model.friction_speed,
-            model.frames,
-            model.couplings,
-            [(body.joint.constants(), _plain(body)) for body in model.bodies],
-            model.geometries,
-        )
-    )
-    return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
+def _exact_transform(X: Transform) -> Transform:
+    E = X.E
+    return X.over(exact) if _has_plain_zero((*E.a, *E.b, *E.c, *X.r)) else X
 
 
-def _plain(body: Body) -> tuple[Any, ...]:
-    skipped = {"joint"}
-    return tuple(value for name, value in vars(body).items() if name not in skipped)
+def _exact_inertia(inertia: Inertia) -> Inertia:
+    return inertia.over(exact) if _has_plain_zero(inertia.parameters()) else inertia
+
+
+def _has_plain_zero(values: Iterable[Scalar]) -> bool:
+    return any(not isinstance(x, Zero) and x == 0 for x in values)

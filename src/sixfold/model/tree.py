@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -43,6 +43,19 @@ class Tree:
     def table(self, base: Any = None) -> Table:
         """Return an empty store of one value for each body, with the base's value if it has one."""
         return {} if base is None else {0: base}
+
+    def total(self, each: Table, nothing: Any) -> Any:
+        """Return the sum of a table over all bodies, handed from the tips to the base."""
+        sums = self.table(nothing)
+        for i in self.bodies:
+            sums[i] = each[i]
+        for i in reversed(self.bodies):
+            sums[self.parent[i]] += sums[i]
+        return sums[0]
+
+    def rows(self, function: Callable[[int], Iterable[Scalar]]) -> list[Scalar]:
+        """Return what a function says of each body, one body after the other."""
+        return [x for i in self.bodies for x in function(i)]
 
     def ancestors(self, i: int) -> Iterator[int]:
         """Yield the bodies between body i and the base, nearest first, without i itself."""

@@ -8,6 +8,8 @@ from sixfold.native.kernel import Kernel, build, rebuild, toolchain
 from sixfold.native.layout import Layout
 from sixfold.native.llvm import supported
 from sixfold.native.passes import optimise
+from sixfold.native.recorder import NotRolled
+from sixfold.native.rolled import Rolled
 from sixfold.native.trace import trace
 
 __all__ = [
@@ -16,7 +18,9 @@ __all__ = [
     "Kernel",
     "Layout",
     "Node",
+    "NotRolled",
     "Program",
+    "Rolled",
     "build",
     "cache",
     "host",

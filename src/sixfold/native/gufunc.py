@@ -42,7 +42,13 @@ def _constructor() -> Any:
 
 
 def gufunc(
-    address: int, name: str, doc: str, signature: str, keep: Any, dtype: str = "float64"
+    address: int,
+    name: str,
+    doc: str,
+    signature: str,
+    keep: Any,
+    dtype: str = "float64",
+    data: bytes | None = None,
 ) -> np.ufunc:
     """Return a ufunc whose inner loop is at an address.
 
@@ -53,15 +59,17 @@ def gufunc(
         signature: core sizes, for example "(7),(7)->(7)".
         dtype: float64 or float32, of all arrays.
         keep: whatever must live as long as the ufunc, such as the loaded code.
+        data: bytes whose address the loop gets as its last argument.
     """
     inputs = signature.partition("->")[0].count("(")
     loops = (ctypes.c_void_p * 1)(address)
-    data = (ctypes.c_void_p * 1)(None)
+    block = None if data is None else np.frombuffer(data, np.uint8)
+    pointers = (ctypes.c_void_p * 1)(None if block is None else block.ctypes.data)
     kinds = np.full(inputs + 1, np.dtype(dtype).num, np.uint8)
     texts = [text.encode() for text in (name, doc, signature)]
     ufunc = _constructor()(
         ctypes.addressof(loops),
-        ctypes.addressof(data),
+        ctypes.addressof(pointers),
         kinds.ctypes.data,
         1,
         inputs,
@@ -71,7 +79,7 @@ def gufunc(
         0,
         texts[2],
     )
-    kept = (loops, data, kinds, texts, keep)
+    kept = (loops, pointers, block, kinds, texts, keep)
     try:
         ufunc.__dict__["kept by sixfold"] = kept  # lives and dies with the ufunc
     except AttributeError:  # ufuncs of older NumPy carry no attributes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,9 @@ def binding() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    for name in ("PyMem_RawMalloc", "PyMem_RawFree"):
+        function = getattr(ctypes.pythonapi, name)
+        llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
     return llvm
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.native import cache, jit, llvm
+from sixfold.native import cache, jit, llvm, rolled_llvm
 from sixfold.native.graph import Program
 from sixfold.native.gufunc import gufunc
 from sixfold.native.layout import Layout
 from sixfold.native.passes import optimise
+from sixfold.native.rolled import Rolled
 from sixfold.native.source import source_digest
 
 
@@ -22,15 +23,22 @@ class Kernel:
     """
 
     def __init__(
-        self, name: str, text: str, layout: Layout, lanes: int, code: bytes, doc: str = ""
+        self,
+        name: str,
+        text: str,
+        layout: Layout,
+        lanes: int,
+        code: bytes,
+        doc: str = "",
+        data: bytes | None = None,
     ) -> None:
         """Load object code; `text` is the optimised program it was made from."""
         self.name, self.layout, self.lanes, self.doc = name, layout, lanes, doc
-        self.text = text
+        self.text, self.data = text, data
         loaded = jit.Loaded(code)
         about = doc or f"{name}{layout.signature}"
         self.ufunc: np.ufunc = gufunc(
-            loaded.address("loop"), name, about, layout.signature, loaded, layout.dtype
+            loaded.address("loop"), name, about, layout.signature, loaded, layout.dtype, data
         )
         # a ufunc is no descriptor: calling the kernel then costs no Python frame
         self.__class__ = type("Kernel", (Kernel,), {"__call__": self.ufunc, "__doc__": about})
@@ -45,14 +53,19 @@ class Kernel:
         return self.layout.signature
 
     @property
-    def graph(self) -> Program:
+    def form(self) -> str:
+        """Either "unrolled" (straight-line code) or "rolled" (loops over the items of a tree)."""
+        return "rolled" if self.text.startswith(_ROLLED) else "unrolled"
+
+    @property
+    def graph(self) -> Program | Rolled:
         """The optimised program."""
-        return Program.parse(self.text)
+        return _parsed(self.text)
 
     @property
     def llvm_ir(self) -> str:
         """The LLVM text."""
-        return llvm.module(self.graph, self.layout, self.lanes, jit.host()[0])
+        return _module(self.text, self.layout, self.lanes)
 
     @property
     def assembly(self) -> str:
@@ -72,32 +85,57 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as text; the code is made again, or found in the cache, where it is loaded."""
-        return rebuild, (self.name, self.text, self.layout, self.lanes, self.doc)
+        return rebuild, (self.name, self.text, self.layout, self.lanes, self.doc, self.data)
 
     def __repr__(self) -> str:
         """Say what it computes."""
-        return f"<kernel {self.name} {self.signature}, {self.lanes} lanes>"
+        return f"<kernel {self.name} {self.signature}, {self.lanes} lanes, {self.form}>"
 
 
 def build(
-    name: str, program: Program, layout: Layout, *, lanes: int | None = None, doc: str = ""
+    name: str,
+    program: Program | Rolled,
+    layout: Layout,
+    *,
+    lanes: int | None = None,
+    doc: str = "",
+    data: bytes | None = None,
 ) -> tuple[Kernel, bytes]:
     """Compile a traced program, or find its code by its text; return the kernel and its code."""
-    return _built(name, optimise(program).text(), layout, lanes or jit.lanes(layout.dtype), doc)
+    text = (optimise(program) if isinstance(program, Program) else program).text()
+    return _built(name, text, layout, lanes or jit.lanes(layout.dtype), doc, data)
 
 
-def rebuild(name: str, text: str, layout: Layout, lanes: int, doc: str = "") -> Kernel:
+def rebuild(
+    name: str, text: str, layout: Layout, lanes: int, doc: str = "", data: bytes | None = None
+) -> Kernel:
     """Return the kernel of an optimised program's text, as pickles keep it."""
-    return _built(name, text, layout, min(lanes, jit.lanes(layout.dtype)), doc)[0]
+    return _built(name, text, layout, min(lanes, jit.lanes(layout.dtype)), doc, data)[0]
 
 
-def _built(name: str, text: str, layout: Layout, lanes: int, doc: str) -> tuple[Kernel, bytes]:
+def _built(
+    name: str, text: str, layout: Layout, lanes: int, doc: str, data: bytes | None
+) -> tuple[Kernel, bytes]:
     key = cache.digest("graph", text, repr(layout), str(lanes), *toolchain())
     code = cache.read(key)
     if code is None:
-        code = jit.object_code(llvm.module(Program.parse(text), layout, lanes, jit.host()[0]))
+        code = jit.object_code(_module(text, layout, lanes))
         cache.write(key, code)
-    return Kernel(name, text, layout, lanes, code, doc), code
+    return Kernel(name, text, layout, lanes, code, doc, data), code
+
+
+_ROLLED = "rolled"
+
+
+def _parsed(text: str) -> Program | Rolled:
+    return Rolled.parse(text) if text.startswith(_ROLLED) else Program.parse(text)
+
+
+def _module(text: str, layout: Layout, lanes: int) -> str:
+    program, triple = _parsed(text), jit.host()[0]
+    if isinstance(program, Rolled):
+        return rolled_llvm.module(program, layout, lanes, triple)
+    return llvm.module(program, layout, lanes, triple)
 
 
 @lru_cache(maxsize=1)

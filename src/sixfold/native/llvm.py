@@ -6,12 +6,12 @@ the graph for every W.  Rows are read and written through 4x4 transposes of thei
 
 from __future__ import annotations
 
-from sixfold.native import arctangent, elementary, sincos
+from sixfold.native import arctangent, elementary, heap, sincos
 from sixfold.native.block import SUPPORTED, Block, types
 from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import CONST, INPUT, Program
 from sixfold.native.layout import Layout
-from sixfold.native.loop import FLAGS, copies, loop
+from sixfold.native.loop import FLAGS, copies, loop, straight
 
 
 def supported(program: Program) -> bool:
@@ -26,26 +26,33 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     them: a state that is not finite is an answer, not a reason for a warning.
     """
     cut = plan(program)
-    parts = [sincos.shared()]
+    used = {op for op, *_ in program.nodes}
+    parts = [sincos.shared(), heap.DECLARATIONS]
     for width in (1,) if W == 1 else (1, W):
-        for scalar in dict.fromkeys(("double", layout.scalar)):
-            real, suffix = types(width, scalar)
-            three = ", ".join([real] * 3)
-            parts.append(f"declare {real} @llvm.fma.{suffix}({three})\n")
-            parts.append(f"declare {real} @llvm.sqrt.{suffix}({real})\n")
-            parts.append(f"declare {real} @llvm.fabs.{suffix}({real})\n")
-        parts.append(sincos.library(width))
-        used = {op for op, *_ in program.nodes}
-        if used & {"exp", "log", "tanh"}:
-            parts.append(elementary.library(width))
-        if "atan2" in used:
-            parts.append(arctangent.library(width))
+        parts.append(library(layout, width, used))
         parts.append(_gather(program, layout, cut, width))
         parts += [_piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
         parts.append(_scatter(program, layout, cut, width))
         parts.append(_rows(layout, cut, width))
     parts.append(copies(layout.scalar))
     parts.append(loop(layout, W, FLAGS.get(triple.partition("-")[0])))
+    return "\n".join(parts)
+
+
+def library(layout: Layout, W: int, used: set[str]) -> str:
+    """Return the intrinsics and elementary functions on W numbers that operations call."""
+    parts = []
+    for scalar in dict.fromkeys(("double", layout.scalar)):
+        real, suffix = types(W, scalar)
+        three = ", ".join([real] * 3)
+        parts.append(f"declare {real} @llvm.fma.{suffix}({three})\n")
+        parts.append(f"declare {real} @llvm.sqrt.{suffix}({real})\n")
+        parts.append(f"declare {real} @llvm.fabs.{suffix}({real})\n")
+    parts.append(sincos.library(W))
+    if used & {"exp", "log", "tanh"}:
+        parts.append(elementary.library(W))
+    if "atan2" in used:
+        parts.append(arctangent.library(W))
     return "\n".join(parts)
 
 
@@ -164,12 +171,14 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
     T = together(layout, cut, W)
     size = max(cut.slots, 1) * W * layout.item
     lines = [
-        f"define internal void @rows_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop) noinline {{",
+        head(W),
         "entry:",
-        f"  %tiles = alloca i8, i64 {size * T}, align 64",
+        *heap.take("%tiles", size * T),
+        *room(layout, "%tiles", "%start"),
+        "start:",
         "  br label %group",
         "group:",
-        "  %at = phi i64 [%row, %entry], [%next, %group_end]",
+        "  %at = phi i64 [%row, %start], [%next, %group_end]",
         "  %go = icmp slt i64 %at, %stop",
         "  br i1 %go, label %blocks, label %done",
         "blocks:",
@@ -220,7 +229,34 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
         f"  %next = add i64 %at, {T * W}",
         "  br label %group",
         "done:",
+        *heap.give("%tiles", size * T),
         "  ret void",
         "}\n",
     ]
     return "\n".join(lines)
+
+
+def head(W: int) -> str:
+    """Return the first line of @rows_W: all rows from row to stop, in blocks of W."""
+    arguments = "ptr %args, ptr %steps, i64 %row, i64 %stop, ptr %data"
+    return f"define internal void @rows_{W}({arguments}) noinline {{"
+
+
+def room(layout: Layout, scratch: str, then: str) -> list[str]:
+    """Return instructions that go on when there is scratch, and else spoil the rows and return."""
+    n = len(layout.inputs)
+    return [
+        f"  %no_scratch = icmp eq ptr {scratch}, null",
+        f"  br i1 %no_scratch, label %spoiled, label {then}",
+        "spoiled:",
+        f"  %spoil_p = getelementptr ptr, ptr %args, i64 {n}",
+        "  %spoil_a = load ptr, ptr %spoil_p",
+        f"  %spoil_s = getelementptr i64, ptr %steps, i64 {n}",
+        "  %spoil_t = load i64, ptr %spoil_s",
+        "  %spoil_o = mul i64 %row, %spoil_t",
+        "  %spoil_b = getelementptr i8, ptr %spoil_a, i64 %spoil_o",
+        "  %spoil_n = sub i64 %stop, %row",
+        "  call void @spoil(ptr null, ptr %spoil_b, i64 %spoil_n, i64 %spoil_t, "
+        f"{straight(layout, n)})",
+        "  ret void",
+    ]

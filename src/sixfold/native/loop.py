@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from math import prod
 
+from sixfold.native import heap
 from sixfold.native.layout import Layout
+from sixfold.native.text import hexadecimal
 
 
 def copies(scalar: str) -> str:
-    """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile."""
+    """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile.
+
+    @spoil writes NaN to such rows.
+    """
     texts = []
-    for name, load_from, store_to in (("pack", "far", "near"), ("unpack", "near", "far")):
+    nan = f"store {scalar} {hexadecimal(math.nan)}, ptr %far, align 1"
+    for name, load_from, store_to in (
+        ("pack", "far", "near"),
+        ("unpack", "near", "far"),
+        ("spoil", "", ""),
+    ):
+        move = (
+            nan
+            if name == "spoil"
+            else f"%x = load {scalar}, ptr %{load_from}, align 1\n"
+            f"  store {scalar} %x, ptr %{store_to}, align 1"
+        )
         texts.append(f"""
 define internal void @{name}(ptr %tile, ptr %array, i64 %rows, i64 %step,
                              i64 %n2, i64 %s2, i64 %n0, i64 %s0, i64 %n1, i64 %s1) {{
@@ -47,8 +64,7 @@ body:
   %o7 = add i64 %o5, %o6
   %far = getelementptr i8, ptr %array, i64 %o7
   %near = getelementptr {scalar}, ptr %tile, i64 %k2
-  %x = load {scalar}, ptr %{load_from}, align 1
-  store {scalar} %x, ptr %{store_to}, align 1
+  {move}
   %b2 = add i64 %b, 1
   %k = add i64 %k2, 1
   br label %inner
@@ -133,51 +149,79 @@ def loop(layout: Layout, W: int, flags: Flags | None) -> str:
     lines.append("  br i1 %one, label %few, label %blocks")
     lines += [
         "blocks:",
-        f"  call void @rows_{W}(ptr %args, ptr %steps, i64 0, i64 {n})",
+        f"  call void @rows_{W}(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
         "  br label %end",
         "few:",
-        f"  call void @rows_1(ptr %args, ptr %steps, i64 0, i64 {n})",
+        f"  call void @rows_1(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
         "  br label %end",
     ]
     back = [f"  {line}" for line in flags.bring_back] if flags else []
     lines += ["end:", *back, "  ret void", "tiles:"]
     lines.append(f"  %tile_args = alloca ptr, i64 {n_args}")
     lines.append(f"  %tile_steps = alloca i64, i64 {n_args}")
+    room = [max(size, 1) * W * layout.item for size in layout.sizes]
+    room = [-(-size // 64) * 64 for size in room]
+    lines += heap.take("%room", sum(room))
     for a, size in enumerate(layout.sizes):
-        lines.append(f"  %tile{a} = alloca {layout.scalar}, i64 {max(size, 1) * W}, align 64")
+        lines.append(f"  %tile{a} = getelementptr i8, ptr %room, i64 {sum(room[:a])}")
         lines.append(f"  %pa{a} = getelementptr ptr, ptr %tile_args, i64 {a}")
         lines.append(f"  store ptr %tile{a}, ptr %pa{a}")
         lines.append(f"  %ps{a} = getelementptr i64, ptr %tile_steps, i64 {a}")
         lines.append(f"  store i64 {size * layout.item}, ptr %ps{a}")
+    lines.append("  %none = icmp eq ptr %room, null")
+    last = n_args - 1
     lines += [
-        "  br label %tile",
+        "  br i1 %none, label %no_room, label %tile",
+        "no_room:",
+        f"  %sp = getelementptr i64, ptr %steps, i64 {last}",
+        "  %sq = load i64, ptr %sp",
+        f"  call void @spoil(ptr null, ptr {pointers[last]}, i64 {n}, i64 %sq, "
+        f"{_extents(layout.output, strides[last])})",
+        "  br label %end",
+    ]
+    lines += [
         "tile:",
         "  %i = phi i64 [0, %tiles], [%i2, %tile_go]",
         f"  %go = icmp slt i64 %i, {n}",
-        "  br i1 %go, label %tile_go, label %end",
+        "  br i1 %go, label %tile_go, label %tiles_end",
         "tile_go:",
         f"  %left = sub i64 {n}, %i",
         f"  %short = icmp slt i64 %left, {W}",
         f"  %count = select i1 %short, i64 %left, i64 {W}",
     ]
     for a, shape in enumerate(layout.shapes):
-        # core axes from the last inward: at most three, missing ones are single
-        n2, n0, n1 = (*(1,) * (3 - len(shape)), *shape)
-        s2, s0, s1 = (*("0",) * (3 - len(shape)), *strides[a])
         lines.append(f"  %st{a} = getelementptr i64, ptr %steps, i64 {a}")
         lines.append(f"  %sv{a} = load i64, ptr %st{a}")
         lines.append(f"  %so{a} = mul i64 %i, %sv{a}")
         lines.append(f"  %b{a} = getelementptr i8, ptr {pointers[a]}, i64 %so{a}")
         arguments = (
-            f"(ptr %tile{a}, ptr %b{a}, i64 %count, i64 %sv{a}, "
-            f"i64 {n2}, i64 {s2}, i64 {n0}, i64 {s0}, i64 {n1}, i64 {s1})"
+            f"(ptr %tile{a}, ptr %b{a}, i64 %count, i64 %sv{a}, {_extents(shape, strides[a])})"
         )
         if a < n_args - 1:
             lines.append(f"  call void @pack{arguments}")
         else:
             lines.append(
-                f"  call void @rows_{W}(ptr %tile_args, ptr %tile_steps, i64 0, i64 %count)"
+                f"  call void @rows_{W}"
+                f"(ptr %tile_args, ptr %tile_steps, i64 0, i64 %count, ptr %data)"
             )
             lines.append(f"  call void @unpack{arguments}")
-    lines += [f"  %i2 = add i64 %i, {W}", "  br label %tile", "}\n"]
+    lines += [f"  %i2 = add i64 %i, {W}", "  br label %tile"]
+    lines += ["tiles_end:", *heap.give("%room", sum(room)), "  br label %end", "}\n"]
     return (flags.declarations if flags else "") + "\n".join(lines)
+
+
+def _extents(shape: tuple[int, ...], strides: list[str]) -> str:
+    """Return sizes and strides of three core axes for @pack and its like; missing ones are 1."""
+    n2, n0, n1 = (*(1,) * (3 - len(shape)), *shape)
+    s2, s0, s1 = (*("0",) * (3 - len(shape)), *strides)
+    return f"i64 {n2}, i64 {s2}, i64 {n0}, i64 {s0}, i64 {n1}, i64 {s1}"
+
+
+def straight(layout: Layout, array: int) -> str:
+    """Return the extents of an array whose elements lie side by side."""
+    strides: list[str] = []
+    shape, step = layout.shapes[array], layout.item
+    for size in reversed(shape):
+        strides.insert(0, str(step))
+        step *= max(size, 1)
+    return _extents(shape, strides)

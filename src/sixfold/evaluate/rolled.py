@@ -1,0 +1,283 @@
+"""Models as the compiler's rolled form sees them: one symbolic body for each kind of joint.
+
+The algorithm pages loop over `tree.bodies` and keep what they find in `tree.table()`.  Here the
+loops yield one body a kind, and the model's constants are columns over all bodies of the kind; what
+the page does to it becomes the code for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixfold.evaluate import cores
+from sixfold.evaluate.arrays import Array
+from sixfold.model import Joint, Model, Tree
+from sixfold.scalar import Zero
+from sixfold.spatial import Column, Force
+
+if TYPE_CHECKING:
+    from sixfold.native.recorder import Item, Recorder, Table
+    from sixfold.native.rolled import Rolled
+
+ROLLS: frozenset[Callable[..., Any]] = frozenset(
+    {
+        cores.inverse_dynamics,
+        cores.forward_dynamics,
+        cores.bias_force,
+        cores.gravity_force,
+        cores.kinetic_energy,
+        cores.potential_energy,
+        cores.momentum,
+        cores.centroidal_momentum,
+        cores.center_of_mass,
+        cores.body_poses,
+        cores.body_motions,
+        cores.body_velocities,
+        cores.joint_wrenches,
+    }
+)
+"""Cores whose pages go over the bodies only; matrices loop over ancestors and stay unrolled."""
+
+MOST_KINDS = 8
+"""Kinds of joints told apart by their axes; with more, by their type alone."""
+
+
+@dataclass(frozen=True)
+class InputArray:
+    """An argument of a core: one column of numbers for each body."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class PerItem:
+    """A result with a list of numbers for each body."""
+
+    values: Mapping[Item, Sequence[Any]]
+
+
+class _ByItem:
+    """A tuple of one constant a body, indexed by symbolic bodies."""
+
+    def __init__(self, kinds: Kinds, values: Sequence[Any]) -> None:
+        self.kinds, self.values = kinds, values
+        self._made: dict[Item, Any] = {}
+
+    def __getitem__(self, item: Item) -> Any:
+        """Return the constant of a kind: a number where all bodies agree, a column elsewhere."""
+        if item not in self._made:
+            self._made[item] = self._value(item)
+        return self._made[item]
+
+    def _value(self, item: Item) -> Any:
+        from sixfold.native.recorder import over
+
+        first = self.values[self.kinds.members[item.kind][0]]
+        found = self.kinds.columns(self.values, item.kind)
+        if found is None:
+            return first
+        columns = iter(found)
+        return over(first, lambda _: item.graph.number(next(columns)))
+
+
+class Kinds:
+    """Bodies by kind of joint, and their constants as columns."""
+
+    def __init__(self, tree: Tree) -> None:
+        """Sort the bodies of a tree."""
+        self.members = _kinds(tree)
+        self._columns: dict[tuple[int, int], Array | None] = {}
+
+    def columns(self, values: Sequence[Any], kind: int) -> Array | None:
+        """Return the numbers of all bodies of a kind, one row each, or None if all are the same."""
+        key = (id(values), kind)
+        if key not in self._columns:
+            members = [values[i] for i in self.members[kind]]
+            first = members[0]
+            same = all(value == first for value in members)
+            self._columns[key] = None if same else _numbers(members)
+        return self._columns[key]
+
+    def together(self, values: Sequence[Any], kind: int) -> Any:
+        """Return a constant of all bodies of a kind at once; numbers that differ are arrays."""
+        from sixfold.native.recorder import over
+
+        first, found = values[self.members[kind][0]], self.columns(values, kind)
+        if found is None:
+            return first
+        columns = iter(found)
+        return over(first, lambda _: next(columns))
+
+
+@lru_cache(maxsize=32)
+def kinds_of(model: Model) -> Kinds:
+    """Return the bodies of a model by kind of joint."""
+    return Kinds(model.tree)
+
+
+def _numbers(members: Sequence[Any]) -> Array:
+    from sixfold.native.recorder import leaves
+
+    plain = [m.constants()[1] if isinstance(m, Joint) else m for m in members]
+    return np.array([list(map(float, leaves(m))) for m in plain]).T.copy()
+
+
+class RolledTree:
+    """The tree that pages see in rolled form; it has what `Tree` has but single bodies."""
+
+    def __init__(self, tree: Tree, kinds: Kinds, recorder: Recorder) -> None:
+        """Take the bodies of each kind."""
+        from sixfold.native.recorder import Items
+
+        self.tree, self.kinds, self.recorder = tree, kinds, recorder
+        self.bodies = Items(recorder)
+        self.gravity, self.friction_speed = tree.gravity, tree.friction_speed
+
+    @property
+    def parent(self) -> _Parents:
+        """The parent of each body."""
+        return _Parents()
+
+    def __getattr__(self, name: str) -> _ByItem:
+        """Return a constant of each body: its joint, placement, inertia..."""
+        found = _ByItem(self.kinds, getattr(self.tree, name))
+        setattr(self, name, found)
+        return found
+
+    def table(self, base: Any = None) -> Table:
+        """Return an empty store of one value for each body."""
+        from sixfold.native.recorder import Table
+
+        return Table(self.recorder, base)
+
+    total = Tree.total
+
+    def rows(self, function: Callable[[Item], Iterable[Any]]) -> PerItem:
+        """Return what a function says of each body."""
+        return PerItem({item: list(function(item)) for item in self.bodies})
+
+
+class _Parents:
+    def __getitem__(self, item: Item) -> Any:
+        """Return the parent of the body a loop is at."""
+        from sixfold.native.recorder import Parent
+
+        return Parent(item)
+
+
+class RolledModel:
+    """What cores ask of a model, for symbolic bodies."""
+
+    couplings = ()
+
+    def __init__(self, model: Model, recorder: Recorder, joints: Sequence[Joint]) -> None:
+        """Take the model for its sizes, and one joint of each kind."""
+        self.recorder, self.joints = recorder, joints
+        self.nv, self.nb = model.nv, model.nb
+
+    def positions(self, q: Any) -> dict[Item, Column]:
+        """Return the positions of each body's joint."""
+        return self._split(q, [joint.nq for joint in self.joints])
+
+    def velocities(self, v: Any) -> dict[Item, Column]:
+        """Return the velocities of each body's joint."""
+        return self._split(v, [joint.nv for joint in self.joints])
+
+    def wrenches(self, f: Any) -> dict[Item, Force]:
+        """Return the force on each body."""
+        return {item: Force.of(x) for item, x in self._split(f, [6] * len(self.joints)).items()}
+
+    def gather(self, forces: Mapping[Item, Sequence[Any]]) -> PerItem:
+        """Return one column for each body."""
+        return PerItem({item: list(forces[item]) for item in self.recorder.items})
+
+    def _split(self, x: Any, sizes: Sequence[int]) -> dict[Item, Column]:
+        if isinstance(x, InputArray):
+            return {
+                item: Column(
+                    item.graph.source("array", x.number, c) for c in range(sizes[item.kind])
+                )
+                for item in self.recorder.items
+            }
+        assert all(isinstance(value, Zero) for value in x)
+        return {item: Column.zero(sizes[item.kind]) for item in self.recorder.items}
+
+
+def trace_rolled(
+    core: Callable[..., Any], model: Model, inputs: Sequence[str]
+) -> tuple[Rolled, bytes]:
+    """Return a core for a model as a rolled program with its data.
+
+    Args:
+        core: function of (model, tree, one list for each input).
+        model: the robot, without couplings.
+        inputs: names of the arrays: q, v, a, tau or f_ext.
+
+    Raises:
+        NotRolled: if the core or a joint cannot be traced in rolled form.
+    """
+    from sixfold.native.recorder import Recorder
+    from sixfold.native.records import Shape, pack
+    from sixfold.native.sweeps import sweeps
+
+    tree = model.tree
+    kinds = kinds_of(model)
+    members = kinds.members
+    counts = [len(bodies) for bodies in members]
+
+    def run(adding: dict[int, int] | None) -> tuple[Recorder, Any]:
+        recorder = Recorder(counts, adding)
+        face = RolledModel(model, recorder, [tree.joint[bodies[0]] for bodies in members])
+        arrays = [InputArray(a) for a in range(len(inputs))]
+        return recorder, core(face, RolledTree(tree, kinds, recorder), *arrays)
+
+    first, _ = run(None)
+    recorder, result = run(first.found)
+    outs: list[list[int]] = [[] for _ in members]
+    ends: list[int] = []
+    if isinstance(result, PerItem):
+        for item in recorder.items:
+            nodes = [item.graph.lift(x) for x in result.values[item]]
+            if not item.witness:
+                outs[item.kind] = nodes
+    else:
+        ends = [recorder.outside.lift(x) for x in result]
+    recorder.finish()
+    parent = tree.parent[1:]
+    single = len(set(parent)) == len(parent)
+    rolled, storage = sweeps(recorder, outs, ends, arrays=len(inputs), single=single)
+    kind = np.zeros(len(parent), int)
+    for k, bodies in enumerate(members):
+        kind[np.array(bodies) - 1] = k
+    sizes = {"q": [j.nq for j in tree.joint[1:]], "f_ext": [6] * len(parent)}
+    widths = [sizes.get(name, [j.nv for j in tree.joint[1:]]) for name in inputs]
+    widths.append([len(outs[k]) for k in kind])
+    starts = [np.concatenate([[0], np.cumsum(width)[:-1]]).astype(int) for width in widths]
+    return rolled, pack(rolled, storage, Shape(parent, list(kind), starts))
+
+
+def _kinds(tree: Tree) -> list[list[int]]:
+    """Return the bodies of each kind of joint."""
+    for rule in (_by_axis, _by_type):
+        groups: dict[Any, list[int]] = {}
+        for i in tree.bodies:
+            groups.setdefault(rule(tree.joint[i]), []).append(i)
+        if len(groups) <= MOST_KINDS:
+            break
+    return list(groups.values())
+
+
+def _by_axis(joint: Joint) -> Any:
+    axis = getattr(joint, "axis", None)
+    if axis is None:
+        return _by_type(joint)
+    return type(joint), tuple(float(x) if float(x) in (0.0, 1.0, -1.0) else None for x in axis)
+
+
+def _by_type(joint: Joint) -> Any:
+    return type(joint) if type(joint).__module__ == Joint.__module__ + "s" else joint
