@@ -110,13 +110,19 @@ def test_samples_take_numbers():
     assert sf.load("random_tree:5") == sf.random_tree(5, 0)
 
 
-@pytest.mark.parametrize("name", ["pumma560", "", "panda.urdf", None, 3, "PUMA560"])
+@pytest.mark.parametrize("name", ["pumma560", "PUMA560"])
 def test_unknown_robots_are_refused_with_the_names_that_exist(name):
     with pytest.raises(
-        sf.UnknownNameError, match=r"sixfold\.load: no sample robot named"
+        sf.UnknownNameError, match=r"sixfold\.load: no robot or file named"
     ) as caught:
         sf.load(name)
     assert "pendulum" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "no_such_folder/panda.urdf", None, 3, b"panda"])
+def test_what_is_no_robot_is_refused(name):
+    with pytest.raises(sf.SixfoldError, match="fix: "):
+        sf.load(name)
 
 
 @pytest.mark.parametrize(

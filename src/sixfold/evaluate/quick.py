@@ -1,4 +1,4 @@
-"""A short way for plain calls: straight to the gufunc when all arguments are float64 arrays.
+"""A short way for plain calls: straight to the kernel when all arguments are float64 arrays.
 
 The long way checks shapes and dtypes and says clearly what is wrong; it is taken whenever anything
 is out of the ordinary, an error of NumPy's included.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,14 @@ from sixfold.evaluate.singular import unproved_joints
 from sixfold.evaluate.threads import CHUNK
 from sixfold.model import Model
 
+if TYPE_CHECKING:
+    from sixfold.native import Kernel
+
 P = ParamSpec("P")
 R = TypeVar("R")
-_DOUBLE = np.dtype(np.float64)
+Entry = tuple[Model, "Kernel | None", Callable[..., Any]]
+"""A model, its kernel, and the kernel's short way for one state."""
+_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 _MOST = 256  # models remembered for each function
 
 
@@ -36,43 +41,63 @@ def quick(
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        ready: dict[int, tuple[Model, np.ufunc | None]] = {}
-        name = function.__name__
+        ready: dict[Any, Entry] = {}
+        name, count = function.__name__, len(inputs) + 1
 
-        def prepare(model: Any) -> np.ufunc | None:
-            if not isinstance(model, Model):
-                return None
+        def prepare(model: Model, dtype: str) -> Entry:
             if len(ready) >= _MOST:
                 ready.clear()
-            ufunc = None
+            kernel = None
             if model.nb and not (solves and unproved_joints(model)):
                 size = {"q": model.nq, "v": model.nv}
                 names = dict(zip(_NAMES[name], [(size[x],) for x in inputs], strict=True))
-                kernel = kernel_for(name, core, model, names, tuple(size[x] for x in output))
-                ufunc = kernel.ufunc if kernel else None
-            ready[id(model)] = (model, ufunc)
-            return ufunc
+                shape = tuple(size[x] for x in output)
+                kernel = kernel_for(name, core, model, names, shape, dtype)
+            one = kernel.quick if kernel is not None and kernel.quick is not None else _nothing
+            return model, kernel, one
+
+        def some(model: Model, arrays: tuple[Any, ...]) -> Any:
+            """Return the result for several states, or None where the long way has to explain."""
+            dtype = _common(arrays)
+            if dtype is None or not isinstance(model, Model):
+                return None
+            key = id(model) if dtype == "float64" else (id(model), dtype)
+            entry = ready.get(key)
+            if entry is None or entry[0] is not model:
+                entry = ready[key] = prepare(model, dtype)
+            try:
+                return None if entry[1] is None else entry[1](*arrays)
+            except ValueError:
+                return None
 
         @wraps(function)
         def call(*arguments: P.args, **options: P.kwargs) -> R:
-            if not options and len(arguments) == len(inputs) + 1:
-                model, *arrays = arguments
-                for x in arrays:
-                    if type(x) is not np.ndarray or x.dtype is not _DOUBLE or x.size > CHUNK:
-                        break
-                else:
-                    entry = ready.get(id(model))
-                    ufunc = entry[1] if entry and entry[0] is model else prepare(model)
-                    if ufunc is not None:
-                        try:
-                            return ufunc(*arrays)
-                        except ValueError:
-                            pass  # the long way explains
+            if not options and len(arguments) == count:
+                entry = ready.get(id(arguments[0]))
+                if entry is not None and entry[0] is arguments[0]:
+                    result = entry[2](*arguments[1:])
+                    if result is not None:
+                        return result
+                result = some(arguments[0], arguments[1:])  # type: ignore[arg-type]
+                if result is not None:
+                    return result
             return function(*arguments, **options)
 
         return call
 
     return decorate
+
+
+def _nothing(*_: Any) -> None:
+    """Take the place of a kernel's short way where there is none."""
+
+
+def _common(arrays: tuple[Any, ...]) -> str | None:
+    """Return the dtype of plain arrays of one kind that are no bigger than one thread's share."""
+    for kind in (_DOUBLE, _SINGLE):
+        if all(type(x) is np.ndarray and x.dtype is kind and x.size <= CHUNK for x in arrays):
+            return kind.name
+    return None
 
 
 _NAMES = {

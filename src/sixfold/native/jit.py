@@ -6,6 +6,8 @@ import ctypes
 from functools import lru_cache
 from typing import Any
 
+from sixfold.native import entry
+
 
 @lru_cache(maxsize=1)
 def binding() -> Any:
@@ -17,6 +19,8 @@ def binding() -> Any:
     for name in ("PyMem_RawMalloc", "PyMem_RawFree"):
         function = getattr(ctypes.pythonapi, name)
         llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+    for name, address in entry.symbols().items():
+        llvm.add_symbol(name, address)
     return llvm
 
 

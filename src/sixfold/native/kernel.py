@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.native import cache, jit, llvm, rolled_llvm
+from sixfold.native import cache, entry, jit, llvm, rolled_llvm
 from sixfold.native.graph import Program
 from sixfold.native.gufunc import gufunc
 from sixfold.native.layout import Layout
@@ -40,8 +40,15 @@ class Kernel:
         self.ufunc: np.ufunc = gufunc(
             loaded.address("loop"), name, about, layout.signature, loaded, layout.dtype, data
         )
-        # a ufunc is no descriptor: calling the kernel then costs no Python frame
-        self.__class__ = type("Kernel", (Kernel,), {"__call__": self.ufunc, "__doc__": about})
+        call: Any = self.ufunc
+        self.quick: Any = None
+        """Takes one state in plain arrays, and returns None for anything else."""
+        address = loaded.address("entry") if data is None and entry.possible(layout) else 0
+        if address:
+            call = entry.builtin(address, name, self.ufunc, loaded)
+            self.quick = entry.builtin(address, name, None, loaded)
+        # neither a ufunc nor a built-in is a descriptor: a call then costs no Python frame
+        self.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": about})
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         """Evaluate."""

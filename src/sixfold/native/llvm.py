@@ -6,7 +6,7 @@ the graph for every W.  Rows are read and written through 4x4 transposes of thei
 
 from __future__ import annotations
 
-from sixfold.native import arctangent, elementary, heap, sincos
+from sixfold.native import arctangent, elementary, entry, heap, sincos
 from sixfold.native.block import SUPPORTED, Block, types
 from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import CONST, INPUT, Program
@@ -36,6 +36,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
         parts.append(_rows(layout, cut, width))
     parts.append(copies(layout.scalar))
     parts.append(loop(layout, W, FLAGS.get(triple.partition("-")[0])))
+    parts.append(entry.text(layout))
     return "\n".join(parts)
 
 
