@@ -1,13 +1,21 @@
-"""`sixfold check ROBOT`: do all formulations agree?"""
+"""`sixfold check ROBOT`: what is wrong with a model, and do all formulations agree?"""
 
 from __future__ import annotations
 
+import json
+import math
+import shutil
 import sys
+from typing import Any
 
 import click
 
+from sixfold.doctor import Diagnosis, diagnose
+from sixfold.evaluate import Report
 from sixfold.evaluate import check as run_check
 from sixfold.formats import load
+
+COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 
 
 @click.command()
@@ -26,12 +34,65 @@ from sixfold.formats import load
     type=click.IntRange(min=0),
     help="Same seed, same states.",
 )
-def check(robot: str, samples: int, seed: int) -> None:
-    """Evaluate every formulation that applies to ROBOT; exit with 1 if any disagree."""
-    report = run_check(load(robot), samples, seed=seed)
-    click.echo(str(report))
-    click.echo()
-    if not report.agrees:
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--no-formulations", is_flag=True, help="Examine the model only.")
+@click.option("--strict", is_flag=True, help="Warnings count as errors.")
+@click.option("--all", "everything", is_flag=True, help="Show every place of every finding.")
+def check(
+    robot: str,
+    samples: int,
+    seed: int,
+    as_json: bool,
+    no_formulations: bool,
+    strict: bool,
+    everything: bool,
+) -> None:
+    """Examine ROBOT, then evaluate every formulation of its dynamics.
+
+    ROBOT is a file or a name.  Exits with 0 when the model is sound (warnings allowed), with 1 for
+    errors or formulations that disagree, with 2 when it cannot be read.
+    """
+    model = load(robot)
+    diagnosis = diagnose(model, samples=samples, seed=seed)
+    report = None if no_formulations else run_check(model, samples, seed=seed)
+    bad = bool(diagnosis.errors or (strict and diagnosis.warnings))
+    good = not bad and (report is None or report.agrees)
+    if as_json:
+        click.echo(json.dumps(as_data(diagnosis, report, good), indent=1, allow_nan=False))
+    else:
+        _print(diagnosis, report, sys.maxsize if everything else 10)
+    sys.exit(0 if good else 1)
+
+
+def as_data(diagnosis: Diagnosis, report: Report | None, good: bool) -> dict[str, Any]:
+    """Return the diagnosis and the formulation table as plain data."""
+    rows = None
+    if report is not None:
+        rows = {
+            "samples": report.samples,
+            "agree": report.agrees,
+            "findings": [
+                {**vars(f), "error": _finite(f.error), "bad": f.bad} for f in report.findings
+            ],
+        }
+    return {"ok": good, "diagnosis": diagnosis.to_dict(), "formulations": rows}
+
+
+def _finite(x: float | None) -> float | None:
+    return x if x is not None and math.isfinite(x) else None
+
+
+def _print(diagnosis: Diagnosis, report: Report | None, most: int) -> None:
+    width = max(40, min(shutil.get_terminal_size((100, 24)).columns, 120))
+    for line in diagnosis.text(width, most).splitlines():
+        severity, colon, rest = line.partition(": ")
+        if colon and severity in COLORS:
+            line = click.style(severity, fg=COLORS[severity], bold=True) + f": {rest}"
+        click.echo(line)
+    if report is None:
+        return
+    click.echo(f"\n{report}\n")
+    if report.agrees:
+        click.echo("all formulations agree")
+    else:
         click.echo("formulations disagree", err=True)
-        sys.exit(1)
-    click.echo("all formulations agree")

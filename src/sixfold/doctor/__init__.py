@@ -1,1 +1,7 @@
-"""What is wrong with a model, where, and how to mend it."""
+"""What is wrong with a model, where in its file, and how to mend it."""
+
+from sixfold.doctor.codes import CODES, Code
+from sixfold.doctor.diagnose import diagnose
+from sixfold.doctor.finding import Diagnosis, Finding
+
+__all__ = ["CODES", "Code", "Diagnosis", "Finding", "diagnose"]

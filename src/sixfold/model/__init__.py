@@ -3,6 +3,7 @@
 from sixfold.model.builder import ModelBuilder
 from sixfold.model.custom import CustomJoint
 from sixfold.model.dh import DHRow, from_dh
+from sixfold.model.edit import add_payload, attach, lock_joints, replace_inertias
 from sixfold.model.geometry import (
     Box,
     Capsule,
@@ -29,6 +30,7 @@ from sixfold.model.joints import (
 )
 from sixfold.model.model import Body, Coupling, Frame, Model
 from sixfold.model.origin import Link, Origin
+from sixfold.model.rename import rename
 from sixfold.model.samples import SAMPLES, random_tree, sample
 from sixfold.model.tree import Tree
 
@@ -65,7 +67,12 @@ __all__ = [
     "Translational",
     "Tree",
     "Universal",
+    "add_payload",
+    "attach",
     "from_dh",
+    "lock_joints",
     "random_tree",
+    "rename",
+    "replace_inertias",
     "sample",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -14,9 +14,10 @@ from sixfold.model.joint import Joint
 from sixfold.model.joints import Fixed
 from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
 from sixfold.scalar import exact
-from sixfold.spatial import Inertia, Matrix3, Transform, Vector3
+from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Transform, Vector3
 
 Values = float | Sequence[float] | None
+Seats = Mapping[str, tuple[int, Transform]]
 
 
 @dataclass
@@ -160,25 +161,33 @@ class ModelBuilder:
         self._couplings.append((follower, terms, _numbers(where, "offset", offset, 1)[0]))
         return self
 
-    def build(self) -> Model:
-        """Number the bodies parent first, merge fixed joints and return the Model."""
+    def build(self, dress: Callable[[Seats], Mapping[str, Any]] | None = None) -> Model:
+        """Number the bodies parent first, merge fixed joints and return the Model.
+
+        Args:
+            dress: returns further fields of the Model, such as geometries, given for each name the
+                body that carries it (-1 for the base) and the placement there.
+        """
         carried = self._carried()
         ordered = self._ordered(carried)
         index: dict[str, int] = {self.base_name: -1}
-        placed: dict[str, Transform] = {self.base_name: Transform.identity()}
+        at_rest = Transform.identity()
+        placed: dict[str, Transform] = {self.base_name: at_rest}
         bodies: list[Body] = []
         frames: list[Frame] = []
         for part in ordered:
-            X = part.placement @ placed[part.parent]
+            X = part.placement
+            if placed[part.parent] is not at_rest:
+                X = (X @ placed[part.parent]).over(exact)
             if isinstance(part.joint, Fixed):
                 index[part.name], placed[part.name] = index[part.parent], X
                 frames.append(Frame(part.name, index[part.parent], X))
                 if index[part.parent] >= 0:
                     carrier = bodies[index[part.parent]]
-                    merged = carrier.inertia + (X.T @ part.inertia @ X)
+                    merged = (carrier.inertia + (X.T @ part.inertia @ X)).over(exact)
                     bodies[index[part.parent]] = _with(carrier, inertia=merged)
                 continue
-            index[part.name], placed[part.name] = len(bodies), Transform.identity()
+            index[part.name], placed[part.name] = len(bodies), at_rest
             bodies.append(
                 Body(
                     name=part.name,
@@ -192,8 +201,10 @@ class ModelBuilder:
             )
         for name, _, _ in self._frames:
             carrier_name, X = carried[name]
-            frames.append(Frame(name, index[carrier_name], X @ placed[carrier_name]))
+            X = (X @ placed[carrier_name]).over(exact)
+            frames.append(Frame(name, index[carrier_name], X))
         _unique("joint", (body.joint_name for body in bodies))
+        seats = {name: (k, placed[name]) for name, k in index.items()}
         return Model(
             name=self.name,
             bodies=tuple(bodies),
@@ -202,6 +213,7 @@ class ModelBuilder:
             couplings=self._coupled(bodies),
             friction_speed=self.friction_speed,
             base_name=self.base_name,
+            **(dress(seats) if dress else {}),
         )
 
     def _ordered(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
@@ -328,13 +340,23 @@ def _numbers(
 ) -> Numbers:
     if values is None and default is not None:
         return (default,) * n
+    # the usual case, without a look at what else it might be
+    if type(values) is float and -math.inf < values < math.inf and not (positive and values < 0):
+        return (values,) * n
     try:
-        listed = list(map(_float, values)) if isinstance(values, Iterable) else [_float(values)] * n
+        listed = (
+            list(map(_float, values))
+            if isinstance(values, (tuple, list, Iterable))
+            else [_float(values)] * n
+        )
     except (TypeError, ValueError, OverflowError):
         raise ModelError(where, f"{what} = {values!r} is not a number", "give numbers") from None
     if len(listed) != n:
         raise ModelError(where, f"{what} has {len(listed)} numbers", f"give {n}")
-    if any(math.isnan(x) or (finite and math.isinf(x)) for x in listed):
+    # a sum of finite numbers is finite, or overflows and is looked at more closely
+    if not math.isfinite(sum(listed)) and any(
+        math.isnan(x) or (finite and math.isinf(x)) for x in listed
+    ):
         raise ModelError(where, f"{what} = {values!r} is not finite", "give finite numbers")
     if positive and any(x < 0 for x in listed):
         raise ModelError(where, f"{what} = {values!r} is negative", "give a number >= 0")
@@ -342,6 +364,8 @@ def _numbers(
 
 
 def _float(x: Any) -> float:
+    if type(x) is float:
+        return x
     if isinstance(x, (str, bytes)):
         raise TypeError("a text is not a number")
     return float(x)
@@ -357,18 +381,23 @@ def _placement(where: str, placement: Transform | Sequence[float] | None) -> Tra
         return Transform.identity()
     if isinstance(placement, Transform):
         flat = (*placement.E.a, *placement.E.b, *placement.E.c, *placement.r)
-        *E, x, y, z = map(exact, _numbers(where, "placement", flat, 12))
-        a, b, c = (Vector3(*E[k : k + 3]) for k in (0, 3, 6))
-        _rotation(where, a, b, c)
-        return Transform(Matrix3(a, b, c), Vector3(x, y, z))
+        numbers = _numbers(where, "placement", flat, 12)
+        if placement.E is not IDENTITY3:
+            _rotation(where, *numbers[:9])
+        a, b, c, d, e, f, g, h, i, x, y, z = map(exact, numbers)
+        return Transform(
+            Matrix3(Vector3(a, b, c), Vector3(d, e, f), Vector3(g, h, i)), Vector3(x, y, z)
+        )
     return Transform.translation(_numbers(where, "placement", placement, 3))
 
 
-def _rotation(where: str, a: Vector3, b: Vector3, c: Vector3) -> None:
+def _rotation(where: str, *nine: float) -> None:
     """Refuse axes that are not orthonormal and right-handed to six digits."""
-    lengths = [abs(float(v.dot(v)) - 1) for v in (a, b, c)]
-    angles = [abs(float(v.dot(w))) for v, w in ((a, b), (b, c), (c, a))]
-    if max(*lengths, *angles) > 1e-6 or float(a.cross(b).dot(c)) < 0:
+    a, b, c, d, e, f, g, h, i = nine
+    lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
+    angles = (a * d + b * e + c * f, d * g + e * h + f * i, g * a + h * b + i * c)
+    volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+    if max(map(abs, lengths + angles)) > 1e-6 or volume < 0:
         raise ModelError(where, "the placement does not turn axes rigidly", "give a rotation")
 
 

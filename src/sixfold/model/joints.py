@@ -12,7 +12,7 @@ import numpy as np
 from sixfold.errors import ModelError
 from sixfold.model import quaternion
 from sixfold.model.joint import Joint, JointState, Values
-from sixfold.scalar import ZERO, Zero, cos, sin
+from sixfold.scalar import ZERO, Zero, cos, exact, sin
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,
@@ -38,6 +38,8 @@ class _AlongAxis(Joint):
 
     def __post_init__(self) -> None:
         where = type(self).__name__
+        if isinstance(self.axis, Vector3):
+            object.__setattr__(self, "axis", self.axis.over(exact))
         if not isinstance(self.axis, Vector3) or _long_or_short(self.axis):
             try:
                 object.__setattr__(self, "axis", unit(self.axis, where))

@@ -50,7 +50,7 @@ class Tree:
         for i in self.bodies:
             sums[i] = each[i]
         for i in reversed(self.bodies):
-            sums[self.parent[i]] += sums[i]
+            sums[self.parent[i]] = sums[self.parent[i]] + sums[i]
         return sums[0]
 
     def rows(self, function: Callable[[int], Iterable[Scalar]]) -> list[Scalar]:

@@ -1,0 +1,71 @@
+"""Examine a model and say what is wrong with it, where, and how to mend it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixfold.doctor.finding import Diagnosis, Finding
+from sixfold.errors import OptionError
+from sixfold.evaluate import random_state
+from sixfold.evaluate.arrays import model_checked
+from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.doctor.case import Case
+
+MANY = 300
+"""Freedoms above which only a few random states are drawn."""
+
+
+def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
+    """Examine a model: inertias, masses, units, joints, limits, symmetry, mass matrix.
+
+    The links are judged as the model's file gives them, each with its line; a model from no file,
+    and a body that was edited since, is judged body by body.
+
+    Args:
+        model: the robot.
+        samples: number of random states at which the mass matrix is looked at; 0 for none.
+        seed: same seed, same states.
+
+    Returns:
+        A Diagnosis; print it, or read its `findings`.
+    """
+    model_checked("diagnose", model)
+    for name, value in (("samples", samples), ("seed", seed)):
+        if not isinstance(value, int) or value < 0:
+            raise OptionError("diagnose", name, ("a whole number >= 0",), value)
+    from sixfold.doctor.case import Case
+
+    count = samples if model.nv <= MANY else min(samples, 4)
+    case = Case(model, random_state(model, count, seed=seed)[0])
+    figures: dict[str, Any] = {"bodies": model.nb, "freedoms": model.nv, "mass": case.mass}
+    with np.errstate(all="ignore"):
+        found = tuple(_findings(case, figures))
+    ordered = sorted(found, key=lambda f: ("error", "warning", "note").index(f.severity))
+    file = model.origin.file if model.origin else ""
+    return Diagnosis(model.name, file, count, tuple(ordered), figures)
+
+
+def _findings(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
+    from sixfold.doctor.inertias import inertias
+    from sixfold.doctor.motion import idle, joints, matrix, pivots
+    from sixfold.doctor.plausible import masses, sizes, units
+    from sixfold.doctor.symmetry import symmetry
+
+    for check in (inertias, masses, units, sizes, symmetry, joints, idle, pivots):
+        yield from check(case)
+    yield from matrix(case, figures)
+    yield from _left_out(case)
+
+
+def _left_out(case: Case) -> Iterator[Finding]:
+    """Repeat what the reader of the file could not make part of the model."""
+    for note in case.model.origin.notes if case.model.origin else ():
+        read = re.match(r"line (\d+): (.*)", note, re.DOTALL)
+        line, what = (int(read[1]), read[2]) if read else (0, note)
+        yield case.about_model("not-in-model", what, {}, line)

@@ -1,0 +1,180 @@
+"""What the doctor found, as data and as text."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from textwrap import fill
+from typing import Any
+
+from sixfold.doctor.codes import CODES, SEVERITIES, Severity
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know about a model: what, where in the file, why it matters, how to mend it."""
+
+    severity: Severity
+    code: str
+    where: str
+    """The link, body or joint, as "link 'hand'"; the model's name where it is about the whole."""
+    file: str
+    """Empty for a model that comes from no file."""
+    line: int
+    """Line of the file; 0 where there is none."""
+    what: str
+    explanation: str
+    fix: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """The numbers behind it, in SI units."""
+
+    @property
+    def place(self) -> str:
+        """File and line as editors read them; empty where there is no file."""
+        return f"{self.file}:{self.line}" if self.file and self.line else self.file
+
+    def __str__(self) -> str:
+        """Print as compilers do: file:line: severity: what [code]."""
+        place = f"{self.place}: " if self.file else ""
+        return f"{place}{self.severity}: {self.where}: {self.what} [{self.code}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, fit for JSON."""
+        return {**vars(self), "values": _plain(dict(self.values))}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything that `diagnose` found, the gravest first."""
+
+    model: str
+    file: str
+    samples: int
+    """How many random states were looked at."""
+    findings: tuple[Finding, ...]
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """Bodies, freedoms, mass [kg], and the mass matrix over the sampled states."""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """What is wrong."""
+        return self._of("error")
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What is probably wrong."""
+        return self._of("warning")
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """What is worth knowing."""
+        return self._of("note")
+
+    @property
+    def ok(self) -> bool:
+        """True when there is no error."""
+        return not self.errors
+
+    def _of(self, severity: Severity) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.severity == severity)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, fit for JSON."""
+        return {
+            "model": self.model,
+            "file": self.file,
+            "samples": self.samples,
+            "ok": self.ok,
+            "counts": {name: len(self._of(name)) for name in SEVERITIES},
+            "figures": _plain(dict(self.figures)),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def to_json(self, indent: int | None = 1) -> str:
+        """Return JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def __str__(self) -> str:
+        """Print as a report."""
+        return self.text()
+
+    def text(self, width: int = 100, most: int = 10) -> str:
+        """Return the report: each kind of finding with its places, its reason and its fix.
+
+        Args:
+            width: columns to fill.
+            most: places shown for each kind; the rest is counted.
+        """
+        return "\n".join(self._lines(width, most))
+
+    def _lines(self, width: int, most: int) -> Iterator[str]:
+        yield from (_filled(line, width, "", "    ") for line in _figures(self))
+        for severity in SEVERITIES:
+            of_kind = sorted(self._of(severity), key=lambda finding: _order(finding.code))
+            for code, group in groupby(of_kind, key=lambda finding: finding.code):
+                yield ""
+                yield _filled(f"{severity}: {CODES[code].title} [{code}]", width, "", "    ")
+                yield from _places(list(group), width, most)
+        yield ""
+        yield self.summary()
+
+    def summary(self) -> str:
+        """Return one line: how many of each severity."""
+        if not self.findings:
+            return f"{self.model}: nothing to remark"
+        counts = Counter(finding.severity for finding in self.findings)
+        listed = [f"{n} {name}{'s' * (n > 1)}" for name in SEVERITIES if (n := counts[name])]
+        return f"{self.model}: {', '.join(listed)}"
+
+
+def _places(found: list[Finding], width: int, most: int) -> Iterator[str]:
+    """Yield the places of one kind of finding, file and line first, then its reason and fix."""
+    for finding in found[:most]:
+        place = f"{finding.place}: " if finding.place else ""
+        yield _filled(f"{finding.where}: {finding.what}", width, place, "      ")
+    if len(found) > most:
+        yield f"    ... and {len(found) - most} more"
+    yield _filled(found[0].explanation, width, "    ", "    ")
+    yield _filled(f"fix: {found[0].fix}", width, "    ", "    ")
+
+
+def _filled(text: str, width: int, first: str, then: str) -> str:
+    return fill(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=then,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _figures(diagnosis: Diagnosis) -> Iterator[str]:
+    f = diagnosis.figures
+    if not f:
+        return
+    yield f"{diagnosis.model}: {f['bodies']} bodies, {f['freedoms']} freedoms, {f['mass']:.6g} kg"
+    if "condition" in f:
+        yield (
+            f"mass matrix over {f['states']} states: condition {f['condition']:.2g} (scaled), "
+            f"smallest eigenvalue {f['smallest_eigenvalue']:.2g}"
+        )
+
+
+def _order(code: str) -> int:
+    return list(CODES).index(code)
+
+
+def _plain(x: Any) -> Any:
+    """Return plain data; numbers that JSON cannot hold become None."""
+    if isinstance(x, Mapping):
+        return {str(key): _plain(value) for key, value in x.items()}
+    if isinstance(x, (list, tuple)):
+        return [_plain(value) for value in x]
+    if isinstance(x, float) and not math.isfinite(x):
+        return None
+    return x

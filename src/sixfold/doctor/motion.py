@@ -1,0 +1,141 @@
+"""Checks of joints and of the mass matrix over sampled states."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sixfold.doctor.case import EPS, Case
+from sixfold.doctor.finding import Finding
+from sixfold.evaluate import mass_matrix
+from sixfold.evaluate.singular import lost_pivots, singular_joints, unproved_joints
+from sixfold.model import Body, Model
+
+LARGEST = 150
+"""Most freedoms for which mass matrices are formed."""
+PIVOTED = 300
+"""Most freedoms for which pivots are followed over all sampled states."""
+ILL = 1e10
+"""Condition of the scaled mass matrix above which it is reported."""
+
+
+def joints(case: Case) -> Iterator[Finding]:
+    """Find joints with nothing to move, and limits that do not let a joint move."""
+    model = case.model
+    for k, body in enumerate(model.bodies):
+        for index, (low, high) in enumerate(zip(body.lower, body.upper, strict=True)):
+            yield from _range(case, k, index, low, high)
+        for name, limits in (("speed", body.velocity_limit), ("force", body.effort_limit)):
+            if 0.0 in limits:
+                yield case.about_joint("limit-zero", k, f"the {name} limit is 0", {"limit": name})
+    for coupling in model.couplings:
+        if not any(ratio for _, ratio in coupling.terms):
+            what = f"is coupled with ratio 0 and stays at {coupling.offset:g}"
+            values = {"position": coupling.offset}
+            yield case.about_joint("coupling-constant", coupling.follower, what, values)
+
+
+def idle(case: Case) -> Iterator[Finding]:
+    """Find bodies at the end of a chain that have nothing at all."""
+    model = case.model
+    busy = {body.parent for body in model.bodies}
+    busy |= {frame.body for frame in model.frames} | {g.body for g in model.geometries}
+    for k, body in enumerate(model.bodies):
+        if k not in busy and not any(float(x) for x in body.inertia.parameters()):
+            what = f"moves '{body.name}', which has no inertia, shape, frame or child"
+            yield case.about_joint("body-idle", k, what, {})
+
+
+def pivots(case: Case) -> Iterator[Finding]:
+    """Find joints with no inertia behind them, always or at some sampled states."""
+    model = case.model
+    if not model.nv:
+        return
+    always, unproved = _singular(model)
+    for k in always:
+        what = f"nothing that it moves resists it ('{model.bodies[k].name}' and beyond)"
+        yield case.about_joint("joint-without-inertia", k, what, {})
+    if always or not unproved or not len(case.q) or model.nv > PIVOTED:
+        return
+    with np.errstate(all="ignore"):
+        bad, owner = lost_pivots(model, case.q)
+    for k in sorted(set(owner)):
+        of_joint = bad[:, [n for n, body in enumerate(owner) if body == k]].any(axis=1)
+        if of_joint.any():
+            n, total = int(of_joint.sum()), len(case.q)
+            values = {"states": n, "of": total, "first": case.q[int(of_joint.argmax())].tolist()}
+            what = f"at {n} of {total} sampled states nothing resists it"
+            yield case.about_joint("joint-loses-inertia", k, what, values)
+
+
+def matrix(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
+    """Judge the mass matrix over the sampled states, and record its figures."""
+    model = case.model
+    if not model.nv or not len(case.q) or model.nv > LARGEST:
+        return
+    with np.errstate(all="ignore"):
+        M = mass_matrix(model, case.q, backend="numpy")
+    figures["states"] = len(M)
+    finite = np.isfinite(M).all(axis=(1, 2))
+    if not finite.all():
+        n = int((~finite).sum())
+        what = f"not finite at {n} of {len(M)} sampled states"
+        yield case.about_model("matrix-overflow", what, {"states": n, "of": len(M)})
+        return
+    with np.errstate(all="ignore"):
+        diagonal = np.sqrt(np.abs(np.einsum("...ii->...i", M)))
+        diagonal[diagonal == 0] = 1.0
+        scaled = M / diagonal[:, :, None] / diagonal[:, None, :]
+    if not np.isfinite(scaled).all():
+        return
+    values = np.linalg.eigvalsh(scaled)
+    low, high = values[:, 0], values[:, -1]
+    worst = int(np.argmin(low / high))
+    ratio = float(low[worst] / high[worst])
+    figures["condition"] = 1 / ratio if ratio > 0 else math.inf
+    figures["smallest_eigenvalue"] = float(np.linalg.eigvalsh(M)[:, 0].min())
+    about = {
+        "states": len(M),
+        "state": case.q[worst].tolist(),
+        "scaled_condition": figures["condition"],
+        "smallest_eigenvalue": figures["smallest_eigenvalue"],
+    }
+    if ratio <= -model.nv * EPS:
+        n = int((low < -model.nv * EPS * high).sum())
+        what = (
+            f"not positive definite at {n} of {len(M)} sampled states "
+            f"(smallest eigenvalue {figures['smallest_eigenvalue']:.3g})"
+        )
+        yield case.about_model("matrix-not-positive", what, about)
+    elif ratio * ILL < 1 and not _singular(model)[0]:
+        what = f"condition {figures['condition']:.2g} (scaled) at the worst of {len(M)} states"
+        yield case.about_model("matrix-ill-conditioned", what, about)
+
+
+def _singular(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the bodies whose joint has no inertia behind it, and those for which it may vanish."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return singular_joints(model), unproved_joints(model)
+        except OverflowError:
+            return (), ()  # lengths that have no square: the mass matrix is reported instead
+
+
+def _range(case: Case, k: int, index: int, low: float, high: float) -> Iterator[Finding]:
+    body = case.model.bodies[k]
+    values = {"lower": low, "upper": high}
+    if low == high:
+        what = f"lower and upper limit are both {low:g}{_unit(body)}"
+        yield case.about_joint("limit-no-range", k, what, values)
+    elif not low <= body.joint.neutral()[index] <= high:
+        what = f"limits {low:.4g} to {high:.4g}{_unit(body)} exclude zero"
+        yield case.about_joint("limit-excludes-zero", k, what, values)
+
+
+def _unit(body: Body) -> str:
+    return {"revolute": " rad", "helical": " rad", "prismatic": " m"}.get(body.joint.kind, "")
