@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ENGINES := $(VENV)/.engines
 PROCESSES ?= 2
 
 .PHONY: demo test test-long lint bench clean
@@ -24,8 +25,9 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	@$(BIN)/python benchmarks/sizes.py
 
-bench: $(READY)
-	$(BIN)/sixfold bench
+bench: $(ENGINES)
+	@mkdir -p build
+	$(BIN)/sixfold bench --chains --json build/bench.json --plot build/bench.svg
 	$(BIN)/python benchmarks/operation_counts.py
 
 $(READY): pyproject.toml constraints.txt
@@ -37,6 +39,14 @@ $(READY): pyproject.toml constraints.txt
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"; \
 	fi
 	@touch $(READY)
+
+$(ENGINES): $(READY)
+	@if command -v uv >/dev/null 2>&1; then \
+	  VIRTUAL_ENV=$(VENV) uv pip install --quiet -c constraints.txt -e ".[bench]"; \
+	else \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"; \
+	fi
+	@touch $(ENGINES)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,93 @@
+"""What more threads give on batches that are long enough to share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from sixfold.cli.benching.clock import interleaved, seconds
+from sixfold.cli.benching.robots import Robot
+from sixfold.cli.benching.ways import FUNCTIONS, States
+from sixfold.evaluate import get_threads, set_threads
+from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.threads import CHUNK
+
+ENOUGH = 0.010
+"""Seconds that the batch takes on one thread, at least."""
+SAFELY = 1.3
+"""So much longer, so that the best round is still long enough."""
+MOST_ROWS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Seconds of one batch by number of threads, every round."""
+
+    robot: str
+    function: str
+    rows: int
+    rounds_s: dict[int, tuple[float, ...]]
+
+    def best(self, count: int) -> float:
+        """Return the best round."""
+        return min(self.rounds_s[count])
+
+    def speedup(self, count: int) -> float:
+        """Return how many times faster than one thread."""
+        return self.best(1) / self.best(count)
+
+
+def counts() -> list[int]:
+    """Return 1, 2, 4... up to the cores this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return [1 << k for k in range((cores or 1).bit_length())]
+
+
+def measure(robot: Robot, function: str, states: States, dtype: str, rounds: int) -> Threads:
+    """Time the public function on a batch of at least ENOUGH seconds, with more and more threads.
+
+    The states are the others' repeated; results come in a new array, as users get them.
+    """
+    before = get_threads()
+    arrays = [x.astype(dtype) for x in states.of(function)]
+    rows = CHUNK
+    try:
+        # what looked long enough on a busy machine may not be: then all is repeated with more rows
+        while True:
+            set_threads(1)
+            rows = _long_enough(robot, function, arrays, min(MOST_ROWS, 2 * rows))
+            call = partial(FUNCTIONS[function], robot.model, *_repeated(arrays, rows))
+            times = interleaved([_with(n, call) for n in counts()], rounds)
+            if min(times[0]) >= ENOUGH or rows >= MOST_ROWS:
+                break
+    finally:
+        set_threads(before)
+    found = {n: tuple(each) for n, each in zip(counts(), times, strict=True)}
+    return Threads(robot.name, function, rows, found)
+
+
+def _with(count: int, call: Callable[[], Array]) -> Callable[[], None]:
+    def run() -> None:
+        set_threads(count)
+        call()
+
+    return run
+
+
+def _long_enough(robot: Robot, function: str, arrays: list[Array], rows: int) -> int:
+    """Return how many rows one thread needs ENOUGH seconds for, or the most there may be."""
+    while True:
+        call = partial(FUNCTIONS[function], robot.model, *_repeated(arrays, rows))
+        call()
+        took = min(seconds(call, 1) for _ in range(3))
+        if took >= SAFELY * ENOUGH or rows >= MOST_ROWS:
+            return rows
+        rows = min(MOST_ROWS, max(rows + CHUNK, int(rows * 1.5 * ENOUGH / took) // CHUNK * CHUNK))
+
+
+def _repeated(arrays: list[Array], rows: int) -> list[Array]:
+    return [np.resize(x, (rows, *x.shape[1:])) for x in arrays]
