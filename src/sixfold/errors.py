@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 
@@ -55,7 +56,7 @@ class UnknownNameError(SixfoldError, KeyError):
     def __init__(self, kind: str, name: object, known: Iterable[str], *, where: str) -> None:
         """Name the model or list searched and the nearest names in it."""
         names = [str(other) for other in known]
-        near = get_close_matches(str(name), names, n=3, cutoff=0.4)
+        near = near_names(str(name), names, cutoff=0.4)
         shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {shown}"
         super().__init__(f"{where}: no {kind} named {name!r}\n  known: {shown}\n  fix: {hint}")
@@ -71,6 +72,33 @@ class ModelError(SixfoldError, ValueError):
     def __init__(self, where: str, what: str, fix: str) -> None:
         """Say which body or joint, what is wrong with it and how to mend it."""
         super().__init__(f"{where}: {what}\n  fix: {fix}")
+
+
+class RobotFileError(SixfoldError, ValueError):
+    """A robot file that cannot become a Model, or a model that cannot become a file."""
+
+    file: str
+    line: int
+    """Line of the file, from 1; 0 where the file as a whole is at fault."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: object,
+        line: int = 0,
+        element: str = "",
+        expected: str = "",
+        got: str = "",
+        fix: str,
+    ) -> None:
+        """Name file, line and element, what is wrong, what was expected and found, the way out."""
+        self.file, self.line = str(file), line
+        place = f"{file}:{line}" if line else str(file)
+        lines = [f"{place}: {element}: {what}" if element else f"{place}: {what}"]
+        lines += [f"  expected: {expected}"] if expected else []
+        lines += [f"  got: {got}"] if got else []
+        super().__init__("\n".join([*lines, f"  fix: {fix}"]))
 
 
 class SingularModelError(SixfoldError, ValueError):
@@ -100,8 +128,62 @@ class DisagreementError(SixfoldError, AssertionError):
     """Two formulations of the same quantity that differ by more than rounding."""
 
 
+class StateError(SixfoldError, ValueError):
+    """A state that no motion can start from: not finite, or a quaternion that is no rotation."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Say which argument and joint, what was expected and what came."""
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")
+
+
+class CallbackError(SixfoldError, ValueError):
+    """A controller, external force or event of the user's own that gave no usable numbers."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Name the function and the time, what it should return and what it did."""
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")
+
+
+class SimulationError(SixfoldError, RuntimeError):
+    """A simulation that cannot go on."""
+
+    time: float
+    """When [s]."""
+    trajectory: Any
+    """The samples before that time, as a Trajectory."""
+
+    def __init__(self, what: str, *, time: float, got: object, fix: str, trajectory: Any) -> None:
+        """Say what happened and when; keep the motion so far."""
+        self.time, self.trajectory = time, trajectory
+        super().__init__(f"{what} at t = {time:.9g} s\n  got: {got}\n  fix: {fix}")
+
+
+class TrajectoryFileError(SixfoldError, ValueError):
+    """A file that does not hold a trajectory."""
+
+    def __init__(self, file: object, what: str, fix: str) -> None:
+        """Name the file and what is wrong with it."""
+        super().__init__(f"{file}: {what}\n  fix: {fix}")
+
+
+class RobotFileWarning(UserWarning):
+    """A robot file says something that the model has no counterpart for."""
+
+
 class SingularPivotWarning(RuntimeWarning):
     """Some states of a batch have a joint with no inertia behind it; those rows are NaN."""
+
+
+class NonFiniteStateWarning(RuntimeWarning):
+    """Some trajectories of a batch leave the finite numbers; they are NaN from there on."""
+
+
+def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
+    """Return up to three names like another one; neither many nor long names take long."""
+    if len(name) > 80:
+        return []
+    short = (other for other in known if len(other) <= 80)
+    return get_close_matches(name, islice(short, 500), n=3, cutoff=cutoff)
 
 
 def _remade(kind: type[SixfoldError], *arguments: Any) -> SixfoldError:

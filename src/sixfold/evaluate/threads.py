@@ -66,11 +66,12 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
         ]
         ufunc(*pieces, out=out[start:stop])
 
-    for future in [_pool().submit(part, start) for start in range(0, rows, step)]:
+    for future in [pool().submit(part, start) for start in range(0, rows, step)]:
         future.result()
 
 
-def _pool() -> ThreadPoolExecutor:
+def pool() -> ThreadPoolExecutor:
+    """Return the threads that big batches are handed to."""
     count = get_threads()
     if _state["pool"] is None or _state["size"] != count:
         _state["pool"] = ThreadPoolExecutor(count, thread_name_prefix="sixfold")

@@ -10,6 +10,7 @@ from sixfold.native.llvm import supported
 from sixfold.native.passes import optimise
 from sixfold.native.recorder import NotRolled
 from sixfold.native.rolled import Rolled
+from sixfold.native.scan import Scan, ScanKernel, build_scan
 from sixfold.native.trace import trace
 
 __all__ = [
@@ -21,7 +22,10 @@ __all__ = [
     "NotRolled",
     "Program",
     "Rolled",
+    "Scan",
+    "ScanKernel",
     "build",
+    "build_scan",
     "cache",
     "host",
     "lanes",

@@ -31,7 +31,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     for width in (1,) if W == 1 else (1, W):
         parts.append(library(layout, width, used))
         parts.append(_gather(program, layout, cut, width))
-        parts += [_piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
+        parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
         parts.append(_scatter(program, layout, cut, width))
         parts.append(_rows(layout, cut, width))
     parts.append(copies(layout.scalar))
@@ -85,7 +85,7 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     return block.function(head)
 
 
-def _piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
+def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
     """Return @piece_p_W: one piece of the program on one tile."""
     block = Block(W, layout.scalar)
     values: dict[int, str] = {}

@@ -1,0 +1,148 @@
+"""A step applied again and again to many rows: in one kernel, or step by step in NumPy."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixfold.evaluate.arrays import Array, joined
+from sixfold.evaluate.kernels import announced
+from sixfold.evaluate.threads import get_threads, pool
+
+if TYPE_CHECKING:
+    from sixfold.native import ScanKernel
+
+Step = Callable[..., Sequence[Any]]
+"""Takes one list of numbers for each array, returns what is carried as one list."""
+
+MOST_NODES = 400_000
+"""Largest step that is compiled; beyond, NumPy takes the steps."""
+SHARE = 256
+"""Least rows times steps, in thousands, that are worth a thread."""
+
+_KEPT: OrderedDict[Any, ScanKernel] = OrderedDict()
+_MOST = 64
+
+
+def scan_kernel(
+    step: Step,
+    carried: Sequence[int],
+    fixed: Sequence[int],
+    each: Sequence[int],
+    *,
+    name: str,
+    key: Any = None,
+) -> ScanKernel | None:
+    """Return the kernel of a step, or None where NumPy has to take it.
+
+    Args:
+        step: takes a list for each array: carried, fixed, then those that come anew at each step.
+        carried: sizes of the arrays that the step returns anew.
+        fixed: sizes of the arrays that stay as they are.
+        each: sizes of the arrays that have numbers for each step.
+        name: for messages.
+        key: what identifies the step; a step without one is traced again every time.
+    """
+    from sixfold.native import Scan, build_scan, supported, trace
+
+    scan = Scan(tuple(carried), tuple(fixed), tuple(each))
+    if key is not None and (key, scan) in _KEPT:
+        _KEPT.move_to_end((key, scan))
+        return _KEPT[key, scan]
+    with announced(name):
+        program = trace(step, scan.sizes)
+        if not supported(program) or len(program.nodes) > MOST_NODES:
+            return None
+        kernel = build_scan(program, scan)
+    if key is not None:
+        _KEPT[key, scan] = kernel
+        while len(_KEPT) > _MOST:
+            _KEPT.popitem(last=False)
+    return kernel
+
+
+def run_scan(
+    kernel: ScanKernel, arrays: Sequence[Array], lead: tuple[int, ...], steps: int, every: int
+) -> list[Array]:
+    """Return what is carried after every so many steps, shape (*lead, steps // every, size) each.
+
+    Args:
+        kernel: of the step.
+        arrays: (*lead, size) or (*lead, steps, size); axes that broadcast may be missing or 1.
+        lead: common leading shape.
+        steps: how many.
+        every: how many between two results.
+    """
+    scan = kernel.scan
+    kept = len(scan.carried) + len(scan.fixed)
+    rows = int(np.prod(lead)) if lead else 1
+    flat = [
+        _rows(x, lead, (steps, n) if k >= kept else (n,))
+        for k, (x, n) in enumerate(zip(arrays, scan.sizes, strict=True))
+    ]
+    outputs = [np.empty((rows, steps // every, n)) for n in scan.carried]
+    threads = min(get_threads(), max(1, rows * steps // (1000 * SHARE)))
+    share = -(-rows // max(1, threads))
+
+    def part(start: int) -> None:
+        piece = slice(start, start + share)
+        kernel([x[piece] for x in flat], [x[piece] for x in outputs], steps, every)
+
+    if threads == 1:
+        kernel(flat, outputs, steps, every)
+    else:
+        jobs: list[Future[None]] = [pool().submit(part, start) for start in range(0, rows, share)]
+        for job in jobs:
+            job.result()
+    return [x.reshape((*lead, *x.shape[1:])) for x in outputs]
+
+
+def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:
+    """Return an array with one axis of rows, broadcast without copying where that is possible."""
+    missing = x.ndim - len(core)
+    if all(n == 1 for n in x.shape[:missing]):
+        one = np.ascontiguousarray(np.broadcast_to(x.reshape(x.shape[missing:]), core))
+        return np.broadcast_to(one, (int(np.prod(lead)) if lead else 1, *core))
+    wide = np.broadcast_to(x, (*lead, *core))
+    return np.ascontiguousarray(wide).reshape((-1, *core))
+
+
+def numpy_scan(
+    step: Step,
+    carried: Sequence[int],
+    fixed: Sequence[int],
+    each: Sequence[int],
+    arrays: Sequence[Array],
+    lead: tuple[int, ...],
+    steps: int,
+    every: int,
+) -> list[Array]:
+    """Take the steps in NumPy, all rows at once: the same function, to look into."""
+    sizes = (*carried, *fixed, *each)
+    kept = len(carried) + len(fixed)
+    outputs = [np.empty((*lead, steps // every, n)) for n in carried]
+    wide = [
+        np.broadcast_to(x, (*lead, steps, n) if k >= kept else (*lead, n))
+        for k, (x, n) in enumerate(zip(arrays, sizes, strict=True))
+    ]
+    state = [_columns(x) for x in wide[: len(carried)]]
+    constant = [_columns(x) for x in wide[len(carried) : kept]]
+    for s in range(steps):
+        now = [_columns(x[..., s, :]) for x in wide[kept:]]
+        with np.errstate(all="ignore"):
+            values = joined(step(*state, *constant, *now), lead, (sum(carried),), float)
+        ends = np.cumsum(carried)
+        parts = [values[..., end - n : end] for n, end in zip(carried, ends, strict=True)]
+        state = [_columns(x) for x in parts]
+        if (s + 1) % every == 0:
+            for out, x in zip(outputs, parts, strict=True):
+                out[..., (s + 1) // every - 1, :] = x
+    return outputs
+
+
+def _columns(x: Array) -> list[Any]:
+    return x.tolist() if x.ndim == 1 else [x[..., k] for k in range(x.shape[-1])]

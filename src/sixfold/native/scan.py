@@ -1,0 +1,332 @@
+"""A program applied to its own results again and again: the time loop inside machine code.
+
+The program takes what is carried from step to step, what stays fixed, and what comes anew at each
+step, and returns what is carried on.  All of it stays in the tile of its block of rows; every so
+many steps the carried values are written out.  A block's rows are independent lanes, so results are
+the same bits for any number of rows, any split and any number of threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sixfold.native import cache, heap, jit, sincos
+from sixfold.native.block import Block
+from sixfold.native.chunks import Plan, plan
+from sixfold.native.graph import CONST, INPUT, Program
+from sixfold.native.kernel import toolchain
+from sixfold.native.layout import Layout
+from sixfold.native.llvm import library, piece, together
+from sixfold.native.loop import FLAGS
+from sixfold.native.passes import optimise
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Sizes of the arrays of a step, in the order of the program's inputs.
+
+    The program returns the carried numbers, in the order in which it takes them.
+    """
+
+    carried: tuple[int, ...]
+    fixed: tuple[int, ...]
+    each: tuple[int, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of one row in each input array."""
+        return (*self.carried, *self.fixed, *self.each)
+
+
+def module(program: Program, scan: Scan, W: int, triple: str = "") -> str:
+    """Return the text of a module with @scan(arrays, strides, rows, steps, every).
+
+    Arrays are the inputs, then one output for each carried array; strides are bytes from row to
+    row and from step to step, two for each array.
+    """
+    cut = plan(program)
+    layout = Layout(tuple((n,) for n in scan.sizes), (sum(scan.carried),))
+    used = {op for op, *_ in program.nodes}
+    flags = FLAGS.get(triple.partition("-")[0])
+    parts = [sincos.shared(), heap.DECLARATIONS, flags.declarations if flags else ""]
+    parts += [library(layout, width, used) for width in ((1,) if W == 1 else (1, W))]
+    kept = len(scan.carried) + len(scan.fixed)
+    parts.append(_gather("begin", program, scan, cut, range(kept), W))
+    parts.append(_gather("feed", program, scan, cut, range(kept, len(scan.sizes)), W))
+    parts.append(_angles(cut, W))
+    parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
+    parts.append(_advance(program, scan, cut, W))
+    parts.append(_write(program, scan, cut, W))
+    parts.append(_driver(program, scan, cut, layout, W, flags))
+    return "\n".join(parts)
+
+
+_PLACE = "ptr %arrays, ptr %strides, i64 %row, i64 %valid, i64 %step, ptr %tile"
+
+
+class _Rows(Block):
+    """Writes functions that read and write rows of the arrays."""
+
+    def lanes_of(self, array: int) -> list[str]:
+        """Return a pointer to each lane's row at a step; lanes past the last row repeat it."""
+        base = self.emit(f"load ptr, ptr {self.at('%arrays', array)}")
+        by_row = self.emit(f"load i64, ptr {self.at('%strides', 2 * array)}")
+        by_step = self.emit(f"load i64, ptr {self.at('%strides', 2 * array + 1)}")
+        offset = self.emit(
+            f"add i64 {self.emit(f'mul i64 %row, {by_row}')}, "
+            f"{self.emit(f'mul i64 %step, {by_step}')}"
+        )
+        pointers = [self.emit(f"getelementptr i8, ptr {base}, i64 {offset}")]
+        for lane in range(1, self.W):
+            there = self.emit(f"icmp sgt i64 %valid, {lane}")
+            more = self.emit(f"select i1 {there}, i64 {by_row}, i64 0")
+            pointers.append(self.emit(f"getelementptr i8, ptr {pointers[-1]}, i64 {more}"))
+        return pointers
+
+
+def _inputs(program: Program) -> dict[int, int]:
+    return {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
+
+
+def _gather(
+    name: str, program: Program, scan: Scan, cut: Plan, arrays: Sequence[int], W: int
+) -> str:
+    """Return a function that reads rows of some arrays into the tile."""
+    block = _Rows(W)
+    number = _inputs(program)
+    for a in arrays:
+        start, size = sum(scan.sizes[:a]), scan.sizes[a]
+        wanted = {k - start for k in number if start <= k < start + size}
+        if wanted:
+            for k, value in block.columns(block.lanes_of(a), size, wanted).items():
+                block.write(cut.slot[number[start + k]], value)
+    return block.function(f"{name}({_PLACE})")
+
+
+def _angles(cut: Plan, W: int) -> str:
+    """Return @angles: sine and cosine of the inputs that are angles."""
+    block = Block(W)
+    for i in range(0, len(cut.angles), 2):
+        pair = cut.angles[i : i + 2]
+        places = ", ".join(f"ptr {block.slot(cut.early[k][0])}" for k in pair)
+        values = ", ".join(f"{block.real} {block.read(cut.slot[k])}" for k in pair)
+        block.lines.append(f"  call void @sincos{len(pair)}_{W}({values}, {places})")
+    return block.function("angles(ptr %tile)")
+
+
+def _results(block: Block, program: Program, cut: Plan) -> list[str]:
+    return [
+        block.constant(program.nodes[k][1]) if program.nodes[k][0] == CONST else block.read(slot)
+        for k, slot in zip(program.outputs, cut.results, strict=True)
+    ]
+
+
+def _advance(program: Program, scan: Scan, cut: Plan, W: int) -> str:
+    """Return @advance: the results become what is carried."""
+    block = Block(W)
+    number = _inputs(program)
+    for k, value in enumerate(_results(block, program, cut)):
+        if k in number:
+            block.write(cut.slot[number[k]], value)
+    return block.function("advance(ptr %tile)")
+
+
+def _write(program: Program, scan: Scan, cut: Plan, W: int) -> str:
+    """Return @write: the results to a step of the output arrays; the last block may be short."""
+    block = _Rows(W)
+    values = _results(block, program, cut)
+    groups = []
+    for a, size in enumerate(scan.carried):
+        start = sum(scan.carried[:a])
+        groups.append((block.lanes_of(len(scan.sizes) + a), values[start : start + size]))
+    if W > 1:
+        block.lines.append(f"  %whole = icmp eq i64 %valid, {W}")
+        block.lines.append("  br i1 %whole, label %all, label %some")
+        block.lines.append("all:")
+    for pointers, columns in groups:
+        block.store(pointers, columns)
+    block.lines.append("  ret void")
+    if W > 1:
+        block.lines.append("some:")
+        for lane in range(W - 1):
+            for pointers, columns in groups:
+                for k, value in enumerate(columns):
+                    x = block.emit(f"extractelement {block.real} {value}, i32 {lane}")
+                    where = block.place(pointers[lane], k)
+                    block.lines.append(f"  store {block.scalar} {x}, ptr {where}, align 8")
+            block.lines.append(f"  %more{lane} = icmp sgt i64 %valid, {lane + 1}")
+            block.lines.append(f"  br i1 %more{lane}, label %lane{lane + 1}, label %done")
+            block.lines.append(f"lane{lane + 1}:")
+        block.lines += ["  br label %done", "done:", "  ret void"]
+    return block.function(f"write({_PLACE})", ends=False)
+
+
+def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, flags: Any) -> str:
+    """Return @scan: groups of blocks, each through all steps."""
+    T = together(layout, cut, W)
+    size = max(cut.slots, 1) * W * 8
+    lines = [
+        "define i32 @scan(ptr %arrays, ptr %strides, i64 %rows, i64 %steps, i64 %every) {",
+        "entry:",
+        *([f"  {line}" for line in flags.keep] if flags else []),
+        *heap.take("%tiles", size * T),
+        "  %none = icmp eq ptr %tiles, null",
+        "  br i1 %none, label %failed, label %group",
+        "failed:",
+        "  ret i32 1",
+        "group:",
+        "  %at = phi i64 [0, %entry], [%next, %group_end]",
+        "  %go = icmp slt i64 %at, %rows",
+        "  br i1 %go, label %blocks, label %done",
+        "blocks:",
+        "  %left = sub i64 %rows, %at",
+        f"  %up = add i64 %left, {W - 1}",
+        f"  %wide = sdiv i64 %up, {W}",
+        f"  %few = icmp slt i64 %wide, {T}",
+        f"  %count = select i1 %few, i64 %wide, i64 {T}",
+        "  br label %first",
+    ]
+
+    def every_block(name: str, before: str, calls: list[str], after: str) -> None:
+        """Write a loop over the blocks of the group."""
+        lines.extend(
+            [
+                f"{name}:",
+                f"  %b_{name} = phi i64 [0, %{before}], [%n_{name}, %{name}_go]",
+                f"  %c_{name} = icmp slt i64 %b_{name}, %count",
+                f"  br i1 %c_{name}, label %{name}_go, label %{after}",
+                f"{name}_go:",
+                f"  %o_{name} = mul i64 %b_{name}, {size}",
+                f"  %tile_{name} = getelementptr i8, ptr %tiles, i64 %o_{name}",
+                f"  %s_{name} = mul i64 %b_{name}, {W}",
+                f"  %r_{name} = add i64 %at, %s_{name}",
+                f"  %l_{name} = sub i64 %rows, %r_{name}",
+                f"  %f_{name} = icmp slt i64 %l_{name}, {W}",
+                f"  %v_{name} = select i1 %f_{name}, i64 %l_{name}, i64 {W}",
+                *calls,
+                f"  %n_{name} = add i64 %b_{name}, 1",
+                f"  br label %{name}",
+            ]
+        )
+
+    def with_rows(function: str, name: str, step: str) -> str:
+        place = f"ptr %arrays, ptr %strides, i64 %r_{name}, i64 %v_{name}, i64 {step}"
+        return f"  call void @{function}({place}, ptr %tile_{name})"
+
+    every_block("first", "blocks", [with_rows("begin", "first", "0")], "loop")
+    lines += [
+        "loop:",
+        "  %step = phi i64 [0, %first], [%step_next, %step_end]",
+        "  %since = phi i64 [1, %first], [%since_next, %step_end]",
+        "  %out = phi i64 [0, %first], [%out_next, %step_end]",
+        "  %on = icmp slt i64 %step, %steps",
+        "  br i1 %on, label %prepare_in, label %group_end",
+        "prepare_in:",
+        "  br label %prepare",
+    ]
+    prepare = [with_rows("feed", "prepare", "%step"), "  call void @angles(ptr %tile_prepare)"]
+    every_block("prepare", "prepare_in", prepare, "stage0")
+    last = len(cut.pieces) - 1
+    for p in range(len(cut.pieces)):
+        name, before = f"stage{p}", "prepare" if p == 0 else f"stage{p - 1}"
+        after = "finish" if p == last else f"stage{p + 1}"
+        every_block(name, before, [f"  call void @piece_{p}_{W}(ptr %tile_{name})"], after)
+    lines += [
+        "finish:",
+        "  %due = icmp eq i64 %since, %every",
+        "  br i1 %due, label %writing, label %carry_in",
+        "writing:",
+        "  br label %put",
+    ]
+    every_block("put", "writing", [with_rows("write", "put", "%out")], "carry_in")
+    lines += ["carry_in:", "  br label %carry"]
+    every_block("carry", "carry_in", ["  call void @advance(ptr %tile_carry)"], "step_end")
+    lines += [
+        "step_end:",
+        "  %step_next = add i64 %step, 1",
+        "  %since_more = add i64 %since, 1",
+        "  %since_next = select i1 %due, i64 1, i64 %since_more",
+        "  %out_more = add i64 %out, 1",
+        "  %out_next = select i1 %due, i64 %out_more, i64 %out",
+        "  br label %loop",
+        "group_end:",
+        f"  %next = add i64 %at, {T * W}",
+        "  br label %group",
+        "done:",
+        *([f"  {line}" for line in flags.bring_back] if flags else []),
+        *heap.give("%tiles", size * T),
+        "  ret i32 0",
+        "}\n",
+    ]
+    return "\n".join(lines)
+
+
+class ScanKernel:
+    """Machine code of a scan."""
+
+    def __init__(self, text: str, scan: Scan, lanes: int, code: bytes) -> None:
+        """Load object code."""
+        self.text, self.scan, self.lanes = text, scan, lanes
+        self._loaded = jit.Loaded(code)
+        word, pointer = ctypes.c_int64, ctypes.c_void_p
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer, word, word, word)
+        self._run = kind(self._loaded.address("scan"))
+
+    @property
+    def graph(self) -> Program:
+        """The optimised program of one step."""
+        return Program.parse(self.text)
+
+    def __call__(
+        self,
+        arrays: Sequence[NDArray[np.float64]],
+        outputs: Sequence[NDArray[np.float64]],
+        steps: int,
+        every: int,
+    ) -> None:
+        """Run all steps of all rows; the interpreter lock is free meanwhile.
+
+        Args:
+            arrays: (rows, size) for carried and fixed arrays, (rows, steps, size) for the others,
+                in the order of the program; rows and steps may have any strides, 0 included.
+            outputs: (rows, steps // every, size), one for each carried array.
+            steps: how often.
+            every: write after every so many steps.
+        """
+        scan = self.scan
+        kept = len(scan.carried) + len(scan.fixed)
+        rows = outputs[0].shape[0]
+        if rows == 0 or steps == 0:
+            return
+        strides: list[int] = []
+        for k, array in enumerate((*arrays, *outputs)):
+            stepping = k >= kept
+            assert array.dtype == np.float64 and array.shape[0] == rows
+            assert array.shape[-1] <= 1 or array.strides[-1] == 8
+            strides += [array.strides[0], array.strides[1] if stepping else 0]
+        assert all(a.shape[-1] == n for a, n in zip(arrays, scan.sizes, strict=True))
+        assert all(a.shape[1] >= steps for a in arrays[kept:])
+        assert all(a.shape[1] >= steps // every for a in outputs)
+        pointers = np.array([a.ctypes.data for a in (*arrays, *outputs)], np.uint64)
+        places = np.array(strides, np.int64)
+        if self._run(pointers.ctypes.data, places.ctypes.data, rows, steps, every):
+            raise MemoryError("no memory for the scratch of a kernel")
+
+
+def build_scan(program: Program, scan: Scan, *, lanes: int | None = None) -> ScanKernel:
+    """Compile a step that takes what `scan` says, or find its code by its text."""
+    assert len(program.outputs) == sum(scan.carried) and program.inputs == sum(scan.sizes)
+    text = optimise(program).text()
+    W = lanes or jit.lanes()
+    key = cache.digest("scan", text, repr(scan), str(W), *toolchain())
+    code = cache.read(key)
+    if code is None:
+        code = jit.object_code(module(Program.parse(text), scan, W, jit.host()[0]))
+        cache.write(key, code)
+    return ScanKernel(text, scan, W, code)

@@ -1,0 +1,110 @@
+"""A system on numbers, step by step: for controllers that cannot be compiled, and for big trees."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import SingularPivotWarning
+from sixfold.evaluate import forward_dynamics
+from sixfold.evaluate.arrays import Array, Shape
+from sixfold.simulate.callbacks import Callback
+from sixfold.simulate.system import System
+
+Rows = Callable[[float, Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class Numeric(System):
+    """The equations of motion on floats or on arrays that hold a batch.
+
+    Accelerations come from `sixfold.forward_dynamics` for the whole batch at once; `rows` and
+    `wrenches` give controller and external forces for states of shapes (..., nq) and (..., nv).
+    """
+
+    rows: Rows | None = None
+    wrenches: Rows | None = None
+    backend: str | None = None
+
+    def forces(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the controller's joint forces, shape (..., nv)."""
+        return np.zeros_like(v) if self.rows is None else self.rows(t, q, v)
+
+    def accelerations(self, t: Any, q: Array, v: Array, tau: Array) -> Array:
+        """Return accelerations under these joint forces, shape (..., nv)."""
+        pushed = tau
+        if self.stops:
+            pushed = tau.copy()
+            for stop in self.stops:
+                pushed[..., stop.v] += stop.force(q[..., stop.q], v[..., stop.v])
+        outside = None if self.wrenches is None else self.wrenches(t, q, v)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SingularPivotWarning)
+            return forward_dynamics(
+                self.model,
+                q,
+                v,
+                pushed,
+                outside,
+                f_ext_frame=self.f_ext_frame,
+                backend=self.backend,
+            )
+
+    def acceleration(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
+        """Return dv/dt as a list of numbers, each holding the batch."""
+        x, u = joined(q), joined(v)
+        return split(self.accelerations(t, x, u, self.forces(t, x, u)))
+
+    def held(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> Numeric:
+        """Return the system whose controller goes on giving the forces of this state."""
+        if self.rows is None:
+            return self
+        tau = self.forces(t, joined(q), joined(v))
+        return replace(self, rows=lambda *_: tau)
+
+
+class RowByRow:
+    """A callback applied to each state of a batch; the last result is kept for the same state.
+
+    A recorded sample is also the first stage of the next step: the controller sees it once.
+    """
+
+    def __init__(self, callback: Callback, rest: tuple[Array, ...] = ()) -> None:
+        """Take the callback and its parameters, shape (..., n)."""
+        self._callback, self._rest = callback, rest
+        self._last: tuple[float, Array, Array, Array] | None = None
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the results for all states, (..., *shape)."""
+        if self._last is not None:
+            t0, q0, v0, result = self._last
+            if t == t0 and np.array_equal(q, q0) and np.array_equal(v, v0):
+                return result
+        lead = q.shape[:-1]
+        result = np.empty((*lead, *self._callback.shape))
+        wide = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in self._rest]
+        for index in np.ndindex(lead):
+            rest = tuple(x[index] for x in wide)
+            result[index] = self._callback.at(t, q[index].copy(), v[index].copy(), rest)
+        self._last = (t, q.copy(), v.copy(), result)
+        return result
+
+
+def joined(values: Sequence[Any]) -> Array:
+    """Return numbers that each hold a batch as one array, the batch first."""
+    lead: Shape = np.shape(values[0]) if len(values) else ()
+    out = np.empty((*lead, len(values)))
+    for k, value in enumerate(values):
+        out[..., k] = value
+    return out
+
+
+def split(array: Array) -> list[Any]:
+    """Return the numbers of a state: floats, or arrays that hold the batch."""
+    if array.ndim == 1:
+        return list(array.tolist())
+    return [array[..., k] for k in range(array.shape[-1])]

@@ -1,0 +1,53 @@
+"""How far a simulation has come, for people who wait."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sixfold.errors import NumberError
+
+Progress = Callable[[float, float], object]
+"""Called with the time reached and the time to reach [s]."""
+
+
+def progress_of(given: Any) -> Progress | None:
+    """Return what to call: a bar for True (if somebody watches), a function as it is."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        return Bar() if sys.stderr.isatty() else None
+    if not callable(given):
+        raise NumberError(
+            "simulate: argument 'progress'",
+            "True, or a function of (time reached, time to reach)",
+            repr(given),
+            "pass progress=True for a bar",
+        )
+    return given  # type: ignore[no-any-return]
+
+
+class Bar:
+    """A bar on the terminal, drawn at most ten times a second."""
+
+    WIDTH = 32
+
+    def __init__(self, stream: Any = None) -> None:
+        """Draw on the standard error stream, or on another one."""
+        self._stream = sys.stderr if stream is None else stream
+        self._drawn = 0.0
+
+    def __call__(self, reached: float, end: float) -> None:
+        """Draw; go to a new line at the end."""
+        now = time.monotonic()
+        if reached < end and now - self._drawn < 0.1:
+            return
+        self._drawn = now
+        share = min(1.0, reached / end) if end > 0 else 1.0
+        full = round(self.WIDTH * share)
+        bar = "#" * full + "-" * (self.WIDTH - full)
+        tail = "\n" if reached >= end else ""
+        self._stream.write(f"\r[{bar}] {100 * share:3.0f} %  {reached:.3f} of {end:g} s{tail}")
+        self._stream.flush()

@@ -1,0 +1,148 @@
+"""What is integrated: a model with its controller, external forces and joint stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sixfold.evaluate import cores
+from sixfold.model import Joint, Model, Tree
+from sixfold.scalar import ZERO, Scalar
+from sixfold.simulate.stops import Stop
+
+Numbers = Sequence[Scalar]
+
+
+@dataclass(frozen=True)
+class System:
+    """The right-hand side of the equations of motion, on flat lists of any kind of number.
+
+    `control(t, q, v)` returns the joint forces and `force(t, q, v)` the external forces of one
+    state, both as flat lists; None means there are none.
+    """
+
+    model: Model
+    control: Callable[[Scalar, Numbers, Numbers], Numbers] | None = None
+    force: Callable[[Scalar, Numbers, Numbers], Numbers] | None = None
+    f_ext_frame: str = "world"
+    stops: tuple[Stop, ...] = ()
+    tree: Tree | None = None
+    """The model's tree with other constants; its own when left out."""
+    additive: tuple[tuple[int, int], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Note which coordinates are plain sums of their velocities."""
+        pairs: list[tuple[int, int]] = []
+        for joint, x, u in joints(self.model):
+            if joint.velocity_is_rate:
+                pairs += zip(range(x.start, x.stop), range(u.start, u.stop), strict=True)
+        object.__setattr__(self, "additive", tuple(pairs))
+
+    def effort(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+        """Return the joint forces of the controller."""
+        return [ZERO] * self.model.nv if self.control is None else list(self.control(t, q, v))
+
+    def acceleration(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+        """Return the acceleration under control, external forces and stops."""
+        tau = self.effort(t, q, v)
+        for stop in self.stops:
+            tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v])
+        outside = None if self.force is None else self.force(t, q, v)
+        tree = self.tree or self.model.tree
+        return cores.forward_dynamics(
+            self.model, tree, q, v, tau, outside, frame=self.f_ext_frame
+        )
+
+    def held(self, t: Scalar, q: Numbers, v: Numbers) -> System:
+        """Return the system whose controller goes on giving the forces of this state."""
+        if self.control is None:
+            return self
+        tau = self.effort(t, q, v)
+        return replace(self, control=lambda *_: tau)
+
+    def rate(self, q: Numbers, v: Numbers) -> list[Scalar]:
+        """Return dq/dt."""
+        return cores.position_rate(self.model, self.model.tree, q, v)
+
+    def move(self, q: Numbers, dq: Numbers) -> list[Scalar]:
+        """Return the configuration reached from q by a velocity-space increment."""
+        return cores.integrate(self.model, self.model.tree, q, dq)
+
+    def add(self, q: Numbers, dq: Numbers) -> list[Scalar]:
+        """Return q + dq, with quaternions scaled to unit length."""
+        total = [a + b for a, b in zip(q, dq, strict=True)]
+        return self.move(total, [ZERO] * self.model.nv)
+
+    def bracket(self, a: Numbers, b: Numbers) -> list[Scalar]:
+        """Return the Lie bracket of two velocities, joint by joint."""
+        result: list[Scalar] = []
+        for joint, _, u in joints(self.model):
+            result += joint.bracket(a[u], b[u])
+        return result
+
+
+def joints(model: Model) -> list[tuple[Joint, slice, slice]]:
+    """Return the joints that have coordinates of their own, with their places in q and in v."""
+    followers = {coupling.follower for coupling in model.couplings}
+    result: list[tuple[Joint, slice, slice]] = []
+    i = j = 0
+    for k, body in enumerate(model.bodies):
+        if k not in followers:
+            joint = body.joint
+            result.append((joint, slice(i, i + joint.nq), slice(j, j + joint.nv)))
+            i, j = i + joint.nq, j + joint.nv
+    return result
+
+
+def system_of(
+    model: Model,
+    control: Callable[..., Any] | None = None,
+    *,
+    parameters: Any = None,
+    f_ext: Any = None,
+    f_ext_frame: str = "world",
+    stops: tuple[Stop, ...] = (),
+) -> System:
+    """Return the system of a model under laws that are written with arrays of one state.
+
+    Args:
+        model: the robot.
+        control: function of (t, q, v), or of (t, q, v, parameters), that returns tau (nv,).
+        parameters: array handed to the controller, of numbers of any kind.
+        f_ext: array (nb, 6), or a function of (t, q, v) that returns one.
+        f_ext_frame: "world" or "body".
+        stops: force laws of the joint limits.
+    """
+    rest = () if parameters is None else (parameters,)
+
+    def tau(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+        assert control is not None
+        return flat(control(t, as_array(q), as_array(v), *rest))
+
+    def wrenches(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+        return flat(f_ext(t, as_array(q), as_array(v)) if callable(f_ext) else f_ext)
+
+    return System(
+        model,
+        None if control is None else tau,
+        None if f_ext is None else wrenches,
+        f_ext_frame,
+        stops,
+    )
+
+
+def as_array(values: Numbers) -> Any:
+    """Return the numbers of one state as an array: of floats if they are, else of objects."""
+    if all(isinstance(x, (float, int)) for x in values):
+        return np.array(values, float)
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def flat(values: Any) -> list[Scalar]:
+    """Return the elements of an array as a list of Python numbers."""
+    return list(np.asarray(values).reshape(-1).tolist())
