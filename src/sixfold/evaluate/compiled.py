@@ -25,6 +25,7 @@ def compile(
     inputs: Mapping[str, int | Shape] | None = None,
     dtype: Any = np.float64,
     form: str | None = None,
+    derivative: str | None = None,
 ) -> Kernel:
     """Return a function as a kernel: machine code for many states at once.
 
@@ -39,6 +40,9 @@ def compile(
         dtype: float64 or float32, of all arrays.
         form: "rolled" (loops over the bodies, for long trees) or "unrolled" (straight-line code);
             sixfold's own functions only.  By the size of the program if left out.
+        derivative: name of an argument: compile the derivatives of the result by it instead, the
+            result's axes first, then the argument's.  By q they are partial derivatives by the
+            coordinates as they are, quaternions included.
 
     Returns:
         A callable, picklable kernel with `.ufunc`, `.signature`, `.graph`, `.llvm_ir`, `.assembly`,
@@ -59,6 +63,8 @@ def compile(
             shapes[parameter.name] = _known_shape(name, parameter.name, model)
     if extra:
         raise OptionError("compile", "inputs", [p.name for p in parameters], next(iter(extra)))
+    if form is not None and derivative is not None:
+        raise OptionError("compile", "form", ["nothing, with a derivative"], form)
     if form is not None:
         return _in_form(function, name, shapes, kind, form)
     names = list(shapes)
@@ -67,7 +73,12 @@ def compile(
         return function(**dict(zip(names, arrays, strict=True)))
 
     by_name.__doc__ = function.func.__doc__ if isinstance(function, partial) else function.__doc__
-    return user_kernel(by_name, name, list(shapes.values()), kind)
+    along = None
+    if derivative is not None:
+        if derivative not in names:
+            raise OptionError("compile", "derivative", names, derivative)
+        along, name = names.index(derivative), f"{name}_by_{derivative}"
+    return user_kernel(by_name, name, list(shapes.values()), kind, along)
 
 
 def _in_form(

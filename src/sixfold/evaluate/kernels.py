@@ -215,10 +215,17 @@ def announced(what: str) -> Iterator[None]:
 
 
 def user_kernel(
-    function: Callable[..., Any], name: str, shapes: Sequence[tuple[int, ...]], dtype: str
+    function: Callable[..., Any],
+    name: str,
+    shapes: Sequence[tuple[int, ...]],
+    dtype: str,
+    along: int | None = None,
 ) -> Kernel:
-    """Compile a function of the user's own, written with arrays and sixfold functions."""
-    from sixfold.native import SUPPORTED, Layout, build, supported, trace
+    """Compile a function of the user's own, written with arrays and sixfold functions.
+
+    With `along`, compile its derivatives by that argument: the result's axes, then the argument's.
+    """
+    from sixfold.native import SUPPORTED, Layout, build, jacobian, supported, trace
 
     found: list[tuple[int, ...]] = []
 
@@ -233,7 +240,12 @@ def user_kernel(
         return list(result.reshape(-1))
 
     program = trace(flat, [prod(shape) for shape in shapes])
-    layout = Layout(tuple(shapes), found[0], dtype)
+    output = found[0]
+    if along is not None:
+        start = sum(prod(shape) for shape in shapes[:along])
+        program = jacobian(program, range(start, start + prod(shapes[along])))
+        output = (*output, *shapes[along])
+    layout = Layout(tuple(shapes), output, dtype)
     if not supported(program):
         missing = sorted({op for op, *_ in program.nodes} - SUPPORTED)
         raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")

@@ -2,6 +2,7 @@
 
 from sixfold.native import cache
 from sixfold.native.block import SUPPORTED
+from sixfold.native.derivative import jacobian
 from sixfold.native.graph import Graph, Node, Program
 from sixfold.native.jit import host, lanes
 from sixfold.native.kernel import Kernel, build, rebuild, toolchain
@@ -28,6 +29,7 @@ __all__ = [
     "build_scan",
     "cache",
     "host",
+    "jacobian",
     "lanes",
     "optimise",
     "rebuild",

@@ -15,12 +15,15 @@ import os
 import stat
 import struct
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 MAGIC = b"sixfold kernel 1\n"
 _HEADER = struct.Struct(f"<{len(MAGIC)}sQ32s")
 SUFFIX = ".kernel"
+ABANDONED = 3600.0
+"""Seconds after which a half-written file is nobody's."""
 
 
 def folder() -> Path | None:
@@ -70,6 +73,7 @@ def write(name: str, payload: bytes) -> None:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _private(where):
             return
+        _sweep(where)
         header = _HEADER.pack(MAGIC, len(payload), _hash(name, payload))
         handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=where)
         try:
@@ -80,6 +84,14 @@ def write(name: str, payload: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+
+
+def _sweep(where: Path) -> None:
+    """Remove what writers that were killed left behind."""
+    for path in where.glob(".writing-*"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > ABANDONED:
+                path.unlink()
 
 
 def entries() -> Iterator[tuple[str, int]]:

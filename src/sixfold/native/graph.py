@@ -224,6 +224,12 @@ class Graph:
             return self.keep(SUB, arguments[1], arguments[0])
         return self.keep(NEG, a)
 
+    def again(self, op: str, arguments: Sequence[int]) -> int:
+        """Return an operation of another graph on nodes of this one."""
+        if op in (ADD, SUB, MUL, DIV, NEG):
+            return int(getattr(self, op)(*arguments))
+        return self.apply(Op(op), *arguments)
+
     def apply(self, op: Op, *arguments: int) -> int:
         """Any other operation, folded only on constants and by the symmetry of sine and cosine."""
         values = [self._value(a) for a in arguments]

@@ -14,12 +14,10 @@ from sixfold.native.graph import (
     FNMA,
     INPUT,
     MUL,
-    NEG,
     SUB,
     Graph,
     Program,
 )
-from sixfold.scalar import Op
 
 
 def optimise(program: Program) -> Program:
@@ -64,9 +62,7 @@ def _number(number: dict[int, int], op: str, x: Any) -> Any:
 def _again(graph: Graph, op: str, arguments: list[Any]) -> int:
     if op in (INPUT, CONST, FMA, FMS, FNMA):
         return graph.keep(op, *arguments)
-    if op in (ADD, SUB, MUL, DIV, NEG):
-        return int(getattr(graph, op)(*arguments))
-    return graph.apply(Op(op), *arguments)
+    return graph.again(op, arguments)
 
 
 def fuse(program: Program) -> Program:

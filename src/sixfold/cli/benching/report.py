@@ -48,6 +48,10 @@ def document(results: Results, settings: Settings, missing: Sequence[str]) -> di
             asdict(r) | {"ns_per_body": r.ns, "pinocchio_ns_per_body": r.pinocchio_ns}
             for r in results.chains
         ],
+        "rollouts": [
+            asdict(r) | {"ns_per_step": r.ns, "mujoco_ns_per_step": r.mujoco_ns, "ratio": r.ratio}
+            for r in results.rollouts
+        ],
         "disagreements": results.disagreements,
         "notes": results.notes,
         "left_out": list(missing),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from sixfold.cli.benching import accuracy, chains, latency, speed, tables, threads
+from sixfold.cli.benching import accuracy, chains, latency, rollouts, speed, tables, threads
 from sixfold.cli.benching.chains import LENGTHS
 from sixfold.cli.benching.clock import fma_peak
 from sixfold.cli.benching.extras import versions
@@ -34,6 +34,7 @@ class Settings:
     quick: bool = False
     chains: bool = False
     longest: int = LENGTHS[-1]
+    rollout: bool = False
 
     @property
     def precise_states(self) -> int:
@@ -51,6 +52,7 @@ class Results:
     latency: list[latency.Latency] = field(default_factory=list)
     threads: list[threads.Threads] = field(default_factory=list)
     chains: list[chains.Chain] = field(default_factory=list)
+    rollouts: list[rollouts.RolledOut] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     load_average: float | None = None
     """Programs that were running at the start, over a minute."""
@@ -58,11 +60,19 @@ class Results:
     @property
     def disagreements(self) -> list[str]:
         """A line for each engine whose results are not ours."""
-        return [line for r in self.speed for line in r.disagreements] + [
-            f"pinocchio C++ DISAGREES on {r.function} of a chain of {r.bodies}: {r.difference:.1e}"
-            for r in self.chains
-            if r.difference is not None and not r.pinocchio_rounds_ns
-        ]
+        return (
+            [line for r in self.speed for line in r.disagreements]
+            + [
+                f"pinocchio C++ DISAGREES on {r.function} of a chain of {r.bodies}: {r.difference:.1e}"
+                for r in self.chains
+                if r.difference is not None and not r.pinocchio_rounds_ns
+            ]
+            + [
+                f"mujoco DISAGREES on the rollout of {r.robot}: {r.difference:.1e}"
+                for r in self.rollouts
+                if r.difference is not None and not r.mujoco_rounds_ns
+            ]
+        )
 
 
 Case = tuple[Robot, str, States]
@@ -81,6 +91,8 @@ def run(robots: Sequence[Robot], settings: Settings, say: Say) -> Results:
         _others(cases, settings, results, say)
         if settings.chains:
             _chains(settings, results, say)
+        if settings.rollout:
+            _rollouts(robots, settings, results, say)
     finally:
         set_threads(before)
     results.notes += disturbed(results.speed)
@@ -170,6 +182,15 @@ def _chains(settings: Settings, results: Results, say: Say) -> None:
                 found = chains.measure(n, function, settings.batch, settings.seed, settings.rounds)
                 results.chains.append(found)
     say("\n" + tables.chains_table(results.chains))
+
+
+def _rollouts(robots: Sequence[Robot], settings: Settings, results: Results, say: Say) -> None:
+    for robot in robots:
+        for integrator in rollouts.INTEGRATORS:
+            _watched(f"rollout of {robot.name} by {integrator}")
+            found = rollouts.measure(robot, integrator, settings.seed, settings.rounds)
+            results.rollouts.append(found)
+    say("\n" + tables.rollouts_table(results.rollouts))
 
 
 def _watched(what: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from sixfold.cli.benching.accuracy import Accuracy
 from sixfold.cli.benching.chains import Chain
 from sixfold.cli.benching.latency import Latency
+from sixfold.cli.benching.rollouts import RolledOut
 from sixfold.cli.benching.speed import Speed, Timing
 from sixfold.cli.benching.threads import Threads
 
@@ -148,6 +149,25 @@ def threads_table(records: Sequence[Threads]) -> str:
         for r in records
     ]
     return table("the public function on long batches, and the gain of threads", head, rows)
+
+
+def rollouts_table(records: Sequence[RolledOut]) -> str:
+    """Return the cost of one step of one trajectory, and the ratio to MuJoCo's rollout."""
+    head = ["robot", "integrator", "first call [s]", "ns/step", "mujoco", "ratio", "difference"]
+    rows = [
+        [
+            r.robot,
+            words(r.integrator),
+            figure(r.first_s, ".2f"),
+            figure(r.ns, ".1f"),
+            figure(r.mujoco_ns, ".0f"),
+            figure(r.ratio, ".1f") + ("x" if r.ratio else ""),
+            figure(r.difference, ".1e"),
+        ]
+        for r in records
+    ]
+    sizes = f"{records[0].rows} trajectories of {records[0].steps} steps" if records else ""
+    return table(f"rollouts without contact, {sizes}", head, rows)
 
 
 def chains_table(records: Sequence[Chain]) -> str:
