@@ -1,16 +1,28 @@
 """Rigid-body dynamics in Python: each algorithm written once, as the textbook prints it."""
 
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from sixfold.dynamics.planar import PlanarChain, skeleton_fd, skeleton_id
 from sixfold.errors import (
+    CallbackError,
     DisagreementError,
     ModelError,
+    NonFiniteStateWarning,
     NotApplicableError,
     NumberError,
     OptionError,
+    RobotFileError,
+    RobotFileWarning,
     ShapeError,
+    SimulationError,
     SingularModelError,
     SingularPivotWarning,
     SixfoldError,
+    StateError,
+    TrajectoryFileError,
     UnknownNameError,
 )
 from sixfold.evaluate import (
@@ -45,7 +57,6 @@ from sixfold.evaluate import (
     random_state,
     set_threads,
 )
-from sixfold.formats import load
 from sixfold.model import (
     CustomJoint,
     Cylindrical,
@@ -62,8 +73,14 @@ from sixfold.model import (
     Spherical,
     Translational,
     Universal,
+    add_payload,
+    attach,
     from_dh,
+    grouped,
+    lock_joints,
     random_tree,
+    rename,
+    replace_inertias,
 )
 from sixfold.scalar import atan2, cos, exp, if_positive, log, sign, sin, sqrt, tanh
 from sixfold.spatial import (
@@ -77,24 +94,79 @@ from sixfold.spatial import (
     physical_consistency,
 )
 
+if TYPE_CHECKING:
+    from sixfold.doctor import Diagnosis, diagnose
+    from sixfold.formats import load, save
+    from sixfold.interop import Comparison, Converter, compare_with, convert
+    from sixfold.simulate import Event, JointStops, Trajectory, controllers, rollout, simulate
+    from sixfold.symbolic import BaseParameters, Code, Equations, base_parameters, equations, export
+
 __version__ = "0.1.0"
+
+_LATER = {
+    "doctor": ("Diagnosis", "diagnose"),
+    "formats": ("load", "save"),
+    "interop": ("Comparison", "Converter", "compare_with", "convert"),
+    "simulate": ("Event", "JointStops", "Trajectory", "controllers", "rollout", "simulate"),
+    "symbolic": ("BaseParameters", "Code", "Equations", "base_parameters", "equations", "export"),
+}
+"""Names that come from rooms which are imported when one of them is first asked for."""
+_ROOM = {name: room for room, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the room that a name comes from."""
+    if name not in _ROOM:
+        raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
+    value = getattr(import_module(f"sixfold.{_ROOM[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List all public names."""
+    return [*globals(), *_ROOM]
+
+
+class _Package(ModuleType):
+    """The package, in which a function named like its room (`simulate`, `view`) stays one.
+
+    Importing a room would otherwise put the room's module in the function's place.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _ROOM and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 __all__ = [
     "ArticulatedInertia",
+    "BaseParameters",
+    "CallbackError",
+    "Code",
+    "Comparison",
+    "Converter",
     "CustomJoint",
     "Cylindrical",
     "DHRow",
+    "Diagnosis",
     "DisagreementError",
+    "Equations",
+    "Event",
     "Fixed",
     "Force",
     "Free",
     "Helical",
     "Inertia",
     "Joint",
+    "JointStops",
     "Model",
     "ModelBuilder",
     "ModelError",
     "Motion",
+    "NonFiniteStateWarning",
     "NotApplicableError",
     "NumberError",
     "OptionError",
@@ -102,18 +174,27 @@ __all__ = [
     "PlanarChain",
     "Prismatic",
     "Revolute",
+    "RobotFileError",
+    "RobotFileWarning",
     "ShapeError",
+    "SimulationError",
     "SingularModelError",
     "SingularPivotWarning",
     "SixfoldError",
     "Spherical",
+    "StateError",
     "Subspace",
+    "Trajectory",
+    "TrajectoryFileError",
     "Transform",
     "Translational",
     "Universal",
     "UnknownNameError",
     "Vector3",
+    "add_payload",
     "atan2",
+    "attach",
+    "base_parameters",
     "bias_force",
     "body_accelerations",
     "body_poses",
@@ -121,17 +202,24 @@ __all__ = [
     "center_of_mass",
     "centroidal_momentum",
     "check",
+    "compare_with",
     "compile",
     "constraint_forces",
+    "controllers",
+    "convert",
     "coriolis_matrix",
     "cos",
+    "diagnose",
     "difference",
+    "equations",
     "exp",
+    "export",
     "forward_dynamics",
     "frame_pose",
     "from_dh",
     "get_threads",
     "gravity_force",
+    "grouped",
     "if_positive",
     "integrate",
     "inverse_dynamics",
@@ -141,6 +229,7 @@ __all__ = [
     "joint_wrenches",
     "kinetic_energy",
     "load",
+    "lock_joints",
     "log",
     "mass_matrix",
     "momentum",
@@ -151,8 +240,13 @@ __all__ = [
     "potential_energy",
     "random_state",
     "random_tree",
+    "rename",
+    "replace_inertias",
+    "rollout",
+    "save",
     "set_threads",
     "sign",
+    "simulate",
     "sin",
     "skeleton_fd",
     "skeleton_id",

@@ -10,9 +10,13 @@ import click
 from sixfold.cli.bench import bench
 from sixfold.cli.cache import cache
 from sixfold.cli.check import check
+from sixfold.cli.compare import compare
 from sixfold.cli.demo import demo
+from sixfold.cli.equations import equations
+from sixfold.cli.export import export
 from sixfold.cli.inspect import inspect
 from sixfold.cli.robots import robots
+from sixfold.cli.simulate import simulate
 from sixfold.errors import SixfoldError
 
 
@@ -34,5 +38,5 @@ def main() -> None:
     """Rigid-body dynamics: inspect robots, check formulations against each other."""
 
 
-for command in (demo, inspect, check, robots, bench, cache):
+for command in (demo, inspect, check, compare, robots, simulate, equations, export, bench, cache):
     main.add_command(command)

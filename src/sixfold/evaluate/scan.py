@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixfold.evaluate.arrays import Array, joined
 from sixfold.evaluate.kernels import announced
-from sixfold.evaluate.threads import get_threads, pool
+from sixfold.evaluate.threads import get_threads, share
 
 if TYPE_CHECKING:
     from sixfold.native import ScanKernel
@@ -86,18 +85,13 @@ def run_scan(
     ]
     outputs = [np.empty((rows, steps // every, n)) for n in scan.carried]
     threads = min(get_threads(), max(1, rows * steps // (1000 * SHARE)))
-    share = -(-rows // max(1, threads))
+    rows_each = max(1, -(-rows // threads))
 
     def part(start: int) -> None:
-        piece = slice(start, start + share)
+        piece = slice(start, start + rows_each)
         kernel([x[piece] for x in flat], [x[piece] for x in outputs], steps, every)
 
-    if threads == 1:
-        kernel(flat, outputs, steps, every)
-    else:
-        jobs: list[Future[None]] = [pool().submit(part, start) for start in range(0, rows, share)]
-        for job in jobs:
-            job.result()
+    share(part, range(0, rows, rows_each))
     return [x.reshape((*lead, *x.shape[1:])) for x in outputs]
 
 

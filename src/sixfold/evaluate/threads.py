@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -66,8 +68,27 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
         ]
         ufunc(*pieces, out=out[start:stop])
 
-    for future in [pool().submit(part, start) for start in range(0, rows, step)]:
-        future.result()
+    share(part, range(0, rows, step))
+
+
+def share(part: Callable[[int], None], starts: range) -> None:
+    """Do all parts, in any order, on several threads; this thread takes its share."""
+    left, lock = iter(starts), Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                start = next(left, None)
+            if start is None:
+                return
+            part(start)
+
+    others = [pool().submit(work) for _ in range(min(get_threads(), len(starts)) - 1)]
+    try:
+        work()
+    finally:
+        for other in others:
+            other.result()
 
 
 def pool() -> ThreadPoolExecutor:

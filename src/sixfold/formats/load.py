@@ -2,13 +2,184 @@
 
 from __future__ import annotations
 
-from sixfold.model import Model, sample
+import gc
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sixfold.errors import (
+    NotApplicableError,
+    NumberError,
+    OptionError,
+    RobotFileError,
+    UnknownNameError,
+    near_names,
+)
+from sixfold.formats import bundled, files, xml
+from sixfold.formats.json_in import read_json
+from sixfold.formats.urdf import UrdfReader
+from sixfold.model import SAMPLES, Model, lock_joints, sample
+
+Locks = Iterable[str] | Mapping[str, float | Sequence[float]]
+SUFFIXES = {".urdf", ".xml", ".mjcf", ".json", ".xacro", ".sdf"}
 
 
-def load(source: str) -> Model:
-    """Return a robot by the name of a sample, such as "puma560" or "planar_chain:5".
+def load(
+    source: str | os.PathLike[str],
+    *,
+    floating_base: bool = False,
+    package_dirs: Iterable[str | os.PathLike[str]] = (),
+    lock: Locks = (),
+    mimic: str = "couple",
+) -> Model:
+    """Return the robot of a file or of a name.
+
+    Args:
+        source: path of a URDF, MJCF or JSON file, told apart by what is in it; or the name of a
+            sample ("puma560", "planar_chain:5") or of a robot of the package example-robot-data
+            ("panda"), as `sixfold robots` lists them.  A bare word is a name first: write
+            "./panda" for a file of that name.
+        floating_base: put a free joint "floating_base" between the world and the root link of a
+            URDF; otherwise the root link is fixed.
+        package_dirs: folders under which the meshes of `package://` names may be found; nothing
+            is read from them here.
+        lock: joints to fix: names (at their neutral position) or a mapping from names to positions.
+        mimic: "couple" lets mimic joints follow their masters exactly, with fewer freedoms; "free"
+            gives each a freedom of its own, as most other libraries do.
 
     Raises:
-        UnknownNameError: if there is no sample of that name; the message lists those there are.
+        RobotFileError: if the file cannot be read; it carries `.file` and `.line`.
+        UnknownNameError: if there is neither a file nor a robot of that name.
     """
-    return sample(str(source))
+    if mimic not in ("couple", "free"):
+        raise OptionError("load", "mimic", ("couple", "free"), mimic)
+    if not isinstance(source, (str, os.PathLike)):
+        fix = "pass a path, or a name that `sixfold robots` lists"
+        raise NumberError("load", "a path or the name of a robot", repr(source), fix)
+    folders = _listed(package_dirs)
+    text = os.fspath(source)
+    path = _path(source, text)
+    if path is None:
+        _only_urdf(floating_base, f"sample '{text}'")
+        model = sample(text)
+    else:
+        model = _from_file(path, floating_base, folders, mimic)
+    return _locked(model, lock)
+
+
+def _path(source: str | os.PathLike[str], text: str) -> Path | None:
+    """Return the file that is meant, None for a sample."""
+    if not isinstance(source, str) or "/" in text or os.sep in text:
+        return Path(text)
+    if text.split(":")[0] in SAMPLES:
+        return None
+    robots = bundled.robots()
+    if text in robots:
+        return robots[text]
+    path = Path(text)
+    if path.suffix.lower() in SUFFIXES or _exists(path):
+        return path
+    raise _unknown(text, robots)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _unknown(text: str, robots: Mapping[str, Path]) -> UnknownNameError:
+    names = [*SAMPLES, *robots]
+    error = UnknownNameError("robot or file", text, names, where="sixfold.load")
+    if not robots and not near_names(text, names, cutoff=0.8):
+        more = "more robots: pip install example-robot-data"
+        error.args = (f"{error.args[0]}; {more}",)
+    return error
+
+
+def _from_file(path: Path, floating_base: bool, folders: tuple[str, ...], mimic: str) -> Model:
+    data = files.read(path)
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        _only_urdf(floating_base, f"'{path}', a JSON file")
+        return read_json(data, str(path), folders)
+    with _no_collections():
+        reader = _urdf_reader(data, path)
+        if reader is not None:
+            return reader.model(
+                floating_base=floating_base, free_mimics=mimic == "free", package_dirs=folders
+            )
+    from sixfold.formats.mjcf import load_mjcf
+
+    return load_mjcf(path, floating_base=floating_base, package_dirs=folders)
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Do not look for garbage meanwhile: a reader makes many objects and no loops of them."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _urdf_reader(data: bytes, path: Path) -> UrdfReader | None:
+    """Return the reader that has taken in a URDF, None for MJCF."""
+    found: list[UrdfReader] = []
+
+    def begin(root: xml.Element) -> Callable[[xml.Element], None] | None:
+        if root.tag == "mujoco":
+            return None
+        if root.tag != "robot":
+            raise _not_a_robot(path, root)
+        found.append(UrdfReader(root, str(path), path.stem or "robot"))
+        return found[0].take
+
+    xml.stream(data, str(path), begin)
+    return found[0] if found else None
+
+
+def _not_a_robot(path: Path, root: xml.Element) -> RobotFileError:
+    advice = {
+        "sdf": "convert SDF to URDF first; sixfold reads URDF, MJCF and its own JSON",
+        "mujocoinclude": "load the file that includes this one",
+        "COLLADA": "this is a mesh: load the URDF that names it",
+    }
+    return RobotFileError(
+        f"the root element is <{xml.shown(root.tag)}>",
+        file=path,
+        line=root.line,
+        expected="<robot> (URDF) or <mujoco> (MJCF)",
+        got=f"<{xml.shown(root.tag)}>",
+        fix=advice.get(root.tag, "give a URDF or MJCF file"),
+    )
+
+
+def _only_urdf(floating_base: bool, where: str) -> None:
+    if floating_base:
+        raise NotApplicableError(
+            "floating_base=True", where, "leave it out: the model says itself how its base moves"
+        )
+
+
+def _listed(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return the folders; a single one need not be in a list."""
+    try:
+        if isinstance(folders, (str, os.PathLike)):
+            return (os.fspath(folders),)
+        return tuple(os.fspath(folder) for folder in folders)
+    except TypeError:
+        fix = 'pass a list of folders such as ["~/ros/src"]'
+        raise NumberError("load: package_dirs", "paths", repr(folders), fix) from None
+
+
+def _locked(model: Model, lock: Locks) -> Model:
+    """Return the model with joints fixed; a single name need not be in a list."""
+    if not lock:
+        return model
+    return lock_joints(model, [lock] if isinstance(lock, str) else lock)

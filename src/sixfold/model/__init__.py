@@ -14,6 +14,7 @@ from sixfold.model.geometry import (
     Shape,
     Sphere,
 )
+from sixfold.model.grouping import grouped
 from sixfold.model.joint import Joint, JointState
 from sixfold.model.joints import (
     STANDARD_JOINTS,
@@ -70,6 +71,7 @@ __all__ = [
     "add_payload",
     "attach",
     "from_dh",
+    "grouped",
     "lock_joints",
     "random_tree",
     "rename",

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from math import inf
 from typing import Any
 
 from sixfold.errors import ModelError, UnknownNameError
 from sixfold.model.joint import Joint
 from sixfold.model.joints import Fixed
 from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
+from sixfold.model.values import (
+    Values,
+    check_name,
+    check_spring,
+    inertia_of,
+    numbers_of,
+    placement_of,
+)
 from sixfold.scalar import exact
-from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Transform, Vector3
+from sixfold.spatial import Inertia, Transform
 
-Values = float | Sequence[float] | None
 Seats = Mapping[str, tuple[int, Transform]]
 
 
@@ -48,8 +55,8 @@ class ModelBuilder:
     ) -> None:
         """Start a model with a fixed base."""
         self.name, self.base_name = name, base_name
-        self.gravity = _numbers("ModelBuilder", "gravity", gravity, 3)
-        (self.friction_speed,) = _numbers(
+        self.gravity = numbers_of("ModelBuilder", "gravity", gravity, 3)
+        (self.friction_speed,) = numbers_of(
             "ModelBuilder", "friction_speed", friction_speed, 1, positive=True
         )
         self._parts: dict[str, _Part] = {}
@@ -97,36 +104,36 @@ class ModelBuilder:
             effort_limit: joint force limit.
         """
         where = f"body '{name}'"
-        _text(where, name)
+        check_name(where, name)
         if name in self._parts or name == self.base_name:
             raise ModelError(where, "the name is already taken", "give each body its own name")
         if not isinstance(joint, Joint):
             raise ModelError(where, f"joint is {joint!r}", "pass a joint such as Revolute('z')")
-        X = _placement(where, placement)
-        body_inertia = Inertia.zero() if inertia is None else _inertia(where, inertia)
-        nq, nv, inf = joint.nq, joint.nv, math.inf
-        forward = _numbers(where, "friction", friction, nv, 0.0, positive=True)
+        X = placement_of(where, placement)
+        body_inertia = Inertia.zero() if inertia is None else inertia_of(where, inertia)
+        nq, nv = joint.nq, joint.nv
+        forward = numbers_of(where, "friction", friction, nv, 0.0, positive=True)
         properties = {
-            "damping": _numbers(where, "damping", damping, nv, 0.0, positive=True),
+            "damping": numbers_of(where, "damping", damping, nv, 0.0, positive=True),
             "friction": forward,
             "friction_negative": forward
             if friction_negative is None
-            else _numbers(where, "friction_negative", friction_negative, nv, positive=True),
-            "stiffness": _numbers(where, "stiffness", stiffness, nv, 0.0, positive=True),
-            "rest": joint.neutral() if rest is None else _numbers(where, "rest", rest, nq),
-            "armature": _numbers(where, "armature", armature, nv, 0.0, positive=True),
-            "lower": _numbers(where, "lower", lower, nq, -inf, finite=False),
-            "upper": _numbers(where, "upper", upper, nq, inf, finite=False),
-            "velocity_limit": _numbers(
+            else numbers_of(where, "friction_negative", friction_negative, nv, positive=True),
+            "stiffness": numbers_of(where, "stiffness", stiffness, nv, 0.0, positive=True),
+            "rest": joint.neutral() if rest is None else numbers_of(where, "rest", rest, nq),
+            "armature": numbers_of(where, "armature", armature, nv, 0.0, positive=True),
+            "lower": numbers_of(where, "lower", lower, nq, -inf, finite=False),
+            "upper": numbers_of(where, "upper", upper, nq, inf, finite=False),
+            "velocity_limit": numbers_of(
                 where, "velocity_limit", velocity_limit, nv, inf, finite=False, positive=True
             ),
-            "effort_limit": _numbers(
+            "effort_limit": numbers_of(
                 where, "effort_limit", effort_limit, nv, inf, finite=False, positive=True
             ),
         }
         if any(a > b for a, b in zip(properties["lower"], properties["upper"], strict=True)):
             raise ModelError(where, "a lower limit is above its upper limit", "swap the limits")
-        _isotropic_spring(where, joint, properties["stiffness"])
+        check_spring(where, joint, properties["stiffness"])
         part = joint.quaternion()
         if part is not None and not any(properties["rest"][part]):
             raise ModelError(where, "rest has a quaternion of length zero", "give a rotation")
@@ -146,8 +153,8 @@ class ModelBuilder:
         self, name: str, parent: str, placement: Transform | Sequence[float] | None = None
     ) -> ModelBuilder:
         """Add a named frame fixed to a body, another frame or the base."""
-        _text(f"frame '{name}'", name)
-        self._frames.append((name, parent, _placement(f"frame '{name}'", placement)))
+        check_name(f"frame '{name}'", name)
+        self._frames.append((name, parent, placement_of(f"frame '{name}'", placement)))
         return self
 
     def couple(
@@ -157,8 +164,8 @@ class ModelBuilder:
         where = f"coupling of joint '{follower}'"
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in masters):
             raise ModelError(where, f"masters {masters!r}", "give pairs (joint name, ratio)")
-        terms = tuple((name, _numbers(where, "ratio", ratio, 1)[0]) for name, ratio in masters)
-        self._couplings.append((follower, terms, _numbers(where, "offset", offset, 1)[0]))
+        terms = tuple((name, numbers_of(where, "ratio", ratio, 1)[0]) for name, ratio in masters)
+        self._couplings.append((follower, terms, numbers_of(where, "offset", offset, 1)[0]))
         return self
 
     def build(self, dress: Callable[[Seats], Mapping[str, Any]] | None = None) -> Model:
@@ -326,94 +333,3 @@ def _unique(kind: str, names: Iterable[str]) -> None:
         if name in seen:
             raise ModelError(f"{kind} '{name}'", "the name is already taken", "rename one")
         seen.add(name)
-
-
-def _numbers(
-    where: str,
-    what: str,
-    values: Values,
-    n: int,
-    default: float | None = None,
-    *,
-    positive: bool = False,
-    finite: bool = True,
-) -> Numbers:
-    if values is None and default is not None:
-        return (default,) * n
-    # the usual case, without a look at what else it might be
-    if type(values) is float and -math.inf < values < math.inf and not (positive and values < 0):
-        return (values,) * n
-    try:
-        listed = (
-            list(map(_float, values))
-            if isinstance(values, (tuple, list, Iterable))
-            else [_float(values)] * n
-        )
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(where, f"{what} = {values!r} is not a number", "give numbers") from None
-    if len(listed) != n:
-        raise ModelError(where, f"{what} has {len(listed)} numbers", f"give {n}")
-    # a sum of finite numbers is finite, or overflows and is looked at more closely
-    if not math.isfinite(sum(listed)) and any(
-        math.isnan(x) or (finite and math.isinf(x)) for x in listed
-    ):
-        raise ModelError(where, f"{what} = {values!r} is not finite", "give finite numbers")
-    if positive and any(x < 0 for x in listed):
-        raise ModelError(where, f"{what} = {values!r} is negative", "give a number >= 0")
-    return tuple(listed)
-
-
-def _float(x: Any) -> float:
-    if type(x) is float:
-        return x
-    if isinstance(x, (str, bytes)):
-        raise TypeError("a text is not a number")
-    return float(x)
-
-
-def _text(where: str, name: object) -> None:
-    if not isinstance(name, str) or not name:
-        raise ModelError(where, f"the name is {name!r}", "give a text that is not empty")
-
-
-def _placement(where: str, placement: Transform | Sequence[float] | None) -> Transform:
-    if placement is None:
-        return Transform.identity()
-    if isinstance(placement, Transform):
-        flat = (*placement.E.a, *placement.E.b, *placement.E.c, *placement.r)
-        numbers = _numbers(where, "placement", flat, 12)
-        if placement.E is not IDENTITY3:
-            _rotation(where, *numbers[:9])
-        a, b, c, d, e, f, g, h, i, x, y, z = map(exact, numbers)
-        return Transform(
-            Matrix3(Vector3(a, b, c), Vector3(d, e, f), Vector3(g, h, i)), Vector3(x, y, z)
-        )
-    return Transform.translation(_numbers(where, "placement", placement, 3))
-
-
-def _rotation(where: str, *nine: float) -> None:
-    """Refuse axes that are not orthonormal and right-handed to six digits."""
-    a, b, c, d, e, f, g, h, i = nine
-    lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
-    angles = (a * d + b * e + c * f, d * g + e * h + f * i, g * a + h * b + i * c)
-    volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
-    if max(map(abs, lengths + angles)) > 1e-6 or volume < 0:
-        raise ModelError(where, "the placement does not turn axes rigidly", "give a rotation")
-
-
-def _inertia(where: str, inertia: Inertia) -> Inertia:
-    if not isinstance(inertia, Inertia):
-        raise ModelError(where, f"inertia is {inertia!r}", "use Inertia.from_mass(...)")
-    numbers = _numbers(where, "inertia", inertia.parameters(), 10)
-    if numbers[0] == 0 and any(numbers[1:4]):
-        raise ModelError(where, "has a first moment but no mass", "give it a mass")
-    return Inertia.from_parameters(numbers)
-
-
-def _isotropic_spring(where: str, joint: Joint, stiffness: Numbers) -> None:
-    if not joint.velocity_is_rate and len(set(stiffness[:3])) > 1:
-        raise ModelError(
-            where,
-            f"a {joint.kind} joint's rotational stiffness {stiffness[:3]} differs by axis",
-            "give the three rotations one stiffness: only then does the spring have a potential",
-        )

@@ -11,11 +11,11 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from sixfold.errors import ModelError, UnknownNameError
-from sixfold.model.builder import _inertia, _numbers, _placement
 from sixfold.model.geometry import Geometry
 from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
 from sixfold.model.origin import Link
 from sixfold.model.rename import checked, prefixed, refuse_clashes
+from sixfold.model.values import inertia_of, numbers_of, placement_of
 from sixfold.scalar import exact
 from sixfold.spatial import Inertia, Transform
 
@@ -110,7 +110,7 @@ def attach(
     checked("attach", other)
     where = f"attaching '{other.name}' to '{model.name}'"
     carrier, seat = model.locate(to)
-    X = (_placement(where, placement) @ seat).over(exact)
+    X = (placement_of(where, placement) @ seat).over(exact)
     added = prefixed(other, prefix)
     refuse_clashes(where, model, added)
 
@@ -118,7 +118,7 @@ def attach(
     seats: dict[int, Seat] = {k: (k + shift, Transform.identity()) for k in range(other.nb)}
     seats[-1] = (carrier, X)
     bodies = list(model.bodies)
-    weight = _base_inertia(other) if base_inertia is None else _inertia(where, base_inertia)
+    weight = _base_inertia(other) if base_inertia is None else inertia_of(where, base_inertia)
     if carrier >= 0 and weight != Inertia.zero():
         bodies[carrier] = _loaded(bodies[carrier], weight, X)
     for body in added.bodies:
@@ -161,7 +161,7 @@ def replace_inertias(model: Model, inertias: Mapping[str, Inertia]) -> Model:
                 "give the inertia of the whole body, or use add_payload",
             )
         k = model.body_index(name)
-        bodies[k] = replace(bodies[k], inertia=_inertia(f"body '{name}'", inertia))
+        bodies[k] = replace(bodies[k], inertia=inertia_of(f"body '{name}'", inertia))
     return replace(model, bodies=tuple(bodies))
 
 
@@ -196,7 +196,7 @@ def add_payload(
     if carrier < 0:
         fix = "name a frame that moves; to count the load of a floating base, load it as floating"
         raise ModelError(where, "the frame is fixed to the base, where a load does nothing", fix)
-    X = _placement(where, placement) @ seat
+    X = placement_of(where, placement) @ seat
     bodies = list(model.bodies)
     bodies[carrier] = _loaded(bodies[carrier], _load(where, mass, com, inertia), X)
     return replace(model, bodies=tuple(bodies))
@@ -234,7 +234,7 @@ def _position(body: Body, q: Any) -> Numbers:
     listed = [q] if body.joint.nq == 1 and not isinstance(q, Iterable) else q
     if not isinstance(listed, Iterable):
         raise ModelError(where, f"position = {q!r}", f"give {body.joint.nq} numbers")
-    values = _numbers(where, "position", list(listed), body.joint.nq)
+    values = numbers_of(where, "position", list(listed), body.joint.nq)
     part = body.joint.quaternion()
     if part is not None and not any(values[part]):
         raise ModelError(where, "position has a quaternion of length zero", "give a rotation")
@@ -244,7 +244,7 @@ def _position(body: Body, q: Any) -> Numbers:
 def _across(body: Body, q: Numbers) -> Transform:
     """Return the transform across a joint at rest."""
     XJ = body.joint.calc(q, (0.0,) * body.joint.nv).XJ
-    _numbers(f"joint '{body.joint_name}'", "transform", (*XJ.r, *XJ.E.a, *XJ.E.b, *XJ.E.c), 12)
+    numbers_of(f"joint '{body.joint_name}'", "transform", (*XJ.r, *XJ.E.a, *XJ.E.b, *XJ.E.c), 12)
     return XJ.over(exact)
 
 
@@ -283,7 +283,7 @@ def _reseated(model: Model, seats: Mapping[int, Seat]) -> Model:
 def _loaded(body: Body, load: Inertia, X: Transform) -> Body:
     """Return the body with a load at X joined to its inertia."""
     total = body.inertia + (X.T @ load @ X)
-    return replace(body, inertia=_inertia(f"body '{body.name}'", total))
+    return replace(body, inertia=inertia_of(f"body '{body.name}'", total))
 
 
 def _load(where: str, mass: Any, com: Any, inertia: Any) -> Inertia:
@@ -291,17 +291,17 @@ def _load(where: str, mass: Any, com: Any, inertia: Any) -> Inertia:
         if mass is not None or any(com):
             what = "mass and com are given beside a whole Inertia"
             raise ModelError(where, what, "give either the Inertia or mass, com and moments")
-        return _inertia(where, inertia)
+        return inertia_of(where, inertia)
     if mass is None:
         raise ModelError(where, "has no mass", "pass mass=... [kg], or inertia=Inertia(...)")
-    (m,) = _numbers(where, "mass", mass, 1)
-    center = _numbers(where, "com", com, 3)
+    (m,) = numbers_of(where, "mass", mass, 1)
+    center = numbers_of(where, "com", com, 3)
     rows = list(inertia) if isinstance(inertia, Iterable) else [inertia]
     if any(isinstance(row, Iterable) for row in rows):
-        rotational: Any = [_numbers(where, "inertia", row, 3) for row in rows]
+        rotational: Any = [numbers_of(where, "inertia", row, 3) for row in rows]
     else:
-        rotational = _numbers(where, "inertia", rows, 3)
-    return _inertia(where, Inertia.from_mass(m, center, rotational))
+        rotational = numbers_of(where, "inertia", rows, 3)
+    return inertia_of(where, Inertia.from_mass(m, center, rotational))
 
 
 def _base_inertia(model: Model) -> Inertia:

@@ -129,6 +129,33 @@ def puma560() -> Model:
     return from_dh(rows, name="puma560")
 
 
+def ma23() -> Model:
+    """Khatib's six-axis MA23, rebuilt from its printed coefficients; the numbers are our own."""
+    builder = ModelBuilder("ma23")
+    l2, d2, d3, h1, h2, dy4, ly4, d5, d6 = 0.45, 0.2, 0.15, 0.3, 0.4, 0.03, 0.05, 0.08, 0.1
+    #        parent   axis  placed at         mass  centre           Ix     Iy     Iz
+    rows = [
+        (None, "z", (0.0, 0.0, 0.0), 10.0, (0.0, 0.0, 0.0), (0.2, 0.2, 0.15)),
+        ("body1", "-x", (0.0, 0.0, 0.0), 6.0, (0.0, 0.0, d2), (0.12, 0.11, 0.02)),
+        ("body2", "-x", (0.0, 0.0, l2), 4.0, (0.0, 0.0, d3), (0.07, 0.06, 0.01)),
+        ("body3", "z", (0.0, 0.0, 0.0), 1.5, (0.0, dy4, h1), (0.011, 0.010, 0.002)),
+        ("body4", "-x", (0.0, ly4, h2), 0.8, (0.0, 0.0, d5), (0.003, 0.0025, 0.0008)),
+        ("body3", "z", (0.0, 0.0, 0.0), 0.5, (0.0, 0.0, d6), (0.0006, 0.0006, 0.0003)),
+    ]
+    for k, (parent, axis, place, mass, center, (Ix, Iy, Iz)) in enumerate(rows, 1):
+        Iyz = 0.0004 if k == 4 else 0.0
+        about = ((Ix, 0.0, 0.0), (0.0, Iy, Iyz), (0.0, Iyz, Iz))
+        builder.add_body(
+            f"body{k}",
+            parent=parent,
+            joint=Revolute(axis),
+            joint_name=f"joint{k}",
+            placement=place,
+            inertia=Inertia.from_mass(mass, center, about),
+        )
+    return builder.build()
+
+
 @dataclass(frozen=True)
 class Rolling:
     """The transform of a ball that rolls along y: moves r theta, turns -theta about x."""
@@ -265,6 +292,7 @@ SAMPLES: dict[str, Callable[..., Model]] = {
     "tree10": tree10,
     "star": star,
     "puma560": puma560,
+    "ma23": ma23,
     "rolling_ball": rolling_ball,
     "floating_link": floating_link,
     "random_tree": random_tree,

@@ -1,0 +1,208 @@
+"""Every URDF of example-robot-data, read by Sixfold and by Pinocchio: how far apart are they?
+
+    python benchmarks/robots_vs_pinocchio.py [--only NAME ...] [--states 4]
+
+Needs `pip install pin example-robot-data`.  Each file is compared with fixed and floating base,
+mimic joints free (Pinocchio's habit) and, where the file has some, coupled (Pinocchio's
+mimic=True).
+Pinocchio leaves damping and friction out, so they are switched off here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import sixfold as sf
+from sixfold.formats import bundled
+
+EPS = np.finfo(float).eps
+COLUMNS = ("inverse", "mass matrix", "kinetic", "potential", "poses", "forward", "allowed")
+
+
+class Pair:
+    """One file in both libraries, and the way from our states to Pinocchio's."""
+
+    def __init__(self, pin, path, floating, mimic="free"):
+        self.pin = pin
+        loaded = sf.load(path, floating_base=floating, mimic=mimic)
+        self.ours = loaded.without(damping=True, friction=True, armature=True)
+        options = [pin.JointModelFreeFlyer()] if floating else []
+        self.theirs = pin.buildModelFromUrdf(str(path), *options, mimic=mimic == "couple")
+        self.theirs.gravity.linear = np.array(self.ours.gravity)
+        self.data = self.theirs.createData()
+        followers = {c.follower for c in self.ours.couplings}
+        self.names = [n for k, n in enumerate(self.ours.joint_names) if k not in followers]
+
+    def joint(self, name):
+        theirs = "root_joint" if name == "floating_base" else name
+        return self.theirs.joints[self.theirs.getJointId(theirs)]
+
+    def q(self, q):
+        """Return our position in Pinocchio's order, where some angles are cosine and sine."""
+        out = self.pin.neutral(self.theirs)
+        for name in self.names:
+            joint, x = self.joint(name), q[self.ours.q_slice(name)]
+            if joint.nq == 2 and len(x) == 1:
+                x = np.array([np.cos(x[0]), np.sin(x[0])])
+            out[joint.idx_q : joint.idx_q + joint.nq] = x
+        return out
+
+    def rows(self):
+        """Return for each of our velocity coordinates its place in Pinocchio's."""
+        rows = np.zeros(self.ours.nv, int)
+        for name in self.names:
+            joint, part = self.joint(name), self.ours.v_slice(name)
+            order = [3, 4, 5, 0, 1, 2] if joint.nv == 6 else range(joint.nv)
+            rows[part] = [joint.idx_v + k for k in order]
+        return rows
+
+    def links(self):
+        """Return the names of links that both know."""
+        body = self.pin.FrameType.BODY
+        return [
+            link.name for link in self.ours.origin.links if self.theirs.existFrame(link.name, body)
+        ]
+
+
+def differences(pair, states, seed=0):
+    """Return the worst differences, in the order of COLUMNS."""
+    pin, model, data, rows = pair.pin, pair.ours, pair.data, pair.rows()
+    rng = np.random.default_rng(seed)
+    q, v = sf.random_state(model, states, seed=seed)
+    a = rng.standard_normal(v.shape)
+    tau = sf.inverse_dynamics(model, q, v, a, backend="numpy")
+    M = sf.mass_matrix(model, q, backend="numpy")
+    T = sf.kinetic_energy(model, q, v, backend="numpy")
+    V = sf.potential_energy(model, q, backend="numpy")
+    stacked = np.moveaxis(sf.body_poses(model, q, backend="numpy"), 1, 0)
+    poses = dict(zip(model.body_names, stacked, strict=True))
+    push = rng.standard_normal(v.shape) * np.abs(tau).max(axis=-1, keepdims=True, initial=0.0)
+    try:
+        forward = sf.forward_dynamics(model, q, v, push, backend="numpy")
+    except sf.SingularModelError:
+        forward = None
+    worst = np.zeros(len(COLUMNS))
+    for k in range(states):
+        pq, pv, pa, pt = pair.q(q[k]), *(np.zeros(pair.theirs.nv) for _ in range(3))
+        pv[rows], pa[rows], pt[rows] = v[k], a[k], push[k]
+        reference = pin.rnea(pair.theirs, data, pq, pv, pa)[rows]
+        upper = np.triu(pin.crba(pair.theirs, data, pq))
+        full = (upper + np.triu(upper, 1).T)[np.ix_(rows, rows)]
+        pin.framesForwardKinematics(pair.theirs, data, pq)
+        scale_V = sum(i.mass for i in list(pair.theirs.inertias)[1:]) * np.linalg.norm(
+            model.gravity
+        )
+        reach = max(1.0, *(np.abs(p.translation).max() for p in data.oMi))
+        found = [
+            relative(tau[k], reference),
+            relative(M[k], full),
+            relative(T[k], kinetic(pair, pq, pv, full, v[k])),
+            abs(V[k] - potential(pair, pq)) / max(scale_V * reach, 1e-300),
+            pose_error(pair, k, poses),
+        ]
+        if forward is not None and model.nv:
+            d = 1 / np.sqrt(np.abs(np.diag(full)))
+            allowed = 100 * EPS * np.linalg.cond(d[:, None] * full * d)
+            aba = accelerations(pair, pq, pv, pt, rows, full, reference, a[k])
+            found += [relative(forward[k], aba), allowed]
+        else:
+            found += [np.nan, np.nan]
+        worst = np.fmax(worst, found) if k else np.array(found)
+    return worst
+
+
+def kinetic(pair, pq, pv, full, v):
+    """Return Pinocchio's kinetic energy; it has none for mimic joints but v M v / 2."""
+    if pair.ours.couplings:
+        return v @ full @ v / 2
+    return pair.pin.computeKineticEnergy(pair.theirs, pair.data, pq, pv)
+
+
+def potential(pair, pq):
+    """Return Pinocchio's potential energy, or the sum over its bodies with mimic joints."""
+    if not pair.ours.couplings:
+        return pair.pin.computePotentialEnergy(pair.theirs, pair.data, pq)
+    bodies = list(zip(pair.theirs.inertias, pair.data.oMi, strict=True))[1:]
+    g = np.array(pair.ours.gravity)
+    return -sum(inertia.mass * (g @ pose.act(inertia.lever)) for inertia, pose in bodies)
+
+
+def accelerations(pair, pq, pv, pt, rows, full, reference, a):
+    """Return Pinocchio's forward dynamics; its articulated bodies know no mimic joints."""
+    if pair.ours.couplings:
+        bias = reference - full @ a
+        return np.linalg.solve(full, pt[rows] - bias)
+    return pair.pin.aba(pair.theirs, pair.data, pq, pv, pt)[rows]
+
+
+def pose_error(pair, k, poses):
+    worst = 0.0
+    for link in pair.links():
+        body, X = pair.ours.locate(link)
+        here = np.eye(4)
+        here[:3, :3] = [[float(x) for x in row] for row in X.E.T]
+        here[:3, 3] = [float(x) for x in X.r]
+        mine = here if body < 0 else poses[pair.ours.body_names[body]][k] @ here
+        number = pair.theirs.getFrameId(link, pair.pin.FrameType.BODY)
+        worst = max(worst, relative(mine, pair.data.oMf[number].homogeneous))
+    return worst
+
+
+def relative(x, reference):
+    x, reference = np.asarray(x), np.asarray(reference)
+    size = np.abs(reference).max(initial=0.0)
+    return float(np.abs(x - reference).max(initial=0.0) / (size or 1.0))
+
+
+def within(worst, tolerance=1e-12):
+    """Return true when every difference is as small as it should be."""
+    agree = all(x <= tolerance for x in worst[:5])
+    return agree and (np.isnan(worst[5]) or worst[5] <= max(worst[6], tolerance))
+
+
+def cases(names):
+    for name, path in bundled.robots().items():
+        if (not names or name in names) and name != "ur3_empty":
+            couplings = bool(sf.load(path).couplings)
+            for floating in (False, True):
+                for mimic in ("free", "couple") if couplings else ("free",):
+                    yield name, path, floating, mimic
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--states", type=int, default=4)
+    options = parser.parse_args()
+    try:
+        import pinocchio as pin
+    except ImportError:
+        sys.exit("this needs Pinocchio: pip install pin example-robot-data")
+    start, bad, count = time.perf_counter(), [], 0
+    print(f"pinocchio {pin.__version__}, sixfold {sf.__version__}, {options.states} states each")
+    print(f"{'robot':<28}{'base':<9}{'mimic':<8}{'nv':>4} " + "".join(f"{c:>12}" for c in COLUMNS))
+    for name, path, floating, mimic in cases(set(options.only)):
+        base = "floating" if floating else "fixed"
+        try:
+            pair = Pair(pin, Path(path), floating, mimic)
+        except ValueError as error:
+            print(f"{name:<28}{base:<9}{mimic:<8}  refused by Pinocchio: {error}")
+            continue
+        worst = differences(pair, options.states)
+        good = within(worst)
+        count += 1
+        bad += [] if good else [name]
+        numbers = "".join(f"{x:>12.1e}" for x in worst)
+        print(f"{name:<28}{base:<9}{mimic:<8}{pair.ours.nv:>4} {numbers}{'' if good else '  <--'}")
+    seconds = time.perf_counter() - start
+    print(f"{count} comparisons, {len(bad)} beyond the bounds {sorted(set(bad))}, {seconds:.0f} s")
+    sys.exit(bool(bad))
+
+
+if __name__ == "__main__":
+    main()

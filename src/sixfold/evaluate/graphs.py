@@ -1,0 +1,39 @@
+"""Functions as graphs of operations, without compiling them: for those who write other code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sixfold.native import Program as Program
+
+
+def graph_of(
+    function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
+) -> tuple[Program, tuple[int, ...]]:
+    """Return the optimised program of a function of arrays, and the shape of its result.
+
+    Args:
+        function: takes one array for each shape, as `sixfold.compile` does.
+        shapes: shapes of one state's arguments.
+    """
+    from sixfold.native import optimise, trace
+
+    found: list[tuple[int, ...]] = []
+
+    def flat(*lists: list[Any]) -> list[Any]:
+        arrays = []
+        for values, shape in zip(lists, shapes, strict=True):
+            array = np.empty(len(values), object)
+            array[:] = values
+            arrays.append(array.reshape(shape))
+        result = np.asarray(function(*arrays), dtype=object)
+        found.append(result.shape)
+        return list(result.reshape(-1))
+
+    program = trace(flat, [prod(shape) for shape in shapes])
+    return optimise(program), found[0]

@@ -1,0 +1,35 @@
+"""What of an MJCF file reaches the compiler: its elements and attributes by name."""
+
+from __future__ import annotations
+
+SECTIONS = {
+    "actuator": "motors push nothing here: pass joint forces as tau",
+    "contact": "bodies do not touch each other here",
+    "custom": "data of the user",
+    "deformable": "bodies are rigid here",
+    "equality": "no loops or couplings are made from it",
+    "extension": "plugins",
+    "keyframe": "stored states",
+    "sensor": "sensors",
+    "tendon": "tendons pull nothing here",
+}
+"""Sections with no counterpart, and what that means."""
+PICTURE = frozenset({"visual", "statistic", "size"})
+"""Sections that say nothing about motion."""
+LOOKS = frozenset({"camera", "light", "texture", "hfield", "skin", "layer"})
+"""Elements that only a picture needs."""
+DEFAULTS = frozenset({"default", "geom", "joint", "material", "mesh", "site"})
+"""What is kept of a class of defaults."""
+FLAGS = frozenset({"gravity", "passive", "spring", "damper", "frictionloss"})
+OPTIONS = frozenset({"gravity", "timestep", "density", "viscosity", "wind"})
+COMPILER_SKIPPED = frozenset(
+    {"fusestatic", "discardvisual", "usethread", "meshdir", "texturedir", "assetdir", "strippath"}
+)
+_NUMBERS = """
+pos quat axisangle xyaxes zaxis euler axis fromto size mass density diaginertia fullinertia
+range ref springref springdamper stiffness damping armature frictionloss gravity timestep
+viscosity wind gravcomp scale refpos refquat vertex rgba offset count settotalmass boundmass
+boundinertia fitscale margin group actuatorfrcrange inertiagrouprange params
+"""
+NUMBERS = frozenset(_NUMBERS.split())
+"""Attributes whose value is a list of finite numbers, wherever they stand."""

@@ -1,0 +1,84 @@
+"""A model to a file, whole and exact, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from sixfold.errors import NotApplicableError, NumberError, OptionError, RobotFileError
+from sixfold.formats import files, xml
+from sixfold.formats.json_in import read_json
+from sixfold.formats.json_out import to_json
+from sixfold.formats.urdf import UrdfReader
+from sixfold.formats.urdf_out import to_urdf
+from sixfold.model import Model
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model to a `.urdf` or `.json` file; `load` gives back an equal model, bit for bit.
+
+    What URDF has no words for (springs, armature, gravity, friction that differs by direction...)
+    goes into `<sixfold>` elements, which other readers skip.  JSON holds every joint but those of
+    the user's own making.  The file appears at once or not at all.
+
+    Raises:
+        NotApplicableError: if the format has no counterpart for a joint or a name.
+        RobotFileError: if the file cannot be written.
+    """
+    if not isinstance(model, Model):
+        fix = "pass a model, such as the result of sixfold.load"
+        raise NumberError("save: argument 'model'", "a Model", type(model).__name__, fix)
+    if not isinstance(path, (str, os.PathLike)):
+        fix = 'pass a path such as "robot.urdf"'
+        raise NumberError("save: argument 'path'", "a path", repr(path), fix)
+    target = Path(path)
+    ways: dict[str, tuple[Callable[[Model], str], Callable[[bytes], Model]]] = {
+        ".urdf": (to_urdf, _urdf),
+        ".json": (to_json, _json),
+    }
+    if target.suffix.lower() not in ways:
+        raise OptionError("save", "path", (f"*{suffix}" for suffix in ways), str(path))
+    write, read = ways[target.suffix.lower()]
+    data = _encoded(write(model), model)
+    _check(model, data, read, target.suffix.lower())
+    files.write(target, data)
+
+
+def _urdf(data: bytes) -> Model:
+    found: list[UrdfReader] = []
+
+    def begin(root: xml.Element) -> Callable[[xml.Element], None]:
+        found.append(UrdfReader(root, "saved"))
+        return found[0].take
+
+    xml.stream(data, "saved", begin)
+    return found[0].model()
+
+
+def _json(data: bytes) -> Model:
+    return read_json(data, "saved")
+
+
+def _encoded(text: str, model: Model) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        fix = "rename what has half a character in its name"
+        raise NotApplicableError("UTF-8", f"a name in model '{model.name}'", fix) from None
+
+
+def _check(model: Model, data: bytes, read: Callable[[bytes], Model], suffix: str) -> None:
+    """Read the file back before it is written: a model that would change is refused."""
+    reason = "it would read back as another model"
+    try:
+        if read(data) == model:
+            return
+    except RobotFileError as error:
+        reason = str(error).partition("\n")[0].partition(": ")[2]
+    fix = 'save it as JSON: sixfold.save(model, "robot.json")'
+    raise NotApplicableError(
+        f"a {suffix} file",
+        f"model '{model.name}': {reason}",
+        fix if suffix == ".urdf" else "rebuild the model with ModelBuilder",
+    )

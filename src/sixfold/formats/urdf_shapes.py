@@ -1,0 +1,114 @@
+"""Shapes and colours of a URDF link, kept as data: no file that they name is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sixfold.formats.fields import NONE, Fields
+from sixfold.formats.urdf_notes import Notes
+from sixfold.formats.urdf_origin import origin
+from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from sixfold.spatial import Transform
+
+Color = tuple[float, ...] | None
+SHAPES = frozenset({"box", "sphere", "cylinder", "capsule", "mesh"})
+SIZES = frozenset({"size", "radius", "length", "filename", "scale"})
+NAME, COLOR, RGBA = frozenset({"name"}), frozenset({"color"}), frozenset({"rgba"})
+PICTURE = frozenset({"origin", "geometry", "material", "sixfold"})
+MATERIAL = frozenset({"color", "texture", "sixfold"})
+GEOMETRY = SHAPES | {"sixfold"}
+PLACE, FORM = frozenset({"link", "index"}), frozenset({"shape", "radii"})
+
+
+class Picture(NamedTuple):
+    """A shape on a link, with its colour still by name where the file says so."""
+
+    placement: Transform
+    """Link coordinates to the shape's own."""
+    shape: Shape
+    material: str
+    color: Color
+    by_reference: bool
+    name: str
+    link: str | None
+    """The link of a model that was saved, where it is not the link around the shape."""
+    order: float
+    """Its place in a model that was saved, where shapes do not go by bodies; 0 otherwise."""
+    collides: bool
+    line: int
+
+
+def pictures(link: Fields, notes: Notes) -> Iterator[Picture]:
+    """Yield what is drawn of a link and what collides, in the order of the file."""
+    for element in link.every("visual", "collision"):
+        inside = element.open(notes, NAME, PICTURE)
+        geometry, ours = inside.get("geometry"), inside.get("sixfold")
+        if geometry is None:
+            element.fail("has no <geometry>", "write a <geometry> with a shape in it")
+        material, color, by_reference = _material(inside.get("material"), notes)
+        if ours:
+            ours.open(notes, PLACE)
+        yield Picture(
+            placement=origin(inside.get("origin"), notes),
+            shape=_shape(geometry, notes),
+            material=material,
+            color=color,
+            by_reference=by_reference,
+            name=element.element.attributes.get("name", ""),
+            link=ours.element.attributes.get("link") if ours else None,
+            order=ours.number("index", 0.0) if ours else 0.0,
+            collides=element.element.tag == "collision",
+            line=element.line,
+        )
+
+
+def add_color(material: Fields, colors: dict[str, Color], notes: Notes) -> None:
+    """Add the colour of a material of the robot, under its name."""
+    name, color, by_reference = _material(material, notes)
+    if not by_reference:
+        colors[name] = color
+
+
+def _material(element: Fields | None, notes: Notes) -> tuple[str, Color, bool]:
+    """Return name, colour, and whether the colour stands elsewhere under that name."""
+    if element is None:
+        return "", None, False
+    inside = element.open(notes, NAME, MATERIAL)
+    name = element.element.attributes.get("name", "")
+    if "texture" in inside:
+        notes.add("the texture of a <material>", inside["texture"].line)
+    if "sixfold" in inside:
+        inside["sixfold"].open(notes, COLOR)
+        return name, None, False
+    if "color" not in inside:
+        return name, None, bool(name)
+    inside["color"].open(notes, RGBA)
+    return name, inside["color"].numbers("rgba", 4), False
+
+
+def _shape(geometry: Fields, notes: Notes) -> Shape:
+    inside = geometry.open(notes, NAME, GEOMETRY)
+    ours = inside.pop("sixfold", None)
+    if len(inside) != 1:
+        geometry.fail(
+            "needs one shape",
+            "write one shape; a second shape wants a <visual> or <collision> of its own",
+            expected="one of " + ", ".join(f"<{kind}>" for kind in sorted(SHAPES)),
+            got=", ".join(f"<{child.tag}>" for child in geometry.element.children[:4]) or "nothing",
+        )
+    ((kind, shape),) = inside.items()
+    shape.open(notes, SIZES)
+    if ours:
+        ours.open(notes, FORM, NONE)
+    if kind == "box":
+        return Box(shape.numbers("size", 3))
+    if kind == "mesh":
+        return Mesh(shape.text("filename"), shape.numbers("scale", 3, (1.0, 1.0, 1.0)))
+    if kind == "sphere":
+        if ours:
+            return Ellipsoid(ours.numbers("radii", 3))
+        return Sphere(shape.number("radius"))
+    round_ends = kind == "capsule" or (ours and ours.element.attributes.get("shape") == "capsule")
+    make = Capsule if round_ends else Cylinder
+    return make(shape.number("radius"), shape.number("length"))

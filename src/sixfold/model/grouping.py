@@ -1,0 +1,119 @@
+"""Grouped inertial parameters: what acts the same on the parent moves there and leaves zeros.
+
+An inertia J that the joint neither works on (J S = 0) nor turns (X_J^T J X_J = J for every q)
+belongs to the parent as well as to the body: moving it changes no joint force.  For a hinge about z
+these are the mass, the first moment along z and equal inertias about x and y; for a slide the six
+moments and products of inertia.  (Gautier and Khalil's regrouping rules, found here for any joint
+from its own transform and subspace.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sixfold.model.joint import Joint
+from sixfold.model.model import Model
+from sixfold.model.tree import Tree
+from sixfold.scalar import ZERO, Scalar, exact
+from sixfold.spatial import Inertia
+
+PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+_PREFERRED = (0, 3, 1, 2, 5, 4, 6, 7, 8, 9)
+"""Which parameter becomes zero where there is a choice: m, hz, hx, hy, Iyy, Ixx, Izz, ..."""
+
+
+@dataclass(frozen=True)
+class Movable:
+    """The inertias that a joint lets pass to the parent: one column for each that becomes zero."""
+
+    zeroed: tuple[int, ...]
+    """Numbers of the parameters that become zero."""
+    columns: tuple[tuple[float, ...], ...]
+    """What moves for one unit of each of them, as ten parameters."""
+
+
+def grouped(model: Model) -> Model:
+    """Return the model with the fewest inertial parameters that has the same dynamics.
+
+    Masses and inertias of its bodies are no longer physical one by one, but every joint force, the
+    mass matrix, kinetic energy and potential differences are those of the original.  Momenta,
+    centres of mass and forces through the joints are not.
+    """
+    inertias = grouped_inertias(model.tree)
+    bodies = tuple(
+        replace(body, inertia=inertia)
+        for body, inertia in zip(model.bodies, inertias[1:], strict=True)
+    )
+    return replace(model, bodies=bodies)
+
+
+def grouped_inertias(tree: Tree) -> tuple[Inertia, ...]:
+    """Return the grouped inertia of every body, the base first, over any kind of number."""
+    inertia = dict(enumerate(tree.inertia))
+    for i in reversed(tree.bodies):
+        own, moved = split(inertia[i], movable(tree.joint[i]))
+        X, p = tree.Xtree[i], tree.parent[i]
+        inertia[i] = own
+        inertia[p] = inertia[p] + (X.T @ moved @ X)
+    return tuple(inertia[i].over(exact) for i in range(len(tree.parent)))
+
+
+def split(inertia: Inertia, rule: Movable) -> tuple[Inertia, Inertia]:
+    """Return what stays with the body and what moves to the parent."""
+    values = list(inertia.parameters())
+    moved: list[Scalar] = [ZERO] * 10
+    for k, column in zip(rule.zeroed, rule.columns, strict=True):
+        amount = values[k]
+        for n, weight in enumerate(column):
+            if weight:
+                moved[n] = moved[n] + (amount if weight == 1 else amount * weight)
+    stays = [
+        ZERO if k in rule.zeroed else x - y
+        for k, (x, y) in enumerate(zip(values, moved, strict=True))
+    ]
+    return Inertia.from_parameters(stays), Inertia.from_parameters(moved)
+
+
+def movable(joint: Joint) -> Movable:
+    """Return which inertias a joint lets pass to the parent."""
+    return _movable(joint)
+
+
+@lru_cache(maxsize=1024)
+def _movable(joint: Joint) -> Movable:
+    rng = np.random.default_rng(20)
+    conditions = [_conditions(joint, joint.random(rng)) for _ in range(4)]
+    _, sizes, rows = np.linalg.svd(np.vstack(conditions))
+    space = rows[int((sizes > 1e-9).sum()) :].T
+    return _echelon(space)
+
+
+def _conditions(joint: Joint, q: Sequence[float]) -> NDArray[np.float64]:
+    """Return the rows that vanish on movable inertias: J S, and X^T J X - J, for each parameter."""
+    X, S, _, _ = joint.calc(q, (0.0,) * joint.nv)
+    columns: list[list[Any]] = []
+    for k in range(10):
+        J = Inertia.from_parameters([1.0 if n == k else 0.0 for n in range(10)])
+        work = [x for force in (J @ S).columns for x in (*force.ang, *force.lin)]
+        change = ((X.T @ J @ X) - J).parameters()
+        columns.append([float(x) for x in (*work, *change)])
+    return np.array(columns).T
+
+
+def _echelon(space: NDArray[np.float64]) -> Movable:
+    """Return a basis in which each column alone holds one of the zeroed parameters."""
+    zeroed: list[int] = []
+    for k in _PREFERRED:
+        if np.linalg.matrix_rank(space[[*zeroed, k]], tol=1e-9) > len(zeroed):
+            zeroed.append(k)
+        if len(zeroed) == space.shape[1]:
+            break
+    columns = (space @ np.linalg.inv(space[zeroed])).T if zeroed else space.T
+    snapped = np.where(abs(columns - np.round(columns)) < 1e-12, np.round(columns), columns)
+    return Movable(tuple(zeroed), tuple(tuple(float(x) for x in column) for column in snapped))

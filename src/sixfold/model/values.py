@@ -1,0 +1,122 @@
+"""Arguments of the builder: numbers, placements and inertias, checked and in their exact form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from math import inf
+from typing import Any
+
+from sixfold.errors import ModelError
+from sixfold.model.joint import Joint
+from sixfold.scalar import ZERO, exact
+from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Transform, Vector3
+
+Numbers = tuple[float, ...]
+Values = float | Sequence[float] | None
+
+
+def numbers_of(
+    where: str,
+    what: str,
+    values: Values,
+    n: int,
+    default: float | None = None,
+    *,
+    positive: bool = False,
+    finite: bool = True,
+) -> Numbers:
+    """Return n numbers of an argument, or its default when it was left out."""
+    if values is None and default is not None:
+        return (default,) * n
+    # the usual case, without a look at what else it might be
+    if type(values) is float and -math.inf < values < math.inf and not (positive and values < 0):
+        return (values,) * n
+    try:
+        listed = (
+            list(map(_float, values))
+            if isinstance(values, (tuple, list, Iterable))
+            else [_float(values)] * n
+        )
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(where, f"{what} = {values!r} is not a number", "give numbers") from None
+    if len(listed) != n:
+        raise ModelError(where, f"{what} has {len(listed)} numbers", f"give {n}")
+    # a sum of finite numbers is finite, or overflows and is looked at more closely
+    if not math.isfinite(sum(listed)) and any(
+        math.isnan(x) or (finite and math.isinf(x)) for x in listed
+    ):
+        raise ModelError(where, f"{what} = {values!r} is not finite", "give finite numbers")
+    if positive and any(x < 0 for x in listed):
+        raise ModelError(where, f"{what} = {values!r} is negative", "give a number >= 0")
+    return tuple(listed)
+
+
+def _as_they_should_be(values: Iterable[Any]) -> bool:
+    """Return true for finite numbers of which each zero is the exact one."""
+    return all(x is ZERO or (type(x) is float and x and -inf < x < inf) for x in values)
+
+
+def _float(x: Any) -> float:
+    if type(x) is float:
+        return x
+    if isinstance(x, (str, bytes)):
+        raise TypeError("a text is not a number")
+    return float(x)
+
+
+def check_name(where: str, name: object) -> None:
+    """Refuse what is not a name."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(where, f"the name is {name!r}", "give a text that is not empty")
+
+
+def placement_of(where: str, placement: Transform | Sequence[float] | None) -> Transform:
+    """Return a transform with exact zeros, from one or from a position."""
+    if placement is None:
+        return Transform.identity()
+    if isinstance(placement, Transform):
+        flat = (*placement.E.a, *placement.E.b, *placement.E.c, *placement.r)
+        if _as_they_should_be(flat):
+            if placement.E is not IDENTITY3:
+                _rotation(where, *map(float, flat[:9]))
+            return placement
+        numbers = numbers_of(where, "placement", flat, 12)
+        _rotation(where, *numbers[:9])
+        a, b, c, d, e, f, g, h, i, x, y, z = map(exact, numbers)
+        return Transform(
+            Matrix3(Vector3(a, b, c), Vector3(d, e, f), Vector3(g, h, i)), Vector3(x, y, z)
+        )
+    return Transform.translation(numbers_of(where, "placement", placement, 3))
+
+
+def _rotation(where: str, *nine: float) -> None:
+    """Refuse axes that are not orthonormal and right-handed to six digits."""
+    a, b, c, d, e, f, g, h, i = nine
+    lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
+    angles = (a * d + b * e + c * f, d * g + e * h + f * i, g * a + h * b + i * c)
+    volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+    if max(map(abs, lengths + angles)) > 1e-6 or volume < 0:
+        raise ModelError(where, "the placement does not turn axes rigidly", "give a rotation")
+
+
+def inertia_of(where: str, inertia: Inertia) -> Inertia:
+    """Return an inertia with exact zeros."""
+    if not isinstance(inertia, Inertia):
+        raise ModelError(where, f"inertia is {inertia!r}", "use Inertia.from_mass(...)")
+    given = inertia.parameters()
+    kept = _as_they_should_be(given)
+    numbers = given if kept else numbers_of(where, "inertia", given, 10)
+    if numbers[0] == 0 and any(numbers[1:4]):
+        raise ModelError(where, "has a first moment but no mass", "give it a mass")
+    return inertia if kept else Inertia.from_parameters(numbers)
+
+
+def check_spring(where: str, joint: Joint, stiffness: Numbers) -> None:
+    """Refuse a spring that has no potential."""
+    if not joint.velocity_is_rate and len(set(stiffness[:3])) > 1:
+        raise ModelError(
+            where,
+            f"a {joint.kind} joint's rotational stiffness {stiffness[:3]} differs by axis",
+            "give the three rotations one stiffness: only then does the spring have a potential",
+        )
