@@ -17,6 +17,8 @@ test: lint
 test-long: $(READY)
 	$(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
 	$(BIN)/python benchmarks/random_trees.py --trees 10000 --processes $(PROCESSES)
+	$(BIN)/python -m tests.formats.mutations --files 10000 --processes $(PROCESSES)
+	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

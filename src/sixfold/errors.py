@@ -166,6 +166,14 @@ class TrajectoryFileError(SixfoldError, ValueError):
         super().__init__(f"{file}: {what}\n  fix: {fix}")
 
 
+class OutputFileError(SixfoldError, OSError):
+    """A report or picture that cannot be written."""
+
+    def __init__(self, file: object, what: str, fix: str) -> None:
+        """Name the file and what is wrong with it."""
+        super().__init__(f"{file}: {what}\n  fix: {fix}")
+
+
 class RobotFileWarning(UserWarning):
     """A robot file says something that the model has no counterpart for."""
 

@@ -17,6 +17,7 @@ from sixfold.cli.export import export
 from sixfold.cli.inspect import inspect
 from sixfold.cli.robots import robots
 from sixfold.cli.simulate import simulate
+from sixfold.cli.view import view
 from sixfold.errors import SixfoldError
 
 
@@ -38,5 +39,17 @@ def main() -> None:
     """Rigid-body dynamics: inspect robots, check formulations against each other."""
 
 
-for command in (demo, inspect, check, compare, robots, simulate, equations, export, bench, cache):
+for command in (
+    demo,
+    inspect,
+    check,
+    compare,
+    robots,
+    simulate,
+    view,
+    equations,
+    export,
+    bench,
+    cache,
+):
     main.add_command(command)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from sixfold.errors import NotApplicableError, UnknownNameError
+from sixfold.formats import bundled
+from sixfold.interop.to_pinocchio import pinocchio_package
 
 FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ur5": ("ur_description/urdf/ur5_robot.urdf", ()),
@@ -21,21 +20,14 @@ def pinocchio_example(name: str) -> tuple[Any, Any]:
     """Return Pinocchio itself and its model of an example robot."""
     if name not in FILES:
         raise UnknownNameError("example robot", name, FILES, where="sixfold.interop")
-    try:
-        pin = import_module("pinocchio")
-    except ImportError:
-        raise NotApplicableError(
-            "the comparison", "a machine without Pinocchio", "pip install pin example-robot-data"
-        ) from None
+    pin = pinocchio_package()
     path, locked = FILES[name]
-    inside = "cmeel.prefix/share/example-robot-data/robots"
-    found = [Path(folder) / inside / path for folder in sys.path]
-    where = next((file for file in found if file.is_file()), None)
-    if where is None:
+    folder = bundled.folder()
+    if folder is None or not (folder / path).is_file():
         raise NotApplicableError(
             "the comparison", f"robot '{name}'", "pip install example-robot-data"
         )
-    model = pin.buildModelFromUrdf(str(where))
+    model = pin.buildModelFromUrdf(str(folder / path))
     if locked:
         joints = [model.getJointId(joint) for joint in locked]
         model = pin.buildReducedModel(model, joints, pin.neutral(model))

@@ -1,0 +1,53 @@
+"""`sixfold export ROBOT`: an algorithm for one robot as code without dependencies."""
+
+from __future__ import annotations
+
+import click
+
+from sixfold.errors import NotApplicableError
+from sixfold.formats import load
+from sixfold.model import grouped as grouped_model
+
+CHANGED = ("center_of_mass", "momentum", "potential_energy")
+"""Functions that grouping does not leave as they are."""
+
+
+@click.command()
+@click.argument("robot")
+@click.option(
+    "--language",
+    default="c",
+    show_default=True,
+    type=click.Choice(["c", "python", "julia", "matlab"]),
+    help="C99 with a header, NumPy, Julia or MATLAB.",
+)
+@click.option(
+    "--function",
+    default="inverse_dynamics",
+    show_default=True,
+    help="Which function, such as forward_dynamics or mass_matrix.",
+)
+@click.option(
+    "--dtype",
+    default="double",
+    show_default=True,
+    type=click.Choice(["double", "float"]),
+    help="Numbers of the C code.",
+)
+@click.option("--out", default=".", show_default=True, help="Folder to write to.")
+@click.option("--grouped", is_flag=True, help="Group inertial parameters: fewer operations.")
+def export(robot: str, language: str, function: str, dtype: str, out: str, grouped: bool) -> None:
+    """Write a function of ROBOT, a file or a name, as code that needs nothing else."""
+    from sixfold.symbolic import export as exported
+
+    model = load(robot)
+    if grouped:
+        if function in CHANGED:
+            raise NotApplicableError(
+                "grouping", f"{function}", "leave --grouped out: only joint forces stay the same"
+            )
+        model = grouped_model(model)
+    code = exported(model, function, language=language, dtype=dtype)
+    for path in code.write(out):
+        click.echo(f"{path}: {path.stat().st_size} bytes")
+    click.echo(f"{code.operations} additions, multiplications and divisions a call")

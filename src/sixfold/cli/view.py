@@ -1,0 +1,69 @@
+"""`sixfold view ROBOT|run.npz`: a robot or its motion in the browser."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from sixfold.errors import SixfoldError, TrajectoryFileError
+from sixfold.formats import load
+from sixfold.model import Model
+
+
+@click.command()
+@click.argument("robot")
+@click.option("--robot", "body", help="Robot of the motion, when the file does not hold it.")
+@click.option("--floating-base", is_flag=True, help="Put a free joint under the robot.")
+@click.option("--port", default=0, help="Port on 127.0.0.1; any free one when left out.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+def view(robot: str, body: str | None, floating_base: bool, port: int, no_browser: bool) -> None:
+    """Show ROBOT, a file or a name, in the browser; or the motion of a .npz file.
+
+    A motion is what `sixfold simulate --out` writes, or any .npz file with arrays q (T, nq) and t
+    (T,); then name its robot with --robot.
+    """
+    from sixfold.view import view as show
+
+    model, motion = _opened(robot, body, floating_base)
+    show(model, motion, port=port, open_browser=not no_browser)
+
+
+def _opened(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:
+    """Return the robot, and its motion if a file holds one."""
+    if not robot.endswith(".npz"):
+        return load(robot, floating_base=floating), None
+    named = None if body is None else load(body, floating_base=floating)
+    arrays = _arrays(Path(robot))
+    if "about" not in arrays:
+        if named is None:
+            fix = "name its robot with --robot"
+            raise TrajectoryFileError(robot, "holds arrays but no robot", fix)
+        if "q" not in arrays:
+            raise TrajectoryFileError(robot, "has no array 'q'", "save q (T, nq) and t (T,)")
+        return named, arrays
+    from sixfold.simulate import Trajectory
+
+    trajectory = Trajectory.load(robot, named)
+    return named or _with_shapes(trajectory.model), trajectory
+
+
+def _with_shapes(model: Model) -> Model:
+    """Return the same robot by its name, if there is one: a motion's file holds no meshes."""
+    try:
+        same = load(model.name)
+    except SixfoldError:
+        return model
+    return same if same == model else model
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    fix = "give a file that `sixfold simulate --out` or numpy.savez wrote"
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise TrajectoryFileError(path, f"cannot be read ({error})", fix) from None

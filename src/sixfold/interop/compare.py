@@ -1,0 +1,172 @@
+"""The same robot in another library: worst differences of its results from Sixfold's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sixfold.errors import NumberError, OptionError
+from sixfold.evaluate.singular import singular_joints
+from sixfold.formats import load
+from sixfold.formats.files import read
+from sixfold.formats.xml import parse
+from sixfold.interop.differences import Difference, differences
+from sixfold.interop.matching import LIBRARIES
+from sixfold.interop.mujoco import MuJoCo
+from sixfold.interop.pinocchio import Pinocchio
+from sixfold.interop.to_mujoco import mujoco_from_mjcf, mujoco_from_urdf, to_mujoco
+from sixfold.interop.to_pinocchio import pinocchio_package, to_pinocchio
+from sixfold.model import Model
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A robot in two libraries; print it for a table."""
+
+    robot: str
+    library: str
+    version: str
+    samples: int
+    seed: int
+    differences: tuple[Difference, ...]
+    left_out: tuple[str, ...]
+    """What the other library does not have, and was switched off here for the comparison."""
+
+    @property
+    def agrees(self) -> bool:
+        """True when every quantity agrees."""
+        return all(difference.agrees for difference in self.differences)
+
+    def worst(self, quantity: str) -> float:
+        """Return the worst difference of one quantity."""
+        return next(d.worst for d in self.differences if d.quantity == quantity)
+
+    def __str__(self) -> str:
+        """Return the table."""
+        head = f"{self.robot} with {self.library} {self.version}: {self.samples} random states"
+        lines = [head, "", f"{'quantity':<22} {'worst':>9} {'allowed':>9}"]
+        for d in self.differences:
+            mark = "" if d.agrees else f"   differs (state {d.state})"
+            lines.append(f"{d.quantity:<22} {d.worst:>9.1e} {d.tolerance:>9.1e}{mark}")
+        lines += ["", *(f"- {text}" for text in self.left_out)] if self.left_out else []
+        return "\n".join(lines)
+
+
+def compare_with(
+    library: str,
+    robot: Model | str | os.PathLike[str],
+    *,
+    samples: int = 100,
+    seed: int = 0,
+    floating_base: bool = False,
+    package_dirs: Iterable[str | os.PathLike[str]] = (),
+    backend: str | None = None,
+) -> Comparison:
+    """Compare the dynamics of a robot with another library's, over random states.
+
+    A file is read by both libraries, each with its own reader; Pinocchio gets MJCF files, and both
+    get models, from Sixfold.  Damping, friction and springs are switched off here, and constraints,
+    actuators and passive forces there; MuJoCo's springs and dampers are compared on their own.
+
+    Args:
+        library: "pinocchio" or "mujoco"; it has to be installed.
+        robot: a model, a file, or a name that `sixfold.load` knows.
+        samples: number of random states.
+        seed: same seed, same states.
+        floating_base: as in `sixfold.load`, for files.
+        package_dirs: as in `sixfold.load`, for files.
+        backend: "numpy" for the reference reading, which needs no compilation; machine code if
+            left out.
+
+    Returns:
+        Worst differences: of the largest element, relative to the largest element of that state.
+        The potential energy is taken relative to the sum of its parts' sizes, accelerations are
+        weighed by the roots of the mass matrix's diagonal.  Allowed are 1e-12, and for forward
+        dynamics 100 eps x the condition number of the mass matrix scaled to a unit diagonal.
+
+    Raises:
+        NotApplicableError: if the library is missing or cannot take the robot.
+    """
+    if library not in LIBRARIES:
+        raise OptionError("compare_with", "library", LIBRARIES, library)
+    if not isinstance(samples, int) or samples < 1:
+        raise OptionError("compare_with", "samples", ("a whole number >= 1",), samples)
+    if isinstance(robot, Model):
+        model = robot
+        engine = _from_model(library, model)
+    elif isinstance(robot, (str, os.PathLike)):
+        folders = tuple(package_dirs)
+        model = load(robot, floating_base=floating_base, package_dirs=folders)
+        engine = _from_file(library, model, floating_base)
+    else:
+        fix = "pass a model, or the path of a robot file"
+        raise NumberError("compare_with: argument 'robot'", "a Model or a path", repr(robot), fix)
+    return compare(model, engine, samples=samples, seed=seed, backend=backend)
+
+
+def compare(
+    model: Model,
+    engine: Any,
+    *,
+    samples: int = 100,
+    seed: int = 0,
+    backend: str | None = None,
+) -> Comparison:
+    """Compare a model with an engine that already holds the same robot."""
+    return Comparison(
+        robot=model.name,
+        library=engine.name,
+        version=engine.version,
+        samples=samples,
+        seed=seed,
+        differences=differences(model, engine, samples, seed, backend),
+        left_out=tuple(_left_out(model, engine)),
+    )
+
+
+def _from_model(library: str, model: Model) -> Any:
+    return Pinocchio(to_pinocchio(model)) if library == "pinocchio" else MuJoCo(to_mujoco(model))
+
+
+def _from_file(library: str, model: Model, floating_base: bool) -> Any:
+    """Return the engine with the model's file as the other library reads it, where it can."""
+    path = Path(model.origin.file) if model.origin else Path("")
+    suffix = _root(path)
+    if library == "pinocchio" and suffix == "robot":
+        pin = pinocchio_package()
+        base = (pin.JointModelFreeFlyer(), model.joint_names[0]) if floating_base else ()
+        return Pinocchio(pin.buildModelFromUrdf(str(path), *base))
+    if library == "mujoco" and suffix == "robot":
+        return MuJoCo(mujoco_from_urdf(path, model.joint_names[0] if floating_base else None))
+    if library == "mujoco" and suffix == "mujoco" and not floating_base:
+        return MuJoCo(mujoco_from_mjcf(path))
+    return _from_model(library, model)
+
+
+def _root(path: Path) -> str:
+    """Return the tag of a file's root element, nothing where there is no such file."""
+    if not path.is_file():
+        return ""
+    return parse(read(path), str(path), frozenset({"robot", "mujoco"})).tag
+
+
+def _left_out(model: Model, engine: Any) -> Iterator[str]:
+    """Say what was left out of the comparison, on either side."""
+    effects = {
+        "damping": ("damping",),
+        "dry friction": ("friction", "friction_negative"),
+        "springs": ("stiffness",),
+    }
+    for effect, fields in effects.items():
+        count = sum(any(any(getattr(body, name)) for name in fields) for body in model.bodies)
+        if count and (engine.name == "pinocchio" or effect == "dry friction"):
+            yield f"{effect} of {count} joints: not in {engine.name}, switched off here"
+    if singular_joints(model.without(damping=True)):
+        yield "forward dynamics: some joint has no inertia behind it"
+    if model.couplings:
+        count = len(model.couplings)
+        yield f"{count} coupled joints: free in {engine.name}, moved here as they are coupled"
+    yield from engine.remarks()

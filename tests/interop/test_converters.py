@@ -1,0 +1,305 @@
+"""States and results keep their meaning on the way to another library and back."""
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+from sixfold.interop import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
+
+SEEDS = (0, 1, 2)
+
+
+def zoo(*, helical: bool, seed: int = 0) -> sf.Model:
+    """Return a tree with every standard joint that both sides have, the free one at the base."""
+    rng = np.random.default_rng(seed)
+    joints = [
+        sf.Free(),
+        sf.Revolute(rng.standard_normal(3)),
+        sf.Prismatic(rng.standard_normal(3)),
+        sf.Spherical(),
+        sf.Cylindrical(rng.standard_normal(3)),
+        sf.Planar(),
+        sf.Universal(),
+        sf.Translational(),
+    ]
+    joints += [sf.Helical("y", 0.1)] if helical else []
+    builder = sf.ModelBuilder("zoo", gravity=(1.0, -2.0, -9.0))
+    for k, joint in enumerate(joints):
+        parent = "world" if k == 0 else f"b{rng.integers(k)}"
+        placement = sf.Transform.from_rpy(rng.uniform(-3, 3, 3), rng.uniform(-1, 1, 3))
+        builder.add_body(
+            f"b{k}",
+            parent=parent,
+            joint=joint,
+            joint_name=f"j{k}",
+            placement=placement if k else None,
+            inertia=_inertia(rng),
+            armature=0.0 if k == 0 else 0.1 * k,
+        )
+    builder.add_frame("tip", "b3", sf.Transform.from_rpy((0.1, 0.2, 0.3), (0.3, 0.2, 0.1)))
+    return builder.build()
+
+
+def _inertia(rng: np.random.Generator) -> sf.Inertia:
+    points = rng.uniform(-0.2, 0.2, (4, 3))
+    A = sum((p @ p) * np.eye(3) - np.outer(p, p) for p in points)
+    return sf.Inertia.from_mass(rng.uniform(0.5, 2), rng.uniform(-0.1, 0.1, 3), A.tolist())
+
+
+@pytest.fixture(params=["pinocchio", "mujoco"])
+def pair(request):
+    """A model and its converter, for each library that is installed."""
+    pytest.importorskip(request.param, reason=f"{request.param} is not installed")
+    model = zoo(helical=request.param == "pinocchio")
+    other = (to_pinocchio if request.param == "pinocchio" else to_mujoco)(model)
+    return model, sf.convert(model, other), other
+
+
+def states(model: sf.Model, shape=(4, 3), seed: int = 5):
+    rng = np.random.default_rng(seed)
+    q, v = sf.random_state(model, shape, seed=rng)
+    a, tau = rng.standard_normal((2, *shape, model.nv))
+    return q, v, a, tau
+
+
+def test_every_way_there_has_its_way_back(pair):
+    model, c, _ = pair
+    q, v, a, tau = states(model)
+    there = c.q_to(q)
+    assert there.shape == (4, 3, c.nq)
+    assert np.allclose(c.q_from(there), q, atol=1e-15)
+    assert np.allclose(c.v_from(there, c.v_to(q, v)), v, atol=1e-14)
+    assert np.allclose(c.a_from(there, c.v_to(q, v), c.a_to(q, v, a)), a, atol=1e-13)
+    assert np.allclose(c.tau_from(there, c.tau_to(q, tau)), tau, atol=1e-14)
+    M = sf.mass_matrix(model, q)
+    assert np.allclose(c.mass_matrix_from(there, c.mass_matrix_to(q, M)), M, atol=1e-13)
+    poses = sf.body_poses(model, q)
+    assert np.allclose(c.pose_from(c.pose_to(poses)), poses, atol=1e-14)
+    assert np.array_equal(c.spatial_from(c.spatial_to(q[..., :6])), q[..., :6])
+
+
+def test_arguments_broadcast_over_leading_axes(pair):
+    model, c, _ = pair
+    q, v, a, tau = states(model)
+    one = c.a_to(q[2, 1], v[2, 1], a[2, 1])
+    assert np.allclose(c.a_to(q, v, a)[2, 1], one, atol=1e-14)
+    assert c.a_to(q[0, 0], v, a[:, :1]).shape == (4, 3, c.nv)
+    assert c.tau_to(q[0, 0], tau).shape == (4, 3, c.nv)
+
+
+def test_power_and_energy_are_the_same_in_both(pair):
+    model, c, _ = pair
+    q, v, _, tau = states(model)
+    there = c.v_to(q, v)
+    assert np.allclose((c.tau_to(q, tau) * there).sum(-1), (tau * v).sum(-1), atol=1e-12)
+    M = c.mass_matrix_to(q, sf.mass_matrix(model, q))
+    energy = 0.5 * np.einsum("...i,...ij,...j", there, M, there)
+    assert np.allclose(energy, sf.kinetic_energy(model, q, v), rtol=1e-12)
+
+
+def test_the_acceleration_is_the_rate_of_the_velocity(pair):
+    """Along a motion of constant acceleration here, v_to changes at the rate a_to gives."""
+    model, c, _ = pair
+    q, v, a, _ = states(model, ())
+    h = 1e-5
+    ahead, behind = (c.v_to(sf.integrate(model, q, v, s * h), v + s * h * a) for s in (1, -1))
+    assert np.allclose((ahead - behind) / (2 * h), c.a_to(q, v, a), atol=1e-7)
+
+
+def test_pinocchio_integrates_to_the_same_place():
+    pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+    model = zoo(helical=True)
+    other = to_pinocchio(model)
+    c = sf.convert(model, other)
+    q, v, _, _ = states(model, ())
+    moved = pin.integrate(other, c.q_to(q), 0.1 * c.v_to(q, v))
+    assert np.allclose(
+        sf.difference(model, sf.integrate(model, q, v, 0.1), c.q_from(moved)), 0, atol=1e-13
+    )
+
+
+def test_mujoco_integrates_to_the_same_place_but_for_the_path_of_a_free_joint():
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    model = zoo(helical=False)
+    other = to_mujoco(model)
+    c = sf.convert(model, other)
+    q, v, _, _ = states(model, ())
+    moved = c.q_to(q)
+    mujoco.mj_integratePos(other, moved, c.v_to(q, v), 0.1)
+    ours, theirs = sf.integrate(model, q, v, 0.1), c.q_from(moved)
+    # MuJoCo moves a free body's origin along a straight line, Sixfold along a screw
+    assert np.allclose(theirs[:3], c.q_to(q)[:3] + 0.1 * c.v_to(q, v)[:3], atol=1e-14)
+    theirs[:3] = ours[:3]
+    assert np.allclose(sf.difference(model, ours, theirs), 0, atol=1e-13)
+
+
+def test_external_forces_act_alike(pair):
+    model, c, other = pair
+    q, v, a, _ = states(model, ())
+    f_ext = np.random.default_rng(7).standard_normal((model.nb, 6))
+    for frame in ("world", "body"):
+        rows = c.f_ext_to(q, f_ext, f_ext_frame=frame)
+        free = sf.inverse_dynamics(model, q, v, a)
+        change = sf.inverse_dynamics(model, q, v, a, f_ext, f_ext_frame=frame) - free
+        assert np.allclose(_generalised(c, other, q, rows), -change, atol=1e-12)
+
+
+def _generalised(c, other, q, rows):
+    """Return the joint forces of external ones as the other library computes them."""
+    at = c.q_to(q)
+    if c.library == "mujoco":
+        import mujoco
+
+        d = mujoco.MjData(other)
+        d.qpos[:] = at
+        mujoco.mj_fwdPosition(other, d)
+        total = np.zeros(other.nv)
+        for b, row in enumerate(rows):
+            mujoco.mj_applyFT(other, d, row[:3], row[3:], d.xipos[b], b, total)
+        return c.tau_from(at, total)
+    import pinocchio as pin
+
+    data, zero = other.createData(), np.zeros(other.nv)
+    loaded = pin.rnea(other, data, at, zero, zero, [pin.Force(row) for row in rows]).copy()
+    return c.tau_from(at, pin.rnea(other, data, at, zero, zero) - loaded)
+
+
+def test_poses_come_in_the_other_librarys_order(pair):
+    model, c, other = pair
+    q, _, _, _ = states(model, ())
+    pose = sf.frame_pose(model, q, "b3")
+    if c.library == "mujoco":
+        import mujoco
+
+        d = mujoco.MjData(other)
+        d.qpos[:] = c.q_to(q)
+        mujoco.mj_kinematics(other, d)
+        expected = np.concatenate([d.body("b3").xpos, d.body("b3").xquat])
+    else:
+        import pinocchio as pin
+
+        data = other.createData()
+        pin.forwardKinematics(other, data, c.q_to(q))
+        expected = pin.SE3ToXYZQUAT(data.oMi[other.getJointId("j3")])
+    found = c.pose_to(pose)
+    sign = np.sign(found[3:] @ expected[3:])
+    assert np.allclose(np.r_[found[:3], sign * found[3:]], expected, atol=1e-14)
+
+
+def test_continuous_and_planar_joints_of_pinocchio_have_cosines_and_sines():
+    pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+    other = pin.Model()
+    j = other.addJoint(0, pin.JointModelRUBZ(), pin.SE3.Random(), "turn")
+    other.appendBodyToJoint(j, pin.Inertia.Random(), pin.SE3.Identity())
+    j = other.addJoint(j, pin.JointModelPlanar(), pin.SE3.Random(), "plane")
+    other.appendBodyToJoint(j, pin.Inertia.Random(), pin.SE3.Identity())
+    builder = sf.ModelBuilder("flat", gravity=other.gravity.linear.tolist())
+    for k, (name, joint) in enumerate((("turn", sf.Revolute("z")), ("plane", sf.Planar()))):
+        placement, inertia = other.jointPlacements[k + 1], other.inertias[k + 1]
+        builder.add_body(
+            f"b{k}",
+            parent="world" if k == 0 else "b0",
+            joint=joint,
+            joint_name=name,
+            placement=sf.Transform.from_pose(placement.rotation.tolist(), placement.translation),
+            inertia=sf.Inertia.from_mass(inertia.mass, inertia.lever, inertia.inertia.tolist()),
+        )
+    model = builder.build()
+    c = sf.convert(model, other)
+    assert (c.nq, c.nv) == (6, 4)
+    q, v, a, _ = states(model)
+    assert np.allclose(c.q_from(c.q_to(q)), q)
+    data = other.createData()
+    at, speed, rate = c.q_to(q)[1, 1], c.v_to(q, v)[1, 1], c.a_to(q, v, a)[1, 1]
+    tau = c.tau_from(at, pin.rnea(other, data, at, speed, rate))
+    assert np.allclose(tau, sf.inverse_dynamics(model, q, v, a)[1, 1], atol=1e-12)
+
+
+def gripper() -> sf.Model:
+    builder = sf.ModelBuilder("gripper")
+    for side in "lr":
+        builder.add_body(
+            side,
+            joint=sf.Prismatic("x"),
+            joint_name=f"{side}_joint",
+            inertia=sf.Inertia.from_mass(0.2, (0, 0, 0.1), (0.01, 0.01, 0.01)),
+        )
+    builder.couple("r_joint", ("l_joint", -2.0), offset=0.1)
+    return builder.build()
+
+
+def test_followers_are_computed_on_the_way_there_and_work_on_their_masters():
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    model = gripper()
+    c = sf.convert(model, to_mujoco(model))
+    assert (model.nv, c.nv) == (1, 2)
+    assert np.allclose(c.q_to([0.3]), (0.3, -0.5))
+    assert np.allclose(c.v_to([0.3], [1.0]), (1.0, -2.0))
+    assert np.allclose(c.q_from([0.3, 7.0]), [0.3])
+    assert np.allclose(c.tau_from([0.3, -0.5], [1.0, 5.0]), [1.0 - 10.0])
+    assert np.allclose(c.tau_to([0.3], [2.0]), (2.0, 0.0))
+    assert np.allclose(c.mass_matrix_from([0.3, -0.5], np.diag([0.2, 0.2])), 0.2 + 4 * 0.2)
+    with pytest.raises(sf.NotApplicableError, match="reduced by couplings"):
+        c.mass_matrix_to([0.3], [[1.0]])
+
+
+def test_wrong_partners_are_refused():
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    other = to_mujoco(gripper())
+    with pytest.raises(sf.UnknownNameError, match="no joint named 'shoulder'"):
+        sf.convert(sf.rename(gripper(), joints={"l_joint": "shoulder"}), other)
+    with pytest.raises(sf.NotApplicableError, match=r"r_joint.*has not"):
+        sf.convert(sf.lock_joints(gripper(), ["l_joint"]), other)
+    builder = sf.ModelBuilder("other")
+    for name in ("l_joint", "r_joint"):
+        builder.add_body(name[0], joint=sf.Spherical(), joint_name=name)
+    with pytest.raises(sf.NotApplicableError, match="spherical here"):
+        sf.convert(builder.build(), other)
+    with pytest.raises(sf.NumberError, match=r"pinocchio.Model or mujoco.MjModel"):
+        sf.convert(gripper(), "mujoco")
+    with pytest.raises(sf.NumberError, match="argument 'model'"):
+        sf.convert("panda", other)
+
+
+def test_wrong_shapes_name_the_argument(pair):
+    model, c, _ = pair
+    q, v, _, _ = states(model, ())
+    with pytest.raises(sf.ShapeError, match="q_to: argument 'q'"):
+        c.q_to(v)
+    with pytest.raises(sf.ShapeError, match="v_to: argument 'v'"):
+        c.v_to(q, q)
+    with pytest.raises(sf.ShapeError, match="argument 'f_ext'"):
+        c.f_ext_to(q, v)
+    with pytest.raises(sf.ShapeError, match="argument 'M'"):
+        c.mass_matrix_from(c.q_to(q), np.eye(2))
+    with pytest.raises(sf.ShapeError, match="argument 'pose'"):
+        c.pose_to(np.eye(3))
+
+
+def test_models_come_back_from_the_other_library():
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+    tree = sf.load("tree6")
+    q, v = sf.random_state(tree, 5, seed=0)
+    expected = sf.inverse_dynamics(tree, q, v, v)
+    there_and_back = from_mujoco(to_mujoco(tree))
+    assert np.allclose(sf.inverse_dynamics(there_and_back, q, v, v), expected, rtol=1e-12)
+    bare = sf.load("puma560").without(damping=True, friction=True, armature=True)
+    expected = sf.inverse_dynamics(bare, q, v, v)
+    there_and_back = from_pinocchio(to_pinocchio(bare))
+    assert np.allclose(sf.inverse_dynamics(there_and_back, q, v, v), expected, rtol=1e-12)
+
+
+def test_a_force_on_a_body_that_mujoco_does_not_have_is_refused():
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    text = """<mujoco><worldbody><body name="b"><joint name="x" type="slide" axis="1 0 0"/>
+      <joint name="y" type="slide" axis="0 1 0"/><geom size="0.1"/></body></worldbody></mujoco>"""
+    other = mujoco.MjModel.from_xml_string(text)
+    model = from_mujoco(other)
+    c = sf.convert(model, other)
+    f_ext = np.zeros((2, 6))
+    f_ext[1] = 1.0
+    assert c.f_ext_to([0, 0], f_ext).shape == (2, 6)
+    f_ext[0, 3] = 1.0
+    with pytest.raises(sf.NotApplicableError, match="'b/x'"):
+        c.f_ext_to([0, 0], f_ext)
