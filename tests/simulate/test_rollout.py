@@ -92,6 +92,35 @@ def test_a_controller_is_compiled_in_and_its_gains_are_a_batch():
     np.testing.assert_allclose(fast, slow, rtol=1e-10, atol=1e-13)
 
 
+def test_results_go_where_they_are_wanted():
+    model = sf.load("double_pendulum")
+    q0, v0 = start(model, 3)
+    want = sf.rollout(model, q0, v0, dt=0.01, steps=4)
+    for backend in ("native", "numpy"):
+        out = (np.empty((3, 4, 2)), np.empty((3, 4, 2)))
+        got = sf.rollout(model, q0, v0, dt=0.01, steps=4, out=out, backend=backend)
+        assert got[0] is out[0] and got[1] is out[1]
+        np.testing.assert_allclose(out, want, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        3,
+        (np.empty((3, 4, 2)),),
+        (np.empty((3, 4, 2)), np.empty((3, 4, 3))),
+        (np.empty((3, 4, 2)), np.empty((3, 4, 2), np.float32)),
+        (np.empty((3, 4, 2)), np.empty((2, 4, 3)).T),
+    ],
+    ids=["number", "one", "shape", "dtype", "order"],
+)
+def test_results_that_do_not_fit_are_refused(out):
+    model = sf.load("double_pendulum")
+    q0, v0 = start(model, 3)
+    with pytest.raises(sf.ShapeError, match="out"):
+        sf.rollout(model, q0, v0, dt=0.01, steps=4, out=out)
+
+
 def test_time_reaches_the_controller():
     model = sf.load("pendulum")
     _, v = sf.rollout(model, [0.0], [0.0], dt=0.1, steps=3, control=lambda t, q, v: t + 0 * q)

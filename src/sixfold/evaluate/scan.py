@@ -65,7 +65,12 @@ def scan_kernel(
 
 
 def run_scan(
-    kernel: ScanKernel, arrays: Sequence[Array], lead: tuple[int, ...], steps: int, every: int
+    kernel: ScanKernel,
+    arrays: Sequence[Array],
+    lead: tuple[int, ...],
+    steps: int,
+    every: int,
+    out: Sequence[Array] | None = None,
 ) -> list[Array]:
     """Return what is carried after every so many steps, shape (*lead, steps // every, size) each.
 
@@ -75,6 +80,7 @@ def run_scan(
         lead: common leading shape.
         steps: how many.
         every: how many between two results.
+        out: where results go, of their shapes, in C order.
     """
     scan = kernel.scan
     kept = len(scan.carried) + len(scan.fixed)
@@ -83,7 +89,12 @@ def run_scan(
         _rows(x, lead, (steps, n) if k >= kept else (n,))
         for k, (x, n) in enumerate(zip(arrays, scan.sizes, strict=True))
     ]
-    outputs = [np.empty((rows, steps // every, n)) for n in scan.carried]
+    shapes = [(rows, steps // every, n) for n in scan.carried]
+    given = [None] * len(shapes) if out is None else out
+    outputs = [
+        np.empty(shape) if x is None else x.reshape(shape)
+        for x, shape in zip(given, shapes, strict=True)
+    ]
     threads = min(get_threads(), max(1, rows * steps // (1000 * SHARE)))
     rows_each = max(1, -(-rows // threads))
 

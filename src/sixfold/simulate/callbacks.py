@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CellType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from sixfold.errors import CallbackError, NumberError, ShapeError
 from sixfold.evaluate.arrays import Array, Shape
 from sixfold.evaluate.kernels import user_kernel
 from sixfold.model import Model
-
-if TYPE_CHECKING:
-    from sixfold.native import Kernel
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ def _labels(model: Model) -> list[str]:
     ]
 
 
-def compiled(callback: Callback, model: Model) -> tuple[Kernel | None, str]:
+def compiled(callback: Callback, model: Model) -> tuple[Any, str]:
     """Return a callback as a kernel of (t, q, v[, parameters]), or None and the reason.
 
     A function that asks for values, or that remembers something between calls, has to run as it

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,14 @@ from sixfold.simulate.engine import Engine
 from sixfold.simulate.events import Watch
 from sixfold.simulate.progress import Progress
 
-CHECKED = 64
-"""Samples between two looks at progress and at numbers that are not finite."""
+BLOCK = 8192
+"""Steps of one call of a kernel, between two looks at progress and at finite numbers."""
+
+NUMBERS = 1 << 22
+"""Most numbers that such a call returns."""
+
+LOOK = 256
+"""Steps between two reports of progress when they are taken one by one."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +32,19 @@ class Grid:
     dt: float
     every: int
 
-    @property
-    def steps(self) -> int:
-        """Number of steps, the shorter last one included."""
+    steps: int = field(init=False)
+    """Number of steps, the shorter last one included."""
+    uneven: float = field(init=False)
+    """Length of the shorter last step; 0 if all are equal."""
+
+    def __post_init__(self) -> None:
+        """Count the steps; a duration within rounding of a multiple of dt is one."""
         ratio = self.duration / self.dt
         whole = round(ratio)
-        near = abs(ratio - whole) <= 1e-9 * max(1.0, ratio)
-        return whole if near else math.floor(ratio) + 1
+        even = abs(ratio - whole) <= 1e-9 * max(1.0, ratio)
+        steps = whole if even else math.floor(ratio) + 1
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "uneven", 0.0 if even else self.duration - (steps - 1) * self.dt)
 
     @property
     def samples(self) -> int:
@@ -46,9 +57,7 @@ class Grid:
 
     def length(self, k: int) -> float:
         """Return the length of step k, from 0."""
-        if k == self.steps - 1:
-            return self.duration - k * self.dt
-        return self.dt
+        return self.uneven if self.uneven and k == self.steps - 1 else self.dt
 
 
 @dataclass(frozen=True)
@@ -57,8 +66,8 @@ class Outcome:
 
     t: Array
     x: Array
-    """States, shape (samples, ..., size)."""
-    seen: list[tuple[Array, Array]]
+    """States, shape (..., samples, size)."""
+    seen: list[Any]
     """Joint forces and accelerations that were looked at on the way."""
     steps: int
     failure: tuple[float, Array, Array] | None = None
@@ -66,12 +75,7 @@ class Outcome:
 
 
 def drive(
-    engine: Engine,
-    grid: Grid,
-    x: Array,
-    watch: Watch | None,
-    progress: Progress | None,
-    parts: Callable[[Array], tuple[Array, Array]],
+    engine: Engine, grid: Grid, x: Array, watch: Watch | None, progress: Progress | None
 ) -> Outcome:
     """Run through the grid and keep every sample.
 
@@ -80,61 +84,83 @@ def drive(
         grid: the times.
         x: states at the start, shape (..., size).
         watch: the events to look for.
-        progress: called now and then.
-        parts: q and v of states.
+        progress: called now and then with the time reached and the duration.
     """
-    t = np.empty(grid.samples)
-    samples = np.empty((grid.samples, *x.shape))
-    t[0], samples[0] = grid.t0, x
-    seen: list[tuple[Array, Array]] = []
+    ends = np.minimum(np.arange(grid.samples) * grid.every, grid.steps)
+    t = np.array([grid.time(int(k)) for k in ends])
+    samples = np.empty((*x.shape[:-1], grid.samples, x.shape[-1]))
+    samples[..., 0, :] = x
+    tell = progress or (lambda *_: None)
+    if engine.many is not None and watch is None:
+        return _in_blocks(engine, grid, Outcome(t, samples, [], grid.steps), tell)
+    return _step_by_step(engine, grid, Outcome(t, samples, [], grid.steps), watch, tell)
 
-    def look(time: float, state: Array) -> None:
-        if engine.live:
-            seen.append(engine.observe(time, *parts(state)))
 
-    def outcome(n: int, steps: int, failure: Any = None) -> Outcome:
-        return Outcome(t[:n], samples[:n], seen[:n], steps, failure)
+def _in_blocks(engine: Engine, grid: Grid, whole: Outcome, tell: Progress) -> Outcome:
+    """Take many steps at a time, with a look at them in between."""
+    assert engine.many is not None
+    x = whole.x[..., 0, :]
+    rows = max(1, min(BLOCK // grid.every, NUMBERS // max(1, x.size)))
+    full = (grid.steps - (grid.uneven > 0)) // grid.every
+    for row in range(0, full, rows):
+        count = min(rows, full - row)
+        times = grid.t0 + (row * grid.every + np.arange(count * grid.every)) * grid.dt
+        whole.x[..., row + 1 : row + 1 + count, :] = engine.many(times, x, grid.every)
+        x = whole.x[..., row + count, :]
+        if not np.isfinite(x).all():
+            return _first_bad(engine, grid, whole, row + count)
+        tell(grid.time((row + count) * grid.every) - grid.t0, grid.duration)
+    # what is left is shorter than a sample
+    for k in range(full * grid.every, grid.steps):
+        x = engine.advance(grid.time(k), grid.length(k), x)
+    whole.x[..., -1, :] = x
+    if not np.isfinite(x).all():
+        return _first_bad(engine, grid, whole, grid.samples - 1)
+    tell(grid.duration, grid.duration)
+    return whole
 
-    look(grid.t0, x)
-    advance, good, k = engine.advance, 0, 0
-    careful = engine.live or watch is not None
-    last = grid.steps - 1
+
+def _step_by_step(
+    engine: Engine, grid: Grid, whole: Outcome, watch: Watch | None, tell: Progress
+) -> Outcome:
+    """Take one step at a time: for events, and for controllers that run as they are."""
+    t, samples = whole.t, whole.x
+    x, k = samples[..., 0, :], 0
+    look = engine.look if engine.live else (lambda *_: None)
+    seen = [look(grid.t0, x)]
     for row in range(1, grid.samples):
         for k in range((row - 1) * grid.every, min(row * grid.every, grid.steps)):
-            h = grid.dt if k < last else grid.length(k)
-            after = advance(grid.t0 + k * grid.dt, h, x)
-            if careful:
-                if not np.isfinite(after).all():
-                    return outcome(row, k, (grid.time(k + 1), after, x))
-                stopped = watch and watch.step(grid.time(k), h, x, after, advance)
-                if stopped:
-                    t[row], samples[row] = stopped
-                    look(*stopped)
-                    return outcome(row + 1, k + 1)
+            h = grid.length(k)
+            after = engine.advance(grid.time(k), h, x)
+            if not np.isfinite(after).all():
+                return Outcome(
+                    t[:row], samples[..., :row, :], seen, k, (grid.time(k + 1), after, x)
+                )
+            stopped = watch.step(grid.time(k), h, x, after, engine.advance) if watch else None
+            if stopped:
+                t[row], samples[..., row, :] = stopped
+                seen.append(look(*stopped))
+                return Outcome(t[: row + 1], samples[..., : row + 1, :], seen, k + 1)
+            if k % LOOK == 0:
+                tell(grid.time(k + 1) - grid.t0, grid.duration)
             x = after
-        t[row], samples[row] = grid.time(k + 1), x
-        look(t[row], x)
-        if row % CHECKED == 0 or row == grid.samples - 1:
-            if not np.isfinite(x).all():
-                bad = _first_bad(engine, grid, samples, good, row)
-                return outcome(bad[0] + 1, bad[0] * grid.every, bad[1])
-            good = row
-            if progress is not None:
-                progress(float(t[row] - grid.t0), grid.duration)
-    return outcome(grid.samples, grid.steps)
+        samples[..., row, :] = x
+        seen.append(look(grid.time(k + 1), x))
+    tell(grid.duration, grid.duration)
+    return Outcome(t, samples, seen, grid.steps)
 
 
-def _first_bad(
-    engine: Engine, grid: Grid, samples: Array, good: int, row: int
-) -> tuple[int, tuple[float, Array, Array]]:
-    """Return the last sample that is finite, and the first step after it that is not."""
-    while np.isfinite(samples[good + 1]).all() and good + 1 < row:
+def _first_bad(engine: Engine, grid: Grid, whole: Outcome, row: int) -> Outcome:
+    """Return the samples that are finite, and the first step after them that is not."""
+    good = 0
+    while good + 1 <= row and np.isfinite(whole.x[..., good + 1, :]).all():
         good += 1
-    x = samples[good]
-    k = good * grid.every
-    while True:
+    x = whole.x[..., good, :]
+    for k in range(good * grid.every, grid.steps):
         after = engine.advance(grid.time(k), grid.length(k), x)
-        k += 1
-        if not np.isfinite(after).all() or k == grid.steps:
-            return good, (grid.time(k), after, x)
+        if not np.isfinite(after).all():
+            break
         x = after
+    failure = (grid.time(k + 1), after, x)
+    done = good * grid.every
+    return Outcome(whole.t[: good + 1], whole.x[..., : good + 1, :], [], done, failure)

@@ -6,22 +6,22 @@ A state is one row (q, v, lost): `lost` holds what rounding took from earlier su
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sixfold.evaluate.arrays import Array, Shape
 from sixfold.evaluate.kernels import user_kernel
-from sixfold.evaluate.singular import unproved_joints
+from sixfold.evaluate.scan import run_scan, scan_kernel
 from sixfold.model import Model
 from sixfold.simulate.callbacks import Callback, compiled
 from sixfold.simulate.integrators import Method
 from sixfold.simulate.numeric import Numeric, RowByRow, joined, split
 from sixfold.simulate.stops import Stop
-from sixfold.simulate.system import System, system_of
+from sixfold.simulate.system import System, as_array, system_of
 
-STRAIGHT = 20_000
+STRAIGHT = 60_000
 """Estimated operations of a step up to which it is compiled as one program."""
 
 PER_FREEDOM = 300
@@ -59,6 +59,9 @@ class Engine:
 
     advance: Callable[[float, float, Array], Array]
     """(t, h, x) -> x after a step of length h; x is (..., size)."""
+    many: Callable[[Array, Array, int], Array] | None
+    """(times, x, every) -> the states after every so many of the steps that begin at these times,
+    shape (..., len(times) // every, size)."""
     observe: Callable[[Any, Array, Array], tuple[Array, Array]]
     """(t, q, v) -> joint forces and accelerations; t of the leading shape, or one number."""
     system: Numeric
@@ -67,9 +70,25 @@ class Engine:
     """Forces must be looked at as they occur: the controller may remember things."""
     notes: tuple[str, ...] = ()
 
+    def look(self, t: float, x: Array) -> tuple[Array, Array]:
+        """Return joint forces and accelerations at one time."""
+        nq, nv = self.system.model.nq, self.system.model.nv
+        return self.observe(t, x[..., :nq], x[..., nq : nq + nv])
 
-def engine_of(setup: Setup) -> Engine:
-    """Return the fastest way to advance a system that does what was asked."""
+    def advancing(self, advance: Callable[[float, float, Array], Array]) -> Engine:
+        """Return the engine with another way to advance."""
+        return replace(self, advance=advance, many=None)
+
+
+def engine_of(setup: Setup, dt: float, *, fixed: bool = True, single: bool = False) -> Engine:
+    """Return the fastest way to advance a system that does what was asked.
+
+    Args:
+        setup: what is to be simulated.
+        dt: the length of most steps.
+        fixed: steps of fixed length will be taken.
+        single: each step is wanted by itself.
+    """
     model = setup.model
     notes: list[str] = []
     kernels: dict[str, Any] = {}
@@ -82,20 +101,19 @@ def engine_of(setup: Setup) -> Engine:
     live = by_hand and not (setup.control is None and setup.force is None)
     numeric = _numeric(setup, kernels)
     short = setup.stages * PER_FREEDOM * model.nv <= STRAIGHT
-    if model.nv and short and not by_hand and not unproved_joints(model):
-        advance = _compiled_step(setup)
-    else:
-        advance = _plain_step(setup, numeric)
+    native = fixed and short and model.nv > 0 and not by_hand
+    many = _many_steps(setup, dt) if native and not single else None
+    advance = _compiled_step(setup) if native and single else _plain_step(setup, numeric)
 
     def observe(t: Any, q: Array, v: Array) -> tuple[Array, Array]:
         tau = numeric.forces(t, q, v)
         return tau, numeric.accelerations(t, q, v, tau)
 
-    return Engine(advance, observe, numeric, _size(model, numeric), live, tuple(notes))
+    return Engine(advance, many, observe, numeric, _size(model), live, tuple(notes))
 
 
-def _size(model: Model, system: System) -> int:
-    return model.nq + 2 * model.nv + len(system.additive)
+def _size(model: Model) -> int:
+    return model.nq + 2 * model.nv + len(System(model).additive)
 
 
 def _numeric(setup: Setup, kernels: dict[str, Any]) -> Numeric:
@@ -136,22 +154,66 @@ def _plain_step(setup: Setup, system: Numeric) -> Callable[[float, float, Array]
     return advance
 
 
-_READY: dict[tuple[Any, ...], Any] = {}
-
-
 def _compiled_step(setup: Setup) -> Callable[[float, float, Array], Array]:
-    """Return one step as machine code."""
-    extra: list[Array] = [*setup.rest] + ([] if setup.f_ext is None else [setup.f_ext])
-    key = _key(setup)
-    kernel = _READY.get(key) if key is not None else None
+    """Return one step as a gufunc."""
+    n = _size(setup.model)
+    rest = _rest(setup)
+    shapes: list[Shape] = [(), (), (n,), *((x.shape[-1],) for x in rest)]
+    take = _step(setup)
+
+    def step(t: Any, h: Any, x: Any, *others: Any) -> list[Any]:
+        return take(list(x), [h[()]], *map(list, others), [t[()]])
+
+    ufunc = user_kernel(step, "step", shapes, "float64").ufunc
+    return lambda t, h, x: ufunc(t, h, x, *rest)
+
+
+def _many_steps(setup: Setup, dt: float) -> Callable[[Array, Array, int], Array] | None:
+    """Return many steps as one kernel with the loop inside."""
+    rest = _rest(setup)
+    name = f"simulation of '{setup.model.name}'"
+    fixed = [1, *(x.shape[-1] for x in rest)]
+    kernel = scan_kernel(_step(setup), [_size(setup.model)], fixed, [1], name=name, key=_key(setup))
     if kernel is None:
-        kernel = _step_kernel(setup)
-        if key is not None:
-            _READY[key] = kernel
-    ufunc = kernel.ufunc
-    if not extra:
-        return ufunc  # type: ignore[no-any-return]
-    return lambda t, h, x: ufunc(t, h, x, *extra)
+        return None
+
+    def many(t: Array, x: Array, every: int) -> Array:
+        arrays = [x, np.array([dt]), *rest, t[:, None]]
+        return run_scan(kernel, arrays, x.shape[:-1], len(t), every)[0]
+
+    return many
+
+
+def _rest(setup: Setup) -> list[Array]:
+    """Return the arrays that a step takes besides the state: parameters, external forces."""
+    forces = setup.f_ext
+    flat = [] if forces is None else [forces.reshape((*forces.shape[:-2], -1))]
+    return [*setup.rest, *flat]
+
+
+def _step(setup: Setup) -> Callable[..., list[Any]]:
+    """Return a step on flat lists: state, dt, then what there is of the rest, t."""
+    model = setup.model
+    nq, nv = model.nq, model.nv
+
+    def step(x: Any, h: Any, *lists: Any) -> list[Any]:
+        *given, t = lists
+        parameters = as_array(given.pop(0)) if setup.parameters is not None else None
+        system = system_of(
+            model,
+            setup.control,
+            parameters=parameters,
+            f_ext=as_array(given[0]) if given else setup.force,
+            f_ext_frame=setup.f_ext_frame,
+            stops=setup.stops,
+        )
+        q, v, lost = x[:nq], x[nq : nq + nv], x[nq + nv :]
+        if setup.hold:
+            system = system.held(t[0], q, v)
+        after = setup.method.compensated(system, t[0], q, v, h[0], lost)
+        return [number for part in after for number in part]
+
+    return step
 
 
 def _key(setup: Setup) -> tuple[Any, ...] | None:
@@ -164,32 +226,4 @@ def _key(setup: Setup) -> tuple[Any, ...] | None:
             return None
         known.append(function)
     known.append(None if setup.parameters is None else setup.parameters.shape[-1])
-    return tuple(known)
-
-
-def _step_kernel(setup: Setup) -> Any:
-    model, n = setup.model, _size(setup.model, System(setup.model))
-    nq, nv = model.nq, model.nv
-    shapes: list[Shape] = [(), (), (n,)]
-    shapes += [] if setup.parameters is None else [setup.parameters.shape[-1:]]
-    shapes += [] if setup.f_ext is None else [(model.nb, 6)]
-
-    def step(t: Any, h: Any, x: Any, *extra: Any) -> list[Any]:
-        given = list(extra)
-        parameters = given.pop(0) if setup.parameters is not None else None
-        system = system_of(
-            model,
-            setup.control,
-            parameters=parameters,
-            f_ext=given[0] if given else setup.force,
-            f_ext_frame=setup.f_ext_frame,
-            stops=setup.stops,
-        )
-        now, row = t[()], list(x)
-        q, v = row[:nq], row[nq : nq + nv]
-        if setup.hold:
-            system = system.held(now, q, v)
-        after = setup.method.compensated(system, now, q, v, h[()], row[nq + nv :])
-        return [number for part in after for number in part]
-
-    return user_kernel(step, "step", shapes, "float64")
+    return ("simulate", *known)

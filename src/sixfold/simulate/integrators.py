@@ -82,10 +82,8 @@ class Method:
         return moved, faster, left
 
 
-def _semi_implicit_euler(
-    system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar
-) -> Pair:
-    """v += h a(q, v), then q += h v with the new v."""
+def _semi_implicit_euler(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> Pair:
+    """First v += h a(q, v), then q += h v with the new v."""
     dv = _scaled(h, system.acceleration(t, q, v))
     return _scaled(h, _plus(v, dv)), dv
 
@@ -137,7 +135,7 @@ def _midpoint(
     h: Scalar,
     iterations: int = ITERATIONS,
 ) -> Pair:
-    """dv = h a(middle), where the middle is half a step along the mean velocity v + dv / 2.
+    """Solve dv = h a(middle), the middle half a step along the mean velocity v + dv / 2.
 
     Symmetric in time, hence without a trend in the energy of reversible systems.
     """

@@ -26,7 +26,7 @@ def progress_of(given: Any) -> Progress | None:
             repr(given),
             "pass progress=True for a bar",
         )
-    return given  # type: ignore[no-any-return]
+    return given
 
 
 class Bar:

@@ -40,6 +40,7 @@ def rollout(
     control: Law | None = None,
     parameters: ArrayLike | None = None,
     inertias: ArrayLike | None = None,
+    out: tuple[Array, Array] | None = None,
     backend: str | None = None,
 ) -> tuple[Array, Array]:
     """Return the states that many starts pass through, all computed in one kernel.
@@ -62,6 +63,7 @@ def rollout(
         parameters: numbers for the controller, shape (..., n): gains, targets...
         inertias: inertial parameters of all bodies in place of the model's own, shape
             (..., nb, 10), each (m, h, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
+        out: float64 arrays in C order, of the results' shapes, to write q and v to.
         backend: "numpy" takes the same steps in NumPy, to look into.
 
     Returns:
@@ -84,7 +86,11 @@ def rollout(
     _check_start(model, arrays)
     sequence = tau is not None and len(given["tau"].shape) == 2
     plan = _Plan(model, integrator, control, tuple(arrays), sequence)
-    return plan.run(arrays, lead, h, count, between, backend)
+    if out is not None:
+        _check_out(out, [(*lead, count // between, n) for n in (model.nq, model.nv)])
+    q, v = plan.run(arrays, lead, h, count, between, backend, out)
+    _warn_if_lost(model, q, v, h * between)
+    return q, v
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,7 @@ class _Plan:
         steps: int,
         every: int,
         backend: str | None,
+        out: tuple[Array, Array] | None,
     ) -> tuple[Array, Array]:
         """Take all steps of all rows."""
         sizes = self.sizes(arrays)
@@ -156,9 +163,12 @@ class _Plan:
         if kernel is None:
             q, v = self._plain(sizes, ordered, lead, steps, every)
         else:
-            q, v = run_scan(kernel, ordered, lead, steps, every)
-        _warn_if_lost(self.model, q, v, h * every)
-        return q, v
+            q, v = run_scan(kernel, ordered, lead, steps, every, out)
+        if out is None:
+            return q, v
+        if kernel is None:
+            out[0][...], out[1][...] = q, v
+        return out
 
     def _plain(
         self,
@@ -247,6 +257,18 @@ def _arguments(
     return given
 
 
+def _check_out(out: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Refuse results that are not two plain arrays of the right shapes."""
+    expected = f"two float64 arrays in C order, of shapes {shapes[0]} and {shapes[1]}"
+    fix = "pass (numpy.empty(...), numpy.empty(...))"
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise ShapeError("rollout", "out", expected, type(out).__name__, fix)
+    for array, shape in zip(out, shapes, strict=True):
+        plain = isinstance(array, np.ndarray) and array.dtype == np.float64
+        if not (plain and array.shape == shape and array.flags.carray):
+            raise ShapeError("rollout", "out", expected, getattr(array, "shape", array), fix)
+
+
 def _check_start(model: Model, arrays: dict[str, Array]) -> None:
     """Refuse numbers that are not finite and quaternions that are not of unit length."""
     for name, array in arrays.items():
@@ -300,7 +322,7 @@ def _warn_if_lost(model: Model, q: Array, v: Array, between: float) -> None:
         f" numbers; first joint '{owner.joint_name}' of row {first[:-2]} by t = "
         f"{(first[-2] + 1) * between:.6g} s",
         NonFiniteStateWarning,
-        stacklevel=4,
+        stacklevel=3,
     )
 
 

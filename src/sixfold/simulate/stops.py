@@ -19,8 +19,8 @@ class JointStops:
     """How joint limits push back.
 
     Beyond a limit by x, at outward speed s, the joint feels the force max(0, k x + d s) inward,
-    and none within the limits.  With m the inertia that the joint feels at the start, 1 / (M^-1)_ii,
-    k = m / time_constant^2 and d = 2 damping_ratio m / time_constant.
+    and none within the limits.  With m = 1 / (M^-1)_ii, the inertia that the joint feels at the
+    start, k = m / time_constant^2 and d = 2 damping_ratio m / time_constant.
 
     Args:
         time_constant: how fast the stop reacts [s]; keep it several steps long.

@@ -52,9 +52,7 @@ class System:
             tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v])
         outside = None if self.force is None else self.force(t, q, v)
         tree = self.tree or self.model.tree
-        return cores.forward_dynamics(
-            self.model, tree, q, v, tau, outside, frame=self.f_ext_frame
-        )
+        return cores.forward_dynamics(self.model, tree, q, v, tau, outside, frame=self.f_ext_frame)
 
     def held(self, t: Scalar, q: Numbers, v: Numbers) -> System:
         """Return the system whose controller goes on giving the forces of this state."""

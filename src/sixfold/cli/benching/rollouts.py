@@ -62,7 +62,9 @@ def measure(robot: Robot, integrator: str, seed: int, rounds: int) -> RolledOut:
     model = robot.model
     q, v = random_state(model, ROWS, seed=seed)
     v *= 0.1
-    ours = partial(rollout, model, q, v, dt=DT, steps=STEPS, integrator=integrator)
+    # both write to arrays that are there already
+    out = (np.empty((ROWS, STEPS, model.nq)), np.empty((ROWS, STEPS, model.nv)))
+    ours = partial(rollout, model, q, v, dt=DT, steps=STEPS, integrator=integrator, out=out)
     start = time.perf_counter()
     last = ours()[0][:, -1]
     first = time.perf_counter() - start
@@ -102,10 +104,11 @@ def _mujoco(robot: Robot, integrator: str, q: Array, v: Array) -> tuple[Call, Ca
     there.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_EULERDAMP)
     run, data = extra("mujoco.rollout", "the comparison with MuJoCo").rollout, mj.MjData(there)
     start = np.concatenate([np.zeros((len(q), 1)), twin.theirs(q), twin.theirs(v)], axis=1)
-    call = partial(run, there, data, start, nstep=STEPS)
+    states = np.empty((len(q), STEPS, start.shape[1]))
+    call = partial(run, there, data, start, nstep=STEPS, state=states)
 
     def positions() -> Array:
-        states, _ = call()
-        return twin.ours(np.array(states[:, -1, 1 : 1 + there.nq]))
+        call()
+        return twin.ours(states[:, -1, 1 : 1 + there.nq].copy())
 
     return call, positions

@@ -63,7 +63,7 @@ class Results:
         return (
             [line for r in self.speed for line in r.disagreements]
             + [
-                f"pinocchio C++ DISAGREES on {r.function} of a chain of {r.bodies}: {r.difference:.1e}"
+                f"pinocchio C++ DISAGREES on {r.function}, chain of {r.bodies}: {r.difference:.1e}"
                 for r in self.chains
                 if r.difference is not None and not r.pinocchio_rounds_ns
             ]

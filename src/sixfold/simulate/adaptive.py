@@ -1,0 +1,76 @@
+"""Steps of their own choosing: SciPy's adaptive methods behind the same face as a fixed step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import OptionError
+from sixfold.evaluate import integrate
+from sixfold.evaluate.arrays import Array
+from sixfold.simulate.numeric import Numeric
+from sixfold.simulate.tables import library
+
+METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
+MOST_STEPS = 1_000_000
+"""Steps that the solver may take between two samples."""
+
+
+def adaptive_step(
+    system: Numeric, t0: float, end: float, method: str, rtol: float, atol: float
+) -> Callable[[float, float, Array], Array]:
+    """Return a function (t, h, x) -> x that follows SciPy's solver, one for each start.
+
+    It is to be called forward in time; within the last interval it may be asked for any time.
+    """
+    integrate_room = library("scipy.integrate", "integrator 'solve_ivp'")
+    if method not in METHODS:
+        raise OptionError("simulate", "method", METHODS, method)
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not isinstance(value, (int, float)) or not 0 < value < 1:
+            raise OptionError("simulate", name, ("a number between 0 and 1",), value)
+    solver = getattr(integrate_room, method)
+    model = system.model
+    nq, n = model.nq, model.nq + model.nv
+    flows: dict[tuple[int, ...], _Flow] = {}
+
+    def slope(t: float, y: Array) -> Array:
+        q, v = y[:nq].tolist(), y[nq:].tolist()
+        return np.array([*system.rate(q, v), *system.acceleration(t, q, v)], float)
+
+    def advance(t: float, h: float, x: Array) -> Array:
+        after = x.copy()
+        for index in np.ndindex(x.shape[:-1]):
+            if index not in flows:
+                made = solver(slope, t0, x[index][:n].copy(), end, rtol=rtol, atol=atol)
+                flows[index] = _Flow(made)
+            after[index][:n] = flows[index].at(t, t + h)
+        after[..., :nq] = integrate(model, after[..., :nq], np.zeros_like(after[..., nq:n]))
+        return after
+
+    return advance
+
+
+class _Flow:
+    """One solution, followed forward; its pieces since the last sample are kept."""
+
+    def __init__(self, solver: Any) -> None:
+        self._solver = solver
+        self._pieces: list[Any] = []
+
+    def at(self, since: float, t: float) -> Array:
+        """Return the state at t; times before `since` will not be asked for again."""
+        self._pieces = [piece for piece in self._pieces if piece.t_max >= since]
+        for _ in range(MOST_STEPS):
+            if self._solver.t >= t or self._solver.status != "running":
+                break
+            self._solver.step()
+            self._pieces.append(self._solver.dense_output())
+        if self._solver.t < t:
+            return np.full_like(self._solver.y, np.nan)
+        for piece in self._pieces:
+            if piece.t_min <= t <= piece.t_max:
+                return np.array(piece(t), float)
+        return np.array(self._solver.y, float)

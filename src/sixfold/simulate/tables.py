@@ -1,0 +1,83 @@
+"""Trajectories as tables and labelled arrays of other libraries."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import NotApplicableError, TrajectoryFileError
+from sixfold.evaluate.arrays import Array
+from sixfold.model import Model
+
+
+def library(name: str, purpose: str) -> Any:
+    """Import a library of the extras, or say how to get it."""
+    try:
+        return import_module(name)
+    except ImportError:
+        top = name.partition(".")[0]
+        fix = f"install it: pip install {top}, or pip install 'sixfold[data]'"
+        where = f"this Python, which has no {top}"
+        raise NotApplicableError(purpose, where, fix) from None
+
+
+def labels(model: Model, size: str) -> list[str]:
+    """Return a name for each coordinate of q or v: the joint, numbered if it has several."""
+    followers = {coupling.follower for coupling in model.couplings}
+    result: list[str] = []
+    for k, body in enumerate(model.bodies):
+        n = getattr(body.joint, size)
+        if k not in followers:
+            several = [f"{body.joint_name}.{i}" for i in range(n)]
+            result += several if n > 1 else [body.joint_name]
+    return result
+
+
+def columns(trajectory: Any) -> dict[str, Array]:
+    """Return a long table: one row for each start and sample, a column for each number."""
+    count = int(np.prod(trajectory.lead))
+    n = len(trajectory)
+    table: dict[str, Array] = {}
+    if trajectory.lead:
+        table["start"] = np.repeat(np.arange(count), n)
+    table["t"] = np.tile(trajectory.t, count)
+    for name, size in (("q", "nq"), ("v", "nv"), ("a", "nv"), ("tau", "nv")):
+        array = getattr(trajectory, name).reshape(count * n, -1)
+        for k, label in enumerate(labels(trajectory.model, size)):
+            table[f"{name}[{label}]"] = array[:, k]
+    for name in ("kinetic", "potential", "total"):
+        table[name] = getattr(trajectory, name).reshape(-1)
+    return table
+
+
+def to_parquet(trajectory: Any, path: str | os.PathLike[str]) -> None:
+    """Write the long table to a Parquet file."""
+    arrow = library("pyarrow", "Trajectory.to_parquet")
+    parquet = library("pyarrow.parquet", "Trajectory.to_parquet")
+    table = arrow.table(columns(trajectory))
+    table = table.replace_schema_metadata({"model": trajectory.model.name, "units": "SI"})
+    try:
+        parquet.write_table(table, os.fspath(path))
+    except (OSError, TypeError) as error:
+        fix = "choose a folder that exists and can be written"
+        raise TrajectoryFileError(path, f"cannot be written ({error})", fix) from None
+
+
+def to_xarray(trajectory: Any) -> Any:
+    """Return a Dataset; the axes of a batch are start, start1, start2..."""
+    xarray = library("xarray", "Trajectory.to_xarray")
+    lead = [f"start{k or ''}" for k in range(len(trajectory.lead))]
+    names = {"q": "q_coordinate", "v": "v_coordinate", "a": "v_coordinate", "tau": "v_coordinate"}
+    variables = {name: ((*lead, "time", names[name]), getattr(trajectory, name)) for name in names}
+    for name in ("kinetic", "potential", "total"):
+        variables[name] = ((*lead, "time"), getattr(trajectory, name))
+    places = {
+        "time": trajectory.t,
+        "q_coordinate": labels(trajectory.model, "nq"),
+        "v_coordinate": labels(trajectory.model, "nv"),
+    }
+    about = {"model": trajectory.model.name, "integrator": trajectory.integrator}
+    return xarray.Dataset(variables, places, {**about, "dt": trajectory.dt})
