@@ -14,6 +14,7 @@ from sixfold.errors import (
     NotApplicableError,
     NumberError,
     OptionError,
+    OutputFileError,
     RobotFileError,
     RobotFileWarning,
     ShapeError,
@@ -98,8 +99,11 @@ if TYPE_CHECKING:
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.formats import load, save
     from sixfold.interop import Comparison, Converter, compare_with, convert
+    from sixfold.report import plot, write_report
     from sixfold.simulate import Event, JointStops, Trajectory, controllers, rollout, simulate
-    from sixfold.symbolic import BaseParameters, Code, Equations, base_parameters, equations, export
+    from sixfold.symbolic import BaseParameters, Code, base_parameters, export
+    from sixfold.symbolic.equations import Equations, equations
+    from sixfold.view import view
 
 __version__ = "0.1.0"
 
@@ -107,8 +111,10 @@ _LATER = {
     "doctor": ("Diagnosis", "diagnose"),
     "formats": ("load", "save"),
     "interop": ("Comparison", "Converter", "compare_with", "convert"),
+    "report": ("plot", "write_report"),
     "simulate": ("Event", "JointStops", "Trajectory", "controllers", "rollout", "simulate"),
     "symbolic": ("BaseParameters", "Code", "Equations", "base_parameters", "equations", "export"),
+    "view": ("view",),
 }
 """Names that come from rooms which are imported when one of them is first asked for."""
 _ROOM = {name: room for room, names in _LATER.items() for name in names}
@@ -170,6 +176,7 @@ __all__ = [
     "NotApplicableError",
     "NumberError",
     "OptionError",
+    "OutputFileError",
     "Planar",
     "PlanarChain",
     "Prismatic",
@@ -235,6 +242,7 @@ __all__ = [
     "momentum",
     "neutral",
     "physical_consistency",
+    "plot",
     "point_force",
     "position_rate",
     "potential_energy",
@@ -252,4 +260,6 @@ __all__ = [
     "skeleton_id",
     "sqrt",
     "tanh",
+    "view",
+    "write_report",
 ]

@@ -1,0 +1,210 @@
+"""Code of the closed forms, and of any algorithm of the library, in other languages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from sixfold import evaluate
+from sixfold.errors import OptionError, RobotFileError
+from sixfold.evaluate.arrays import model_checked
+from sixfold.evaluate.graphs import graph_of
+from sixfold.model import Model
+from sixfold.scalar import cos, sin
+from sixfold.symbolic.c99 import c_files
+from sixfold.symbolic.horner import computed
+from sixfold.symbolic.listing import TITLES, chosen
+from sixfold.symbolic.polynomial import Polynomial
+from sixfold.symbolic.program import DTYPES, LANGUAGES, Function, identifier
+from sixfold.symbolic.ring import COSINE, POSITION, RATE, SINE, Ring, Variable
+from sixfold.symbolic.scripts import script
+
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    "inverse_dynamics": ("q", "v", "a"),
+    "forward_dynamics": ("q", "v", "tau"),
+    "mass_matrix": ("q",),
+    "inverse_mass_matrix": ("q",),
+    "bias_force": ("q", "v"),
+    "gravity_force": ("q",),
+    "coriolis_matrix": ("q", "v"),
+    "kinetic_energy": ("q", "v"),
+    "potential_energy": ("q",),
+    "center_of_mass": ("q",),
+    "body_poses": ("q",),
+    "momentum": ("q", "v"),
+}
+"""Functions that can be exported, and their arguments."""
+
+_WORDS = {
+    "M": ("mass_matrix", ("q",)),
+    "V": ("velocity_force", ("q", "qd")),
+    "B": ("coriolis_coefficients", ("q",)),
+    "C": ("centrifugal_coefficients", ("q",)),
+    "G": ("gravity_force", ("q",)),
+    "T": ("kinetic_energy", ("q", "qd")),
+    "U": ("potential_energy", ("q",)),
+    "tau": ("joint_forces", ("q", "qd", "qdd")),
+}
+
+
+@dataclass(frozen=True)
+class Code:
+    """Files of generated code, and the size of the programs in them."""
+
+    files: Mapping[str, str]
+    operations: int
+    """Additions, multiplications and divisions; a fused pair counts as two."""
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write all files into a folder, made if need be; return their paths."""
+        place = Path(folder)
+        paths = [place / name for name in self.files]
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            for path in paths:
+                path.write_text(self.files[path.name], encoding="utf-8")
+        except OSError as error:
+            raise RobotFileError(
+                f"cannot be written ({error.strerror or error})", file=place, fix="name a folder"
+            ) from None
+        return paths
+
+
+def export(
+    model: Model,
+    function: str | Callable[..., Any] = "inverse_dynamics",
+    *,
+    language: str = "c",
+    dtype: str = "double",
+    name: str | None = None,
+) -> Code:
+    """Return one of sixfold's functions for a model as code without dependencies.
+
+    The program is the compiler's own graph, so it does for this robot what the kernels do, one
+    state at a time; models of any size.
+
+    Args:
+        model: the robot; `sixfold.grouped(model)` needs fewer operations for the same forces.
+        function: one of `FUNCTIONS`, by name or itself.
+        language: "c" (C99, header and source), "python" (NumPy), "julia" or "matlab".
+        dtype: "double" or "float"; of the C code.
+        name: of the files; made from the model's name if left out.
+
+    Returns:
+        Code, whose `.files` map names to texts.
+    """
+    model_checked("export", model)
+    word = function if isinstance(function, str) else getattr(function, "__name__", str(function))
+    if word not in FUNCTIONS:
+        raise OptionError("export", "function", FUNCTIONS, word)
+    _checked(language, dtype)
+    stem = identifier(name or f"{model.name}_{word}")
+    shapes = {"q": (model.nq,), "v": (model.nv,), "a": (model.nv,), "tau": (model.nv,)}
+    arguments = FUNCTIONS[word]
+    public = getattr(evaluate, word)
+    program, shape = graph_of(lambda *x: public(model, *x), [shapes[a] for a in arguments])
+    sizes = tuple((a, prod(shapes[a])) for a in arguments)
+    about = f"{word} of '{model.name}': nq = {model.nq}, nv = {model.nv}; angular parts first."
+    made = Function(stem, _plain(about), sizes, "result", shape, program)
+    files = _files(stem, _plain(f"Sixfold: {about}"), [made], language, dtype, {})
+    return Code(files, program.flops())
+
+
+def closed_form(equations: Any, language: str, terms: str, *, dtype: str = "double") -> Code:
+    """Return functions of the closed forms; parameters are an argument p unless numbers."""
+    _checked(language, dtype)
+    stem = identifier(equations.model.name)
+    values = equations.values
+    functions = [_function(equations, stem, term, values) for term in chosen(terms)]
+    about = _plain(f"Sixfold: closed-form equations of motion of '{equations.model.name}'")
+    files = _files(stem, about, functions, language, dtype, values)
+    return Code(files, sum(f.program.flops() for f in functions))
+
+
+def closed_form_code(equations: Any, language: str, terms: str, *, dtype: str = "double") -> str:
+    """Return the closed forms as one text; header and source of C one after the other."""
+    return "\n".join(closed_form(equations, language, terms, dtype=dtype).files.values())
+
+
+def _files(
+    stem: str,
+    about: str,
+    functions: list[Function],
+    language: str,
+    dtype: str,
+    values: Mapping[str, float],
+) -> dict[str, str]:
+    if language == "c":
+        return c_files(stem, about, functions, dtype, values)
+    name = f"{stem}.{LANGUAGES[language].suffix}"
+    return {name: script(stem, about, functions, language, values)}
+
+
+def _function(equations: Any, stem: str, term: str, values: Mapping[str, float]) -> Function:
+    word, arguments = _WORDS[term]
+    forms = equations.forms
+    table = {"T": forms.kinetic_energy, "U": forms.potential_energy}.get(term)
+    table = getattr(forms, term) if table is None else table
+    sizes = {"q": equations.model.nq, "qd": equations.model.nv, "qdd": equations.model.nv}
+    inputs = [(a, sizes[a]) for a in arguments] + ([("p", len(values))] if values else [])
+
+    def evaluate_all(*arrays: Any) -> Any:
+        given = dict(zip((name for name, _ in inputs), arrays, strict=True))
+        value_of = lookup(equations.ring, given, list(values))
+        return _each(table, value_of, term == "M")
+
+    program, shape = graph_of(evaluate_all, [(size,) for _, size in inputs])
+    return Function(f"{stem}_{word}", f"{TITLES[term]}.", tuple(inputs), term, shape, program)
+
+
+def lookup(ring: Ring, given: Mapping[str, Any], names: list[str]) -> Callable[[Variable], Any]:
+    """Return the value of each variable from arrays q, qd, qdd and p."""
+    kept: dict[Variable, Any] = {}
+
+    def angle(k: int) -> Any:
+        found = ring.angles[k]
+        if found.name:
+            return given["p"][names.index(found.name)]
+        total: Any = None
+        for j, n in found.combination:
+            part = given["q"][j] if n == 1 else given["q"][j] * n
+            total = part if total is None else total + part
+        return total
+
+    def value_of(v: Variable) -> Any:
+        if v not in kept:
+            if v.kind in (COSINE, SINE):
+                kept[v] = cos(angle(v.angle)) if v.kind == COSINE else sin(angle(v.angle))
+            elif v.value is not None:
+                kept[v] = given["p"][names.index(v.name)]
+            else:
+                letter = {POSITION: "q", RATE: "qd"}.get(v.kind, "qdd")
+                kept[v] = given[letter][int(v.name[len(letter) :]) - 1]
+        return kept[v]
+
+    return value_of
+
+
+def _each(forms: Any, value_of: Callable[[Variable], Any], symmetric: bool) -> Any:
+    if isinstance(forms, Polynomial):
+        return computed(forms, value_of)
+    if symmetric:
+        lower = [[computed(forms[i][j], value_of) for j in range(i + 1)] for i in range(len(forms))]
+        n = range(len(forms))
+        return [[lower[max(i, j)][min(i, j)] for j in n] for i in n]
+    return [_each(x, value_of, False) for x in forms]
+
+
+def _checked(language: str, dtype: str) -> None:
+    if language not in LANGUAGES:
+        raise OptionError("code", "language", LANGUAGES, language)
+    if dtype not in DTYPES:
+        raise OptionError("code", "dtype", DTYPES, dtype)
+
+
+def _plain(text: str) -> str:
+    """Return a line that closes no comment and no string."""
+    return text.replace("*/", "* /").replace("\n", " ").replace("\\", "/").replace('"', "'")

@@ -1,0 +1,170 @@
+"""M, V, G and the energies of a model as polynomials: algorithms of the book run on symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, reduce
+from operator import or_
+from typing import Any
+
+from sixfold.dynamics.crba import crba, dense
+from sixfold.dynamics.energy import potential_energy
+from sixfold.dynamics.kinematics import no_forces
+from sixfold.dynamics.rnea import rnea
+from sixfold.errors import NotApplicableError
+from sixfold.scalar import ZERO
+from sixfold.spatial import Column, Motion
+from sixfold.symbolic.polynomial import Polynomial
+from sixfold.symbolic.setting import Setting
+
+Vector = list[Polynomial]
+Matrix = list[Vector]
+NOISE = 1e-14
+"""Terms with numbers in front that are smaller than this, against the largest, are rounding."""
+
+
+@dataclass(frozen=True)
+class Forms:
+    """The terms of the equations of motion, each worked out when first asked for."""
+
+    setting: Setting
+
+    @property
+    def _n(self) -> range:
+        return range(self.setting.model.nv)
+
+    def polynomial(self, x: Any) -> Polynomial:
+        """Return any number as a polynomial, without rounding left over from cancellation."""
+        zero = Polynomial(self.setting.ring, {})
+        return _clean(x if isinstance(x, Polynomial) else zero + x)
+
+    @cached_property
+    def M(self) -> Matrix:
+        """The mass matrix, by composite bodies, reduced by couplings."""
+        s = self.setting
+        full = dense(s.tree, crba(s.tree, s.positions))
+        if s.model.couplings:
+            half = [s.model.gather(self._by_body(row)) for row in full]
+            full = [s.model.gather(self._by_body(column)) for column in zip(*half, strict=True)]
+        return [[self.polynomial(full[max(i, j)][min(i, j)]) for j in self._n] for i in self._n]
+
+    def _by_body(self, row: Sequence[Any]) -> dict[int, Column]:
+        tree = self.setting.tree
+        return {i: Column(row[tree.dofs[i]]) for i in tree.bodies}
+
+    @cached_property
+    def G(self) -> Vector:
+        """Gravity forces: joint forces that hold the model still."""
+        s = self.setting
+        still = {i: Column.zero(s.tree.joint[i].nv) for i in s.tree.bodies}
+        tau, _ = rnea(s.tree, s.positions, still, still, no_forces(s.tree))
+        return [self.polynomial(x) for x in s.model.gather(tau)]
+
+    @cached_property
+    def V(self) -> Vector:
+        """Centrifugal and Coriolis forces, by Christoffel symbols where velocities are rates."""
+        if not self.velocities_are_rates:
+            return self._velocity_force()
+        qd = self.setting.qd
+        result = []
+        for plane in self.christoffel:
+            total = Polynomial(self.setting.ring, {})
+            for i in self._n:
+                for j in range(i, self.setting.model.nv):
+                    if plane[i][j]:
+                        total = total + plane[i][j] * (qd[i] * qd[j]) * (1 if i == j else 2)
+            result.append(total)
+        return result
+
+    def _velocity_force(self) -> Vector:
+        """Return V by recursion on symbols, for spherical and free joints."""
+        s = self.setting
+        tree = replace(s.tree, gravity=Motion.zero())
+        still = s.model.velocities([ZERO] * s.model.nv)
+        tau, _ = rnea(tree, s.positions, s.model.velocities(s.qd), still, no_forces(tree))
+        return [self.polynomial(x) for x in s.model.gather(tau)]
+
+    @cached_property
+    def used(self) -> int:
+        """The fields of all variables that M, G or the potential energy contain."""
+        rows = [*self.M, self.G, [self.potential_energy]]
+        return reduce(or_, (key for row in rows for form in row for key in form.terms), 0)
+
+    @property
+    def velocities_are_rates(self) -> bool:
+        """True when every joint velocity is the rate of a coordinate."""
+        return all(body.joint.velocity_is_rate for body in self.setting.model.bodies)
+
+    @cached_property
+    def christoffel(self) -> list[Matrix]:
+        """The symbols c[k][i][j] of the first kind, with V_k = sum of c[k][i][j] qd_i qd_j."""
+        if not self.velocities_are_rates:
+            raise NotApplicableError(
+                "Christoffel's form of V",
+                f"model '{self.setting.model.name}', whose velocities are not all rates",
+                "use V itself, or coriolis_matrix for numbers",
+            )
+        M, n = self.M, self._n
+        dM = [[[M[i][j].derivative(k) for k in n] for j in n] for i in n]
+
+        def symbol(k: int, i: int, j: int) -> Polynomial:
+            return self.polynomial((dM[j][k][i] + dM[i][k][j] - dM[i][j][k]) * 0.5)
+
+        table: dict[tuple[int, int, int], Polynomial] = {}
+        for k in n:
+            for i in n:
+                for j in range(i, len(n)):
+                    table[k, i, j] = table[k, j, i] = symbol(k, i, j)
+        return [[[table[k, i, j] for j in n] for i in n] for k in n]
+
+    @cached_property
+    def B(self) -> Matrix:
+        """Coriolis coefficients: V = B [qd_i qd_j, i < j] + C [qd_i^2] (Craig)."""
+        n = self._n
+        return [[plane[i][j] * 2 for i in n for j in n if i < j] for plane in self.christoffel]
+
+    @cached_property
+    def C(self) -> Matrix:
+        """Centrifugal coefficients."""
+        return [[plane[i][i] for i in self._n] for plane in self.christoffel]
+
+    @cached_property
+    def kinetic_energy(self) -> Polynomial:
+        """T = (1/2) qd^T M qd."""
+        qd, total = self.setting.qd, Polynomial(self.setting.ring, {})
+        for i in self._n:
+            for j in range(i + 1):
+                total = total + self.M[i][j] * (qd[i] * qd[j]) * (0.5 if i == j else 1)
+        return self.polynomial(total)
+
+    @cached_property
+    def potential_energy(self) -> Polynomial:
+        """U of gravity, zero with all mass at the origin."""
+        s = self.setting
+        return self.polynomial(potential_energy(s.tree, s.positions))
+
+    @cached_property
+    def tau(self) -> Vector:
+        """M qdd + V + G: joint forces without springs, damping and friction."""
+        result = []
+        for row, v, g in zip(self.M, self.V, self.G, strict=True):
+            total = v + g
+            for m, a in zip(row, self.setting.qdd, strict=True):
+                total = total + m * a
+            result.append(total)
+        return result
+
+
+def _clean(form: Polynomial) -> Polynomial:
+    """Drop terms that are rounding, where numbers stand in front; fractions become whole."""
+    terms = {k: _whole(x) for k, x in form.terms.items()}
+    if any(isinstance(x, float) for x in terms.values()):
+        least = NOISE * max(map(abs, terms.values()))
+        terms = {k: x for k, x in terms.items() if abs(x) > least}
+    return Polynomial(form.ring, terms)
+
+
+def _whole(x: Any) -> Any:
+    return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x

@@ -1,0 +1,206 @@
+"""The lecture's shorthand: S2 = sin q2, C(2+3) = cos(q2 + q3), SS, CC and SC for products.
+
+`written` prints a sum in it, one line or broken; `read` takes such text, with products by
+juxtaposition as the lecture prints them, back to a polynomial.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from sixfold.errors import OptionError
+from sixfold.symbolic.compact import Power, Product, Sum, Term
+from sixfold.symbolic.polynomial import Polynomial, cos_sin, symbol
+from sixfold.symbolic.ring import COSINE, SINE, Angle, Ring
+
+# -- writing
+
+
+def label(angle: Angle) -> str:
+    """Return the number of an angle, or (2+3), or the name of a constant one."""
+    if angle.name:
+        return f"({angle.name})"
+    parts = [("-" if n < 0 else "+", abs(n), j + 1) for j, n in angle.combination]
+    text = "".join(f"{sign}{'' if n == 1 else f'{n}*'}{j}" for sign, n, j in parts).lstrip("+")
+    return text if text.isdecimal() else f"({text})"
+
+
+def factors(ring: Ring, powers: tuple[Power, ...]) -> list[str]:
+    """Return factors as words; a sine and a cosine of one angle become SC."""
+    words: dict[int, str] = {}
+    plain: list[str] = []
+    for variable, n in powers:
+        if variable.kind in (COSINE, SINE):
+            letter = "S" if variable.kind == SINE else "C"
+            before = words.get(variable.angle, "")
+            words[variable.angle] = letter * n + before if letter == "S" else before + letter * n
+        else:
+            plain.append(variable.name if n == 1 else f"{variable.name}^{n}")
+    order = sorted(words, key=lambda k: (not ring.angles[k].name, ring.angles[k].combination))
+    return [words[k] + label(ring.angles[k]) for k in order] + plain
+
+
+def written(ring: Ring, total: Sum, width: int = 0, indent: str = "    ") -> str:
+    """Return a sum as text, in lines of at most `width` columns if given."""
+    pieces = _pieces(ring, total)
+    if not pieces:
+        return "0"
+    first, *rest = pieces
+    text = first[2:] if first.startswith("+ ") else "-" + first[2:]
+    column = len(text)
+    for piece in rest:
+        if width and column + len(piece) > width:
+            text += f"\n{indent}"
+            column = len(indent) - 1
+        else:
+            text += " "
+        text += piece
+        column += len(piece) + 1
+    return text
+
+
+def _pieces(ring: Ring, total: Sum) -> list[str]:
+    """Return words that may stand at the beginning of a line; each begins with a sign."""
+    found: list[str] = []
+    for part in total.parts:
+        if isinstance(part, Term):
+            found.append(_term(ring, part))
+        else:
+            found += _bracket(ring, part)
+    return found
+
+
+def _bracket(ring: Ring, product: Product) -> list[str]:
+    inner = _pieces(ring, product.inner)
+    first = inner[0][2:] if inner[0].startswith("+ ") else "-" + inner[0][2:]
+    inner = [f"+ {' '.join(factors(ring, product.head))} ({first}", *inner[1:]]
+    return [*inner[:-1], inner[-1] + ")"]
+
+
+def _term(ring: Ring, term: Term) -> str:
+    words = factors(ring, term.powers)
+    size = number_text(abs(term.number))
+    if size != "1" or not words:
+        words.insert(0, size)
+    return f"{'-' if term.number < 0 else '+'} {' '.join(words)}"
+
+
+def number_text(x: Any) -> str:
+    """Return a number as short as it can be without loss."""
+    if isinstance(x, Fraction) and x.denominator != 1:
+        return f"{x.numerator}/{x.denominator}"
+    return str(x) if isinstance(x, (int, Fraction)) else repr(float(x))
+
+
+# -- reading
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<trig>[SC]{1,2})(?:\((?P<sum>[^)]*)\)|(?P<one>\d+))(?![A-Za-z_0-9])"
+    r"|(?P<number>\d+(?:/\d+)?(?:\.\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<sign>[-+*^()]))"
+)
+
+
+def read(ring: Ring, text: str, known: Mapping[str, Polynomial] | None = None) -> Polynomial:
+    """Return the polynomial that a text in the shorthand stands for.
+
+    Args:
+        ring: where the parameters and angles are.
+        text: for example "M2 (SS2 l2^2 + 2 S2 S(2+3) l2 d3) - 2 SC(2+3) C4 Iyz4".
+        known: other names, such as A33, and what they stand for.
+    """
+    tokens = _tokens(text)
+    position = 0
+
+    def peek() -> tuple[str, str] | None:
+        return tokens[position] if position < len(tokens) else None
+
+    def take() -> tuple[str, str]:
+        nonlocal position
+        position += 1
+        return tokens[position - 1]
+
+    def total() -> Any:
+        result = Polynomial(ring, {})
+        sign = 1
+        if (token := peek()) and token[1] in "+-":
+            sign = -1 if take()[1] == "-" else 1
+        result = result + product() * sign
+        while (token := peek()) and token[1] in ("+", "-"):
+            sign = -1 if take()[1] == "-" else 1
+            result = result + product() * sign
+        return result
+
+    def product() -> Any:
+        result = power()
+        while (token := peek()) and token[1] not in ("+", "-", ")"):
+            if token[1] == "*":
+                take()
+            result = result * power()
+        return result
+
+    def power() -> Any:
+        result = factor()
+        if (token := peek()) and token[1] == "^":
+            take()
+            result = result ** int(take()[1])
+        return result
+
+    def factor() -> Any:
+        kind, word = take() if peek() else ("end", "")
+        if word == "(":
+            result = total()
+            if not peek() or take()[1] != ")":
+                raise OptionError("read", "text", ["brackets that close"], text)
+            return result
+        if kind == "number":
+            return Polynomial(ring, {0: _number(word)})
+        if kind == "trig":
+            return _trig(ring, word)
+        if kind == "name" and known and word in known:
+            return known[word]
+        if kind == "name" and word in ring.by_name:
+            return symbol(ring, ring.by_name[word])
+        names = [v.name for v in ring.variables if v.value is not None]
+        raise OptionError("read", "text", names, word)
+
+    result = total()
+    if peek() is not None:
+        raise OptionError("read", "text", ["terms joined by + and -"], peek())
+    return result
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    found, at = [], 0
+    while at < len(text.rstrip()):
+        match = _TOKEN.match(text, at)
+        if not match:
+            raise OptionError("read", "text", ["names, numbers, S, C, + - * ^ ( )"], text[at:])
+        kind = "trig" if match["trig"] else str(match.lastgroup)
+        word = f"{match['trig']}:{match['sum'] or match['one']}" if match["trig"] else match[kind]
+        found.append((kind, word))
+        at = match.end()
+    return found
+
+
+def _number(word: str) -> Any:
+    if "/" in word:
+        return Fraction(word)
+    return float(word) if "." in word else int(word)
+
+
+def _trig(ring: Ring, word: str) -> Polynomial:
+    letters, _, inside = word.partition(":")
+    places = {v.name: symbol(ring, v) for v in ring.positions}
+    angle = Polynomial(ring, {})
+    for sign, number in re.findall(r"([-+]?)\s*(\d+)", inside):
+        if f"q{number}" not in places:
+            raise OptionError("read", "text", list(places), f"q{number}")
+        angle = angle + places[f"q{number}"] * (-1 if sign == "-" else 1)
+    c, s = cos_sin(angle)
+    result = Polynomial(ring, {0: 1})
+    for letter in letters:
+        result = result * (s if letter == "S" else c)
+    return result

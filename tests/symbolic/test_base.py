@@ -1,0 +1,149 @@
+"""Grouped inertial parameters: fewer numbers, the same joint forces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+from sixfold.interop.examples import FILES, pinocchio_example
+from sixfold.interop.pinocchio import from_pinocchio
+from sixfold.model.grouping import PARAMETERS, movable
+from sixfold.scalar import Zero
+from sixfold.symbolic.base import regressor
+
+EVERY = (
+    *("pendulum", "cart_pendulum", "tree6", "tree10", "puma560", "ma23", "floating_link"),
+    *("rolling_ball", "random_tree:12:1", "random_tree:12:2"),
+)
+
+
+def robot(name):
+    if name not in FILES:
+        return sf.load(name)
+    pytest.importorskip("pinocchio")
+    return from_pinocchio(pinocchio_example(name)[1])
+
+
+def zeroed(joint):
+    return {PARAMETERS[k] for k in movable(joint).zeroed}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_grouping_changes_no_joint_force_and_no_acceleration(name):
+    model = sf.load(name)
+    least = sf.grouped(model)
+    q, v = sf.random_state(model, 50, seed=0)
+    a = np.random.default_rng(0).standard_normal(v.shape)
+    tau = sf.inverse_dynamics(model, q, v, a)
+    scale = np.abs(tau).max()
+    np.testing.assert_allclose(sf.inverse_dynamics(least, q, v, a), tau, atol=1e-12 * scale)
+    M = sf.mass_matrix(model, q)
+    np.testing.assert_allclose(sf.mass_matrix(least, q), M, atol=1e-12 * np.abs(M).max())
+    again = sf.forward_dynamics(least, q, v, tau)
+    np.testing.assert_allclose(again, a, atol=1e-9)
+    T = sf.kinetic_energy(model, q, v)
+    np.testing.assert_allclose(sf.kinetic_energy(least, q, v), T, rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "puma560"])
+def test_grouping_saves_more_than_a_seventh_of_the_operations(name):
+    model = robot(name)
+    before, after = (sf.export(m).operations for m in (model, sf.grouped(model)))
+    assert after <= 0.85 * before
+    q, v = sf.random_state(model, 100, seed=1)
+    tau = sf.inverse_dynamics(model, q, v, v)
+    found = sf.inverse_dynamics(sf.grouped(model), q, v, v)
+    assert np.abs(found - tau).max() <= 1e-12 * np.abs(tau).max()
+
+
+def test_what_moves_is_what_the_joint_neither_works_on_nor_turns():
+    assert zeroed(sf.Revolute("z")) == {"m", "hz", "Iyy"}
+    assert zeroed(sf.Revolute("x")) == {"m", "hx", "Iyy"}
+    assert zeroed(sf.Prismatic("y")) == {"Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"}
+    assert zeroed(sf.Spherical()) == {"m"}
+    assert zeroed(sf.Cylindrical("z")) == zeroed(sf.Helical("z", 0.1)) == {"Iyy"}
+    assert zeroed(sf.Free()) == set()
+
+
+def test_zeros_of_a_grouped_model_are_exact():
+    for body in sf.grouped(sf.load("puma560")).tree.inertia[1:]:
+        assert isinstance(body.m, Zero)
+        assert isinstance(body.h.z, Zero)
+        assert isinstance(body.I.yy, Zero)
+
+
+def test_grouping_twice_is_grouping_once():
+    once = sf.grouped(sf.load("tree6"))
+    twice = sf.grouped(once)
+    for a, b in zip(once.bodies, twice.bodies, strict=True):
+        x, y = (np.array([float(p) for p in body.inertia.parameters()]) for body in (a, b))
+        np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+# -- the minimal set
+
+
+def test_the_puma_560_has_thirty_six_base_parameters():
+    """Gautier and Khalil, Direct calculation of minimum set of inertial parameters, 1990."""
+    found = sf.base_parameters(sf.load("puma560"))
+    assert found.rank == 36
+    assert found.total == 60
+    assert len(found) <= 36
+
+
+@pytest.mark.parametrize(
+    "name", ["pendulum", "cart_pendulum", "planar_chain:3", "puma560", "tree6"]
+)
+def test_base_parameters_alone_give_the_joint_forces(name):
+    """tau = Y phi stays what it is when every parameter that is not listed is set to zero."""
+    model = sf.load(name).without(damping=True, friction=True, springs=True, armature=True)
+    found = sf.base_parameters(model)
+    q, v = sf.random_state(model, 60, seed=0)
+    a = np.random.default_rng(1).standard_normal((60, model.nv))
+    tau = sf.inverse_dynamics(model, q, v, a)
+    phi = np.zeros(10 * model.nb)
+    for p in found.parameters:
+        letters, number = p.name.rstrip("R").rstrip("0123456789"), p.name.rstrip("R")
+        body = int(number[len(letters) :]) - 1
+        phi[10 * body + PARAMETERS.index(letters.replace("J", "I"))] = p.value
+    Y = regressor(model, 60)
+    joint = (Y @ phi).reshape(model.nv, 60).T
+    np.testing.assert_allclose(joint, tau, atol=1e-9 * np.abs(tau).max())
+
+
+@pytest.mark.parametrize("name", ["cart_pendulum", "planar_chain:3", "puma560", "tree6"])
+def test_base_parameters_are_as_many_as_the_rank_of_the_regressor(name):
+    model = sf.load(name)
+    Y = regressor(model)
+    assert sf.base_parameters(model).rank == np.linalg.matrix_rank(
+        Y, tol=1e-8 * np.linalg.norm(Y, 2)
+    )
+
+
+def test_formulas_say_what_is_grouped():
+    found = {p.name: p.formula for p in sf.base_parameters(sf.load("planar_chain:2")).parameters}
+    assert found == {
+        "hx1R": "hx1 + m2 lx2",
+        "Jzz1R": "Jzz1 + m2 lx2^2",
+        "hx2": "hx2",
+        "Jzz2": "Jzz2",
+    }
+
+
+def test_the_explanation_is_in_words():
+    text = str(sf.base_parameters(sf.load("cart_pendulum")))
+    assert "m2, hz2, Jyy2 move to cart: hinge (revolute) neither works on nor turns them" in text
+    assert "m1R  = m1 + m2 = 2.5" in text
+    assert "without effect: Jxx2" in text
+
+
+def test_masses_of_a_gantry_act_together():
+    """Two slides along one line: only the sum of the masses behind the first shows there."""
+    builder = sf.ModelBuilder("gantry")
+    lump = sf.Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
+    builder.add_body("a", joint=sf.Prismatic("x"), inertia=lump)
+    builder.add_body("b", parent="a", joint=sf.Prismatic("y"), inertia=lump)
+    found = sf.base_parameters(builder.build())
+    assert {p.formula for p in found.parameters} == {"m1", "m2"}
+    assert found.rank == 2

@@ -1,0 +1,230 @@
+"""Generated code: C99 that compiles without a warning and agrees with the kernels, and scripts."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+from sixfold.errors import OptionError
+from sixfold.interop.examples import FILES, pinocchio_example
+from sixfold.interop.pinocchio import from_pinocchio
+from sixfold.symbolic.code import FUNCTIONS, closed_form
+from sixfold.symbolic.program import LANGUAGES, constant, identifier
+
+CC = shutil.which("gcc") or shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler is installed")
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+KINDS = {"double": np.float64, "float": np.float32}
+
+
+def robot(name):
+    if name not in FILES:
+        return sf.load(name)
+    pytest.importorskip("pinocchio")
+    return from_pinocchio(pinocchio_example(name)[1])
+
+
+def built(code, folder):
+    """Compile the files of some code strictly and load the library."""
+    (source,) = [path for path in code.write(folder) if path.suffix == ".c"]
+    library = folder / "code.so"
+    command = [CC, *STRICT, "-O1", "-fPIC", "-shared", str(source), "-o", str(library), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return ctypes.CDLL(str(library))
+
+
+def called(function, rows, size, dtype="double"):
+    """Return the results of a C function for rows of arguments."""
+    kind = KINDS[dtype]
+    found = np.zeros((len(rows[0]), size), kind)
+    for k, arguments in enumerate(zip(*rows, strict=True)):
+        arrays = [np.ascontiguousarray(x, kind) for x in arguments]
+        pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (*arrays, found[k])]
+        function(*pointers)
+    return found
+
+
+def states(model, n=20):
+    q, v = sf.random_state(model, n, seed=0)
+    return q, v, np.random.default_rng(1).standard_normal((n, model.nv))
+
+
+def error(found, expected):
+    return np.abs(found - expected).max() / np.abs(expected).max()
+
+
+# -- recursive algorithms in C
+
+
+@needs_cc
+@pytest.mark.parametrize("dtype", ["double", "float"])
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("name", ["puma560", "panda", "floating_link"])
+def test_exported_c_compiles_without_a_warning_and_agrees(name, function, dtype, tmp_path):
+    model = robot(name)
+    library = built(sf.export(model, function, dtype=dtype, name="robot"), tmp_path)
+    rows = states(model)
+    expected = getattr(sf, function)(model, *rows)
+    found = called(library.robot, rows, model.nv, dtype)
+    assert error(found, expected) <= (1e-13 if dtype == "double" else 2e-5)
+
+
+@needs_cc
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_can_be_exported(function, tmp_path):
+    model = sf.load("double_pendulum")
+    library = built(sf.export(model, function, name="robot"), tmp_path)
+    rows = dict(zip(("q", "v", "a"), states(model, 5), strict=True))
+    rows["tau"] = rows["a"]
+    chosen = [rows[argument] for argument in FUNCTIONS[function]]
+    expected = getattr(sf, function)(model, *chosen).reshape(5, -1)
+    found = called(library.robot, chosen, expected.shape[1])
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+@needs_cc
+def test_joints_with_friction_springs_and_couplings_export_too(tmp_path):
+    model = sf.random_tree(3, 2, properties=True)
+    library = built(sf.export(model, name="robot"), tmp_path)
+    rows = states(model)
+    assert error(called(library.robot, rows, model.nv), sf.inverse_dynamics(model, *rows)) < 1e-13
+
+
+def test_a_grouped_model_exports_fewer_operations():
+    model = sf.load("puma560")
+    assert sf.export(sf.grouped(model)).operations < 0.75 * sf.export(model).operations
+
+
+def test_the_header_can_be_included_twice_and_from_cpp():
+    header = sf.export(sf.load("pendulum")).files["pendulum_inverse_dynamics.h"]
+    assert "#ifndef PENDULUM_INVERSE_DYNAMICS_H" in header
+    assert 'extern "C"' in header
+
+
+# -- closed forms as code
+
+
+@needs_cc
+@pytest.mark.parametrize("parameters", ["symbols", "numbers"])
+@pytest.mark.parametrize("name", ["cart_pendulum", "ma23", "puma560"])
+def test_closed_forms_in_c_agree_with_the_kernels(name, parameters, tmp_path):
+    model = sf.load(name).without(friction=True, damping=True)
+    found = sf.equations(model, parameters)
+    library = built(closed_form(found, "c", "M,V,G,T,U,tau"), tmp_path)
+    q, v, a = states(model)
+    stem, n = identifier(model.name), model.nv
+    p = [np.tile(list(found.values.values()), (len(q), 1))] if found.values else []
+
+    def get(word, *rows, size=n):
+        return called(getattr(library, f"{stem}_{word}"), [*rows, *p], size)
+
+    M = sf.mass_matrix(model, q).reshape(len(q), -1)
+    assert error(get("mass_matrix", q, size=n * n), M) < 1e-13
+    bias = get("velocity_force", q, v) + get("gravity_force", q)
+    assert error(bias, sf.bias_force(model, q, v)) < 1e-13
+    assert error(get("joint_forces", q, v, a), sf.inverse_dynamics(model, q, v, a)) < 1e-13
+    T = sf.kinetic_energy(model, q, v)
+    assert error(get("kinetic_energy", q, v, size=1)[:, 0], T) < 1e-13
+
+
+@pytest.mark.parametrize("parameters", ["symbols", "numbers"])
+def test_closed_forms_in_numpy_agree_for_many_states_at_once(parameters):
+    model = sf.load("puma560").without(friction=True, damping=True)
+    found = sf.equations(model, parameters)
+    space = {}
+    exec(found.code("python", "M,V,G,T"), space)
+    q, v, _ = states(model, 12)
+    q, v = q.reshape(3, 4, 6), v.reshape(3, 4, 6)
+    np.testing.assert_allclose(
+        space["puma560_mass_matrix"](q), sf.mass_matrix(model, q), atol=1e-13
+    )
+    bias = space["puma560_velocity_force"](q, v) + space["puma560_gravity_force"](q)
+    np.testing.assert_allclose(bias, sf.bias_force(model, q, v), atol=1e-12)
+    T = space["puma560_kinetic_energy"](q, v)
+    np.testing.assert_allclose(T, sf.kinetic_energy(model, q, v), rtol=1e-12)
+
+
+def test_numpy_code_of_a_recursive_algorithm_agrees():
+    model = sf.load("puma560")
+    space = {}
+    exec(sf.export(model, language="python").files["puma560_inverse_dynamics.py"], space)
+    rows = states(model)
+    found = space["puma560_inverse_dynamics"](*rows)
+    assert error(found, sf.inverse_dynamics(model, *rows)) < 1e-13
+
+
+def as_python(text, language):
+    """Read the statements of a Julia or MATLAB function as Python: they share their syntax."""
+    lines = [line.strip().rstrip(";") for line in text.splitlines()]
+    start = next(k for k, line in enumerate(lines) if line.startswith("function") and "(q" in line)
+    inside = lines[start + 1 : lines.index("end", start)]
+    inside = [line for line in inside if line[:1] not in ("%", "#")]
+    return [line.removeprefix("return ") for line in inside]
+
+
+@pytest.mark.parametrize("language", ["julia", "matlab"])
+def test_julia_and_matlab_statements_compute_the_mass_matrix(language):
+    """Without those languages at hand their arithmetic, the same as Python's, is carried out."""
+    found = sf.equations(sf.load("double_pendulum"), "numbers")
+    *steps, last = as_python(found.code(language, "M"), language)
+    q = [0.3, -0.8]
+    space = {"sin": np.sin, "cos": np.cos}
+    # arrays from one, in square or round brackets
+    space["q"] = type(
+        "Ones", (), {"__getitem__": lambda s, k: q[k - 1], "__call__": lambda s, k: q[k - 1]}
+    )()
+    for step in steps:
+        exec(step, space)
+    text = last.partition("= ")[2] if language == "matlab" else last
+    rows = text.strip("[]").split("; ")
+    gap = ", " if language == "matlab" else " "
+    M = [[eval(x, space) for x in row.split(gap)] for row in rows]
+    np.testing.assert_allclose(M, sf.mass_matrix(sf.load("double_pendulum"), q), atol=1e-14)
+
+
+def test_matlab_returns_handles_of_all_terms():
+    text = sf.equations(sf.load("cart_pendulum")).code("matlab")
+    assert text.startswith("function robot = cart_pendulum()")
+    for letter, word in (("M", "mass_matrix"), ("V", "velocity_force"), ("G", "gravity_force")):
+        assert f"robot.{letter} = @cart_pendulum_{word};" in text
+
+
+# -- small things
+
+
+def test_every_language_writes_every_operation():
+    from sixfold.scalar import Op
+
+    wanted = {op.value for op in Op} | {"fma", "fms", "fnma"}
+    for language in LANGUAGES.values():
+        assert set(language.operations) == wanted
+
+
+@pytest.mark.parametrize("x", [0.1, -2.5, 1e-300, 1 / 3, 3.0])
+def test_constants_read_back_as_the_same_number(x):
+    assert float(constant(x).strip("()")) == x
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("planar_chain:3", "planar_chain_3"), ("7dof", "robot_7dof"), ("é", "robot")],
+)
+def test_names_of_models_become_names_of_functions(name, expected):
+    assert identifier(name) == expected
+
+
+def test_wrong_choices_are_refused_by_name():
+    model = sf.load("pendulum")
+    with pytest.raises(OptionError, match="function"):
+        sf.export(model, "fly")
+    with pytest.raises(OptionError, match="language"):
+        sf.export(model, language="cobol")
+    with pytest.raises(OptionError, match="dtype"):
+        sf.equations(model).code("c", dtype="half")
