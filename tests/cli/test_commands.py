@@ -29,8 +29,9 @@ def wrong_report(*_, **__):
     return Report("arm", 10, (finding,))
 
 
-def test_demo_shows_the_robot_a_round_trip_and_the_agreement():
-    result = run("demo", "--robot", "double_pendulum")
+def test_demo_shows_the_robot_its_dynamics_its_speed_and_a_motion(tmp_path):
+    page = tmp_path / "demo.html"
+    result = run("demo", "--robot", "double_pendulum", "--states", "999", "--report", str(page))
     assert result.exit_code == 0, result.output
     for words in (
         "double_pendulum: 2 bodies, 2 freedoms",
@@ -40,12 +41,18 @@ def test_demo_shows_the_robot_a_round_trip_and_the_agreement():
         "kinetic energy [J]",
         "operators dense (19a)",
         "all formulations agree",
+        "999 random states",
+        "million a second",
+        "Ten seconds under PD control",
+        "sixfold view double_pendulum",
     ):
         assert words in result.output
+    assert "<html" in page.read_text(encoding="utf-8")
 
 
-def test_demo_gives_back_the_acceleration_it_started_from():
-    lines = {x[2:26].strip(): x[27:] for x in run("demo").output.splitlines() if x.startswith("  ")}
+def test_demo_gives_back_the_acceleration_it_started_from(tmp_path):
+    result = run("demo", "--states", "99", "--report", str(tmp_path / "demo.html"))
+    lines = {x[2:26].strip(): x[27:] for x in result.output.splitlines() if x.startswith("  ")}
     assert lines["a"] == lines["a   = forward dynamics"]
     assert lines["a"] != lines["v"]
 

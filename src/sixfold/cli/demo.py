@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 import numpy as np
 
@@ -9,25 +11,61 @@ from sixfold.cli.show import tree_lines
 from sixfold.evaluate import (
     bias_force,
     check,
+    difference,
     forward_dynamics,
+    get_threads,
     gravity_force,
     inverse_dynamics,
     kinetic_energy,
     mass_matrix,
+    neutral,
     random_state,
 )
 from sixfold.formats import load
+from sixfold.model import Model
+from sixfold.report import write_report
+from sixfold.simulate import controllers, simulate
 
 
 @click.command()
 @click.option("--robot", default="puma560", show_default=True, help="Sample robot to show.")
-def demo(robot: str) -> None:
-    """Show a robot, a round trip through its dynamics, and the agreement of all formulations."""
+@click.option(
+    "--states",
+    default=1_000_000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Random states to evaluate.",
+)
+@click.option(
+    "--report",
+    default="demo.html",
+    show_default=True,
+    type=click.Path(dir_okay=False),
+    help="Page to write with the simulated motion.",
+)
+def demo(robot: str, states: int, report: str) -> None:
+    """Show a robot, its dynamics by every formulation, its speed, and a motion in a page."""
     model = load(robot)
+    _show(model)
+    _round_trip(model)
+    click.echo("\nThe same quantities by every formulation that applies:\n")
+    found = check(model, 100)
+    click.echo(str(found))
+    found.raise_if_bad()
+    click.echo("\nall formulations agree")
+    _speed(model, states)
+    _motion(model, report)
+
+
+def _show(model: Model) -> None:
+    """Print the tree."""
     click.echo(f"{model.name}: {model.nb} bodies, {model.nv} freedoms\n")
     for line in tree_lines(model):
         click.echo(f"  {line}")
 
+
+def _round_trip(model: Model) -> None:
+    """Print one state, its joint forces, and the acceleration that they give back."""
     q, v = random_state(model, seed=1)
     a = np.random.default_rng(2).standard_normal(model.nv)
     tau = inverse_dynamics(model, q, v, a)
@@ -50,8 +88,35 @@ def demo(robot: str) -> None:
     click.echo(f"  {'kinetic energy [J]':<24} {energy:.6f}  (v M v / 2 = {v @ M @ v / 2:.6f})")
     click.echo(f"  {'|M a + C - tau|':<24} {residual:.1e} relative")
 
-    click.echo("\nThe same quantities by every formulation that applies:\n")
-    report = check(model, 100)
-    click.echo(str(report))
-    report.raise_if_bad()
-    click.echo("\nall formulations agree")
+
+def _speed(model: Model, states: int) -> None:
+    """Evaluate many random states and say how many a second."""
+    q, v = random_state(model, min(states, 10_000), seed=3)
+    times = -(-states // len(q))
+    q, v = (np.tile(x, (times, 1))[:states] for x in (q, v))
+    click.echo(f"\n{states:,} random states, {get_threads()} threads:")
+    for function in (inverse_dynamics, forward_dynamics):
+        function(model, q, v, v)  # compiles, and brings the memory in
+        start = time.perf_counter()
+        function(model, q, v, v)
+        rate = states / (time.perf_counter() - start)
+        click.echo(
+            f"  {function.__name__.replace('_', ' '):<18} {rate / 1e6:6.1f} million a second"
+        )
+
+
+def _motion(model: Model, report: str) -> None:
+    """Simulate ten seconds under a controller and write the page that shows them."""
+    start, target = neutral(model), random_state(model, seed=4)[0]
+    law = controllers.pd(model, target, kp=1000.0, kd=100.0)
+    began = time.perf_counter()
+    motion = simulate(model, start, np.zeros(model.nv), 10.0, dt=1e-3, control=law, every=10)
+    seconds = time.perf_counter() - began
+    left = np.abs(difference(model, motion.q[-1], target)).max()
+    click.echo("\nTen seconds under PD control with gravity compensation, RK4, 1 ms:")
+    click.echo(
+        f"  {10.0 / seconds:.0f} times faster than real time; ends {left:.1e} from its target"
+    )
+    path = write_report(report, model, motion)
+    click.echo(f"  the motion is in {path}: open it in a browser")
+    click.echo(f"\nNext: sixfold view {model.name}   (pip install 'sixfold[view]')")

@@ -21,7 +21,17 @@ def graph_of(
         function: takes one array for each shape, as `sixfold.compile` does.
         shapes: shapes of one state's arguments.
     """
-    from sixfold.native import optimise, trace
+    from sixfold.native import optimise
+
+    program, shape = traced(function, shapes)
+    return optimise(program), shape
+
+
+def traced(
+    function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
+) -> tuple[Program, tuple[int, ...]]:
+    """Return the program of a function of arrays as it was traced, and the shape of its result."""
+    from sixfold.native import trace
 
     found: list[tuple[int, ...]] = []
 
@@ -36,4 +46,4 @@ def graph_of(
         return list(result.reshape(-1))
 
     program = trace(flat, [prod(shape) for shape in shapes])
-    return optimise(program), found[0]
+    return program, found[0]

@@ -14,9 +14,8 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sixfold.errors import NotApplicableError
+from sixfold.evaluate.graphs import traced
 from sixfold.evaluate.rolled import ROLLS, trace_rolled
 from sixfold.model import CustomJoint, Model
 
@@ -225,22 +224,9 @@ def user_kernel(
 
     With `along`, compile its derivatives by that argument: the result's axes, then the argument's.
     """
-    from sixfold.native import SUPPORTED, Layout, build, jacobian, supported, trace
+    from sixfold.native import SUPPORTED, Layout, build, jacobian, supported
 
-    found: list[tuple[int, ...]] = []
-
-    def flat(*lists: list[Any]) -> list[Any]:
-        arrays = []
-        for values, shape in zip(lists, shapes, strict=True):
-            array = np.empty(len(values), object)
-            array[:] = values
-            arrays.append(array.reshape(shape))
-        result = np.asarray(function(*arrays), dtype=object)
-        found.append(result.shape)
-        return list(result.reshape(-1))
-
-    program = trace(flat, [prod(shape) for shape in shapes])
-    output = found[0]
+    program, output = traced(function, shapes)
     if along is not None:
         start = sum(prod(shape) for shape in shapes[:along])
         program = jacobian(program, range(start, start + prod(shapes[along])))
