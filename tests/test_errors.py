@@ -16,6 +16,12 @@ EXAMPLES = {
     "singular": errors.SingularModelError("arm", [("elbow", "lower"), ("wrist", "hand")]),
     "applicable": errors.NotApplicableError("the split", "a free joint", "use the matrix"),
     "disagreement": errors.DisagreementError("two formulations disagree"),
+    "state": errors.StateError("simulate: argument 'q0'", "finite numbers", "nan", "mend it"),
+    "callback": errors.CallbackError("simulate: control", "two numbers", "one", "return two"),
+    "simulation": errors.SimulationError(
+        "v of joint 'elbow' is not finite", time=0.1, got="nan", fix="shorten dt", trajectory=None
+    ),
+    "trajectory": errors.TrajectoryFileError("run.npz", "is cut short", "write it again"),
 }
 each = pytest.mark.parametrize("error", EXAMPLES.values(), ids=EXAMPLES)
 
@@ -51,6 +57,10 @@ def test_notes_survive_a_pickle():
         ("singular", ValueError),
         ("applicable", ValueError),
         ("disagreement", AssertionError),
+        ("state", ValueError),
+        ("callback", ValueError),
+        ("simulation", RuntimeError),
+        ("trajectory", ValueError),
     ],
 )
 def test_errors_are_also_of_the_builtin_kind(name, kind):

@@ -139,6 +139,9 @@ class StateError(SixfoldError, ValueError):
 class CallbackError(SixfoldError, ValueError):
     """A controller, external force or event of the user's own that gave no usable numbers."""
 
+    trajectory: Any = None
+    """The samples before, as a Trajectory, if the motion had begun."""
+
     def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
         """Name the function and the time, what it should return and what it did."""
         super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from sixfold.errors import OptionError
+from sixfold.errors import OptionError, SixfoldError
 from sixfold.evaluate import integrate
 from sixfold.evaluate.arrays import Array
 from sixfold.simulate.numeric import Numeric
@@ -66,11 +67,25 @@ class _Flow:
         for _ in range(MOST_STEPS):
             if self._solver.t >= t or self._solver.status != "running":
                 break
-            self._solver.step()
+            if not self._stepped():
+                break
             self._pieces.append(self._solver.dense_output())
         if self._solver.t < t:
             return np.full_like(self._solver.y, np.nan)
+        # the pieces overlap at their ends only
         for piece in self._pieces:
             if piece.t_min <= t <= piece.t_max:
                 return np.array(piece(t), float)
         return np.array(self._solver.y, float)
+
+    def _stepped(self) -> bool:
+        """Take a step; false where the solver finds no way on."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._solver.step()
+        except SixfoldError:
+            raise
+        except (ValueError, ArithmeticError):
+            return False  # numbers that ran away, as the solver's linear algebra puts it
+        return bool(self._solver.status != "failed")

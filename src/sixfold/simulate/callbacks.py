@@ -16,6 +16,9 @@ from sixfold.evaluate.arrays import Array, Shape
 from sixfold.evaluate.kernels import user_kernel
 from sixfold.model import Model
 
+RUNAWAY = 1e50
+"""Size of coordinates and velocities from which no controller is to blame for what it returns."""
+
 
 @dataclass(frozen=True)
 class Callback:
@@ -49,7 +52,9 @@ class Callback:
         return result
 
     def at(self, t: float, q: Array, v: Array, rest: tuple[Array, ...]) -> Array:
-        """Return finite numbers for one state."""
+        """Return finite numbers for one state; NaN for a state that has run away already."""
+        if not max(np.abs(q).max(initial=0.0), np.abs(v).max(initial=0.0)) < RUNAWAY:
+            return np.full(self.shape, np.nan)
         where = f"simulate: {self.name}(t, q, v) at t = {t:.9g} s"
         try:
             result = self(t, q, v, *rest)

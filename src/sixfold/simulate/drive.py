@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.errors import CallbackError
 from sixfold.evaluate.arrays import Array
 from sixfold.simulate.engine import Engine
 from sixfold.simulate.events import Watch
@@ -72,6 +73,8 @@ class Outcome:
     steps: int
     failure: tuple[float, Array, Array] | None = None
     """Time and state of the first numbers that are not finite, and the state before."""
+    error: CallbackError | None = None
+    """What a function of the user's own had to say."""
 
 
 def drive(
@@ -87,7 +90,9 @@ def drive(
         progress: called now and then with the time reached and the duration.
     """
     ends = np.minimum(np.arange(grid.samples) * grid.every, grid.steps)
-    t = np.array([grid.time(int(k)) for k in ends])
+    t = grid.t0 + ends * grid.dt
+    if grid.steps:
+        t[-1] = grid.time(grid.steps)
     samples = np.empty((*x.shape[:-1], grid.samples, x.shape[-1]))
     samples[..., 0, :] = x
     tell = progress or (lambda *_: None)
@@ -101,18 +106,24 @@ def _in_blocks(engine: Engine, grid: Grid, whole: Outcome, tell: Progress) -> Ou
     assert engine.many is not None
     x = whole.x[..., 0, :]
     rows = max(1, min(BLOCK // grid.every, NUMBERS // max(1, x.size)))
-    full = (grid.steps - (grid.uneven > 0)) // grid.every
+    even = grid.steps - (grid.uneven > 0)
+    full = even // grid.every
     for row in range(0, full, rows):
         count = min(rows, full - row)
-        times = grid.t0 + (row * grid.every + np.arange(count * grid.every)) * grid.dt
-        whole.x[..., row + 1 : row + 1 + count, :] = engine.many(times, x, grid.every)
+        first, last = row * grid.every, (row + count) * grid.every
+        if grid.every > BLOCK:
+            whole.x[..., row + 1, :] = _far(engine, grid, x, first, last)
+        else:
+            times = grid.t0 + np.arange(first, last) * grid.dt
+            whole.x[..., row + 1 : row + 1 + count, :] = engine.many(times, x, grid.every)
         x = whole.x[..., row + count, :]
         if not np.isfinite(x).all():
             return _first_bad(engine, grid, whole, row + count)
         tell(grid.time((row + count) * grid.every) - grid.t0, grid.duration)
     # what is left is shorter than a sample
-    for k in range(full * grid.every, grid.steps):
-        x = engine.advance(grid.time(k), grid.length(k), x)
+    x = _far(engine, grid, x, full * grid.every, even)
+    if grid.uneven:
+        x = engine.advance(grid.time(even), grid.uneven, x)
     whole.x[..., -1, :] = x
     if not np.isfinite(x).all():
         return _first_bad(engine, grid, whole, grid.samples - 1)
@@ -120,34 +131,51 @@ def _in_blocks(engine: Engine, grid: Grid, whole: Outcome, tell: Progress) -> Ou
     return whole
 
 
+def _far(engine: Engine, grid: Grid, x: Array, first: int, last: int) -> Array:
+    """Return the state after many steps, of which none in between is kept."""
+    assert engine.many is not None
+    for k in range(first, last, BLOCK):
+        n = min(BLOCK, last - k)
+        x = engine.many(grid.t0 + np.arange(k, k + n) * grid.dt, x, n)[..., -1, :]
+        if not np.isfinite(x).all():
+            break
+    return x
+
+
 def _step_by_step(
     engine: Engine, grid: Grid, whole: Outcome, watch: Watch | None, tell: Progress
 ) -> Outcome:
     """Take one step at a time: for events, and for controllers that run as they are."""
-    t, samples = whole.t, whole.x
-    x, k = samples[..., 0, :], 0
+    t, samples, seen = whole.t, whole.x, whole.seen
     look = engine.look if engine.live else (lambda *_: None)
-    seen = [look(grid.t0, x)]
-    for row in range(1, grid.samples):
-        for k in range((row - 1) * grid.every, min(row * grid.every, grid.steps)):
-            h = grid.length(k)
-            after = engine.advance(grid.time(k), h, x)
-            if not np.isfinite(after).all():
-                return Outcome(
-                    t[:row], samples[..., :row, :], seen, k, (grid.time(k + 1), after, x)
-                )
-            stopped = watch.step(grid.time(k), h, x, after, engine.advance) if watch else None
-            if stopped:
-                t[row], samples[..., row, :] = stopped
-                seen.append(look(*stopped))
-                return Outcome(t[: row + 1], samples[..., : row + 1, :], seen, k + 1)
-            if k % LOOK == 0:
-                tell(grid.time(k + 1) - grid.t0, grid.duration)
-            x = after
-        samples[..., row, :] = x
-        seen.append(look(grid.time(k + 1), x))
+    x = samples[..., 0, :]
+    seen.append(look(grid.t0, x))
+    row = k = 0
+
+    def cut(rows: int, steps: int, **end: Any) -> Outcome:
+        return Outcome(t[:rows], samples[..., :rows, :], seen, steps, **end)
+
+    try:
+        for row in range(1, grid.samples):
+            for k in range((row - 1) * grid.every, min(row * grid.every, grid.steps)):
+                h = grid.length(k)
+                after = engine.advance(grid.time(k), h, x)
+                if not np.isfinite(after).all():
+                    return cut(row, k, failure=(grid.time(k + 1), after, x))
+                stopped = watch.step(grid.time(k), h, x, after, engine.advance) if watch else None
+                if stopped:
+                    seen.append(look(*stopped))
+                    t[row], samples[..., row, :] = stopped
+                    return cut(row + 1, k + 1)
+                if k % LOOK == 0:
+                    tell(grid.time(k + 1) - grid.t0, grid.duration)
+                x = after
+            seen.append(look(grid.time(k + 1), x))
+            samples[..., row, :] = x
+    except CallbackError as error:
+        return cut(row, k, error=error)
     tell(grid.duration, grid.duration)
-    return Outcome(t, samples, seen, grid.steps)
+    return whole
 
 
 def _first_bad(engine: Engine, grid: Grid, whole: Outcome, row: int) -> Outcome:
@@ -161,6 +189,8 @@ def _first_bad(engine: Engine, grid: Grid, whole: Outcome, row: int) -> Outcome:
         if not np.isfinite(after).all():
             break
         x = after
+    else:
+        after = whole.x[..., row, :]
     failure = (grid.time(k + 1), after, x)
     done = good * grid.every
     return Outcome(whole.t[: good + 1], whole.x[..., : good + 1, :], [], done, failure)

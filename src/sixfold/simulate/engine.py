@@ -62,9 +62,9 @@ class Engine:
     many: Callable[[Array, Array, int], Array] | None
     """(times, x, every) -> the states after every so many of the steps that begin at these times,
     shape (..., len(times) // every, size)."""
-    observe: Callable[[Any, Array, Array], tuple[Array, Array]]
-    """(t, q, v) -> joint forces and accelerations; t of the leading shape, or one number."""
     system: Numeric
+    along: Numeric
+    """The same for states with a time axis after the leading ones."""
     size: int
     live: bool = False
     """Forces must be looked at as they occur: the controller may remember things."""
@@ -73,7 +73,11 @@ class Engine:
     def look(self, t: float, x: Array) -> tuple[Array, Array]:
         """Return joint forces and accelerations at one time."""
         nq, nv = self.system.model.nq, self.system.model.nv
-        return self.observe(t, x[..., :nq], x[..., nq : nq + nv])
+        return _observed(self.system, t, x[..., :nq], x[..., nq : nq + nv])
+
+    def survey(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return joint forces and accelerations at all times, q being (..., len(t), nq)."""
+        return _observed(self.along, t, q, v)
 
     def advancing(self, advance: Callable[[float, float, Array], Array]) -> Engine:
         """Return the engine with another way to advance."""
@@ -104,28 +108,37 @@ def engine_of(setup: Setup, dt: float, *, fixed: bool = True, single: bool = Fal
     native = fixed and short and model.nv > 0 and not by_hand
     many = _many_steps(setup, dt) if native and not single else None
     advance = _compiled_step(setup) if native and single else _plain_step(setup, numeric)
+    along = _numeric(setup, kernels, along=True)
+    return Engine(advance, many, numeric, along, _size(model), live, tuple(notes))
 
-    def observe(t: Any, q: Array, v: Array) -> tuple[Array, Array]:
-        tau = numeric.forces(t, q, v)
-        return tau, numeric.accelerations(t, q, v, tau)
 
-    return Engine(advance, many, observe, numeric, _size(model), live, tuple(notes))
+def _observed(system: Numeric, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
+    tau = system.forces(t, q, v)
+    return tau, system.accelerations(t, q, v, tau)
 
 
 def _size(model: Model) -> int:
     return model.nq + 2 * model.nv + len(System(model).additive)
 
 
-def _numeric(setup: Setup, kernels: dict[str, Any]) -> Numeric:
-    """Return the system on arrays, with kernels for the callbacks that have one."""
+def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> Numeric:
+    """Return the system on arrays, with kernels for the callbacks that have one.
+
+    Args:
+        setup: what is to be simulated.
+        kernels: of the callbacks, by name.
+        along: states have a time axis that parameters and external forces lack.
+    """
     rows: dict[str, Any] = {}
-    for callback, rest in ((setup.control, setup.rest), (setup.force, ())):
+    given = tuple(x[..., None, :] for x in setup.rest) if along else setup.rest
+    for callback, rest in ((setup.control, given), (setup.force, ())):
         if callback is None:
             continue
         kernel = kernels.get(callback.name)
         rows[callback.name] = RowByRow(callback, rest) if kernel is None else _bound(kernel, rest)
     if setup.f_ext is not None:
-        rows["f_ext"] = lambda *_: setup.f_ext
+        wrench = setup.f_ext[..., None, :, :] if along else setup.f_ext
+        rows["f_ext"] = lambda *_: wrench
     return Numeric(
         setup.model,
         f_ext_frame=setup.f_ext_frame,

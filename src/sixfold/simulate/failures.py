@@ -6,6 +6,7 @@ import numpy as np
 
 from sixfold.errors import SimulationError
 from sixfold.evaluate.singular import lost_pivots, unproved_joints
+from sixfold.model import Model
 from sixfold.simulate.drive import Outcome
 from sixfold.simulate.engine import Engine, Setup
 from sixfold.simulate.integrators import ITERATIONS, midpoint
@@ -26,6 +27,10 @@ def not_finite(setup: Setup, engine: Engine, outcome: Outcome, made: Trajectory)
     model = setup.model
     t, after, before = outcome.failure
     index = tuple(int(k) for k in np.argwhere(~np.isfinite(after).all(axis=-1))[0])
+    if unproved_joints(model):
+        lost, owner = lost_pivots(model, before[index][: model.nq])
+        if lost.any():
+            return _no_inertia(model, owner[int(np.argmax(lost))], t, made)
     names = [f"q of joint '{name}'" for name in labels(model, "nq")]
     names += [f"v of joint '{name}'" for name in labels(model, "nv")]
     # a velocity spoils its position: name it first
@@ -57,13 +62,17 @@ def lost_pivot(made: Trajectory) -> SimulationError | None:
     if not rows.any():
         return None
     row = int(np.argmax(rows))
-    body = model.bodies[owner[int(np.argmax(bad[row]))]]
+    return _no_inertia(model, owner[int(np.argmax(bad[row]))], float(made.t[row]), made[:row])
+
+
+def _no_inertia(model: Model, k: int, t: float, made: Trajectory) -> SimulationError:
+    body = model.bodies[k]
     return SimulationError(
         f"simulate: model '{model.name}': no inertia behind joint '{body.joint_name}'",
-        time=float(made.t[row]),
+        time=t,
         got="D <= 4 eps H_ii: any force moves it infinitely",
         fix=f"give body '{body.name}' inertia, or add armature to the joint",
-        trajectory=made[:row],
+        trajectory=made,
     )
 
 

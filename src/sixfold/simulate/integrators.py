@@ -39,6 +39,11 @@ class Steppable(Protocol):
     def bracket(self, a: Numbers, b: Numbers) -> list[Scalar]:
         """Return the Lie bracket of two velocities; zero where they are rates of coordinates."""
 
+    def restored(
+        self, t: Scalar, q: Numbers, v: Numbers, dq: Numbers, dv: Numbers, h: Scalar
+    ) -> Pair:
+        """Return a step's increments, corrected by what it would lose of a conserved momentum."""
+
 
 Increment = Callable[[Steppable, Scalar, Numbers, Numbers, Scalar], Pair]
 
@@ -107,7 +112,8 @@ def _rk4(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> Pai
 def _lie_rk4(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> Pair:
     """Kutta's method on the group: q exp(u), with du/dt = v + [u, v] / 2 + ... (Munthe-Kaas).
 
-    The two brackets that order 4 needs stand in the third stage and in the sum.
+    The two brackets that order 4 needs stand in the third stage and in the sum.  A tree that
+    floats freely keeps its momentum to rounding.
     """
     speeds: list[Numbers] = []
     pulls: list[Numbers] = []
@@ -120,7 +126,8 @@ def _lie_rk4(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) ->
         speeds.append(u)
         pulls.append(system.acceleration(t + reach * h, x, u))
     twist = _scaled(h * h / 12.0, system.bracket(speeds[0], speeds[3]))
-    return _plus(_weighted(h, speeds), twist), _weighted(h, pulls)
+    dq, dv = _plus(_weighted(h, speeds), twist), _weighted(h, pulls)
+    return system.restored(t, q, v, dq, dv, h)
 
 
 ITERATIONS = 6

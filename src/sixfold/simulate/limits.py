@@ -11,7 +11,7 @@ from sixfold.simulate.tables import labels
 
 def limit_notes(model: Model, t: Array, q: Array, stopped: bool) -> tuple[str, ...]:
     """Return a note for the joints that went beyond a limit while nothing stopped them."""
-    if stopped or not len(t):
+    if stopped or not q.size:
         return ()
     outside = (q < model.lower_position) | (q > model.upper_position)
     over = np.asarray(outside.reshape(-1, len(t), model.nq).any(axis=0))

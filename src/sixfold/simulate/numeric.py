@@ -13,6 +13,7 @@ from sixfold.errors import SingularPivotWarning
 from sixfold.evaluate import forward_dynamics
 from sixfold.evaluate.arrays import Array, Shape
 from sixfold.simulate.callbacks import Callback
+from sixfold.simulate.floating import floats_freely
 from sixfold.simulate.system import System
 
 Rows = Callable[[float, Array, Array], Array]
@@ -58,6 +59,12 @@ class Numeric(System):
         """Return dv/dt as a list of numbers, each holding the batch."""
         x, u = joined(q), joined(v)
         return split(self.accelerations(t, x, u, self.forces(t, x, u)))
+
+    def unhindered(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> bool:
+        """Return true when nothing but gravity acts on a floating base at this state."""
+        if self.wrenches is not None or not floats_freely(self.model):
+            return False
+        return not self.forces(t, joined(q), joined(v))[..., :6].any()
 
     def held(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> Numeric:
         """Return the system whose controller goes on giving the forces of this state."""

@@ -106,6 +106,9 @@ def simulate(
         if f_ext is None or callable(f_ext)
         else Argument(f_ext, (model.nb, 6), "(nb, 6): one force (n; f) for each body"),
     )
+    if control is None and parameters is not None:
+        fix = "pass the controller that takes them, or leave them out"
+        raise NotApplicableError("simulate with parameters", "a motion without control", fix)
     watched = events_of(events)
     if watched and q.ndim > 1:
         fix = "simulate the starts one by one"
@@ -139,6 +142,9 @@ def simulate(
         about = {"integrator": integrator, "dt": grid.dt, "elapsed": elapsed}
         crossings = tuple(watch.crossings) if watch else ()
         made = _trajectory(setup, engine, outcome, about, crossings)
+        if outcome.error is not None:
+            outcome.error.trajectory = made
+            raise outcome.error
         if outcome.failure is not None:
             raise not_finite(setup, engine, outcome, made)
         problem = lost_pivot(made)
@@ -160,7 +166,9 @@ def _choices(integrator: Any, f_ext_frame: Any, hold: Any, backend: Any) -> None
             raise OptionError("simulate", name, choices, value)
     if hold and integrator == ADAPTIVE:
         raise NotApplicableError(
-            "hold=True", "integrator 'solve_ivp'", "choose an integrator with fixed steps"
+            "simulate with hold=True",
+            "integrator 'solve_ivp'",
+            "choose an integrator with fixed steps",
         )
 
 
@@ -204,7 +212,7 @@ def _trajectory(
     if engine.live:
         tau, a = (np.stack(both, axis=-2) for both in zip(*outcome.seen, strict=True))
     else:
-        tau, a = engine.observe(outcome.t, q, v)
+        tau, a = engine.survey(outcome.t, q, v)
     arrays: dict[str, Any] = {"q": q, "v": v, "a": a, "tau": np.broadcast_to(tau, v.shape)}
     arrays |= {"kinetic": kinetic_energy(model, q, v), "potential": potential_energy(model, q)}
     return Trajectory(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,20 @@ from sixfold.simulate.events import Crossing
 FORMAT = "sixfold trajectory 1"
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
 """The arrays of a trajectory that have a time axis, `t` apart."""
+
+DAMAGED = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    AttributeError,
+    MemoryError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy raises on files that are not what they seem."""
 
 
 def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
@@ -97,9 +112,9 @@ def _read(source: Path) -> dict[str, Array]:
             if not isinstance(stored, np.lib.npyio.NpzFile):
                 raise TrajectoryFileError(source, "is not an npz file", fix)
             return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, KeyError, AttributeError) as error:
-        if isinstance(error, TrajectoryFileError):
-            raise
+    except TrajectoryFileError:
+        raise
+    except DAMAGED as error:
         raise TrajectoryFileError(source, f"cannot be read ({error})", fix) from None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sixfold.evaluate import cores
 from sixfold.model import Joint, Model, Tree
 from sixfold.scalar import ZERO, Scalar
+from sixfold.simulate.floating import floats_freely, lost_in_step, no_force
 from sixfold.simulate.stops import Stop
 
 Numbers = Sequence[Scalar]
@@ -80,6 +81,27 @@ class System:
         for joint, _, u in joints(self.model):
             result += joint.bracket(a[u], b[u])
         return result
+
+    def restored(
+        self, t: Scalar, q: Numbers, v: Numbers, dq: Numbers, dv: Numbers, h: Scalar
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """Return a step's increments with what a freely floating tree loses of its momentum."""
+        dq, dv = list(dq), list(dv)
+        if self.unhindered(t, q, v):
+            model, tree = self.model, self.tree or self.model.tree
+            before = model.positions(q), model.velocities(v)
+            faster = [a + b for a, b in zip(v, dv, strict=True)]
+            after = model.positions(self.move(q, dq)), model.velocities(faster)
+            way, speed = lost_in_step(tree, *before, *after, h)
+            dq[3:6] = [a + b for a, b in zip(dq[3:6], way, strict=True)]
+            dv[:6] = [a + b for a, b in zip(dv[:6], speed, strict=True)]
+        return dq, dv
+
+    def unhindered(self, t: Scalar, q: Numbers, v: Numbers) -> bool:
+        """Return true when nothing but gravity is known to act on a floating base."""
+        if self.force is not None or not floats_freely(self.model):
+            return False
+        return no_force(self.effort(t, q, v)[:6])
 
 
 def joints(model: Model) -> list[tuple[Joint, slice, slice]]:

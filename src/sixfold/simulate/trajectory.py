@@ -182,7 +182,9 @@ class Trajectory:
             energy = self.total
             first = f"{energy.flat[0]:.6g} J at the start, " if not self.lead else ""
             lines.append(f"energy: {first}largest change {self.energy_drift:.3g} J")
-        lines += [f"event '{event.name}' at t = {event.t:.9g} s" for event in self.events]
+        lines += [f"event '{event.name}' at t = {event.t:.9g} s" for event in self.events[:4]]
+        if len(self.events) > 4:
+            lines.append(f"and {len(self.events) - 4} more events")
         return lines + [f"note: {note}" for note in self.notes]
 
     def __repr__(self) -> str:

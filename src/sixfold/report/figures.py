@@ -1,0 +1,89 @@
+"""Plots of a motion as a matplotlib figure."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixfold.errors import NotApplicableError, NumberError, OutputFileError
+from sixfold.model import Model
+from sixfold.picture import record
+from sixfold.picture.colors import SERIES
+from sixfold.report.series import ENERGY_COLORS, Lines, groups
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INK, SOFT, FAINT = "#1d2733", "#5d6b7a", "#e4e8ee"
+MOST_NAMES = 10
+"""Lines of a plot that are named; more would hide it."""
+
+
+def draw(trajectory: Any, path: str | os.PathLike[str] | None, model: Model | None) -> Figure:
+    """Return the figure of a motion, saved if a path is given; see `sixfold.report.plot`."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        fix = "pip install 'sixfold[report]'"
+        raise NotApplicableError("plot", "an installation without matplotlib", fix) from None
+    times, lines = _lines(trajectory, model)
+    style: Any = {"font.family": "sans-serif", "font.size": 9, "svg.fonttype": "none"}
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(8.0, 0.5 + 2.0 * len(lines)), layout="constrained")
+        panels = figure.subplots(len(lines), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, group in zip(panels, lines, strict=True):
+            _panel(panel, times, group)
+        panels[-1].set_xlabel("time [s]", color=SOFT)
+        if path is not None:
+            _save(figure, path)
+    return figure
+
+
+def _lines(trajectory: Any, model: Model | None) -> tuple[Any, list[Lines]]:
+    """Return times and plots; without a model, plain numbers name the coordinates."""
+    carried = model if model is not None else getattr(trajectory, "model", None)
+    if isinstance(carried, Model):
+        motion = record("plot", carried, trajectory)
+        return motion.t, groups(motion)[:4]
+    t = np.asarray(getattr(trajectory, "t", ()), float)
+    found = []
+    for name, title in (("q", "Positions"), ("v", "Velocities"), ("tau", "Joint forces")):
+        values = np.asarray(getattr(trajectory, name, ()), float)
+        if values.ndim == 2 and len(values) == len(t) > 0:
+            labels = tuple(f"{name}{k + 1}" for k in range(values.shape[1]))
+            found.append(Lines(title, "", labels, values))
+    if not found:
+        raise NumberError(
+            "plot: the trajectory has no arrays to plot",
+            "t (T,) and q (T, nq)",
+            type(trajectory).__name__,
+            "pass what sixfold.simulate returns, or model=... beside q",
+        )
+    return t, found
+
+
+def _panel(panel: Any, t: Any, lines: Lines) -> None:
+    colors = ENERGY_COLORS if lines.colors is ENERGY_COLORS else SERIES
+    for k, name in enumerate(lines.names):
+        panel.plot(t, lines.values[:, k], color=colors[k % len(colors)], lw=1.3, label=name)
+    unit = f" [{lines.unit}]" if lines.unit else ""
+    panel.set_title(lines.title + unit, loc="left", fontsize=10, color=INK, weight="bold")
+    panel.grid(color=FAINT)
+    panel.set_axisbelow(True)
+    panel.tick_params(colors=SOFT, length=0)
+    for side in panel.spines.values():
+        side.set_visible(False)
+    if len(lines.names) <= MOST_NAMES:
+        box = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
+        panel.legend(**box, fontsize=8, labelcolor=SOFT)
+
+
+def _save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    try:
+        figure.savefig(path)
+    except (OSError, ValueError, TypeError) as error:
+        fix = "name a file .svg, .png or .pdf in a folder that is yours"
+        raise OutputFileError(path, f"cannot be written ({error})", fix) from None

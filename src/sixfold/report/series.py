@@ -1,0 +1,142 @@
+"""What is plotted over time: groups of lines with names and units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sixfold.evaluate import difference, kinetic_energy, potential_energy
+from sixfold.model import Joint, Model
+from sixfold.picture import Record
+from sixfold.picture.colors import SERIES
+from sixfold.picture.triangles import Array
+from sixfold.report.encode import base64_of
+
+POINTS = 1000
+"""Most points of a line; longer ones keep the lowest and highest value of each stretch."""
+NUMBERS = 90_000
+"""Most numbers of all lines of a plot."""
+ENERGY_COLORS = ("#e2622f", "#2f6fde", "#3c4856")
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """One plot: values (T, n) over the times of a record."""
+
+    title: str
+    unit: str
+    names: tuple[str, ...]
+    values: Array
+    colors: tuple[str, ...] = SERIES
+
+
+def groups(record: Record) -> list[Lines]:
+    """Return the plots of a motion: q, v, tau and energies, as far as they are known."""
+    model = record.model
+    found = [Lines("Positions", _unit(model, "rad", "m"), names(model, "nq"), record.q[0])]
+    v = velocities(record)
+    if v is not None:
+        found.append(Lines("Velocities", _unit(model, "rad/s", "m/s"), names(model, "nv"), v))
+    if "tau" in record.given:
+        unit = _unit(model, "N m", "N")
+        found.append(Lines("Joint forces", unit, names(model, "nv"), record.given["tau"]))
+    parts = energies(record)
+    if parts is not None:
+        rows = np.stack([parts["kinetic"], parts["potential"], parts["total"]], axis=1)
+        found.append(Lines("Energy", "J", ("kinetic", "potential", "total"), rows, ENERGY_COLORS))
+        change = (parts["total"] - parts["total"][0])[:, None]
+        found.append(Lines("Change of total energy", "J", ("",), change, ENERGY_COLORS[2:]))
+    return found
+
+
+def velocities(record: Record) -> Array | None:
+    """Return velocities (T, nv): those given, or the mean ones between rows."""
+    if "v" in record.given:
+        return record.given["v"]
+    if len(record.t) < 2:
+        return None
+    q = record.q[0]
+    before, after = np.r_[0, 0 : len(q) - 1], np.r_[1 : len(q), len(q) - 1]
+    step = difference(record.model, q[before], q[after])
+    return step / (record.t[after] - record.t[before])[:, None]
+
+
+def energies(record: Record) -> dict[str, Array] | None:
+    """Return kinetic, potential and total energy (T,), given or computed; None without v."""
+    given = record.given
+    if "v" not in given and "kinetic" not in given:
+        return None
+    q = record.q[0]
+    kinetic = (
+        given["kinetic"] if "kinetic" in given else kinetic_energy(record.model, q, given["v"])
+    )
+    potential = given["potential"] if "potential" in given else potential_energy(record.model, q)
+    total = given.get("total", kinetic + potential)
+    return {"kinetic": kinetic, "potential": potential, "total": total}
+
+
+def names(model: Model, size: str) -> tuple[str, ...]:
+    """Return a name for each coordinate of q (nq) or v (nv)."""
+    followers = {coupling.follower for coupling in model.couplings}
+    found: list[str] = []
+    for k, body in enumerate(model.bodies):
+        count = getattr(body.joint, size)
+        if k in followers:
+            continue
+        labels = _labels(body.joint, size)
+        plain = [body.joint_name] if count == 1 else [f"{body.joint_name} {x}" for x in labels]
+        found += plain
+    return tuple(found)
+
+
+def _labels(joint: Joint, size: str) -> list[str]:
+    count = getattr(joint, size)
+    part = joint.quaternion()
+    if part is None:
+        return [str(k + 1) for k in range(count)]
+    if size == "nq":
+        turn = list(range(count))[part]
+        return ["xyzw"[k - turn[0]] if k in turn else "p" + "xyz"[k] for k in range(count)]
+    return [f"w{x}" for x in "xyz"] + [f"v{x}" for x in "xyz"[: count - 3]]
+
+
+def _unit(model: Model, turning: str, sliding: str) -> str:
+    kinds = {body.joint.kind for body in model.bodies}
+    if kinds <= {"revolute", "universal", "spherical"}:
+        return turning
+    return sliding if kinds <= {"prismatic", "translational"} else f"{turning} or {sliding}"
+
+
+def plot_data(lines: Lines, t: Array) -> dict[str, Any]:
+    """Return one plot as plain data."""
+    count = lines.values.shape[1]
+    times, values = stretched(t, lines.values, min(POINTS, max(200, NUMBERS // max(count, 1))))
+    return {
+        "title": lines.title,
+        "unit": lines.unit,
+        "names": list(lines.names),
+        "colors": list(lines.colors),
+        "t": base64_of(times, "<f4"),
+        "values": base64_of(values.T, "<f4"),
+    }
+
+
+def stretched(t: Array, values: Array, most: int) -> tuple[Array, Array]:
+    """Return at most so many rows of (T, n): the extremes of each stretch, in their order."""
+    if len(t) <= most:
+        return t, values
+    edges = np.linspace(0, len(t), most // 2 + 1).round().astype(int)
+    times = np.empty(2 * (len(edges) - 1))
+    rows = np.empty((len(times), values.shape[1]))
+    column = np.arange(values.shape[1])
+    for k, (start, stop) in enumerate(pairwise(edges)):
+        stretch = values[start:stop]
+        first, last = np.sort([stretch.argmin(axis=0), stretch.argmax(axis=0)], axis=0)
+        rows[2 * k], rows[2 * k + 1] = stretch[first, column], stretch[last, column]
+        times[2 * k], times[2 * k + 1] = t[start], t[stop - 1]
+    # the ends themselves, so that start and finish read true
+    rows[0], rows[-1] = values[0], values[-1]
+    return times, rows

@@ -1,0 +1,76 @@
+"""One HTML file that holds everything: summary, plots, and the robot in motion."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sixfold.errors import OutputFileError
+from sixfold.evaluate.arrays import model_checked
+from sixfold.model import Model
+from sixfold.picture import Figure, Record, figure, record
+from sixfold.report.encode import json_text
+from sixfold.report.scene import scene_data
+from sixfold.report.series import groups, plot_data
+from sixfold.report.summary import summary, versions
+
+TRIANGLES = 24_000
+"""Most triangles of the robot, which keeps the file light."""
+SCRIPTS = ("scene.js", "plots.js", "player.js")
+
+
+def write(path: str | os.PathLike[str], model: Model, trajectory: Any, title: str | None) -> Path:
+    """Write the report of a motion; see `sixfold.report.write_report`."""
+    model = model_checked("write_report", model)
+    motion = record("write_report", model, trajectory)
+    picture = figure(model, budget=TRIANGLES)
+    text = page(motion, picture, title or model.name)
+    try:
+        target = Path(path)
+        target.write_text(text, encoding="utf-8")
+    except (OSError, ValueError, TypeError) as error:
+        fix = "name a file in a folder that exists and is yours"
+        raise OutputFileError(path, f"cannot be written ({error})", fix) from None
+    return target
+
+
+def page(motion: Record, picture: Figure, title: str) -> str:
+    """Return the text of the page."""
+    data = {
+        "start": float(motion.t[0]),
+        "end": float(motion.t[-1]),
+        "scene": scene_data(motion, picture),
+        "plots": [plot_data(lines, motion.t) for lines in groups(motion)],
+    }
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in summary(motion)
+    )
+    notes = "<br>".join(escape(note) for note in picture.notes[:8])
+    filled = {
+        "title": escape(title),
+        "subtitle": escape(_subtitle(motion, title)),
+        "summary": rows,
+        "notes": f'<div class="card notes">Not drawn: {notes}</div>' if notes else "",
+        "versions": escape(versions()),
+        "style": _asset("style.css"),
+        "script": "\n".join(_asset(name) for name in SCRIPTS),
+        "data": json_text(data),
+    }
+    # one pass over the template, so that nothing inside a value is taken for a place in it
+    head, *rest = _asset("page.html").split("{{")
+    return head + "".join(
+        filled[name] + after for name, after in (piece.split("}}", 1) for piece in rest)
+    )
+
+
+def _subtitle(motion: Record, title: str) -> str:
+    rows = f"{len(motion.t):,} states".replace(",", "\u202f")
+    parts = [f"{motion.duration:g} s", rows, f"{motion.model.nv} freedoms"]
+    return " · ".join(parts if title == motion.model.name else [motion.model.name, *parts])
+
+
+def _asset(name: str) -> str:
+    return (files("sixfold.report") / "page" / name).read_text(encoding="utf-8")

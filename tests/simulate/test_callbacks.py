@@ -1,0 +1,183 @@
+"""Controllers of the user's own: compiled where they can be, run as they are otherwise."""
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+
+PENDULUM = sf.load("double_pendulum")
+
+
+def run(control=None, duration=0.05, **changes):
+    return sf.simulate(PENDULUM, [1.0, 0.5], None, duration, control=control, **changes)
+
+
+def compiled_twin(t, q, v):
+    return np.array([sf.if_positive(q[0] - 0.99, -5.0, 5.0), 0.0])
+
+
+def with_an_if(t, q, v):
+    return np.array([-5.0 if q[0] > 0.99 else 5.0, 0.0])
+
+
+def test_a_controller_of_arithmetic_is_compiled():
+    assert run(compiled_twin).notes == ()
+
+
+def test_a_controller_with_an_if_runs_as_it_is_and_says_so_once():
+    result = run(with_an_if)
+    assert len(result.notes) == 1
+    assert result.notes[0].startswith("control runs as Python, step by step: ")
+    np.testing.assert_allclose(result.q, run(compiled_twin).q, atol=1e-14)
+    np.testing.assert_allclose(result.tau, run(compiled_twin).tau, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda t, q, v: np.clip(-50 * q, -1, 1),
+        lambda t, q, v: np.linalg.solve(np.diag(q), v),
+        lambda t, q, v: [float(q[0]), 0.0],
+        lambda t, q, v: np.interp(q, [0.0, 1.0], [1.0, 0.0]),
+        lambda t, q, v: np.exp(q),
+    ],
+)
+def test_numpy_calls_on_values_run_as_they_are(law):
+    result = run(law)
+    assert result.notes
+    np.testing.assert_allclose(
+        result.tau, [law(0.0, q, v) for q, v in zip(result.q, result.v, strict=True)], atol=1e-14
+    )
+
+
+class Integral:
+    """A controller with a memory."""
+
+    def __init__(self):
+        self.total = 0.0
+        self.calls = 0
+
+    def __call__(self, t, q, v):
+        self.calls += 1
+        self.total = self.total + q[0] * 1e-3
+        return np.array([-10.0 * self.total, 0.0])
+
+
+def test_a_controller_that_remembers_is_not_compiled_and_keeps_its_memory():
+    law = Integral()
+    result = run(law, hold=True)
+    assert "remembers" in result.notes[0] or "one trace" in result.notes[0]
+    assert law.calls == len(result.t)
+    np.testing.assert_allclose(law.total, result.q[:, 0].sum() * 1e-3, rtol=1e-12)
+    np.testing.assert_allclose(result.tau[:, 0], -10e-3 * np.cumsum(result.q[:, 0]), rtol=1e-12)
+
+
+def test_a_closure_that_remembers_is_not_compiled():
+    total = [0.0]
+
+    def law(t, q, v):
+        total[0] = total[0] + 1.0
+        return np.array([total[0], 0.0])
+
+    result = run(law, hold=True)
+    assert result.notes
+    np.testing.assert_array_equal(result.tau[:, 0], np.arange(1, len(result.t) + 1))
+
+
+def test_a_nonlocal_that_counts_is_not_compiled():
+    count = 0
+
+    def law(t, q, v):
+        nonlocal count
+        count += 1
+        return -1.0 * q
+
+    assert run(law).notes
+    assert count > 100
+
+
+def test_noise_is_not_frozen_into_a_kernel():
+    rng = np.random.default_rng(0)
+    result = run(lambda t, q, v: rng.standard_normal(2), hold=True)
+    assert result.notes
+    assert len(np.unique(result.tau[:, 0])) == len(result.t)
+
+
+def test_each_stage_of_a_step_calls_the_controller_once():
+    times = []
+
+    def law(t, q, v):
+        times.append(float(t))
+        return np.array([0.0, float(q[0]) * 0.0])
+
+    result = run(law, duration=0.01)
+    # four stages a step, and the sample at the end
+    assert len(times) == 4 * 10 + 1 and result.notes
+
+
+def test_the_kernel_follows_a_changed_closure():
+    gain = {"k": 1.0}
+    law = lambda t, q, v: -gain["k"] * q  # noqa: E731
+    first = run(law)
+    gain["k"] = 50.0
+    second = run(law)
+    np.testing.assert_allclose(second.tau, -50.0 * second.q, rtol=1e-12)
+    assert not np.allclose(first.q, second.q)
+
+
+def test_parameters_reach_a_controller_that_runs_as_it_is():
+    gains = np.array([[1.0], [2.0], [3.0]])
+
+    def law(t, q, v, p):
+        return -p[0] * q if float(p[0]) > 0 else q
+
+    batch = run(law, parameters=gains)
+    np.testing.assert_allclose(batch.tau, -gains[:, :, None] * batch.q, rtol=1e-13)
+
+
+def test_external_forces_with_an_if_run_as_they_are():
+    def push(t, q, v):
+        force = np.zeros((2, 6))
+        force[1, 3] = 1.0 if float(t) < 0.02 else 0.0
+        return force
+
+    result = run(f_ext=push)
+    assert result.notes[0].startswith("f_ext runs as Python")
+    calm = run(f_ext=lambda t, q, v: np.zeros((2, 6)))
+    assert np.abs(result.q - calm.q).max() > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("law", "kind", "words"),
+    [
+        (lambda t, q: q, sf.CallbackError, ("(t, q, v)", "(t, q)")),
+        (lambda t, q, v, p: q, sf.CallbackError, ("parameters=",)),
+        (lambda t, q, v: q[:1], sf.ShapeError, ("control(t, q, v)", "(2,)", "(1,)", "shoulder")),
+        (lambda t, q, v: 0.0, sf.ShapeError, ("control(t, q, v)", "()")),
+        (lambda t, q, v: None, sf.ShapeError, ("control(t, q, v)",)),
+        (lambda t, q, v: [[1, 2], [3]], sf.ShapeError, ("control(t, q, v)",)),
+        (lambda t, q, v: np.eye(2), sf.ShapeError, ("(2, 2)",)),
+        (lambda t, q, v: 1 / 0, sf.CallbackError, ("ZeroDivisionError", "t = 0 s")),
+        (lambda t, q, v: ["a", "b"], sf.CallbackError, ("ValueError",)),
+        (lambda t, q, v: undefined, sf.CallbackError, ("NameError",)),  # noqa: F821
+    ],
+)
+def test_a_controller_that_gives_no_joint_forces_is_named(law, kind, words):
+    with pytest.raises(kind) as caught:
+        run(law)
+    for word in (*words, "simulate", "fix: "):
+        assert word in str(caught.value)
+
+
+def test_a_controller_that_fails_on_the_way_names_time_and_joint_and_keeps_the_motion():
+    def law(t, q, v):
+        return [0.0, np.nan if float(t) > 0.02 else 0.0]
+
+    with pytest.raises(sf.CallbackError, match=r"at t = 0\.02\d* s, 'elbow'") as caught:
+        run(law)
+    assert 0.018 < caught.value.trajectory.t[-1] <= 0.02
+
+
+def test_parameters_without_a_controller_that_takes_them_are_refused():
+    with pytest.raises(sf.CallbackError, match="parameters"):
+        run(lambda t, q, v: q, parameters=[1.0])

@@ -1,0 +1,71 @@
+"""Every example runs and prints what it promises."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def main_of(name, *arguments):
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"](*arguments)
+
+
+def test_the_pendulum_swings_with_the_exact_period(capsys):
+    found = main_of("pendulum")
+    assert found["measured"] == pytest.approx(found["exact"], rel=1e-11)
+    assert "period exact" in capsys.readouterr().out
+
+
+def test_the_cart_stays_about_its_centre(capsys):
+    found = main_of("cart_pendulum")
+    assert found["travel"] == pytest.approx(0.16, abs=1e-5)
+    assert found["wander"] < 1e-10 and found["energy"] < 1e-9
+
+
+def test_the_body_flips_again_and_again(capsys):
+    found = main_of("flipping_body")
+    gaps = np.diff(found["flips"])
+    assert len(gaps) >= 5 and np.ptp(gaps) < 1e-3
+    assert found["momentum"] < 1e-11
+
+
+def test_the_top_precesses_by_the_formula(capsys):
+    found = main_of("heavy_top")
+    assert found["rate"] == pytest.approx(found["exact"], rel=1e-8)
+    assert found["nod"] < 1e-6
+
+
+def test_the_fan_opens(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "fan.png"
+    found = main_of("double_pendulum_fan", ["--count", "60", "--picture", str(picture)])
+    assert found["spread"][0] < 1e-5 < 0.1 < found["spread"][-1]
+    assert 4 < found["apart"] < 8
+    assert picture.stat().st_size > 20_000
+
+
+def test_computed_torque_beats_springs(capsys):
+    found = main_of("computed_torque_arm")
+    assert found["computed torque"] < 0.05 < found["springs to the goal"]
+
+
+def test_the_quadruped_keeps_its_momentum_in_the_air(capsys):
+    found = main_of("hopping_quadruped")
+    assert found["spin"] < 1e-12 and found["parabola"] < 1e-12
+    assert found["pitch"] > 5
+
+
+def test_the_ball_rolls_five_sevenths(capsys):
+    found = main_of("rolling_ball")
+    assert found["way"] == pytest.approx(found["exact"], rel=1e-12)
+
+
+def test_there_is_a_test_for_every_example():
+    tested = Path(__file__).read_text(encoding="utf-8")
+    names = [path.stem for path in EXAMPLES.glob("*.py")]
+    assert len(names) >= 8
+    for name in names:
+        assert f'main_of("{name}"' in tested
