@@ -170,3 +170,14 @@ def test_the_command_shows_and_clears(folder):
     assert "1 kernels" in shown.output
     assert "removed 1" in CliRunner().invoke(main, ["cache", "--clear"]).output
     assert sf.__version__
+
+
+def test_what_killed_writers_left_behind_is_swept(folder):
+    make()
+    old, new = folder / ".writing-old", folder / ".writing-new"
+    for path in (old, new):
+        path.write_bytes(b"half a file")
+    os.utime(old, (1.0, 1.0))
+    cache._sweep.cache_clear()
+    make(7.5)
+    assert not old.exists() and new.exists()

@@ -17,6 +17,7 @@ import struct
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 MAGIC = b"sixfold kernel 1\n"
@@ -86,8 +87,9 @@ def write(name: str, payload: bytes) -> None:
             raise
 
 
+@lru_cache(maxsize=8)
 def _sweep(where: Path) -> None:
-    """Remove what writers that were killed left behind."""
+    """Remove what writers that were killed left behind; once for each folder and process."""
     for path in where.glob(".writing-*"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > ABANDONED:
