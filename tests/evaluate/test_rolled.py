@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import kernels
+from sixfold.evaluate import kernels, rolled
 
 ROBOTS = ("planar_chain:7", "tree10", "puma560", "floating_link", "random_tree:12:4", "star:5")
 FUNCTIONS = {
@@ -56,8 +56,8 @@ def test_external_forces_roll_too(function, frame):
     arrays = [given[letter] for letter in FUNCTIONS[function]]
     call = getattr(sf, function)
     options = {"f_ext": f, "f_ext_frame": frame}
-    rolled = call(model, *arrays, **options, backend="rolled")
-    assert_close(rolled, call(model, *arrays, **options, backend="numpy"))
+    found = call(model, *arrays, **options, backend="rolled")
+    assert_close(found, call(model, *arrays, **options, backend="numpy"))
 
 
 def chain(n, seed=0):
@@ -187,3 +187,14 @@ def test_a_thousand_bodies_keep_forward_and_inverse_dynamics_inverse_to_each_oth
     tau = sf.inverse_dynamics(model, x["q"], x["v"], acc)
     scale = np.abs(sf.inverse_dynamics(model, x["q"], x["v"], np.abs(acc))).max()
     assert np.abs(tau - x["a"]).max() < 1e-12 * scale
+
+
+def test_equal_models_share_their_columns_whatever_lies_where_in_memory():
+    kinds = rolled.kinds_of(chain(9))
+    first = {name: kinds.columns(name, 0) for name in ("Xtree", "inertia", "damping")}
+    for _ in range(20):  # equal models come and go, and their memory is used again
+        again = rolled.kinds_of(chain(9))
+        assert again is kinds
+        for name, columns in first.items():
+            assert again.columns(name, 0) is columns
+    assert first["Xtree"].shape == (12, 9) and first["inertia"].shape == (10, 9)

@@ -62,27 +62,17 @@ class PerItem:
 
 
 class _ByItem:
-    """A tuple of one constant a body, indexed by symbolic bodies."""
+    """One constant a body, indexed by symbolic bodies."""
 
-    def __init__(self, kinds: Kinds, values: Sequence[Any]) -> None:
-        self.kinds, self.values = kinds, values
+    def __init__(self, kinds: Kinds, name: str) -> None:
+        self.kinds, self.name = kinds, name
         self._made: dict[Item, Any] = {}
 
     def __getitem__(self, item: Item) -> Any:
         """Return the constant of a kind: a number where all bodies agree, a column elsewhere."""
         if item not in self._made:
-            self._made[item] = self._value(item)
+            self._made[item] = self.kinds.together(self.name, item.kind, item.graph.number)
         return self._made[item]
-
-    def _value(self, item: Item) -> Any:
-        from sixfold.native.recorder import over
-
-        first = self.values[self.kinds.members[item.kind][0]]
-        found = self.kinds.columns(self.values, item.kind)
-        if found is None:
-            return first
-        columns = iter(found)
-        return over(first, lambda _: item.graph.number(next(columns)))
 
 
 class Kinds:
@@ -90,28 +80,35 @@ class Kinds:
 
     def __init__(self, tree: Tree) -> None:
         """Sort the bodies of a tree."""
-        self.members = _kinds(tree)
-        self._columns: dict[tuple[int, int], Array | None] = {}
+        self.tree, self.members = tree, _kinds(tree)
+        self._columns: dict[tuple[str, int], Array | None] = {}
 
-    def columns(self, values: Sequence[Any], kind: int) -> Array | None:
-        """Return the numbers of all bodies of a kind, one row each, or None if all are the same."""
-        key = (id(values), kind)
+    def columns(self, name: str, kind: int) -> Array | None:
+        """Return the numbers of a kind's bodies, a column each, or None if all are the same."""
+        key = (name, kind)
         if key not in self._columns:
+            values = getattr(self.tree, name)
             members = [values[i] for i in self.members[kind]]
-            first = members[0]
-            same = all(value == first for value in members)
+            same = all(value == members[0] for value in members)
             self._columns[key] = None if same else _numbers(members)
         return self._columns[key]
 
-    def together(self, values: Sequence[Any], kind: int) -> Any:
-        """Return a constant of all bodies of a kind at once; numbers that differ are arrays."""
+    def together(self, name: str, kind: int, number: Callable[[Array], Any] = np.asarray) -> Any:
+        """Return a constant of all bodies of a kind at once.
+
+        Args:
+            name: which constant: joint, Xtree, inertia...
+            kind: of the bodies.
+            number: makes one number of an array with an element for each body.
+        """
         from sixfold.native.recorder import over
 
-        first, found = values[self.members[kind][0]], self.columns(values, kind)
+        first = getattr(self.tree, name)[self.members[kind][0]]
+        found = self.columns(name, kind)
         if found is None:
             return first
         columns = iter(found)
-        return over(first, lambda _: next(columns))
+        return over(first, lambda _: number(next(columns)))
 
 
 @lru_cache(maxsize=32)
@@ -130,13 +127,13 @@ def _numbers(members: Sequence[Any]) -> Array:
 class RolledTree:
     """The tree that pages see in rolled form; it has what `Tree` has but single bodies."""
 
-    def __init__(self, tree: Tree, kinds: Kinds, recorder: Recorder) -> None:
+    def __init__(self, kinds: Kinds, recorder: Recorder) -> None:
         """Take the bodies of each kind."""
         from sixfold.native.recorder import Items
 
-        self.tree, self.kinds, self.recorder = tree, kinds, recorder
+        self.kinds, self.recorder = kinds, recorder
         self.bodies = Items(recorder)
-        self.gravity, self.friction_speed = tree.gravity, tree.friction_speed
+        self.gravity, self.friction_speed = kinds.tree.gravity, kinds.tree.friction_speed
 
     @property
     def parent(self) -> _Parents:
@@ -145,7 +142,9 @@ class RolledTree:
 
     def __getattr__(self, name: str) -> _ByItem:
         """Return a constant of each body: its joint, placement, inertia..."""
-        found = _ByItem(self.kinds, getattr(self.tree, name))
+        if not hasattr(self.kinds.tree, name):
+            raise AttributeError(name)
+        found = _ByItem(self.kinds, name)
         setattr(self, name, found)
         return found
 
@@ -225,16 +224,15 @@ def trace_rolled(
     from sixfold.native.records import Shape, pack
     from sixfold.native.sweeps import sweeps
 
-    tree = model.tree
     kinds = kinds_of(model)
-    members = kinds.members
+    tree, members = kinds.tree, kinds.members
     counts = [len(bodies) for bodies in members]
 
     def run(adding: dict[int, int] | None) -> tuple[Recorder, Any]:
         recorder = Recorder(counts, adding)
         face = RolledModel(model, recorder, [tree.joint[bodies[0]] for bodies in members])
         arrays = [InputArray(a) for a in range(len(inputs))]
-        return recorder, core(face, RolledTree(tree, kinds, recorder), *arrays)
+        return recorder, core(face, RolledTree(kinds, recorder), *arrays)
 
     first, _ = run(None)
     recorder, result = run(first.found)

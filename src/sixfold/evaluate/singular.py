@@ -133,11 +133,10 @@ def _joints(model: Model) -> tuple[Array, Array, Array]:
     """
     own, size = np.zeros(model.nb), np.zeros(model.nb)
     slides = np.zeros(model.nb, bool)
-    tree = model.tree
     kinds = kinds_of(model)
     for kind, members in enumerate(kinds.members):
         rows = np.array(members) - 1
-        joint, I = kinds.together(tree.joint, kind), kinds.together(tree.inertia, kind)
+        joint, I = kinds.together("joint", kind), kinds.together("inertia", kind)
         S = joint.calc(joint.neutral(), (0.0,) * joint.nv).S
         lengths = [sum(plain(x) ** 2 for x in (*c.ang, *c.lin)) for c in S.columns]
         size[rows] = np.max(np.broadcast_arrays(*lengths), axis=0)
