@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from sixfold.cli.options import random_states
 from sixfold.doctor import Diagnosis, diagnose
 from sixfold.evaluate import Report
 from sixfold.evaluate import check as run_check
@@ -20,20 +21,7 @@ COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 
 @click.command()
 @click.argument("robot")
-@click.option(
-    "--samples",
-    default=100,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Number of random states.",
-)
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Same seed, same states.",
-)
+@random_states
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--no-formulations", is_flag=True, help="Examine the model only.")
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")

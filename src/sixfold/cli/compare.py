@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from sixfold.cli.options import random_states
 from sixfold.interop import compare_with
 
 
@@ -19,20 +20,7 @@ from sixfold.interop import compare_with
     type=click.Choice(["pinocchio", "mujoco"]),
     help="The other library; it has to be installed.",
 )
-@click.option(
-    "--samples",
-    default=100,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Number of random states.",
-)
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Same seed, same states.",
-)
+@random_states
 @click.option("--floating-base", is_flag=True, help="Let the root link of a URDF move freely.")
 def compare(robot: str, library: str, samples: int, seed: int, floating_base: bool) -> None:
     """Compare the dynamics of ROBOT, a file or a name, with another library.

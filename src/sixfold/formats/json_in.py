@@ -92,16 +92,21 @@ def _body(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> str:
     return name
 
 
-def _joint(node: Node) -> Joint:
+def _chosen(node: Node, what: str, choices: Mapping[str, Any]) -> Any:
+    """Return the choice that a node's type names."""
     kind = node.value.get("type") if isinstance(node.value, dict) else None
-    if not isinstance(kind, str) or kind not in json_form.JOINTS:
+    if not isinstance(kind, str) or kind not in choices:
         node.fail(
-            "the joint type is not known",
-            "choose one of the types",
-            expected=", ".join(json_form.JOINTS),
+            f"the {what} is not known",
+            f"choose one of the {what}s",
+            expected=", ".join(choices),
             got=shown(repr(kind)),
         )
-    make, keys = json_form.JOINTS[kind]
+    return choices[kind]
+
+
+def _joint(node: Node) -> Joint:
+    make, keys = _chosen(node, "joint type", json_form.JOINTS)
     fields = node.fields(("type", *keys))
     values: dict[str, Any] = {}
     if "axis" in keys:
@@ -165,15 +170,7 @@ def _geometry(node: Node, known: Mapping[str, int]) -> Geometry:
 
 
 def _shape(node: Node) -> Shape:
-    kind = node.value.get("type") if isinstance(node.value, dict) else None
-    if not isinstance(kind, str) or kind not in json_form.SHAPES:
-        node.fail(
-            "the shape is not known",
-            "choose one of the shapes",
-            expected=", ".join(json_form.SHAPES),
-            got=shown(repr(kind)),
-        )
-    make, keys = json_form.SHAPES[kind]
+    make, keys = _chosen(node, "shape", json_form.SHAPES)
     fields = node.fields(("type", *keys))
     values = [
         fields[key].text()

@@ -27,6 +27,7 @@ class Block:
 
     def __init__(self, W: int, scalar: str = "double") -> None:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
+        self.pairs: dict[str, tuple[str, str]] = {}
         self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
         self.real, self.suffix = types(W, scalar)
 
@@ -46,7 +47,10 @@ class Block:
         """Return a pointer to each lane's row of an array; lanes past the last row repeat it."""
         base = self.emit(f"load ptr, ptr {self.at('%args', argument)}")
         step = self.emit(f"load i64, ptr {self.at('%steps', argument)}")
-        offset = self.emit(f"mul i64 %row, {step}")
+        return self.lanes(base, step, self.emit(f"mul i64 %row, {step}"))
+
+    def lanes(self, base: str, step: str, offset: str) -> list[str]:
+        """Return a pointer for each lane, a step apart; lanes past the last row repeat it."""
         pointers = [self.emit(f"getelementptr i8, ptr {base}, i64 {offset}")]
         for lane in range(1, self.W):
             there = self.emit(f"icmp sgt i64 %valid, {lane}")
@@ -169,6 +173,32 @@ class Block:
                 where = self.place(pointer, k)
                 self.lines.append(f"  store {self.scalar} {x}, ptr {where}, align {self.item}")
 
+    def put(self, groups: Sequence[tuple[list[str], list[str]]]) -> None:
+        """Write columns to the rows of several arrays and return; the last block may be short.
+
+        Each group has a pointer to each lane's row, and one vector for each column.
+        """
+        if self.W > 1:
+            self.lines.append(f"  %whole = icmp eq i64 %valid, {self.W}")
+            self.lines.append("  br i1 %whole, label %all, label %some")
+            self.lines.append("all:")
+        for pointers, values in groups:
+            self.store(pointers, values)
+        self.lines.append("  ret void")
+        if self.W == 1:
+            return
+        self.lines.append("some:")
+        for lane in range(self.W - 1):
+            for pointers, values in groups:
+                for k, value in enumerate(values):
+                    x = self.emit(f"extractelement {self.real} {value}, i32 {lane}")
+                    where = self.place(pointers[lane], k)
+                    self.lines.append(f"  store {self.scalar} {x}, ptr {where}, align {self.item}")
+            self.lines.append(f"  %more{lane} = icmp sgt i64 %valid, {lane + 1}")
+            self.lines.append(f"  br i1 %more{lane}, label %lane{lane + 1}, label %done")
+            self.lines.append(f"lane{lane + 1}:")
+        self.lines += ["  br label %done", "done:", "  ret void"]
+
     def four(self, value: str, lane: int) -> str:
         """Return four lanes of a vector."""
         if self.W == 4:
@@ -202,8 +232,12 @@ class Block:
         return "\n".join([f"define internal void @{head} noinline {{", *self.lines, *last, "}\n"])
 
     def operation(self, op: str, x: list[str]) -> str:
-        """Write one operation of the graph."""
+        """Write one operation of the graph; sine and cosine of one angle are worked out once."""
         r, s = self.real, self.suffix
+        if op in ("sin", "cos"):
+            if x[0] not in self.pairs:
+                self.pairs[x[0]] = self.sincos(x[0])
+            return self.pairs[x[0]][int(op == "cos")]
         if op in _BINARY:
             return self.emit(f"{_BINARY[op]} {r} {x[0]}, {x[1]}")
         if op == NEG:

@@ -104,17 +104,9 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
                 values[k] = block.read(cut.slot[k])
         return values[k]
 
-    pairs: dict[int, tuple[str, str]] = {}
     for k in cut.pieces[p]:
         op, *arguments = program.nodes[k]
-        x = [value(a) for a in arguments]
-        if op in ("sin", "cos"):
-            (angle,) = arguments
-            if angle not in pairs:
-                pairs[angle] = block.sincos(x[0])
-            values[k] = pairs[angle][int(op == "cos")]
-        else:
-            values[k] = block.operation(op, x)
+        values[k] = block.operation(op, [value(a) for a in arguments])
         if k in cut.slot:
             block.write(cut.slot[k], values[k])
     text = block.function(f"piece_{p}_{W}(ptr %tile)")
@@ -127,33 +119,18 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
 def _scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """Return @scatter_W: results from slots to rows of the output array; the last may be short."""
     block = Block(W, layout.scalar)
-    pointers = block.rows(len(layout.inputs))
-    values = [
+    values = results(block, program, cut)
+    block.put([(block.rows(len(layout.inputs)), values)])
+    name = f"scatter_{W}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
+    return block.function(name, ends=False)
+
+
+def results(block: Block, program: Program, cut: Plan) -> list[str]:
+    """Return the results of a program, read from their slots."""
+    return [
         block.constant(program.nodes[k][1]) if program.nodes[k][0] == CONST else block.read(slot)
         for k, slot in zip(program.outputs, cut.results, strict=True)
     ]
-    if W > 1:
-        block.lines.append(f"  %whole = icmp eq i64 %valid, {W}")
-        block.lines.append("  br i1 %whole, label %all, label %some")
-        block.lines.append("all:")
-    block.store(pointers, values)
-    block.lines.append("  ret void")
-    if W > 1:
-        block.lines.append("some:")
-        for lane, pointer in enumerate(pointers[:-1]):
-            for k, value in enumerate(values):
-                x = block.emit(f"extractelement {block.real} {value}, i32 {lane}")
-                where = block.place(pointer, k)
-                block.lines.append(f"  store {block.scalar} {x}, ptr {where}, align {block.item}")
-            more = f"%more{lane}"
-            block.lines.append(f"  {more} = icmp sgt i64 %valid, {lane + 1}")
-            block.lines.append(f"  br i1 {more}, label %lane{lane + 1}, label %done")
-            block.lines.append(f"lane{lane + 1}:")
-        block.lines.append("  br label %done")
-        block.lines.append("done:")
-        block.lines.append("  ret void")
-    name = f"scatter_{W}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
-    return block.function(name, ends=False)
 
 
 TILE_BYTES = 49_152

@@ -125,7 +125,6 @@ Sink = Callable[[Source, str], None]
 def _write(block: _Item, part: Part, read: Read, sink: Sink) -> None:
     """Write the operations of a part; `read` gives the sources, `sink` takes the results."""
     values: dict[int, str] = {}
-    pairs: dict[int, tuple[str, str]] = {}
     nodes = part.program.nodes
     wanted: dict[int, list[int]] = {}
     for k, node in enumerate(part.program.outputs):
@@ -143,14 +142,7 @@ def _write(block: _Item, part: Part, read: Read, sink: Sink) -> None:
 
     for k, (op, *arguments) in enumerate(nodes):
         if op not in (CONST, INPUT):
-            x = [value(a) for a in arguments]
-            if op in ("sin", "cos"):
-                (angle,) = arguments
-                if angle not in pairs:
-                    pairs[angle] = block.sincos(x[0])
-                values[k] = pairs[angle][int(op == "cos")]
-            else:
-                values[k] = block.operation(op, x)
+            values[k] = block.operation(op, [value(a) for a in arguments])
         for result in wanted.get(k, ()):
             sink(part.sinks[result], value(k))
 

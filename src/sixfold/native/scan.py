@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from sixfold.native import cache, heap, jit, sincos
 from sixfold.native.block import Block
 from sixfold.native.chunks import Plan, plan
-from sixfold.native.graph import CONST, INPUT, Program
+from sixfold.native.graph import INPUT, Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
-from sixfold.native.llvm import library, piece, together
+from sixfold.native.llvm import library, piece, results, together
 from sixfold.native.loop import FLAGS
 from sixfold.native.passes import optimise
 
@@ -82,12 +82,7 @@ class _Rows(Block):
             f"add i64 {self.emit(f'mul i64 %row, {by_row}')}, "
             f"{self.emit(f'mul i64 %step, {by_step}')}"
         )
-        pointers = [self.emit(f"getelementptr i8, ptr {base}, i64 {offset}")]
-        for lane in range(1, self.W):
-            there = self.emit(f"icmp sgt i64 %valid, {lane}")
-            more = self.emit(f"select i1 {there}, i64 {by_row}, i64 0")
-            pointers.append(self.emit(f"getelementptr i8, ptr {pointers[-1]}, i64 {more}"))
-        return pointers
+        return self.lanes(base, by_row, offset)
 
 
 def _inputs(program: Program) -> dict[int, int]:
@@ -120,18 +115,11 @@ def _angles(cut: Plan, W: int) -> str:
     return block.function("angles(ptr %tile)")
 
 
-def _results(block: Block, program: Program, cut: Plan) -> list[str]:
-    return [
-        block.constant(program.nodes[k][1]) if program.nodes[k][0] == CONST else block.read(slot)
-        for k, slot in zip(program.outputs, cut.results, strict=True)
-    ]
-
-
 def _advance(program: Program, scan: Scan, cut: Plan, W: int) -> str:
     """Return @advance: the results become what is carried."""
     block = Block(W)
     number = _inputs(program)
-    for k, value in enumerate(_results(block, program, cut)):
+    for k, value in enumerate(results(block, program, cut)):
         if k in number:
             block.write(cut.slot[number[k]], value)
     return block.function("advance(ptr %tile)")
@@ -140,30 +128,12 @@ def _advance(program: Program, scan: Scan, cut: Plan, W: int) -> str:
 def _write(program: Program, scan: Scan, cut: Plan, W: int) -> str:
     """Return @write: the results to a step of the output arrays; the last block may be short."""
     block = _Rows(W)
-    values = _results(block, program, cut)
+    values = results(block, program, cut)
     groups = []
     for a, size in enumerate(scan.carried):
         start = sum(scan.carried[:a])
         groups.append((block.lanes_of(len(scan.sizes) + a), values[start : start + size]))
-    if W > 1:
-        block.lines.append(f"  %whole = icmp eq i64 %valid, {W}")
-        block.lines.append("  br i1 %whole, label %all, label %some")
-        block.lines.append("all:")
-    for pointers, columns in groups:
-        block.store(pointers, columns)
-    block.lines.append("  ret void")
-    if W > 1:
-        block.lines.append("some:")
-        for lane in range(W - 1):
-            for pointers, columns in groups:
-                for k, value in enumerate(columns):
-                    x = block.emit(f"extractelement {block.real} {value}, i32 {lane}")
-                    where = block.place(pointers[lane], k)
-                    block.lines.append(f"  store {block.scalar} {x}, ptr {where}, align 8")
-            block.lines.append(f"  %more{lane} = icmp sgt i64 %valid, {lane + 1}")
-            block.lines.append(f"  br i1 %more{lane}, label %lane{lane + 1}, label %done")
-            block.lines.append(f"lane{lane + 1}:")
-        block.lines += ["  br label %done", "done:", "  ret void"]
+    block.put(groups)
     return block.function(f"write({_PLACE})", ends=False)
 
 
