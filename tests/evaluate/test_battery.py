@@ -334,7 +334,7 @@ def cases(model_name, function):
             run = bad_call(model, function, {argument: name}, sf.UnknownNameError, argument)
             yield Case(function, argument, f"name {name!r}", run)
     for option, got in itertools.product((*OPTIONS.get(function, ()), "backend"), BAD_OPTIONS):
-        if option == "backend" and got is None:
+        if option in ("backend", "method") and got is None:
             continue  # the default
         run = bad_call(model, function, {}, sf.OptionError, option, **{option: got})
         yield Case(function, option, f"option {got!r}", run)

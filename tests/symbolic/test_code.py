@@ -97,9 +97,9 @@ def test_joints_with_friction_springs_and_couplings_export_too(tmp_path):
     assert error(called(library.robot, rows, model.nv), sf.inverse_dynamics(model, *rows)) < 1e-13
 
 
-def test_a_grouped_model_exports_fewer_operations():
+def test_grouping_by_hand_saves_nothing_more_where_axes_are_coordinate_axes():
     model = sf.load("puma560")
-    assert sf.export(sf.grouped(model)).operations < 0.75 * sf.export(model).operations
+    assert sf.export(model).operations <= sf.export(sf.grouped(model)).operations
 
 
 def test_the_header_can_be_included_twice_and_from_cpp():

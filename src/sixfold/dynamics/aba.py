@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+from sixfold.dynamics.joint_points import loads
 from sixfold.model.tree import Table, Tree
-from sixfold.spatial import ArticulatedInertia, Force, Motion
+from sixfold.spatial import ArticulatedInertia, Motion
 
 
 def aba(model: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:
-    """Joint accelerations that tau produces: RBDA table 7.1.
+    """Joint accelerations that tau produces: RBDA table 7.1 in its second and third sweep.
 
-    f_ext[i] is the external force on body i in body coordinates.
+    The first sweep is Newton-Euler's: gravity and velocities enter as what each body needs at
+    qdd = 0, so that pA holds all of them and a is only what qdd adds.  f_ext[i] is the external
+    force on body i in body coordinates.
     """
-    Xup, S, c, U, D, u, qdd = (model.table() for _ in range(7))
-    v, a = model.table(Motion.zero()), model.table(-model.gravity)
-    IA, pA = model.table(ArticulatedInertia.zero()), model.table(Force.zero())
+    U, D, u, qdd = (model.table() for _ in range(4))
+    IA, a = model.table(ArticulatedInertia.zero()), model.table(Motion.zero())
 
-    # base to tips: velocities, and every articulated body starts as its own rigid body
+    # base to tips: loads at qdd = 0, and every articulated body starts as its own rigid body
+    Xup, S, pA = loads(model, q, qd, None, f_ext)
     for i in model.bodies:
-        I = model.inertia[i]
-        XJ, S[i], vJ, cJ = model.joint[i].calc(q[i], qd[i])
-        Xup[i] = XJ @ model.Xtree[i]
-        v[i] = Xup[i] @ v[model.parent[i]] + vJ
-        c[i] = cJ + v[i].cross(vJ)
-        IA[i] = ArticulatedInertia.of(I)
-        pA[i] = v[i].cross(I @ v[i]) - f_ext[i]
+        IA[i] = ArticulatedInertia.of(model.inertia[i])
 
-    # tips to base: inertia and bias force of each articulated body, seen across its joint
+    # tips to base: inertia and load of each articulated body, seen across its joint
     for i in reversed(model.bodies):
         p = model.parent[i]
         U[i] = IA[i] @ S[i]
@@ -34,11 +31,11 @@ def aba(model: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:
         K = U[i] / D[i]
         Ia = IA[i] - K @ U[i].T
         IA[p] += Xup[i].T @ Ia @ Xup[i]
-        pA[p] += Xup[i].T @ (pA[i] + Ia @ c[i] + K @ u[i])
+        pA[p] += Xup[i].T @ (pA[i] + K @ u[i])
 
     # base to tips: accelerations
     for i in model.bodies:
-        ap = Xup[i] @ a[model.parent[i]] + c[i]
+        ap = Xup[i] @ a[model.parent[i]]
         qdd[i] = (u[i] - U[i].T @ ap) / D[i]
         a[i] = ap + S[i] @ qdd[i]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sixfold.dynamics.rnea import rnea
+from sixfold.dynamics.joint_points import joint_forces
 from sixfold.model.tree import Table, Tree
 from sixfold.spatial import Force, JointMatrix, Motion, Subspace
 
 
 def joint_wrenches(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Table:
     """Return the force of each parent on its body in body coordinates (f_J of Carius eq. 37)."""
-    _, f = rnea(model, q, qd, qdd, f_ext)
+    _, f = joint_forces(model, q, qd, qdd, f_ext)
     return {i: f[i] for i in model.bodies}
 
 

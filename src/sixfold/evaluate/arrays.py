@@ -6,6 +6,7 @@ whole batch; run on object arrays (SymPy, MPFR), the core is called once for eac
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -46,6 +47,7 @@ def evaluate(
     arguments: Mapping[str, Argument],
     shape: Shape,
     native: Native | None = None,
+    lean: Callable[[], Core] | None = None,
 ) -> Array:
     """Run a core over the leading axes of its arguments and return an array of results.
 
@@ -55,6 +57,7 @@ def evaluate(
         arguments: what was passed, by name.
         shape: shape of the result for one state.
         native: evaluates float64 or float32 arrays of a leading shape by machine code, if it can.
+        lean: gives the core for the compiler's symbols, where it differs.
     """
     arrays = {name: checked(function, name, given) for name, given in arguments.items()}
     lead = leading_shape(function, arguments, arrays)
@@ -66,6 +69,8 @@ def evaluate(
             for name, given in arguments.items()
         }
         return evaluate(function, core, floats, shape, native).astype(object)
+    if dtype.kind == "O" and lean is not None and any(map(_traced, arrays.values())):
+        core = lean()
     if dtype.kind == "O":
         for name, array in arrays.items():
             _check_finite(function, name, array)
@@ -215,6 +220,12 @@ def _python_numbers(array: Array) -> Array:
 def _plain_numbers(array: Array) -> bool:
     """Return true when an array holds floats and integers, be it as objects."""
     return array.dtype.kind == "f" or all(isinstance(x, _PLAIN) for x in array.flat)
+
+
+def _traced(array: Array) -> bool:
+    """Return true when an array holds symbols of the compiler."""
+    compiler = sys.modules.get("sixfold.native")
+    return compiler is not None and any(isinstance(x, compiler.Node) for x in array.flat)
 
 
 def _check_finite(function: str, name: str, array: Array) -> None:

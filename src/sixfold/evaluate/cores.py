@@ -13,8 +13,8 @@ from sixfold.dynamics import articulated, energy, kinematics, lagrange, wrenches
 from sixfold.dynamics.aba import aba
 from sixfold.dynamics.crba import crba, dense
 from sixfold.dynamics.factorization import ltdl, solve_ltdl
+from sixfold.dynamics.joint_points import joint_forces
 from sixfold.dynamics.passive import passive_forces
-from sixfold.dynamics.rnea import rnea
 from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
@@ -56,10 +56,10 @@ def inverse_dynamics(
     *,
     frame: str = "world",
 ) -> list[Scalar]:
-    """Joint forces by RNEA, with what damping, friction, springs and rotors take."""
+    """Joint forces by Newton-Euler, with what damping, friction, springs and rotors take."""
     x, xd = model.positions(q), model.velocities(v)
     forces = external_forces(model, tree, x, f_ext, frame)
-    tau, _ = rnea(tree, x, xd, model.velocities(a), forces)
+    tau, _ = joint_forces(tree, x, xd, model.velocities(a), forces)
     passive = passive_forces(tree, x, xd)
     return model.gather({i: tau[i] + passive[i] for i in tree.bodies})
 
@@ -74,7 +74,7 @@ def bias_force(
 def gravity_force(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """Joint forces that hold the model still against gravity, without springs."""
     still = zero_rates(model)
-    tau, _ = rnea(tree, model.positions(q), still, still, kinematics.no_forces(tree))
+    tau, _ = joint_forces(tree, model.positions(q), still, None, kinematics.no_forces(tree))
     return model.gather(tau)
 
 
@@ -127,8 +127,7 @@ def forward_dynamics(
 
 
 def _by_crba(tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:
-    still = {i: Column.zero(tree.joint[i].nv) for i in tree.bodies}
-    C, _ = rnea(tree, q, qd, still, f_ext)
+    C, _ = joint_forces(tree, q, qd, None, f_ext)
     L, D = ltdl(dense(tree, crba(tree, q)), tree.dof_parent)
     rhs = [x for i in tree.bodies for x in tau[i] - C[i]]
     return _by_body(tree, solve_ltdl(L, D, tree.dof_parent, rhs))

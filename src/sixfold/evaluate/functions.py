@@ -26,6 +26,7 @@ from sixfold.evaluate.arrays import (
     leading_shape,
     model_checked,
 )
+from sixfold.evaluate.lean import in_kernel, solved
 from sixfold.evaluate.machine import BACKENDS, machine
 from sixfold.evaluate.quick import quick
 from sixfold.evaluate.singular import refuse_singular, spoil_singular_rows
@@ -71,7 +72,7 @@ def inverse_dynamics(
     return _run("inverse_dynamics", core, model, _nv, q=q, v=v, a=a, f_ext=f_ext, backend=backend)
 
 
-@quick(partial(cores.forward_dynamics, frame="world", method="aba"), "qvv", "v", solves=True)
+@quick(solved, "qvv", "v", solves=True)
 def forward_dynamics(
     model: Model,
     q: ArrayLike,
@@ -80,7 +81,7 @@ def forward_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
-    method: str = "aba",
+    method: str | None = None,
     backend: str | None = None,
 ) -> Array:
     """Return the accelerations that joint forces tau produce.
@@ -92,9 +93,11 @@ def forward_dynamics(
         tau: joint forces [N m or N], shape (..., nv).
         f_ext: external force on each body (n; f), shape (..., nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
-        method: "aba" (articulated bodies, O(N), the accurate default), "crba" (mass matrix and
-            LTDL), "operators" (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3),
-            eq. 19a).  Models with couplings always solve their reduced mass matrix.
+        method: "aba" (articulated bodies, O(N)), "crba" (mass matrix and sparse LTDL), "operators"
+            (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3), eq. 19a).  Left out,
+            "crba" where the tree is shallow and every body has inertia enough of its own, which
+            takes fewest operations there, and "aba" elsewhere.  Near a singular configuration
+            "aba" keeps more digits.  Models with couplings always solve their reduced mass matrix.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
@@ -108,9 +111,12 @@ def forward_dynamics(
     Reference: Featherstone, RBDA, tables 7.1 and 6.2; Concurrent Dynamics eqs. (19a), (19b).
     """
     _choice("forward_dynamics", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
-    _choice("forward_dynamics", "method", cores.METHODS, method)
+    if method is not None:
+        _choice("forward_dynamics", "method", cores.METHODS, method)
     refuse_singular(model_checked("forward_dynamics", model))
-    core = partial(cores.forward_dynamics, frame=f_ext_frame, method=method)
+    if method is None and isinstance(backend, str) and backend == "rolled":
+        method = "aba"
+    core = solved(model, f_ext_frame, method)
     given: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext}
     acc = _run("forward_dynamics", core, model, _nv, **given, backend=backend)
     return _spoiled(model, q, acc, 1)
@@ -478,7 +484,8 @@ def _evaluate(
     if backend is not None:
         _choice(function, "backend", BACKENDS, backend)
     native = machine(function, core, model, arguments, shape, backend)
-    return evaluate(function, partial(core, model, model.tree), arguments, shape, native)
+    whole = partial(core, model, model.tree)
+    return evaluate(function, whole, arguments, shape, native, lambda: in_kernel(core, model))
 
 
 def _argument(model: Model, name: str, value: Any) -> Argument:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate.graphs import traced
+from sixfold.evaluate.lean import kernel_tree
 from sixfold.evaluate.rolled import ROLLS, trace_rolled
 from sixfold.model import CustomJoint, Model
 
@@ -157,7 +158,8 @@ def _program(
         )
     if form == "rolled" or (rolled is not None and rolled.work() > 2 * STRAIGHT):
         return rolled, data
-    program = trace(partial(core, model, model.tree), [prod(s) for s in layout.inputs])
+    tree = kernel_tree(core, model)
+    program = trace(partial(core, model, tree), [prod(s) for s in layout.inputs])
     if rolled is not None and _work(optimise(program)) > STRAIGHT:
         return rolled, data
     if not supported(program) or (form is None and len(program.nodes) > MOST_NODES):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from sixfold.evaluate.bounds import unproved_joints
 from sixfold.evaluate.kernels import kernel_for
-from sixfold.evaluate.singular import unproved_joints
 from sixfold.evaluate.threads import CHUNK
 from sixfold.model import Model
 
@@ -34,7 +34,8 @@ def quick(
     """Decorate a public function whose plain call is a kernel.
 
     Args:
-        core: the core of the plain call, with the options that the public function gives it.
+        core: the core of the plain call, with the options that the public function gives it; with
+            `solves`, a function of the model that returns it.
         inputs: letters of its arrays, for example "qvv".
         output: letters of its result, for example "vv" for a matrix.
         solves: whether it divides by pivots; models that need them tested take the long way.
@@ -52,7 +53,8 @@ def quick(
                 size = {"q": model.nq, "v": model.nv}
                 names = dict(zip(_NAMES[name], [(size[x],) for x in inputs], strict=True))
                 shape = tuple(size[x] for x in output)
-                kernel = kernel_for(name, core, model, names, shape, dtype)
+                chosen = core(model) if solves else core
+                kernel = kernel_for(name, chosen, model, names, shape, dtype)
             one = kernel.quick if kernel is not None and kernel.quick is not None else _nothing
             return model, kernel, one
 

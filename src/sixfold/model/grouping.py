@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sixfold.model.joint import Joint
 from sixfold.model.model import Model
 from sixfold.model.tree import Tree
-from sixfold.scalar import ZERO, Scalar, exact
+from sixfold.scalar import ZERO, Scalar, Zero, exact
 from sixfold.spatial import Inertia
 
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -64,6 +64,35 @@ def grouped_inertias(tree: Tree) -> tuple[Inertia, ...]:
     return tuple(inertia[i].over(exact) for i in range(len(tree.parent)))
 
 
+def lean(tree: Tree) -> Tree:
+    """Return the tree with zeros where they cost no digit: the joint forces are the same.
+
+    As `grouped_inertias`, but a joint passes on only what moves with weights of at most one, and of
+    the moments about axes across a hinge the smaller: nothing grows by moving, and nothing that
+    stays is a difference that may cancel.  A tree of symbols comes back as it is.
+    """
+    inertia = dict(enumerate(tree.inertia))
+    if not all(isinstance(x, (int, float, Zero)) for I in tree.inertia for x in I.parameters()):
+        return tree
+    for i in reversed(tree.bodies):
+        values = [float(x) for x in inertia[i].parameters()]
+        moments = sorted((4, 5, 6), key=lambda k: values[k])
+        own, moved = split(inertia[i], _light(tree.joint[i], (0, 3, 1, 2, *moments, 7, 8, 9)))
+        X, p = tree.Xtree[i], tree.parent[i]
+        inertia[i] = own
+        inertia[p] = inertia[p] + (X.T @ moved @ X)
+    return replace(tree, inertia=tuple(inertia[i].over(exact) for i in range(len(tree.parent))))
+
+
+@lru_cache(maxsize=1024)
+def _light(joint: Joint, order: tuple[int, ...]) -> Movable:
+    """Return what moves with weights of at most one."""
+    rule = _movable(joint, order)
+    pairs = zip(rule.zeroed, rule.columns, strict=True)
+    kept = [(k, column) for k, column in pairs if max(map(abs, column)) <= 1]
+    return Movable(tuple(k for k, _ in kept), tuple(column for _, column in kept))
+
+
 def split(inertia: Inertia, rule: Movable) -> tuple[Inertia, Inertia]:
     """Return what stays with the body and what moves to the parent."""
     values = list(inertia.parameters())
@@ -82,16 +111,16 @@ def split(inertia: Inertia, rule: Movable) -> tuple[Inertia, Inertia]:
 
 def movable(joint: Joint) -> Movable:
     """Return which inertias a joint lets pass to the parent."""
-    return _movable(joint)
+    return _movable(joint, _PREFERRED)
 
 
 @lru_cache(maxsize=1024)
-def _movable(joint: Joint) -> Movable:
+def _movable(joint: Joint, order: tuple[int, ...]) -> Movable:
     rng = np.random.default_rng(20)
     conditions = [_conditions(joint, joint.random(rng)) for _ in range(4)]
     _, sizes, rows = np.linalg.svd(np.vstack(conditions))
     space = rows[int((sizes > 1e-9).sum()) :].T
-    return _echelon(space)
+    return _echelon(space, order)
 
 
 def _conditions(joint: Joint, q: Sequence[float]) -> NDArray[np.float64]:
@@ -106,10 +135,10 @@ def _conditions(joint: Joint, q: Sequence[float]) -> NDArray[np.float64]:
     return np.array(columns).T
 
 
-def _echelon(space: NDArray[np.float64]) -> Movable:
+def _echelon(space: NDArray[np.float64], order: tuple[int, ...]) -> Movable:
     """Return a basis in which each column alone holds one of the zeroed parameters."""
     zeroed: list[int] = []
-    for k in _PREFERRED:
+    for k in order:
         if np.linalg.matrix_rank(space[[*zeroed, k]], tol=1e-9) > len(zeroed):
             zeroed.append(k)
         if len(zeroed) == space.shape[1]:

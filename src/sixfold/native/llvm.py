@@ -77,11 +77,9 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int) -> str:
             for slot, value in zip(cut.early[k], block.sincos(values[k]), strict=True):
                 block.write(slot, value)
         return block.function(head)
-    for i in range(0, len(cut.angles), 2):
-        pair = cut.angles[i : i + 2]
-        sines = ", ".join(f"ptr {block.slot(cut.early[k][0])}" for k in pair)
-        angles = ", ".join(f"{block.real} {values[k]}" for k in pair)
-        block.lines.append(f"  call void @sincos{len(pair)}_{W}({angles}, {sines})")
+    for k in cut.angles:
+        where = block.slot(cut.early[k][0])
+        block.lines.append(f"  call void @sincos_to_{W}({block.real} {values[k]}, ptr {where})")
     return block.function(head)
 
 

@@ -66,28 +66,37 @@ def _again(graph: Graph, op: str, arguments: list[Any]) -> int:
 
 
 def fuse(program: Program) -> Program:
-    """Fold products that are used once into the sum that uses them: x y + z with one rounding."""
+    """Fold products into the sums that use them: x y + z with one rounding.
+
+    A product goes where all its uses are sums that hold no other product yet: then it need not be
+    worked out by itself.  Products with one use come first.
+    """
     nodes = list(program.nodes)
-    uses = Counter(a for node in nodes for a in _arguments(node))
-    uses.update(program.outputs)
+    users: dict[int, list[int]] = {}
+    for k, node in enumerate(nodes):
+        for a in _arguments(node):
+            users.setdefault(a, []).append(k)
+    results = set(program.outputs)
+    holds: dict[int, int] = {}
 
-    def product(k: int) -> tuple[int, int] | None:
-        node = nodes[k]
-        return (node[1], node[2]) if node[0] == MUL and uses[k] == 1 else None
+    def fits(product: int, uses: list[int]) -> bool:
+        return product not in results and all(
+            nodes[k][0] in (ADD, SUB) and k not in holds and nodes[k][1] != nodes[k][2]
+            for k in uses
+        )
 
-    for k, (op, *arguments) in enumerate(nodes):
+    products = [k for k, node in enumerate(nodes) if node[0] == MUL]
+    for product in sorted(products, key=lambda k: len(users.get(k, ()))):
+        uses = users.get(product, [])
+        if fits(product, uses):
+            holds.update(dict.fromkeys(uses, product))
+    for k, product in holds.items():
+        op, a, b = nodes[k]
+        pair = nodes[product][1:]
         if op == ADD:
-            a, b = arguments
-            if pair := product(b):
-                nodes[k] = (FMA, *pair, a)
-            elif pair := product(a):
-                nodes[k] = (FMA, *pair, b)
-        elif op == SUB:
-            a, b = arguments
-            if pair := product(b):
-                nodes[k] = (FNMA, *pair, a)
-            elif pair := product(a):
-                nodes[k] = (FMS, *pair, b)
+            nodes[k] = (FMA, *pair, a if b == product else b)
+        else:
+            nodes[k] = (FNMA, *pair, a) if b == product else (FMS, *pair, b)
     return live(Program(program.inputs, tuple(nodes), program.outputs))
 
 

@@ -107,11 +107,9 @@ def _gather(
 def _angles(cut: Plan, W: int) -> str:
     """Return @angles: sine and cosine of the inputs that are angles."""
     block = Block(W)
-    for i in range(0, len(cut.angles), 2):
-        pair = cut.angles[i : i + 2]
-        places = ", ".join(f"ptr {block.slot(cut.early[k][0])}" for k in pair)
-        values = ", ".join(f"{block.real} {block.read(cut.slot[k])}" for k in pair)
-        block.lines.append(f"  call void @sincos{len(pair)}_{W}({values}, {places})")
+    for k in cut.angles:
+        value, where = block.read(cut.slot[k]), block.slot(cut.early[k][0])
+        block.lines.append(f"  call void @sincos_to_{W}({block.real} {value}, ptr {where})")
     return block.function("angles(ptr %tile)")
 
 

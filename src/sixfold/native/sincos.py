@@ -52,7 +52,8 @@ HALF_PI = _half_pi()
 
 
 P1 = Fraction(float(HALF_PI))
-P2 = Fraction(float(HALF_PI - P1))
+P2 = Fraction(round((HALF_PI - P1) * 2**90), 2**90)
+"""37 bits, so that its product with any whole number up to 2^16 is exact."""
 P3 = Fraction(float(HALF_PI - P1 - P2))
 
 
@@ -69,7 +70,7 @@ def _table() -> str:
 
 def library(W: int) -> str:
     """Return the text of @sincos_W, with the slow path for huge arguments."""
-    return (_SLOW if W == 1 else "") + _function(W) + _stored(W, 1) + _stored(W, 2)
+    return (_SLOW if W == 1 else "") + _function(W) + _stored(W)
 
 
 def shared() -> str:
@@ -78,31 +79,20 @@ def shared() -> str:
 
 
 def _polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
-    """Return sine and cosine of r + tail in a quadrant."""
+    """Return sine and cosine of r + tail in a quadrant; the tail is below half a unit of r."""
     z = t.op("fmul", r, r)
-    p = t.splat(SIN[5])
-    for c in reversed(SIN[1:5]):
-        p = t.fma(z, p, t.splat(c))
-    v = t.op("fmul", z, r)
-    # sin = r - ((z (tail/2 - v p) - tail) - v S1)
-    inner = t.fma(t.emit(f"fneg {t.real} {v}"), p, t.op("fmul", t.splat(0.5), tail))
-    inner = t.fma(z, inner, t.emit(f"fneg {t.real} {tail}"))
-    inner = t.fma(v, t.splat(-SIN[0]), inner)
-    s = t.op("fsub", r, inner)
-    p = t.splat(COS[5])
-    for c in reversed(COS[:5]):
-        p = t.fma(z, p, t.splat(c))
-    half = t.op("fmul", t.splat(0.5), z)
-    w = t.op("fsub", t.splat(1.0), half)
-    rest = t.op("fsub", t.op("fsub", t.splat(1.0), w), half)
-    cross = t.fma(t.emit(f"fneg {t.real} {r}"), tail, rest)
-    c = t.op("fadd", w, t.fma(t.op("fmul", z, z), p, cross))
-    odd = t.emit(f"and {t.whole} {quadrant}, {t.whole_splat(1)}")
+    # sin = r + (r^3 S + tail), where tail r^2/2 is below 0.16 units of the result
+    s = t.op("fadd", r, t.fma(t.op("fmul", z, r), t.polynomial(z, SIN), tail))
+    # cos = w + ((1 - w) - z/2 - r tail + z^2 C) with w = 1 - z/2 rounded
+    half, one = t.splat(-0.5), t.splat(1.0)
+    w = t.fma(z, half, one)
+    rest = t.fma(z, half, t.op("fsub", one, w))
+    cross = t.fma(t.neg(r), tail, rest)
+    c = t.op("fadd", w, t.fma(t.op("fmul", z, z), t.polynomial(z, COS), cross))
+    odd = t.integer("and", quadrant, t.whole_splat(1))
     swap = t.emit(f"icmp ne {t.whole} {odd}, {t.whole_splat(0)}")
-    s1 = t.emit(f"select {t.bit} {swap}, {t.real} {c}, {t.real} {s}")
-    c1 = t.emit(f"select {t.bit} {swap}, {t.real} {s}, {t.real} {c}")
-    next_one = t.emit(f"add {t.whole} {quadrant}, {t.whole_splat(1)}")
-    return _signed(t, s1, quadrant), _signed(t, c1, next_one)
+    s1, c1 = t.select(swap, c, s), t.select(swap, s, c)
+    return _signed(t, s1, quadrant), _signed(t, c1, t.integer("add", quadrant, t.whole_splat(1)))
 
 
 def _signed(t: Text, x: str, quadrant: str) -> str:
@@ -120,45 +110,70 @@ def _renormalised(t: Text, r: str, tail: str) -> tuple[str, str]:
 
 
 def _fast(t: Text, x: str) -> tuple[str, str, str]:
-    """Return sine, cosine, and where the argument is too large for this way."""
-    magic = 1.5 * 2.0**52
-    shifted = t.fma(x, t.splat(float(1 / HALF_PI)), t.splat(magic))
-    quadrant = t.emit(f"bitcast {t.real} {shifted} to {t.whole}")
-    k = t.op("fsub", shifted, t.splat(magic))
-    minus = t.emit(f"fneg {t.real} {k}")
-    # x - k P1 is exact: a multiple of 2^-52 below 1; then k P2 in two parts, and k P3
+    """Return sine, cosine, and where the argument is too large for this way, or not finite."""
+    magic = t.splat(1.5 * 2.0**52)
+    shifted = t.fma(x, t.splat(float(1 / HALF_PI)), magic)
+    quadrant = t.bits(shifted)
+    k = t.op("fsub", shifted, magic)
+    minus = t.neg(k)
+    # x - k P1 is exact, a multiple of 2^-52 below 1; k P2 is exact, and what r loses of it, too
     r1 = t.fma(minus, t.splat(float(P1)), x)
-    high = t.op("fmul", k, t.splat(float(P2)))
-    low = t.fma(minus, t.splat(float(P2)), high)
-    r = t.op("fsub", r1, high)
-    lost = t.op("fsub", t.op("fsub", r1, r), high)
-    r, tail = _renormalised(t, r, t.fma(minus, t.splat(float(P3)), t.op("fadd", lost, low)))
+    second = t.op("fmul", k, t.splat(float(P2)))
+    r = t.op("fsub", r1, second)
+    lost = t.op("fsub", t.op("fsub", r1, r), second)
+    tail = t.fma(minus, t.splat(float(P3)), lost)
     s, c = _polynomials(t, r, tail, quadrant)
     size = t.emit(f"call {t.real} @llvm.fabs.{t.suffix}({t.real} {x})")
-    big = t.emit(f"fcmp ogt {t.real} {size}, {t.splat(FAST_LIMIT)}")
-    finite = t.emit(f"fcmp one {t.real} {size}, {t.splat(float('inf'))}")
-    return s, c, t.emit(f"and {t.bit} {big}, {finite}")
+    return s, c, t.compare("ugt", size, t.splat(FAST_LIMIT))
+
+
+class _Tabled(Text):
+    """Text whose constants lie in memory as whole vectors, where instructions take them from.
+
+    Left to itself, LLVM holds them in registers, which it then has too few of.
+    """
+
+    def __init__(self, W: int) -> None:
+        super().__init__(W)
+        self.table: dict[str, int] = {}
+
+    def splat(self, x: float) -> str:
+        """Return a constant in every lane."""
+        return super().splat(x) if self.W == 1 else self._kept(self.real, super().splat(x))
+
+    def _kept(self, kind: str, text: str) -> str:
+        n = self.table.setdefault(text, len(self.table))
+        where = self.emit(f"getelementptr {kind}, ptr @sincos_table_{self.W}, i64 {n}")
+        return self.emit(f"load {kind}, ptr {where}, align {8 * self.W}")
+
+    def constants(self) -> str:
+        """Return the table."""
+        if not self.table:
+            return ""
+        listed = ", ".join(f"{self.real} {text}" for text in self.table)
+        kind = f"[{len(self.table)} x {self.real}]"
+        return f"@sincos_table_{self.W} = internal constant {kind} [{listed}]\n"
 
 
 def _function(W: int) -> str:
+    """Return @sincos_W: sine and cosine of W numbers."""
     t = Text(W)
     s, c, huge = _fast(t, "%x")
     pair = f"{{{t.real}, {t.real}}}"
     lines = [f"define internal {pair} @sincos_{W}({t.real} %x) {{", *t.lines]
     if W == 1:
         lines += [
-            f"  br i1 {huge}, label %slow, label %fast",
+            f"  br i1 {huge}, label %far, label %fast",
+            "far:",
+            "  %none = fsub double %x, %x",  # NaN for what is not finite
+            "  %finite = fcmp oeq double %none, 0.0",
+            "  br i1 %finite, label %slow, label %fast",
             "slow:",
-            "  %far = call {double, double} @sincos_huge(double %x)",
-            "  ret {double, double} %far",
+            "  %there = call {double, double} @sincos_huge(double %x)",
+            "  ret {double, double} %there",
         ]
     else:
-        lines += [
-            f"  %any = bitcast {t.bit} {huge} to i{W}",
-            f"  %some = icmp ne i{W} %any, 0",
-            "  br i1 %some, label %slow, label %fast",
-            "slow:",
-        ]
+        lines += [*_any(t, huge), "  br i1 %some, label %slow, label %fast", "slow:"]
         s_now, c_now = s, c
         for lane in range(W):
             lines += [
@@ -170,62 +185,55 @@ def _function(W: int) -> str:
                 f"  %vc{lane} = insertelement {t.real} {c_now}, double %fc{lane}, i32 {lane}",
             ]
             s_now, c_now = f"%vs{lane}", f"%vc{lane}"
-        lines += [
-            f"  %p0 = insertvalue {pair} undef, {t.real} {s_now}, 0",
-            f"  %p1 = insertvalue {pair} %p0, {t.real} {c_now}, 1",
-            f"  ret {pair} %p1",
-        ]
-    lines += [
-        "fast:",
-        f"  %q0 = insertvalue {pair} undef, {t.real} {s}, 0",
-        f"  %q1 = insertvalue {pair} %q0, {t.real} {c}, 1",
-        f"  ret {pair} %q1",
-        "}",
+        lines += [*_returned(pair, t.real, "p", s_now, c_now)]
+    lines += ["fast:", *_returned(pair, t.real, "q", s, c), "}"]
+    return "\n".join(lines) + "\n"
+
+
+def _any(t: Text, huge: str) -> list[str]:
+    """Return instructions that set %some where a lane is huge."""
+    if t.W == 1:
+        return [f"  %some = icmp ne i1 {huge}, 0"]
+    return [f"  %any = bitcast {t.bit} {huge} to i{t.W}", f"  %some = icmp ne i{t.W} %any, 0"]
+
+
+def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
+    return [
+        f"  %{tag}0 = insertvalue {pair} undef, {real} {s}, 0",
+        f"  %{tag}1 = insertvalue {pair} %{tag}0, {real} {c}, 1",
+        f"  ret {pair} %{tag}1",
     ]
-    return "\n".join(lines) + "\n"
 
 
-def _stored(W: int, n: int) -> str:
-    """Return @sincosN_W: sine and cosine of N vectors at once, written side by side."""
-    t = Text(W)
-    arguments = ", ".join(f"{t.real} %x{i}" for i in range(n))
-    places = ", ".join(f"ptr %p{i}" for i in range(n))
-    kept = []
-    huge = []
-    for i in range(n):
-        s, c, far = _fast(t, f"%x{i}")
-        kept.append((s, c))
-        huge.append(far)
-    some = huge[0]
-    for far in huge[1:]:
-        some = t.emit(f"or {t.bit} {some}, {far}")
-    lines = [f"define internal void @sincos{n}_{W}({arguments}, {places}) noinline {{", *t.lines]
-    if W > 1:
-        lines += [f"  %any = bitcast {t.bit} {some} to i{W}", f"  %far = icmp ne i{W} %any, 0"]
-        some = "%far"
-    lines.append(f"  br i1 {some}, label %slow, label %fast")
-
-    def stores(tag: str, pairs: list[tuple[str, str]]) -> list[str]:
-        text = []
-        for i, (s, c) in enumerate(pairs):
-            text += [
-                f"  store {t.real} {s}, ptr %p{i}, align {8 * W}",
-                f"  %{tag}{i} = getelementptr {t.real}, ptr %p{i}, i64 1",
-                f"  store {t.real} {c}, ptr %{tag}{i}, align {8 * W}",
-            ]
-        return [*text, "  ret void"]
-
+def _stored(W: int) -> str:
+    """Return @sincos_to_W: sine and cosine of a vector, written side by side."""
+    t = _Tabled(W)
+    s, c, huge = _fast(t, "%x")
     pair = f"{{{t.real}, {t.real}}}"
-    lines.append("slow:")
-    for i in range(n):
-        lines += [
-            f"  %d{i} = call {pair} @sincos_{W}({t.real} %x{i})",
-            f"  %ds{i} = extractvalue {pair} %d{i}, 0",
-            f"  %dc{i} = extractvalue {pair} %d{i}, 1",
+
+    def stores(s: str, c: str) -> list[str]:
+        return [
+            f"  store {t.real} {s}, ptr %p, align {8 * W}",
+            f"  store {t.real} {c}, ptr %next, align {8 * W}",
+            "  ret void",
         ]
-    lines += stores("u", [(f"%ds{i}", f"%dc{i}") for i in range(n)])
-    lines += ["fast:", *stores("w", kept), "}"]
-    return "\n".join(lines) + "\n"
+
+    lines = [
+        f"define internal void @sincos_to_{W}({t.real} %x, ptr %p) noinline {{",
+        f"  %next = getelementptr {t.real}, ptr %p, i64 1",
+        *t.lines,
+        *_any(t, huge),
+        "  br i1 %some, label %slow, label %fast",
+        "slow:",
+        f"  %both = call {pair} @sincos_{W}({t.real} %x)",
+        f"  %s = extractvalue {pair} %both, 0",
+        f"  %c = extractvalue {pair} %both, 1",
+        *stores("%s", "%c"),
+        "fast:",
+        *stores(s, c),
+        "}\n",
+    ]
+    return "\n".join(lines) + t.constants()
 
 
 def _slow() -> str:
@@ -269,7 +277,7 @@ def _slow() -> str:
     high_f = e(f"fmul double {e(f'uitofp i64 {high} to double')}, {scale}")
     small = e(f"fmul double {scale}, {hexadecimal(2.0**-53)}")
     low_f = e(f"fmul double {e(f'uitofp i64 {low} to double')}, {small}")
-    pi, pi_low = t.splat(float(P1)), t.splat(float(P2))
+    pi, pi_low = t.splat(float(P1)), t.splat(float(HALF_PI - P1))
     r = t.op("fmul", high_f, pi)
     tail = t.fma(high_f, pi, e(f"fneg double {r}"))
     tail = t.fma(high_f, pi_low, t.fma(low_f, pi, tail))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sixfold.errors import SimulationError
-from sixfold.evaluate.singular import lost_pivots, unproved_joints
+from sixfold.evaluate.bounds import unproved_joints
+from sixfold.evaluate.singular import lost_pivots
 from sixfold.model import Model
 from sixfold.simulate.drive import Outcome
 from sixfold.simulate.engine import Engine, Setup

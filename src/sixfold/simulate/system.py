@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.evaluate import cores
+from sixfold.evaluate.lean import kernel_tree, solved
 from sixfold.model import Joint, Model, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulate.floating import floats_freely, lost_in_step, no_force
@@ -52,8 +53,9 @@ class System:
         for stop in self.stops:
             tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v])
         outside = None if self.force is None else self.force(t, q, v)
-        tree = self.tree or self.model.tree
-        return cores.forward_dynamics(self.model, tree, q, v, tau, outside, frame=self.f_ext_frame)
+        solve = solved(self.model, self.f_ext_frame)
+        tree = self.tree or kernel_tree(solve, self.model)
+        return solve(self.model, tree, q, v, tau, outside)
 
     def held(self, t: Scalar, q: Numbers, v: Numbers) -> System:
         """Return the system whose controller goes on giving the forces of this state."""

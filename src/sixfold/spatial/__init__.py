@@ -23,6 +23,7 @@ from sixfold.spatial.transform import Transform, cos_sin, unit
 from sixfold.spatial.vector3 import (
     IDENTITY3,
     ZERO3,
+    ZERO33,
     Matrix3,
     Symmetric3,
     Vector3,
@@ -36,6 +37,7 @@ from sixfold.spatial.vectors import Force, Motion
 __all__ = [
     "IDENTITY3",
     "ZERO3",
+    "ZERO33",
     "ArticulatedInertia",
     "Column",
     "Consistency",

@@ -9,6 +9,7 @@ from sixfold.errors import ModelError, ShapeError
 from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial.vector3 import (
     ZERO3,
+    ZERO33,
     ZERO_SYMMETRIC,
     Matrix3,
     Symmetric3,
@@ -154,7 +155,7 @@ class ArticulatedInertia(NamedTuple):
     @classmethod
     def zero(cls) -> ArticulatedInertia:
         """Return the inertia of nothing."""
-        return cls(ZERO_SYMMETRIC, Matrix3(ZERO3, ZERO3, ZERO3), ZERO_SYMMETRIC)
+        return cls(ZERO_SYMMETRIC, ZERO33, ZERO_SYMMETRIC)
 
     @classmethod
     def of(cls, rigid: Inertia) -> ArticulatedInertia:

@@ -10,8 +10,8 @@ from sixfold.errors import ModelError
 from sixfold.scalar import Scalar, exact
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import ForceSubspace, Subspace
-from sixfold.spatial.vector3 import IDENTITY3, ZERO3, Matrix3, Vector3, rotation, skew
-from sixfold.spatial.vectors import _NOTHING, Force, Motion, Rows, blocks
+from sixfold.spatial.vector3 import IDENTITY3, ZERO3, ZERO33, Matrix3, Vector3, rotation, skew
+from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
 class Transform(NamedTuple):
@@ -84,11 +84,11 @@ class Transform(NamedTuple):
 
     def matrix(self) -> Rows:
         """Return the 6x6 matrix that acts on motions."""
-        return blocks(self.E, _NOTHING, -(self.E @ skew(self.r)), self.E)
+        return blocks(self.E, ZERO33, -(self.E @ skew(self.r)), self.E)
 
     def star_matrix(self) -> Rows:
         """Return the 6x6 matrix that acts on forces."""
-        return blocks(self.E, -(self.E @ skew(self.r)), _NOTHING, self.E)
+        return blocks(self.E, -(self.E @ skew(self.r)), ZERO33, self.E)
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Transform:
         """Return the transform with each number converted."""

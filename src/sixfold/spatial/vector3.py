@@ -124,6 +124,7 @@ class Matrix3(NamedTuple):
         return Matrix3(*(row.over(convert) for row in self))
 
 
+ZERO33 = Matrix3(ZERO3, ZERO3, ZERO3)
 IDENTITY3 = Matrix3(Vector3(1.0, ZERO, ZERO), Vector3(ZERO, 1.0, ZERO), Vector3(ZERO, ZERO, 1.0))
 
 

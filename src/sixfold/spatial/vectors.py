@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, overload
 
 from sixfold.errors import ShapeError
 from sixfold.scalar import Scalar
-from sixfold.spatial.vector3 import ZERO3, Matrix3, Vector3, skew
+from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
 
@@ -84,12 +84,12 @@ class Motion(NamedTuple):
 
     def cross_matrix(self) -> Rows:
         """Return the 6x6 matrix v x = [[w x, 0], [v x, w x]]."""
-        w, v, o = skew(self.ang), skew(self.lin), _NOTHING
+        w, v, o = skew(self.ang), skew(self.lin), ZERO33
         return blocks(w, o, v, w)
 
     def cross_star_matrix(self) -> Rows:
         """Return the 6x6 matrix v x* = [[w x, v x], [0, w x]] = -(v x)^T."""
-        w, v, o = skew(self.ang), skew(self.lin), _NOTHING
+        w, v, o = skew(self.ang), skew(self.lin), ZERO33
         return blocks(w, v, o, w)
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Motion:
@@ -165,8 +165,6 @@ class Force(NamedTuple):
 # array * vector is ours: the batch lives inside the numbers
 Motion.__array_ufunc__ = None  # type: ignore[attr-defined]
 Force.__array_ufunc__ = None  # type: ignore[attr-defined]
-
-_NOTHING = Matrix3(ZERO3, ZERO3, ZERO3)
 
 
 def blocks(a: Matrix3, b: Matrix3, c: Matrix3, d: Matrix3) -> Rows:

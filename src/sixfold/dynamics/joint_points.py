@@ -1,0 +1,83 @@
+"""Newton-Euler about the joint points, in body axes: no linear velocity is ever formed.
+
+Accelerations are those of the points themselves (Khatib's outward iterations) and inertias are
+about the body origins, as in eqs. (5), (16) and (17) of Concurrent Dynamics: the equations of
+`newton_euler` and `inertial` collected for the fewest operations, and for every joint.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sixfold.model.tree import Table, Tree
+from sixfold.spatial import ZERO3, ZERO33, Force, Matrix3, Motion, Vector3, skew
+
+
+class Loads(NamedTuple):
+    """The force that each body needs to move as it does, less the external force on it."""
+
+    Xup: Table
+    """Transform from the parent."""
+    S: Table
+    """Motion subspace of the joint."""
+    f: Table
+    """The force, in body coordinates."""
+
+
+def loads(model: Tree, q: Table, qd: Table, qdd: Table | None, f_ext: Table) -> Loads:
+    """Return the load of each body; qdd of None is no joint acceleration at all.
+
+    f_ext[i] is the external force on body i in body coordinates.
+    """
+    Xup, S, f = model.table(), model.table(), model.table(Force.zero())
+    w, wd, vd = model.table(ZERO3), model.table(ZERO3), model.table(-model.gravity.lin)
+    W = model.table(ZERO33)
+
+    for i in model.bodies:
+        p, (m, h, I) = model.parent[i], model.inertia[i]
+        XJ, S[i], vJ, aJ = model.joint[i].calc(q[i], qd[i])
+        Xup[i] = XJ @ model.Xtree[i]
+        E, r = Xup[i]
+        if qdd is not None:
+            aJ = aJ + S[i] @ qdd[i]
+        w_in = E @ w[p]
+        w[i] = w_in + vJ.ang
+        wd[i] = E @ wd[p] + w_in.cross(vJ.ang) + aJ.ang
+        vd[i] = E @ (vd[p] + W[p] @ r) + _sliding(w_in, vJ) + aJ.lin
+        W[i] = turning(w[i], wd[i])
+        force = vd[i] * m + W[i] @ h
+        moment = I @ wd[i] + w[i].cross(I @ w[i]) + h.cross(vd[i])
+        f[i] = Force(moment, force) - f_ext[i]
+
+    return Loads(Xup, S, f)
+
+
+def joint_forces(
+    model: Tree, q: Table, qd: Table, qdd: Table | None, f_ext: Table
+) -> tuple[Table, Table]:
+    """Joint forces that produce qdd, and the force through each joint, as `rnea` has them."""
+    Xup, S, f = loads(model, q, qd, qdd, f_ext)
+    tau = model.table()
+
+    for i in reversed(model.bodies):
+        tau[i] = S[i].T @ f[i]
+        if qdd is not None:
+            tau[i] = tau[i] + model.armature[i] * qdd[i]
+        f[model.parent[i]] += Xup[i].T @ f[i]
+
+    return tau, f
+
+
+def turning(w: Vector3, wd: Vector3) -> Matrix3:
+    """Return W with W r = wd x r + w x (w x r): what turning adds to the acceleration at r."""
+    x, y, z = w
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    spread = Matrix3(
+        Vector3(-(yy + zz), xy, xz), Vector3(xy, -(xx + zz), yz), Vector3(xz, yz, -(xx + yy))
+    )
+    return spread + skew(wd)
+
+
+def _sliding(w: Vector3, vJ: Motion) -> Vector3:
+    """Return what sliding by vJ adds on a parent that turns with w (Coriolis)."""
+    return w.cross(vJ.lin) * 2 + vJ.ang.cross(vJ.lin)

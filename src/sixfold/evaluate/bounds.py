@@ -1,0 +1,117 @@
+"""What a body's own inertia proves of its joint's pivot, at every configuration."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.rolled import kinds_of
+from sixfold.model import Body, Model
+from sixfold.scalar import plain
+
+LIMIT = 4 * float(np.finfo(float).eps)
+TRAVEL = 1e4
+"""How far [m] a slide without limits is taken to go when bounding the mass matrix."""
+
+
+@lru_cache(maxsize=256)
+def unproved_joints(model: Model) -> tuple[int, ...]:
+    """Return the bodies whose own inertia does not prove their pivots at every configuration."""
+    if not model.nb:
+        return ()
+    own, size, slides = _joints(model)
+    if model.couplings:
+        return tuple(range(model.nb)) if (own <= 0).any() else ()
+    with np.errstate(all="ignore"):
+        bounds = _inertia_bounds(model, size, slides)
+    return tuple(int(k) for k in np.flatnonzero(~(own > LIMIT * bounds)))
+
+
+@lru_cache(maxsize=256)
+def steadiness(model: Model) -> float:
+    """Return a lower bound of the smallest pivot's share in its element of the mass matrix."""
+    if not model.nb:
+        return 1.0
+    own, size, slides = _joints(model)
+    with np.errstate(all="ignore"):
+        shares = own / _inertia_bounds(model, size, slides)
+    return float(np.min(np.nan_to_num(shares, nan=0.0)))
+
+
+def _joints(model: Model) -> tuple[Array, Array, Array]:
+    """Return for each body a lower bound of its pivots from its own inertia (and rotor) alone, the
+    largest column of S squared, and whether the joint moves the body's origin.
+
+    Bodies of one kind of joint are worked out together: their constants are arrays.
+    """
+    own, size = np.zeros(model.nb), np.zeros(model.nb)
+    slides = np.zeros(model.nb, bool)
+    kinds = kinds_of(model)
+    for kind, members in enumerate(kinds.members):
+        rows = np.array(members) - 1
+        joint, I = kinds.together("joint", kind), kinds.together("inertia", kind)
+        S = joint.calc(joint.neutral(), (0.0,) * joint.nv).S
+        lengths = [sum(plain(x) ** 2 for x in (*c.ang, *c.lin)) for c in S.columns]
+        size[rows] = np.max(np.broadcast_arrays(*lengths), axis=0)
+        slides[rows] = any(np.any(plain(x) != 0) for c in S.columns for x in c.lin)
+        rotors = np.array([[float(x) for x in model.bodies[k].armature] for k in rows])
+        if joint.constant_subspace:
+            # the smallest pivot is at least the smallest eigenvalue
+            D = _stacked((S.T @ (I @ S)).rows, len(rows))
+            diagonal = np.arange(joint.nv)
+            D[:, diagonal, diagonal] += rotors
+            own[rows] = _smallest(D)
+        elif joint.orthonormal_subspace:
+            own[rows] = np.maximum(_smallest(_stacked(I.matrix(), len(rows))), 0.0)
+            own[rows] += rotors.min(axis=1)
+    return own, size, slides
+
+
+def _stacked(rows: Any, count: int) -> Array:
+    """Return matrices of numbers or arrays as one array (count, n, n)."""
+    n = len(rows)
+    result = np.empty((count, n, n))
+    for r, row in enumerate(rows):
+        for c, x in enumerate(row):
+            result[:, r, c] = plain(x)
+    return result
+
+
+def _smallest(matrices: Array) -> Array:
+    """Return the smallest eigenvalue of each symmetric matrix."""
+    if matrices.shape[-1] == 1:
+        return matrices[:, 0, 0]
+    return np.linalg.eigvalsh(np.nan_to_num(matrices))[:, 0]
+
+
+def _inertia_bounds(model: Model, size: Array, slides: Array) -> Array:
+    """Return an upper bound of the diagonal of the mass matrix for each body's joint."""
+    parameters = np.array([[float(x) for x in body.inertia.parameters()] for body in model.bodies])
+    offsets = np.array([[float(x) for x in body.placement.r] for body in model.bodies])
+    m = np.abs(parameters[:, 0])
+    away = np.sqrt((parameters[:, 1:4] ** 2).sum(axis=1))
+    center = np.divide(away, m, out=np.zeros_like(m), where=m > 0)
+    # no eigenvalue of the rotational inertia exceeds its Frobenius norm about the origin
+    weights = np.array([1, 1, 1, 2, 2, 2])
+    spin = np.sqrt((weights * parameters[:, 4:] ** 2).sum(axis=1)).tolist()
+    step = np.sqrt((offsets**2).sum(axis=1)).tolist()
+    mass, reach = m.tolist(), center.tolist()
+    for k in reversed(range(model.nb)):
+        p = model.bodies[k].parent
+        if p >= 0:
+            travel = _travel(model.bodies[k]) if slides[k] else 0.0
+            mass[p] += mass[k]
+            reach[p] = max(reach[p], reach[k] + step[k] + travel)
+            spin[p] += spin[k]
+    rotors = np.array([max(body.armature) for body in model.bodies])
+    total = np.array(mass) * (1 + np.array(reach)) ** 2 + np.array(spin)
+    return 2 * size * total + rotors
+
+
+def _travel(body: Body) -> float:
+    """Return how far a sliding joint can move the body's origin."""
+    limits = [abs(x) for x in (*body.lower, *body.upper)]
+    return max(limits) if body.joint.nq == 1 and np.isfinite(limits).all() else TRAVEL

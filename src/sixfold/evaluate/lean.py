@@ -1,0 +1,75 @@
+"""What machine code is made of: the same joint-space dynamics from fewer operations.
+
+The reference reading takes a model as it is given.  Kernels take its tree with inertias passed on
+to the parents where that costs no digit (`sixfold.model.grouping.lean`), and solve for
+accelerations by the method that takes fewest operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+from sixfold.evaluate import cores
+from sixfold.evaluate.bounds import steadiness
+from sixfold.model import Model, Tree
+from sixfold.model.grouping import lean
+from sixfold.scalar import Scalar
+
+JOINT_SPACE: frozenset[Callable[..., Any]] = frozenset(
+    {
+        cores.inverse_dynamics,
+        cores.forward_dynamics,
+        cores.bias_force,
+        cores.gravity_force,
+        cores.mass_matrix,
+        cores.inverse_mass_matrix,
+        cores.coriolis_matrix,
+        cores.kinetic_energy,
+    }
+)
+"""Cores whose results are the same whichever body of two an inertia is counted with."""
+
+SHALLOW = 6.0
+"""Freedoms between a freedom and the base, on the average, up to which the mass matrix pays."""
+
+STEADY = 1e-7
+"""Smallest share of a pivot in its element of the mass matrix up to which the matrix is solved."""
+
+
+def kernel_tree(core: Callable[..., Any], model: Model) -> Tree:
+    """Return the tree that machine code of a core is traced on."""
+    body = core.func if isinstance(core, partial) else core
+    return _lean(model) if body in JOINT_SPACE else model.tree
+
+
+def in_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
+    """Return a core of a model as machine code takes it: a function of its lists of numbers."""
+    return partial(core, model, kernel_tree(core, model))
+
+
+@lru_cache(maxsize=256)
+def _lean(model: Model) -> Tree:
+    return lean(model.tree)
+
+
+def solved(model: Model, frame: str = "world", method: str | None = None) -> partial[list[Scalar]]:
+    """Return the core of forward dynamics for a model, by the method that suits it."""
+    return partial(cores.forward_dynamics, frame=frame, method=method or solver(model))
+
+
+@lru_cache(maxsize=1024)
+def solver(model: Model) -> str:
+    """Return the method of forward dynamics with fewest operations for a model.
+
+    Composite bodies and a sparse factorisation ("crba") for trees that are not deep; articulated
+    bodies ("aba") for the others, and where a pivot may be so small a part of the inertia behind
+    its joint that subtracting the rest would lose it.
+    """
+    parent = model.tree.dof_parent
+    depth: list[int] = []
+    for before in parent:
+        depth.append(depth[before] + 1 if before >= 0 else 0)
+    shallow = sum(depth) <= SHALLOW * len(depth)
+    return "crba" if shallow and steadiness(model) >= STEADY else "aba"
