@@ -14,6 +14,7 @@ from typing import Any
 from sixfold.evaluate import cores
 from sixfold.evaluate.bounds import steadiness
 from sixfold.model import Model, Tree
+from sixfold.model.frames import reframed
 from sixfold.model.grouping import lean
 from sixfold.scalar import Scalar
 
@@ -31,17 +32,19 @@ JOINT_SPACE: frozenset[Callable[..., Any]] = frozenset(
 )
 """Cores whose results are the same whichever body of two an inertia is counted with."""
 
-SHALLOW = 6.0
+SHALLOW = 3.5
 """Freedoms between a freedom and the base, on the average, up to which the mass matrix pays."""
 
-STEADY = 1e-7
+STEADY = 1e-6
 """Smallest share of a pivot in its element of the mass matrix up to which the matrix is solved."""
 
 
 def kernel_tree(core: Callable[..., Any], model: Model) -> Tree:
     """Return the tree that machine code of a core is traced on."""
-    body = core.func if isinstance(core, partial) else core
-    return _lean(model) if body in JOINT_SPACE else model.tree
+    body, options = (core.func, core.keywords) if isinstance(core, partial) else (core, {})
+    if body not in JOINT_SPACE:
+        return model.tree
+    return _lean(model, options.get("frame") != "body")
 
 
 def in_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
@@ -50,8 +53,9 @@ def in_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=256)
-def _lean(model: Model) -> Tree:
-    return lean(model.tree)
+def _lean(model: Model, anywhere: bool) -> Tree:
+    """Return the lean tree; forces in body coordinates need the model's own frames."""
+    return lean(reframed(model.tree) if anywhere else model.tree)
 
 
 def solved(model: Model, frame: str = "world", method: str | None = None) -> partial[list[Scalar]]:

@@ -1,0 +1,126 @@
+"""Body frames chosen for zeros: along and about its axis a joint lets its frame be put anywhere.
+
+A joint about or along a coordinate axis of its body commutes with shifts along that axis and turns
+about it.  Moving the body's frame so changes no joint coordinate and no joint force, but it may
+take an offset out of a placement, or a constant turn that would fill a rotation matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sixfold.model.joint import Joint
+from sixfold.model.tree import Tree
+from sixfold.scalar import Scalar, Zero, exact
+from sixfold.spatial import IDENTITY3, ZERO3, Inertia, Transform, Vector3
+
+_SWEEPS = 3
+_SNAP = 1e-15
+"""Elements of a rotation that are this close to 0 and +-1 are taken for them."""
+
+
+def reframed(tree: Tree) -> Tree:
+    """Return the tree with frames that leave fewer numbers in its placements.
+
+    The joint-space dynamics is the same to rounding; poses, motions and forces of bodies are those
+    of the new frames.  A tree of symbols comes back as it is.
+    """
+    numbers = [x for I in tree.inertia for x in I.parameters()]
+    numbers += [x for X in tree.Xtree for x in (*X.r, *X.E.a, *X.E.b, *X.E.c)]
+    if not all(isinstance(x, (int, float, Zero)) for x in numbers):
+        return tree
+    frames = _Frames(tree)
+    for _ in range(_SWEEPS):
+        if not any([frames.improve(i) for i in tree.bodies]):
+            break
+    return replace(tree, Xtree=tuple(frames.place), inertia=tuple(frames.inertia))
+
+
+class _Frames:
+    """Placements and inertias of a tree while its frames move."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.place, self.inertia = list(tree.Xtree), list(tree.inertia)
+        self.axis = [None, *(_axis(tree.joint[i]) for i in tree.bodies)]
+        self.children: list[list[int]] = [[] for _ in tree.parent]
+        for i in tree.bodies:
+            self.children[tree.parent[i]].append(i)
+
+    def improve(self, i: int) -> bool:
+        """Move the frame of body i to where it and its children need fewest numbers, if any."""
+        k = self.axis[i]
+        if k is None:
+            return False
+        around = [i, *self.children[i]]
+        least, best = sum(self.count(j, self.place[j]) for j in around), None
+        for move in self.moves(i, k):
+            places = self.moved(i, move)
+            count = sum(self.count(j, places[j]) for j in around)
+            if count < least:
+                least, best = count, move
+        if best is None:
+            return False
+        for j, X in self.moved(i, best).items():
+            self.place[j] = X
+        back = best.inverse()
+        self.inertia[i] = _clean_inertia(back.T @ self.inertia[i] @ back)
+        return True
+
+    def moves(self, i: int, k: int) -> Iterator[Transform]:
+        """Yield moves of the frame of body i along or about its axis k that may leave a zero."""
+        E, r = self.place[i]
+        for t in range(3):
+            if abs(float(E[k][t])) == 1:
+                yield _shift(k, -float(r[t]) * float(E[k][t]))
+        for c in self.children[i]:
+            yield _shift(k, float(self.place[c].r[k]))
+            turn = self.place[c].E
+            if turn[k][k] == 1 and turn != IDENTITY3:
+                yield Transform(turn, ZERO3)
+
+    def moved(self, i: int, move: Transform) -> dict[int, Transform]:
+        """Return the placements of body i and its children after a move."""
+        back = move.inverse()
+        places = {c: _clean(self.place[c] @ back) for c in self.children[i]}
+        return {i: _clean(move @ self.place[i]), **places}
+
+    def count(self, i: int, X: Transform) -> int:
+        """Return how many numbers a placement brings into a step across its joint."""
+        offsets = sum(x != 0 for x in X.r) if self.tree.parent[i] else 0
+        rows = [[x != 0 for x in row] for row in X.E]
+        k = self.axis[i]
+        if k is None:
+            return offsets + sum(map(sum, rows))
+        # the joint mixes the two other rows
+        a, b = (row for n, row in enumerate(rows) if n != k)
+        mixed = sum(x or y for x, y in zip(a, b, strict=True))
+        return offsets + sum(rows[k]) + 2 * mixed
+
+
+def _axis(joint: Joint) -> int | None:
+    """Return which coordinate axis of its body a joint has, if it has one."""
+    axis = getattr(joint, "axis", None)
+    if not joint.fixed_axis or axis is None:
+        return None
+    sizes = [abs(float(x)) for x in axis]
+    return sizes.index(1.0) if sorted(sizes) == [0.0, 0.0, 1.0] else None
+
+
+def _shift(k: int, distance: float) -> Transform:
+    return Transform(IDENTITY3, Vector3.of([distance if n == k else 0.0 for n in range(3)]))
+
+
+def _clean(X: Transform) -> Transform:
+    return Transform(X.E.over(_snapped), X.r.over(exact))
+
+
+def _snapped(x: Scalar) -> Scalar:
+    value = float(x)
+    nearest = round(value)
+    return exact(float(nearest)) if abs(value - nearest) < _SNAP else value
+
+
+def _clean_inertia(I: Inertia) -> Inertia:
+    return I.over(exact)
