@@ -23,10 +23,11 @@ def types(W: int, scalar: str = "double") -> tuple[str, str]:
 
 
 class Block:
-    """Writes the function that evaluates W rows."""
+    """Writes the function that evaluates W rows; a whole block has a row for every lane."""
 
-    def __init__(self, W: int, scalar: str = "double") -> None:
+    def __init__(self, W: int, scalar: str = "double", whole: bool = False) -> None:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
+        self.whole = whole or W == 1
         self.pairs: dict[str, tuple[str, str]] = {}
         self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
         self.real, self.suffix = types(W, scalar)
@@ -53,8 +54,10 @@ class Block:
         """Return a pointer for each lane, a step apart; lanes past the last row repeat it."""
         pointers = [self.emit(f"getelementptr i8, ptr {base}, i64 {offset}")]
         for lane in range(1, self.W):
-            there = self.emit(f"icmp sgt i64 %valid, {lane}")
-            more = self.emit(f"select i1 {there}, i64 {step}, i64 0")
+            more = step
+            if not self.whole:
+                there = self.emit(f"icmp sgt i64 %valid, {lane}")
+                more = self.emit(f"select i1 {there}, i64 {step}, i64 0")
             pointers.append(self.emit(f"getelementptr i8, ptr {pointers[-1]}, i64 {more}"))
         return pointers
 
@@ -178,14 +181,14 @@ class Block:
 
         Each group has a pointer to each lane's row, and one vector for each column.
         """
-        if self.W > 1:
+        if not self.whole:
             self.lines.append(f"  %whole = icmp eq i64 %valid, {self.W}")
             self.lines.append("  br i1 %whole, label %all, label %some")
             self.lines.append("all:")
         for pointers, values in groups:
             self.store(pointers, values)
         self.lines.append("  ret void")
-        if self.W == 1:
+        if self.whole:
             return
         self.lines.append("some:")
         for lane in range(self.W - 1):

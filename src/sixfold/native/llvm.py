@@ -30,9 +30,10 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     parts = [sincos.shared(), heap.DECLARATIONS]
     for width in (1,) if W == 1 else (1, W):
         parts.append(library(layout, width, used))
-        parts.append(_gather(program, layout, cut, width))
+        for whole in (True,) if width == 1 else (True, False):
+            parts.append(_gather(program, layout, cut, width, whole))
+            parts.append(_scatter(program, layout, cut, width, whole))
         parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
-        parts.append(_scatter(program, layout, cut, width))
         parts.append(_rows(layout, cut, width))
     parts.append(copies(layout.scalar))
     parts.append(loop(layout, W, FLAGS.get(triple.partition("-")[0])))
@@ -57,10 +58,10 @@ def library(layout: Layout, W: int, used: set[str]) -> str:
     return "\n".join(parts)
 
 
-def _gather(program: Program, layout: Layout, cut: Plan, W: int) -> str:
+def _gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) -> str:
     """Return @gather_W: rows of the input arrays to slots, with sines and cosines of angles."""
-    block = Block(W, layout.scalar)
-    head = f"gather_{W}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
+    block = Block(W, layout.scalar, whole)
+    head = _named("gather", W, whole)
     number = {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
     values: dict[int, str] = {}
     start = 0
@@ -114,13 +115,18 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
     return text
 
 
-def _scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
-    """Return @scatter_W: results from slots to rows of the output array; the last may be short."""
-    block = Block(W, layout.scalar)
+def _named(name: str, W: int, whole: bool) -> str:
+    """Return name and arguments of a function between rows and a tile."""
+    label = f"{name}_{W}" if whole else f"{name}_short_{W}"
+    return f"{label}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
+
+
+def _scatter(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) -> str:
+    """Return @scatter_W: results from slots to rows of the output array."""
+    block = Block(W, layout.scalar, whole)
     values = results(block, program, cut)
     block.put([(block.rows(len(layout.inputs)), values)])
-    name = f"scatter_{W}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
-    return block.function(name, ends=False)
+    return block.function(_named("scatter", W, whole), ends=False)
 
 
 def results(block: Block, program: Program, cut: Plan) -> list[str]:
@@ -184,14 +190,15 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
         )
 
     def ends(n: int, function: str) -> list[str]:
+        short = f"{function}_{W}" if W == 1 else f"{function}_short_{W}"
         return [
             f"  %s{n} = mul i64 %b{n}, {W}",
             f"  %r{n} = add i64 %at, %s{n}",
             f"  %l{n} = sub i64 %stop, %r{n}",
             f"  %f{n} = icmp slt i64 %l{n}, {W}",
             f"  %v{n} = select i1 %f{n}, i64 %l{n}, i64 {W}",
-            f"  call void @{function}_{W}"
-            f"(ptr %args, ptr %steps, i64 %r{n}, i64 %v{n}, ptr %tile{n})",
+            f"  %g{n} = select i1 %f{n}, ptr @{short}, ptr @{function}_{W}",
+            f"  call void %g{n}(ptr %args, ptr %steps, i64 %r{n}, i64 %v{n}, ptr %tile{n})",
         ]
 
     pieces = len(cut.pieces)

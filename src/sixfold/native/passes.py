@@ -19,6 +19,9 @@ from sixfold.native.graph import (
     Program,
 )
 
+NEAR = 16
+"""How many operations after a product its last use may come for all of them to take it in."""
+
 
 def optimise(program: Program) -> Program:
     """Run all passes."""
@@ -69,7 +72,8 @@ def fuse(program: Program) -> Program:
     """Fold products into the sums that use them: x y + z with one rounding.
 
     A product goes where all its uses are sums that hold no other product yet: then it need not be
-    worked out by itself.  Products with one use come first.
+    worked out by itself.  Products with one use come first; the others only where their uses are
+    near, since both factors are kept until the last.
     """
     nodes = list(program.nodes)
     users: dict[int, list[int]] = {}
@@ -88,7 +92,8 @@ def fuse(program: Program) -> Program:
     products = [k for k, node in enumerate(nodes) if node[0] == MUL]
     for product in sorted(products, key=lambda k: len(users.get(k, ()))):
         uses = users.get(product, [])
-        if fits(product, uses):
+        near = len(uses) < 2 or uses[-1] - product <= NEAR
+        if near and fits(product, uses):
             holds.update(dict.fromkeys(uses, product))
     for k, product in holds.items():
         op, a, b = nodes[k]
