@@ -9,10 +9,12 @@ rounding leaves of the loads: with them a few trees of one or two bodies in 10,0
 up to 6e-16.)  Reported are the worst normwise errors
 max|x - x_ref| / max|x_ref| of inverse dynamics and of the mass matrix, and the worst backward error
 max|tau - ID(q, v, a)| / (||H|| max|a| + max|C| + max|tau|) of forward dynamics by each method, the
-reference and the residual in MPFR at the same rounded inputs.  Other formulations of inverse
-dynamics are held against the same reference on the scale of their terms, max|tau - tau_ref| /
-(||H|| max|a| + max|C| + max|tau_ref|): they sum M a, V and G, which may cancel.  Every tenth tree
-has revolute and prismatic joints only, so that the formulations for one fixed axis apply too; the
+reference (by spatial vectors, `rnea`) and the residual in MPFR at the same rounded inputs.  "lean"
+is what machine code is made of: inertias passed on and frames moved for zeros.  Other formulations
+of inverse dynamics are held against the same reference on the scale of their terms,
+max|tau - tau_ref| / (||H|| max|a| + max|C| + max|tau_ref|): they sum M a, V and G, which may
+cancel.  Every tenth tree has revolute and prismatic joints only, so that the formulations for one
+fixed axis apply too, and another tenth has its axes along coordinate axes, as robots do; the
 O(N^3) solution runs on every fourth.
 
 Where a joint hardly works against large forces, its own force is what rounding leaves of them;
@@ -29,6 +31,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from multiprocessing import Pool
 from typing import Any, NamedTuple
 
@@ -41,9 +44,12 @@ from sixfold.dynamics.inertial import inertial
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.lagrange import lagrange
 from sixfold.dynamics.newton_euler import newton_euler
+from sixfold.dynamics.rnea import rnea
 from sixfold.evaluate import cores
+from sixfold.evaluate.lean import kernel_tree
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, plain
+from sixfold.spatial import IDENTITY3, Transform, Vector3
 
 BITS = 256
 LARGEST = 60
@@ -89,11 +95,29 @@ def draw(k: int, seed: int = 0) -> Sample:
     n = int(rng.integers(1, LARGEST + 1))
     joints = ONE_AXIS if k % 10 == 9 else None
     model = sf.random_tree(n, seed * 1_000_000 + k, joints=joints)
+    if k % 10 == 4:
+        model = aligned(model, np.random.default_rng([seed, k, 1]))
     q, v = sf.random_state(model, seed=rng)
     a, tau = rng.standard_normal((2, model.nv))
     state = (q.tolist(), v.tolist(), a.tolist())
     tau *= float(largest(cores.joint_wrenches(model, model.tree, *state)))
     return Sample(model, q.tolist(), v.tolist(), a.tolist(), tau.tolist(), k % 4 == 0)
+
+
+def aligned(model: Model, rng: np.random.Generator) -> Model:
+    """Return the model with each axis along a coordinate axis, and half of the offsets zero."""
+    bodies = []
+    for body in model.bodies:
+        joint, (E, r) = body.joint, body.placement
+        if hasattr(joint, "axis"):
+            axis = [0.0, 0.0, 0.0]
+            axis[rng.integers(3)] = float(rng.choice([-1.0, 1.0]))
+            joint = replace(joint, axis=tuple(axis))
+        if rng.random() < 0.5:
+            E = IDENTITY3
+        offsets = [float(plain(x)) * rng.integers(2) for x in r]
+        bodies.append(replace(body, joint=joint, placement=Transform(E, Vector3.of(offsets))))
+    return replace(model, bodies=tuple(bodies))
 
 
 def precise(values: Numbers) -> Numbers:
@@ -148,12 +172,17 @@ def reference(s: Sample) -> Reference:
         q,
         v,
         precise(s.tau),
-        cores.inverse_dynamics(model, tree, q, v, precise(s.a)),
+        _by_rnea(model, tree, q, v, precise(s.a)),
         mass,
         row_norm(mass, model.nv),
         float(largest(cores.bias_force(model, model.tree, *state))),
         float(largest(wrenches[0] + wrenches[1])),
     )
+
+
+def _by_rnea(model: Model, tree: Tree, q: Numbers, v: Numbers, a: Numbers) -> Numbers:
+    tables = model.positions(q), model.velocities(v), model.velocities(a)
+    return model.gather(rnea(tree, *tables, no_forces(tree))[0])
 
 
 def backward_error(s: Sample, ref: Reference, acc: Sequence[Any]) -> tuple[float, float]:
@@ -181,8 +210,20 @@ def disagreement(s: Sample, ref: Reference, forces: Numbers) -> tuple[float, flo
 def formulations(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
     """Yield quantity, name and function of every formulation that applies to a sample."""
     model, tree = s.model, s.model.tree
-    yield ID, "rnea", lambda: cores.inverse_dynamics(model, tree, s.q, s.v, s.a)
+    lean = kernel_tree(cores.inverse_dynamics, model)
+    yield ID, "rnea", lambda: _by_rnea(model, tree, s.q, s.v, s.a)
+    yield ID, "joint points", lambda: cores.inverse_dynamics(model, tree, s.q, s.v, s.a)
+    yield ID, "lean", lambda: cores.inverse_dynamics(model, lean, s.q, s.v, s.a)
     yield MASS, "crba", lambda: cores.mass_matrix(model, tree, s.q)
+    yield MASS, "lean", lambda: cores.mass_matrix(model, lean, s.q)
+    for method in ("aba", "crba"):
+        yield (
+            FD,
+            f"{method}, lean",
+            lambda method=method: cores.forward_dynamics(
+                model, lean, s.q, s.v, s.tau, method=method
+            ),
+        )
     for method in cores.METHODS:
         if method == "operators_dense" and not s.dense:
             continue

@@ -5,7 +5,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sixfold.dynamics.planar import PlanarChain, skeleton_fd, skeleton_id
 from sixfold.errors import (
     CallbackError,
     DisagreementError,
@@ -33,7 +32,6 @@ from sixfold.evaluate import (
     body_velocities,
     center_of_mass,
     centroidal_momentum,
-    check,
     compile,
     constraint_forces,
     coriolis_matrix,
@@ -61,7 +59,6 @@ from sixfold.evaluate import (
 from sixfold.model import (
     CustomJoint,
     Cylindrical,
-    DHRow,
     Fixed,
     Free,
     Helical,
@@ -74,14 +71,6 @@ from sixfold.model import (
     Spherical,
     Translational,
     Universal,
-    add_payload,
-    attach,
-    from_dh,
-    grouped,
-    lock_joints,
-    random_tree,
-    rename,
-    replace_inertias,
 )
 from sixfold.scalar import atan2, cos, exp, if_positive, log, sign, sin, sqrt, tanh
 from sixfold.spatial import (
@@ -97,8 +86,21 @@ from sixfold.spatial import (
 
 if TYPE_CHECKING:
     from sixfold.doctor import Diagnosis, diagnose
+    from sixfold.dynamics.planar import PlanarChain, skeleton_fd, skeleton_id
+    from sixfold.evaluate.check import check
     from sixfold.formats import load, save
     from sixfold.interop import Comparison, Converter, compare_with, convert
+    from sixfold.model import (
+        DHRow,
+        add_payload,
+        attach,
+        from_dh,
+        grouped,
+        lock_joints,
+        random_tree,
+        replace_inertias,
+    )
+    from sixfold.model.rename import rename
     from sixfold.report import plot, write_report
     from sixfold.simulate import Event, JointStops, Trajectory, controllers, rollout, simulate
     from sixfold.symbolic import BaseParameters, Code, base_parameters, export
@@ -109,8 +111,15 @@ __version__ = "0.1.0"
 
 _LATER = {
     "doctor": ("Diagnosis", "diagnose"),
+    "dynamics.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
+    "evaluate.check": ("check",),
     "formats": ("load", "save"),
     "interop": ("Comparison", "Converter", "compare_with", "convert"),
+    "model": (
+        *("DHRow", "add_payload", "attach", "from_dh", "grouped"),
+        *("lock_joints", "random_tree", "replace_inertias"),
+    ),
+    "model.rename": ("rename",),
     "report": ("plot", "write_report"),
     "simulate": ("Event", "JointStops", "Trajectory", "controllers", "rollout", "simulate"),
     "symbolic": ("BaseParameters", "Code", "Equations", "base_parameters", "equations", "export"),

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from sixfold.cli import main
-from sixfold.evaluate import Finding, Report
+from sixfold.evaluate.findings import Finding, Report
 
 ROBOT = """<robot name="arm">
   <link name="base"/>

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.evaluate import Finding, Report
+from sixfold.evaluate.findings import Finding, Report
 from sixfold.model import SAMPLES
 
 

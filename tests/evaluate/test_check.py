@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import Finding, Report, formulations
-from sixfold.evaluate import check as check_function
+from sixfold.evaluate.check import check as check_function
+from sixfold.evaluate.check import formulations
+from sixfold.evaluate.findings import Finding, Report
 from sixfold.evaluate.formulary import LAGRANGE_LIMIT
 from sixfold.model import SAMPLES
 from tests.evaluate.small_models import MAKERS, model_named

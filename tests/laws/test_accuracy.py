@@ -53,8 +53,9 @@ def worst(measured, quantity, formulation):
     return max(errors, key=lambda m: m.error)
 
 
-def test_inverse_dynamics_is_right_to_fifteen_digits(measured):
-    assert worst(measured, ID, "rnea").error <= BARS[ID] == 4e-15
+@pytest.mark.parametrize("formulation", ["rnea", "joint points", "lean"])
+def test_inverse_dynamics_is_right_to_fifteen_digits(measured, formulation):
+    assert worst(measured, ID, formulation).error <= BARS[ID] == 4e-15
 
 
 @pytest.mark.parametrize("formulation", ["operators", "newton_euler", "inertial", "lagrange"])
@@ -63,11 +64,14 @@ def test_every_formulation_of_inverse_dynamics_agrees_with_the_reference(measure
     assert worst(measured, OTHER, formulation).error <= BARS[OTHER] == 4e-15
 
 
-def test_mass_matrix_is_right_to_fifteen_digits(measured):
-    assert worst(measured, MASS, "crba").error <= BARS[MASS] == 4e-15
+@pytest.mark.parametrize("formulation", ["crba", "lean"])
+def test_mass_matrix_is_right_to_fifteen_digits(measured, formulation):
+    assert worst(measured, MASS, formulation).error <= BARS[MASS] == 4e-15
 
 
-@pytest.mark.parametrize("method", ["aba", "operators", "crba", "operators_dense"])
+@pytest.mark.parametrize(
+    "method", ["aba", "operators", "crba", "operators_dense", "aba, lean", "crba, lean"]
+)
 def test_forward_dynamics_is_the_exact_answer_to_forces_a_few_roundings_away(measured, method):
     assert worst(measured, FD, method).error <= BARS[FD] == 4e-16
 

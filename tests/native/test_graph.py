@@ -48,6 +48,20 @@ def test_products_used_once_are_fused_and_others_are_not():
     assert shared.counts() == {"input": 3, "mul": 1, "add": 1}
 
 
+def test_a_product_goes_into_all_sums_that_use_it_or_into_none():
+    both = optimise(trace(lambda x: [x[0] * x[1] + x[2], x[0] * x[1] - x[2]], (3,)))
+    assert both.counts() == {"input": 3, FMA: 1, FMS: 1}
+
+    def far(x):
+        first, total = x[0] * x[1], x[2]
+        near = first + x[2]
+        for _ in range(40):
+            total = total + x[0]
+        return [near, first - total]
+
+    assert optimise(trace(far, (3,))).counts()["mul"] == 1
+
+
 def test_every_way_to_fuse_is_found():
     program = optimise(trace(lambda x: [x[0] * x[1] - x[2], x[2] - x[0] * x[3]], (4,)))
     assert program.counts() == {"input": 4, FMS: 1, FNMA: 1}

@@ -12,8 +12,8 @@ import click
 
 from sixfold.cli.options import random_states
 from sixfold.doctor import Diagnosis, diagnose
-from sixfold.evaluate import Report
-from sixfold.evaluate import check as run_check
+from sixfold.evaluate.check import check as run_check
+from sixfold.evaluate.findings import Report
 from sixfold.formats import load
 
 COLORS = {"error": "red", "warning": "yellow", "note": "blue"}

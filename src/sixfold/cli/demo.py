@@ -10,7 +10,6 @@ import numpy as np
 from sixfold.cli.show import tree_lines
 from sixfold.evaluate import (
     bias_force,
-    check,
     difference,
     forward_dynamics,
     get_threads,
@@ -21,6 +20,7 @@ from sixfold.evaluate import (
     neutral,
     random_state,
 )
+from sixfold.evaluate.check import check
 from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.report import write_report

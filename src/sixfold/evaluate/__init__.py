@@ -1,8 +1,6 @@
 """Where a model, an algorithm and a backend meet."""
 
-from sixfold.evaluate.check import check, formulations
 from sixfold.evaluate.compiled import compile
-from sixfold.evaluate.findings import Finding, Report
 from sixfold.evaluate.functions import (
     bias_force,
     body_accelerations,
@@ -33,20 +31,16 @@ from sixfold.evaluate.states import neutral, random_state
 from sixfold.evaluate.threads import get_threads, set_threads
 
 __all__ = [
-    "Finding",
-    "Report",
     "bias_force",
     "body_accelerations",
     "body_poses",
     "body_velocities",
     "center_of_mass",
     "centroidal_momentum",
-    "check",
     "compile",
     "constraint_forces",
     "coriolis_matrix",
     "difference",
-    "formulations",
     "forward_dynamics",
     "frame_pose",
     "get_threads",

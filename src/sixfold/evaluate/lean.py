@@ -14,8 +14,6 @@ from typing import Any
 from sixfold.evaluate import cores
 from sixfold.evaluate.bounds import steadiness
 from sixfold.model import Model, Tree
-from sixfold.model.frames import reframed
-from sixfold.model.grouping import lean
 from sixfold.scalar import Scalar
 
 JOINT_SPACE: frozenset[Callable[..., Any]] = frozenset(
@@ -55,6 +53,9 @@ def in_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
 @lru_cache(maxsize=256)
 def _lean(model: Model, anywhere: bool) -> Tree:
     """Return the lean tree; forces in body coordinates need the model's own frames."""
+    from sixfold.model.frames import reframed
+    from sixfold.model.grouping import lean
+
     return lean(reframed(model.tree) if anywhere else model.tree)
 
 

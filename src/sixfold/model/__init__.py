@@ -1,20 +1,13 @@
-"""The kinematic tree as frozen data: joints, bodies, builder, DH tables, sample robots."""
+"""The kinematic tree as frozen data: joints, bodies, builder, DH tables, sample robots.
+
+What a program that only evaluates a robot does not need is imported when it is first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sixfold.model.builder import ModelBuilder
 from sixfold.model.custom import CustomJoint
-from sixfold.model.dh import DHRow, from_dh
-from sixfold.model.edit import add_payload, attach, lock_joints, replace_inertias
-from sixfold.model.geometry import (
-    Box,
-    Capsule,
-    Cylinder,
-    Ellipsoid,
-    Geometry,
-    Mesh,
-    Shape,
-    Sphere,
-)
-from sixfold.model.grouping import grouped
 from sixfold.model.joint import Joint, JointState
 from sixfold.model.joints import (
     STANDARD_JOINTS,
@@ -30,10 +23,47 @@ from sixfold.model.joints import (
     Universal,
 )
 from sixfold.model.model import Body, Coupling, Frame, Model
-from sixfold.model.origin import Link, Origin
-from sixfold.model.rename import rename
-from sixfold.model.samples import SAMPLES, random_tree, sample
 from sixfold.model.tree import Tree
+
+if TYPE_CHECKING:
+    from sixfold.model.dh import DHRow, from_dh
+    from sixfold.model.edit import add_payload, attach, lock_joints, replace_inertias
+    from sixfold.model.geometry import (
+        Box,
+        Capsule,
+        Cylinder,
+        Ellipsoid,
+        Geometry,
+        Mesh,
+        Shape,
+        Sphere,
+    )
+    from sixfold.model.grouping import grouped
+    from sixfold.model.origin import Link, Origin
+    from sixfold.model.samples import SAMPLES, random_tree, sample
+
+_LATER = {
+    "dh": ("DHRow", "from_dh"),
+    "edit": ("add_payload", "attach", "lock_joints", "replace_inertias"),
+    "geometry": (
+        *("Box", "Capsule", "Cylinder", "Ellipsoid"),
+        *("Geometry", "Mesh", "Shape", "Sphere"),
+    ),
+    "grouping": ("grouped",),
+    "origin": ("Link", "Origin"),
+    "samples": ("SAMPLES", "random_tree", "sample"),
+}
+_HOME = {name: module for module, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that a name comes from."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'sixfold.model' has no attribute {name!r}")
+    value = getattr(import_module(f"sixfold.model.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "SAMPLES",
@@ -74,7 +104,6 @@ __all__ = [
     "grouped",
     "lock_joints",
     "random_tree",
-    "rename",
     "replace_inertias",
     "sample",
 ]

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import ModelError, UnknownNameError
 from sixfold.model.digest import digest_of
-from sixfold.model.geometry import Geometry
 from sixfold.model.joint import Joint
 from sixfold.model.joints import Fixed
-from sixfold.model.origin import Origin
 from sixfold.model.tree import Tree
 from sixfold.scalar import ZERO, Scalar, Zero, exact
 from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Vector3
+
+if TYPE_CHECKING:
+    from sixfold.model.geometry import Geometry
+    from sixfold.model.origin import Origin
 
 Numbers = tuple[float, ...]
 

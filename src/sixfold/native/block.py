@@ -230,9 +230,11 @@ class Block:
         return self.narrowed(parts[0]), self.narrowed(parts[1])
 
     def function(self, head: str, ends: bool = True) -> str:
-        """Return the lines as a function."""
+        """Return the lines as a function; what it spills lies aligned, within cache lines."""
         last = ["  ret void"] if ends else []
-        return "\n".join([f"define internal void @{head} noinline {{", *self.lines, *last, "}\n"])
+        stack = f"alignstack({max(16, self.item * self.W)})"
+        head = f"define internal void @{head} noinline {stack} {{"
+        return "\n".join([head, *self.lines, *last, "}\n"])
 
     def operation(self, op: str, x: list[str]) -> str:
         """Write one operation of the graph; sine and cosine of one angle are worked out once."""

@@ -27,7 +27,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     """
     cut = plan(program)
     used = {op for op, *_ in program.nodes}
-    parts = [sincos.shared(), heap.DECLARATIONS]
+    parts = [heap.DECLARATIONS]
     for width in (1,) if W == 1 else (1, W):
         parts.append(library(layout, width, used))
         for whole in (True,) if width == 1 else (True, False):
@@ -50,7 +50,8 @@ def library(layout: Layout, W: int, used: set[str]) -> str:
         parts.append(f"declare {real} @llvm.fma.{suffix}({three})\n")
         parts.append(f"declare {real} @llvm.sqrt.{suffix}({real})\n")
         parts.append(f"declare {real} @llvm.fabs.{suffix}({real})\n")
-    parts.append(sincos.library(W))
+    if used & {"sin", "cos"}:
+        parts.append(sincos.library(W))
     if used & {"exp", "log", "tanh"}:
         parts.append(elementary.library(W))
     if "atan2" in used:

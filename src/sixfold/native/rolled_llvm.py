@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sixfold.native import heap, sincos
+from sixfold.native import heap
 from sixfold.native.block import Block
 from sixfold.native.columns import Source
 from sixfold.native.graph import CONST, INPUT
@@ -31,7 +31,7 @@ def module(rolled: Rolled, layout: Layout, W: int, triple: str = "") -> str:
     """Return the text of a module with the inner loop @loop of a NumPy gufunc."""
     programs = [part.program for sweep in rolled.parts for part in sweep] + [rolled.last.program]
     used = {op for program in programs for op, *_ in program.nodes}
-    parts = [sincos.shared(), heap.DECLARATIONS]
+    parts = [heap.DECLARATIONS]
     for width in (1,) if W == 1 else (1, W):
         parts.append(library(layout, width, used))
         for s, sweep in enumerate(rolled.parts):

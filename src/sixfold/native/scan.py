@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.native import cache, heap, jit, sincos
+from sixfold.native import cache, heap, jit
 from sixfold.native.block import Block
 from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import INPUT, Program
@@ -54,7 +54,7 @@ def module(program: Program, scan: Scan, W: int, triple: str = "") -> str:
     layout = Layout(tuple((n,) for n in scan.sizes), (sum(scan.carried),))
     used = {op for op, *_ in program.nodes}
     flags = FLAGS.get(triple.partition("-")[0])
-    parts = [sincos.shared(), heap.DECLARATIONS, flags.declarations if flags else ""]
+    parts = [heap.DECLARATIONS, flags.declarations if flags else ""]
     parts += [library(layout, width, used) for width in ((1,) if W == 1 else (1, W))]
     kept = len(scan.carried) + len(scan.fixed)
     parts.append(_gather("begin", program, scan, cut, range(kept), W))

@@ -69,13 +69,9 @@ def _table() -> str:
 
 
 def library(W: int) -> str:
-    """Return the text of @sincos_W, with the slow path for huge arguments."""
-    return (_SLOW if W == 1 else "") + _function(W) + _stored(W)
-
-
-def shared() -> str:
-    """Return what a module needs once: the table and the scalar parts."""
-    return _table() + "\ndeclare i256 @llvm.ctlz.i256(i256, i1)\n"
+    """Return the text of @sincos_W and @sincos_to_W; W = 1 has the slow path of all."""
+    slow = f"{_table()}\ndeclare i256 @llvm.ctlz.i256(i256, i1)\n{_SLOW}" if W == 1 else ""
+    return slow + _function(W) + _stored(W)
 
 
 def _polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
