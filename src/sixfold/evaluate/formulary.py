@@ -20,6 +20,7 @@ import numpy as np
 from sixfold.dynamics import articulated, inertial, lagrange, newton_euler, stacked
 from sixfold.dynamics.crba import crba, dense
 from sixfold.dynamics.factorization import ltl, solve_ltl
+from sixfold.dynamics.joint_points import joint_forces
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.rnea import rnea
 from sixfold.evaluate import cores
@@ -55,7 +56,8 @@ def applicable(model: Model) -> dict[str, dict[str, str]]:
     return {
         "inverse dynamics": {
             "rnea": "",
-            "rnea, machine code": coupled,
+            "joint points": "",
+            "machine code": coupled,
             "newton_euler": three_vectors,
             "lagrange": energies,
             "operators": "",
@@ -63,7 +65,7 @@ def applicable(model: Model) -> dict[str, dict[str, str]]:
         },
         "mass matrix": {
             "crba": "",
-            "crba, machine code": coupled,
+            "machine code": coupled,
             "rnea, unit accelerations": "",
             "lagrange": energies,
             "operators G'(Psi' Q)": "",
@@ -71,11 +73,11 @@ def applicable(model: Model) -> dict[str, dict[str, str]]:
         },
         "inverse mass": {
             "articulated": singular,
-            "articulated, machine code": singular or coupled,
+            "machine code": singular or coupled,
         },
         "forward dynamics": {
             "aba": singular,
-            "aba, machine code": singular or coupled,
+            "machine code": singular or coupled,
             "crba + ltdl": singular,
             "crba + ltl": singular,
             "operators (19b)": singular,
@@ -222,7 +224,8 @@ class _Runner:
 _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
     "inverse dynamics": {
         "rnea": lambda r: r._flat(rnea(r.tree, r.q, r.v, r.a, r.forces)[0]),
-        "rnea, machine code": lambda r: inverse_dynamics(r.bare, *r.arrays),
+        "joint points": lambda r: r._flat(joint_forces(r.tree, r.q, r.v, r.a, r.forces)[0]),
+        "machine code": lambda r: inverse_dynamics(r.bare, *r.arrays),
         "newton_euler": lambda r: r._flat(
             newton_euler.newton_euler(r.tree, r.q, r.v, r.a, r.forces)
         ),
@@ -232,7 +235,7 @@ _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
     },
     "mass matrix": {
         "crba": lambda r: r._matrix(dense(r.tree, crba(r.tree, r.q))),
-        "crba, machine code": lambda r: mass_matrix(r.bare, r.arrays[0]),
+        "machine code": lambda r: mass_matrix(r.bare, r.arrays[0]),
         "rnea, unit accelerations": lambda r: r._unit_columns(r.tree, r.q, float),
         "lagrange": lambda r: r._matrix(lagrange.mass_matrix(r.tree, r.q)),
         "operators G'(Psi' Q)": lambda r: r._matrix(stacked.mass_matrix(r.body_frame())),
@@ -240,11 +243,11 @@ _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
     },
     "inverse mass": {
         "articulated": lambda r: r._matrix(articulated.inverse_inertia(r.tree, r.q)),
-        "articulated, machine code": lambda r: inverse_mass_matrix(r.bare, r.arrays[0]),
+        "machine code": lambda r: inverse_mass_matrix(r.bare, r.arrays[0]),
     },
     "forward dynamics": {
         "aba": lambda r: r.forward("aba"),
-        "aba, machine code": lambda r: r.compiled_forward(),
+        "machine code": lambda r: r.compiled_forward(),
         "crba + ltdl": lambda r: r.forward("crba"),
         "crba + ltl": lambda r: r.by_ltl(),
         "operators (19b)": lambda r: r.forward("operators"),

@@ -48,7 +48,7 @@ def fma_peak(dtype: str, rounds: int = 50) -> list[float]:
 
     def chains(x: Any, c: Any) -> list[Scalar]:
         values = list(x)
-        for _ in range(100):
+        for _ in range(300):
             values = [value * c[0] + c[1] for value in values]
         return values
 
