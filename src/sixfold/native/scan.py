@@ -63,6 +63,7 @@ def module(program: Program, scan: Scan, W: int, triple: str = "") -> str:
     parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
     parts.append(_advance(program, scan, cut, W))
     parts.append(_write(program, scan, cut, W))
+    parts.append(_expect(scan, W))
     parts.append(_driver(program, scan, cut, layout, W, flags))
     return "\n".join(parts)
 
@@ -135,6 +136,25 @@ def _write(program: Program, scan: Scan, cut: Plan, W: int) -> str:
     return block.function(f"write({_PLACE})", ends=False)
 
 
+_LINE = 64
+"""Bytes that a processor fetches at once."""
+
+
+def _expect(scan: Scan, W: int) -> str:
+    """Return @expect: have the output rows of a step fetched while the step is worked out."""
+    block = _Rows(W)
+    for a, size in enumerate(scan.carried):
+        for pointer in block.lanes_of(len(scan.sizes) + a):
+            for offset in (*range(0, 8 * size, _LINE), 8 * size - 1):
+                where = block.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+                block.lines.append(
+                    f"  call void @llvm.prefetch.p0(ptr {where}, i32 1, i32 3, i32 1)"
+                )
+    return "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n" + block.function(
+        f"expect({_PLACE})"
+    )
+
+
 def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, flags: Any) -> str:
     """Return @scan: groups of blocks, each through all steps."""
     T = together(layout, cut, W)
@@ -198,7 +218,11 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
         "prepare_in:",
         "  br label %prepare",
     ]
-    prepare = [with_rows("feed", "prepare", "%step"), "  call void @angles(ptr %tile_prepare)"]
+    prepare = [
+        with_rows("expect", "prepare", "%out"),
+        with_rows("feed", "prepare", "%step"),
+        "  call void @angles(ptr %tile_prepare)",
+    ]
     every_block("prepare", "prepare_in", prepare, "stage0")
     last = len(cut.pieces) - 1
     for p in range(len(cut.pieces)):

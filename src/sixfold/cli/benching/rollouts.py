@@ -101,7 +101,8 @@ def _mujoco(robot: Robot, integrator: str, q: Array, v: Array) -> tuple[Call, Ca
     mj, there = twin.library, twin.robot
     there.opt.timestep = DT
     there.opt.integrator = int(getattr(mj.mjtIntegrator, INTEGRATORS[integrator]))
-    there.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_EULERDAMP)
+    # its own defaults, but for damping: without shapes and limits there is nothing to constrain
+    there.opt.disableflags = int(mj.mjtDisableBit.mjDSBL_EULERDAMP)
     run, data = extra("mujoco.rollout", "the comparison with MuJoCo").rollout, mj.MjData(there)
     start = np.concatenate([np.zeros((len(q), 1)), twin.theirs(q), twin.theirs(v)], axis=1)
     states = np.empty((len(q), STEPS, start.shape[1]))
