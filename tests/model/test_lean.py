@@ -127,6 +127,41 @@ def test_external_forces_act_where_they_are_given(model, frame):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
 
 
+def limbs_of(*names):
+    """Return a model with several sample robots on one base."""
+    model = sf.load(names[0])
+    for k, name in enumerate(names[1:]):
+        model = sf.attach(model, sf.load(name), model.base_name, prefix=f"{k}_")
+    return model
+
+
+def test_limbs_are_the_bodies_on_each_joint_of_the_base():
+    tree = limbs_of("puma560", "double_pendulum").tree
+    assert tree.limbs() == ((1, 2, 3, 4, 5, 6), (7, 8))
+    second = tree.part((7, 8))
+    assert second.parent == (0, 0, 1)
+    assert second.inertia[1:] == tree.inertia[7:]
+    assert second.dofs[-1].stop == 2
+
+
+def test_each_limb_is_solved_by_the_method_that_suits_it():
+    model = limbs_of("puma560", "tree6")
+    assert solver(model) == ("crba", "aba")
+    q, v = sf.random_state(model, 20, seed=0)
+    tau = np.random.default_rng(0).standard_normal(v.shape)
+    f_ext = np.random.default_rng(1).standard_normal((20, model.nb, 6))
+    whole = [sf.forward_dynamics(model, q, v, tau, f_ext, method=m) for m in ("aba", "crba")]
+    for backend in (None, "numpy"):
+        found = sf.forward_dynamics(model, q, v, tau, f_ext, backend=backend)
+        for other in whole:
+            np.testing.assert_allclose(found, other, rtol=1e-8, atol=1e-9 * np.abs(other).max())
+
+
+def test_trees_that_may_need_the_rolled_form_are_solved_by_articulated_bodies():
+    assert solver(sf.load("star:5")) == "crba"
+    assert solver(sf.load("star:200")) == "aba"
+
+
 def test_shallow_trees_solve_their_mass_matrix_and_deep_ones_do_not():
     assert solver(sf.load("puma560")) == "crba"
     assert solver(sf.load("planar_chain:40")) == "aba"

@@ -30,15 +30,11 @@ def unproved_joints(model: Model) -> tuple[int, ...]:
     return tuple(int(k) for k in np.flatnonzero(~(own > LIMIT * bounds)))
 
 
-@lru_cache(maxsize=256)
-def steadiness(model: Model) -> float:
-    """Return a lower bound of the smallest pivot's share in its element of the mass matrix."""
-    if not model.nb:
-        return 1.0
+def steadiness(model: Model) -> Array:
+    """Return for each body a lower bound of its pivots' share in the mass matrix's diagonal."""
     own, size, slides = _joints(model)
     with np.errstate(all="ignore"):
-        shares = own / _inertia_bounds(model, size, slides)
-    return float(np.min(np.nan_to_num(shares, nan=0.0)))
+        return np.nan_to_num(own / _inertia_bounds(model, size, slides), nan=0.0)
 
 
 def _joints(model: Model) -> tuple[Array, Array, Array]:

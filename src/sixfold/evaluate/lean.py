@@ -34,7 +34,10 @@ SHALLOW = 3.5
 """Freedoms between a freedom and the base, on the average, up to which the mass matrix pays."""
 
 STEADY = 1e-6
-"""Smallest share of a pivot in its element of the mass matrix up to which the matrix is solved."""
+"""Smallest share of a pivot in its element of the mass matrix for which the matrix is solved."""
+
+SMALL = 64
+"""Freedoms of a tree that is surely evaluated by straight-line code."""
 
 
 def kernel_tree(core: Callable[..., Any], model: Model) -> Tree:
@@ -59,22 +62,38 @@ def _lean(model: Model, anywhere: bool) -> Tree:
     return lean(reframed(model.tree) if anywhere else model.tree)
 
 
+Method = str | tuple[str, ...]
+"""One of `cores.METHODS`, or one for each limb."""
+
+
 def solved(model: Model, frame: str = "world", method: str | None = None) -> partial[list[Scalar]]:
     """Return the core of forward dynamics for a model, by the method that suits it."""
     return partial(cores.forward_dynamics, frame=frame, method=method or solver(model))
 
 
 @lru_cache(maxsize=1024)
-def solver(model: Model) -> str:
-    """Return the method of forward dynamics with fewest operations for a model.
+def solver(model: Model) -> Method:
+    """Return the method of forward dynamics with fewest operations, for each limb if they differ.
 
-    Composite bodies and a sparse factorisation ("crba") for trees that are not deep; articulated
-    bodies ("aba") for the others, and where a pivot may be so small a part of the inertia behind
-    its joint that subtracting the rest would lose it.
+    Composite bodies and a sparse factorisation ("crba") for limbs that are not deep; articulated
+    bodies ("aba") for the others, where a pivot may be so small a part of the inertia behind its
+    joint that subtracting the rest would lose it, and for trees that may need the rolled form.
     """
-    parent = model.tree.dof_parent
+    tree = model.tree
+    if model.couplings or not 0 < tree.nv <= SMALL:
+        return "aba"
+    steady = steadiness(model)
+    methods = []
+    for limb in tree.limbs():
+        depth = _mean_depth(tree.part(limb))
+        sure = min(steady[i - 1] for i in limb) >= STEADY
+        methods.append("crba" if depth <= SHALLOW and sure else "aba")
+    return methods[0] if len(set(methods)) == 1 else tuple(methods)
+
+
+def _mean_depth(tree: Tree) -> float:
+    """Return how many freedoms stand between a freedom and the base, on the average."""
     depth: list[int] = []
-    for before in parent:
+    for before in tree.dof_parent:
         depth.append(depth[before] + 1 if before >= 0 else 0)
-    shallow = sum(depth) <= SHALLOW * len(depth)
-    return "crba" if shallow and steadiness(model) >= STEADY else "aba"
+    return sum(depth) / max(len(depth), 1)
