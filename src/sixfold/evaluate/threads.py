@@ -38,6 +38,10 @@ def set_threads(count: int | None) -> None:
     _state["threads"] = count
 
 
+LEAST = 2048
+"""States that are handed to a thread at least."""
+
+
 def get_threads() -> int:
     """Return how many threads big batches use."""
     chosen = _state["threads"]
@@ -58,7 +62,9 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
         out: where results go, shape (*lead, ...).
     """
     rows = lead[0]
-    step = max(1, CHUNK // max(1, int(np.prod(lead[1:]))))
+    # several parts a thread, so that one that is held up leaves its parts to the others
+    most = min(CHUNK, max(LEAST, rows * int(np.prod(lead[1:])) // (8 * get_threads())))
+    step = max(1, most // max(1, int(np.prod(lead[1:]))))
 
     def part(start: int) -> None:
         stop = min(start + step, rows)
