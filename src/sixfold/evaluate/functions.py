@@ -65,7 +65,8 @@ def inverse_dynamics(
     Raises:
         ShapeError: if a last axis is not nq or nv; the message names the argument.
 
-    Reference: Featherstone, RBDA, table 5.1 (recursive Newton-Euler); Carius eqs. (30)-(38).
+    Reference: recursive Newton-Euler (Featherstone, RBDA, table 5.1; Carius eqs. (30)-(38)), worked
+    out about the joint points (Khatib; Concurrent Dynamics eqs. (5), (16), (17)).
     """
     _choice("inverse_dynamics", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
     core = partial(cores.inverse_dynamics, frame=f_ext_frame)

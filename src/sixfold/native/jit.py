@@ -16,6 +16,7 @@ def binding() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # for the flags of processors that only assembly reaches
     for name in ("PyMem_RawMalloc", "PyMem_RawFree"):
         function = getattr(ctypes.pythonapi, name)
         llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
