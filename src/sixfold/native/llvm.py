@@ -30,9 +30,11 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     parts = [heap.DECLARATIONS]
     for width in (1,) if W == 1 else (1, W):
         parts.append(library(layout, width, used))
-        for whole in (True,) if width == 1 else (True, False):
-            parts.append(_gather(program, layout, cut, width, whole))
-            parts.append(_scatter(program, layout, cut, width, whole))
+        parts.append(_gather(program, layout, cut, width, True))
+        parts.append(_scatter(program, layout, cut, width))
+        if width > 1:
+            parts.append(_gather(program, layout, cut, width, False))
+            parts.append(_scatter_short(layout, width))
         parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
         parts.append(_rows(layout, cut, width))
     parts.append(copies(layout.scalar))
@@ -122,12 +124,103 @@ def _named(name: str, W: int, whole: bool) -> str:
     return f"{label}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
 
 
-def _scatter(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) -> str:
+def _scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """Return @scatter_W: results from slots to rows of the output array."""
-    block = Block(W, layout.scalar, whole)
+    if layout.sizes[-1] > WIDE:
+        return _scatter_wide(program, layout, cut, W)
+    block = Block(W, layout.scalar, True)
     values = results(block, program, cut)
     block.put([(block.rows(len(layout.inputs)), values)])
-    return block.function(_named("scatter", W, whole), ends=False)
+    return block.function(_named("scatter", W, True), ends=False)
+
+
+WIDE = 64
+"""Columns of an output up to which writing them is straight-line code."""
+
+
+def _scatter_wide(program: Program, layout: Layout, cut: Plan, W: int) -> str:
+    """Return @scatter_W as a loop over groups of columns; a table says where each is in the tile.
+
+    @settle_W puts those that are constant there, once for a tile.
+    """
+    n, item = layout.sizes[-1], layout.item
+    group = 1 if W == 1 else 4
+    block = Block(W, layout.scalar, True)
+    pointers = block.rows(len(layout.inputs))
+    block.lines += [
+        "  br label %columns",
+        "columns:",
+        "  %k = phi i64 [0, %entry], [%next, %columns]",
+        f"  %late = icmp sgt i64 %k, {n - group}",
+        f"  %first = select i1 %late, i64 {n - group}, i64 %k",
+    ]
+    values = []
+    for j in range(group):
+        column = block.emit(f"add i64 %first, {j}")
+        place = block.emit(f"getelementptr i64, ptr @places_{W}, i64 {column}")
+        where = block.emit(f"load i64, ptr {place}")
+        found = block.emit(f"getelementptr i8, ptr %tile, i64 {where}")
+        values.append(block.emit(f"load {block.real}, ptr {found}, align {item * W}"))
+    along = block.emit(f"mul i64 %first, {item}")
+    moved = [block.emit(f"getelementptr i8, ptr {p}, i64 {along}") for p in pointers]
+    block.store(moved, values)
+    block.lines += [
+        f"  %next = add i64 %k, {group}",
+        f"  %more = icmp slt i64 %next, {n}",
+        "  br i1 %more, label %columns, label %done",
+        "done:",
+    ]
+    block.lines.insert(0, "entry:")
+    listed = ", ".join(f"i64 {slot * W * item}" for slot in cut.results)
+    table = f"@places_{W} = internal constant [{n} x i64] [{listed}]\n"
+    text = block.function(_named("scatter", W, True))
+    settle = Block(W, layout.scalar)
+    for k, slot in dict(zip(program.outputs, cut.results, strict=True)).items():
+        if program.nodes[k][0] == CONST:
+            settle.write(slot, settle.constant(program.nodes[k][1]))
+    return table + text + settle.function(f"settle_{W}(ptr %tile)")
+
+
+def _scatter_short(layout: Layout, W: int) -> str:
+    """Return @scatter_short_W: the same for fewer rows than lanes, by way of spare rows."""
+    n, size = len(layout.inputs), layout.sizes[-1] * layout.item
+    lines = [
+        f"define internal void @{_named('scatter', W, False)} noinline {{",
+        "entry:",
+        *heap.take("%spare", max(W * size, 1)),
+        "  %stop = add i64 %row, %valid",
+        *room(layout, "%spare", "%there"),
+        "there:",
+        f"  %spare_args = alloca ptr, i64 {n + 1}",
+        f"  %spare_steps = alloca i64, i64 {n + 1}",
+        f"  %spare_p = getelementptr ptr, ptr %spare_args, i64 {n}",
+        "  store ptr %spare, ptr %spare_p",
+        f"  %spare_s = getelementptr i64, ptr %spare_steps, i64 {n}",
+        f"  store i64 {size}, ptr %spare_s",
+        f"  call void @scatter_{W}(ptr %spare_args, ptr %spare_steps, i64 0, i64 {W}, ptr %tile)",
+        f"  %out_p = getelementptr ptr, ptr %args, i64 {n}",
+        "  %out = load ptr, ptr %out_p",
+        f"  %step_p = getelementptr i64, ptr %steps, i64 {n}",
+        "  %step = load i64, ptr %step_p",
+        "  br label %copy",
+        "copy:",
+        "  %i = phi i64 [0, %there], [%j, %copy]",
+        "  %at = add i64 %row, %i",
+        "  %far = mul i64 %at, %step",
+        "  %to = getelementptr i8, ptr %out, i64 %far",
+        f"  %near = mul i64 %i, {size}",
+        "  %from = getelementptr i8, ptr %spare, i64 %near",
+        f"  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 {size}, i1 false)",
+        "  %j = add i64 %i, 1",
+        "  %more = icmp slt i64 %j, %valid",
+        "  br i1 %more, label %copy, label %done",
+        "done:",
+        *heap.give("%spare", max(W * size, 1)),
+        "  ret void",
+        "}\n",
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n",
+    ]
+    return "\n".join(lines)
 
 
 def results(block: Block, program: Program, cut: Plan) -> list[str]:
@@ -153,12 +246,17 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
     """Return @rows_W(args, steps, row, stop): all rows from row to stop, in blocks of W."""
     T = together(layout, cut, W)
     size = max(cut.slots, 1) * W * layout.item
+    settled = []
+    for t in range(T) if layout.sizes[-1] > WIDE else ():
+        settled.append(f"  %settle{t} = getelementptr i8, ptr %tiles, i64 {t * size}")
+        settled.append(f"  call void @settle_{W}(ptr %settle{t})")
     lines = [
         head(W),
         "entry:",
         *heap.take("%tiles", size * T),
         *room(layout, "%tiles", "%start"),
         "start:",
+        *settled,
         "  br label %group",
         "group:",
         "  %at = phi i64 [%row, %start], [%next, %group_end]",
