@@ -19,7 +19,8 @@ PIECE = 700
 class Plan:
     """Pieces of a program, as node numbers in order, and where values live in a tile.
 
-    Sine and cosine of inputs are worked out before the first piece, two angles at a time.
+    Sine and cosine of inputs are worked out before the first piece; the angles have the first slots
+    and their sines and cosines lie one after the other, so that one loop goes over them.
     """
 
     pieces: tuple[tuple[int, ...], ...]
@@ -61,9 +62,9 @@ def plan(program: Program, piece: int = PIECE) -> Plan:
 
     slot: dict[int, int] = {}
     early: dict[int, tuple[int, int]] = {}
-    for k, node in enumerate(nodes):
-        if node[0] == INPUT:
-            slot[k] = len(slot)
+    inputs = [k for k, node in enumerate(nodes) if node[0] == INPUT and k not in angles]
+    for k in (*angles, *inputs):
+        slot[k] = len(slot)
     used = len(slot)
     for angle in angles:
         early[angle] = (used, used + 1)

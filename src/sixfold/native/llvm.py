@@ -81,10 +81,16 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) ->
             for slot, value in zip(cut.early[k], block.sincos(values[k]), strict=True):
                 block.write(slot, value)
         return block.function(head)
-    for k in cut.angles:
-        where = block.slot(cut.early[k][0])
-        block.lines.append(f"  call void @sincos_to_{W}({block.real} {values[k]}, ptr {where})")
+    angles(block, cut)
     return block.function(head)
+
+
+def angles(block: Block, cut: Plan) -> None:
+    """Write the call that works out sines and cosines of the inputs that are angles."""
+    if cut.angles:
+        first = cut.angles[0]
+        places = f"ptr {block.slot(cut.slot[first])}, ptr {block.slot(cut.early[first][0])}"
+        block.lines.append(f"  call void @sincos_to_{block.W}({places}, i64 {len(cut.angles)})")
 
 
 def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:

@@ -22,7 +22,7 @@ from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import INPUT, Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
-from sixfold.native.llvm import library, piece, results, together
+from sixfold.native.llvm import angles, library, piece, results, together
 from sixfold.native.loop import FLAGS
 from sixfold.native.passes import optimise
 
@@ -108,9 +108,7 @@ def _gather(
 def _angles(cut: Plan, W: int) -> str:
     """Return @angles: sine and cosine of the inputs that are angles."""
     block = Block(W)
-    for k in cut.angles:
-        value, where = block.read(cut.slot[k]), block.slot(cut.early[k][0])
-        block.lines.append(f"  call void @sincos_to_{W}({block.real} {value}, ptr {where})")
+    angles(block, cut)
     return block.function("angles(ptr %tile)")
 
 

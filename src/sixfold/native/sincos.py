@@ -202,21 +202,27 @@ def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
 
 
 def _stored(W: int) -> str:
-    """Return @sincos_to_W: sine and cosine of a vector, written side by side."""
+    """Return @sincos_to_W: sines and cosines of n vectors in a row, written side by side."""
     t = _Tabled(W)
     s, c, huge = _fast(t, "%x")
-    pair = f"{{{t.real}, {t.real}}}"
+    pair, size = f"{{{t.real}, {t.real}}}", 8 * W
 
     def stores(s: str, c: str) -> list[str]:
         return [
-            f"  store {t.real} {s}, ptr %p, align {8 * W}",
-            f"  store {t.real} {c}, ptr %next, align {8 * W}",
-            "  ret void",
+            f"  store {t.real} {s}, ptr %sine, align {size}",
+            f"  store {t.real} {c}, ptr %cosine, align {size}",
         ]
 
     lines = [
-        f"define internal void @sincos_to_{W}({t.real} %x, ptr %p) noinline {{",
-        f"  %next = getelementptr {t.real}, ptr %p, i64 1",
+        f"define internal void @sincos_to_{W}(ptr %angles, ptr %pairs, i64 %n) noinline {{",
+        "entry:",
+        "  br label %each",
+        "each:",
+        "  %i = phi i64 [0, %entry], [%next, %on]",
+        f"  %angle = getelementptr {t.real}, ptr %angles, i64 %i",
+        f"  %x = load {t.real}, ptr %angle, align {size}",
+        f"  %sine = getelementptr {pair}, ptr %pairs, i64 %i",
+        f"  %cosine = getelementptr {t.real}, ptr %sine, i64 1",
         *t.lines,
         *_any(t, huge),
         "  br i1 %some, label %slow, label %fast",
@@ -225,8 +231,16 @@ def _stored(W: int) -> str:
         f"  %s = extractvalue {pair} %both, 0",
         f"  %c = extractvalue {pair} %both, 1",
         *stores("%s", "%c"),
+        "  br label %on",
         "fast:",
         *stores(s, c),
+        "  br label %on",
+        "on:",
+        "  %next = add i64 %i, 1",
+        "  %more = icmp slt i64 %next, %n",
+        "  br i1 %more, label %each, label %done",
+        "done:",
+        "  ret void",
         "}\n",
     ]
     return "\n".join(lines) + t.constants()
