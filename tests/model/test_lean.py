@@ -85,6 +85,19 @@ def test_an_offset_along_an_axis_is_taken_out():
     assert offsets(reframed(model.tree)) == 2 + 6
 
 
+def test_axes_askew_become_coordinate_axes():
+    model = sf.random_tree(8, 4, joints=(sf.Revolute, sf.Prismatic, sf.Helical))
+    tree = reframed(model.tree)
+    for i in tree.bodies:
+        assert sorted(abs(float(x)) for x in tree.joint[i].axis) == [0.0, 0.0, 1.0]
+        assert type(tree.joint[i]) is type(model.tree.joint[i])
+    sizes = (model.nq, model.nv, model.nv)
+    before, after = (
+        work(cores.inverse_dynamics, model, t, sizes) for t in (model.tree, lean(tree))
+    )
+    assert after < 0.8 * before
+
+
 def test_moments_that_stay_are_no_differences_that_cancel():
     for body in lean(sf.load("puma560").tree).inertia[1:]:
         assert all(float(x) >= 0 for x in body.parameters()[4:7])

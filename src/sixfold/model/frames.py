@@ -2,18 +2,21 @@
 
 A joint about or along a coordinate axis of its body commutes with shifts along that axis and turns
 about it.  Moving the body's frame so changes no joint coordinate and no joint force, but it may
-take an offset out of a placement, or a constant turn that would fill a rotation matrix.
+take an offset out of a placement, or a constant turn that would fill a rotation matrix.  Where the
+axis is askew, the frame is turned first, so that the axis is a coordinate axis.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from sixfold.model.joint import Joint
 from sixfold.model.tree import Tree
 from sixfold.scalar import Scalar, Zero, exact
-from sixfold.spatial import IDENTITY3, ZERO3, Inertia, Transform, Vector3
+from sixfold.spatial import IDENTITY3, ZERO3, Matrix3, Transform, Vector3, skew
 
 _SWEEPS = 3
 _SNAP = 1e-15
@@ -34,7 +37,12 @@ def reframed(tree: Tree) -> Tree:
     for _ in range(_SWEEPS):
         if not any([frames.improve(i) for i in tree.bodies]):
             break
-    return replace(tree, Xtree=tuple(frames.place), inertia=tuple(frames.inertia))
+    return replace(
+        tree,
+        joint=tuple(frames.joint),
+        Xtree=tuple(frames.place),
+        inertia=tuple(frames.inertia),
+    )
 
 
 class _Frames:
@@ -43,10 +51,31 @@ class _Frames:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.place, self.inertia = list(tree.Xtree), list(tree.inertia)
-        self.axis = [None, *(_axis(tree.joint[i]) for i in tree.bodies)]
+        self.joint = list(tree.joint)
         self.children: list[list[int]] = [[] for _ in tree.parent]
         for i in tree.bodies:
             self.children[tree.parent[i]].append(i)
+        for i in tree.bodies:
+            self.straighten(i)
+        self.axis = [None, *(_axis(self.joint[i]) for i in tree.bodies)]
+
+    def straighten(self, i: int) -> None:
+        """Turn the frame of body i so that its joint's axis is a coordinate axis."""
+        joint: Any = self.joint[i]
+        if not joint.fixed_axis or not hasattr(joint, "axis") or _axis(joint) is not None:
+            return
+        u = [float(x) for x in joint.axis]
+        k = max(range(3), key=lambda n: abs(u[n]))
+        along = [math.copysign(1.0, u[k]) if n == k else 0.0 for n in range(3)]
+        self.move(i, Transform(_turn(u, along), ZERO3))
+        self.joint[i] = replace(joint, axis=tuple(along))
+
+    def move(self, i: int, move: Transform) -> None:
+        """Move the frame of body i."""
+        for j, X in self.moved(i, move).items():
+            self.place[j] = X
+        back = move.inverse()
+        self.inertia[i] = (back.T @ self.inertia[i] @ back).over(exact)
 
     def improve(self, i: int) -> bool:
         """Move the frame of body i to where it and its children need fewest numbers, if any."""
@@ -62,10 +91,7 @@ class _Frames:
                 least, best = count, move
         if best is None:
             return False
-        for j, X in self.moved(i, best).items():
-            self.place[j] = X
-        back = best.inverse()
-        self.inertia[i] = _clean_inertia(back.T @ self.inertia[i] @ back)
+        self.move(i, best)
         return True
 
     def moves(self, i: int, k: int) -> Iterator[Transform]:
@@ -108,6 +134,14 @@ def _axis(joint: Joint) -> int | None:
     return sizes.index(1.0) if sorted(sizes) == [0.0, 0.0, 1.0] else None
 
 
+def _turn(u: list[float], along: list[float]) -> Matrix3:
+    """Return the smallest turn from one unit vector to another, less than a right angle away."""
+    a, b = Vector3(*u), Vector3(*along)
+    cross = skew(a.cross(b))
+    square = cross @ cross
+    return IDENTITY3 + cross + square * (1 / (1 + float(a.dot(b))))
+
+
 def _shift(k: int, distance: float) -> Transform:
     return Transform(IDENTITY3, Vector3.of([distance if n == k else 0.0 for n in range(3)]))
 
@@ -120,7 +154,3 @@ def _snapped(x: Scalar) -> Scalar:
     value = float(x)
     nearest = round(value)
     return exact(float(nearest)) if abs(value - nearest) < _SNAP else value
-
-
-def _clean_inertia(I: Inertia) -> Inertia:
-    return I.over(exact)
