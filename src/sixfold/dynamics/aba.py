@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sixfold.dynamics.joint_points import loads
+from sixfold.dynamics.kinematics import no_rates
 from sixfold.model.tree import Table, Tree
 from sixfold.spatial import ArticulatedInertia, Motion
 
@@ -18,7 +19,7 @@ def aba(model: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:
     IA, a = model.table(ArticulatedInertia.zero()), model.table(Motion.zero())
 
     # base to tips: loads at qdd = 0, and every articulated body starts as its own rigid body
-    Xup, S, pA = loads(model, q, qd, None, f_ext)
+    Xup, S, pA = loads(model, q, qd, no_rates(model), f_ext)
     for i in model.bodies:
         IA[i] = ArticulatedInertia.of(model.inertia[i])
 

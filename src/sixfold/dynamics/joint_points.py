@@ -24,8 +24,8 @@ class Loads(NamedTuple):
     """The force, in body coordinates."""
 
 
-def loads(model: Tree, q: Table, qd: Table, qdd: Table | None, f_ext: Table) -> Loads:
-    """Return the load of each body; qdd of None is no joint acceleration at all.
+def loads(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Loads:
+    """Return the load of each body: its net force at qdd, less the external force on it.
 
     f_ext[i] is the external force on body i in body coordinates.
     """
@@ -35,11 +35,9 @@ def loads(model: Tree, q: Table, qd: Table, qdd: Table | None, f_ext: Table) -> 
 
     for i in model.bodies:
         p, (m, h, I) = model.parent[i], model.inertia[i]
-        XJ, S[i], vJ, aJ = model.joint[i].calc(q[i], qd[i])
-        Xup[i] = XJ @ model.Xtree[i]
-        E, r = Xup[i]
-        if qdd is not None:
-            aJ = aJ + S[i] @ qdd[i]
+        XJ, S[i], vJ, cJ = model.joint[i].calc(q[i], qd[i])
+        Xup[i] = E, r = XJ @ model.Xtree[i]
+        aJ = S[i] @ qdd[i] + cJ
         w_in = E @ w[p]
         w[i] = w_in + vJ.ang
         wd[i] = E @ wd[p] + w_in.cross(vJ.ang) + aJ.ang
@@ -52,17 +50,13 @@ def loads(model: Tree, q: Table, qd: Table, qdd: Table | None, f_ext: Table) -> 
     return Loads(Xup, S, f)
 
 
-def joint_forces(
-    model: Tree, q: Table, qd: Table, qdd: Table | None, f_ext: Table
-) -> tuple[Table, Table]:
+def joint_forces(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> tuple[Table, Table]:
     """Joint forces that produce qdd, and the force through each joint, as `rnea` has them."""
     Xup, S, f = loads(model, q, qd, qdd, f_ext)
     tau = model.table()
 
     for i in reversed(model.bodies):
-        tau[i] = S[i].T @ f[i]
-        if qdd is not None:
-            tau[i] = tau[i] + model.armature[i] * qdd[i]
+        tau[i] = S[i].T @ f[i] + model.armature[i] * qdd[i]
         f[model.parent[i]] += Xup[i].T @ f[i]
 
     return tau, f

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sixfold.dynamics.crba import still
 from sixfold.model.tree import Table, Tree
-from sixfold.spatial import Force, Motion, Subspace, Transform
+from sixfold.spatial import Column, Force, Motion, Subspace, Transform
 
 
 def transforms(model: Tree, q: Table) -> tuple[Table, Table]:
@@ -48,6 +48,11 @@ def forces_from_world(model: Tree, q: Table, f_world: Mapping[int, Force]) -> Ta
     """Return forces given in world axes about the world origin in body coordinates: iX0* f."""
     _, X0 = transforms(model, q)
     return {i: X0[i].star @ f_world[i] for i in model.bodies}
+
+
+def no_rates(model: Tree) -> Table:
+    """Return joint velocities or accelerations that are exactly zero."""
+    return {i: Column.zero(model.joint[i].nv) for i in model.bodies}
 
 
 def no_forces(model: Tree) -> Table:

@@ -75,7 +75,7 @@ def bias_force(
 def gravity_force(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """Joint forces that hold the model still against gravity, without springs."""
     still = zero_rates(model)
-    tau, _ = joint_forces(tree, model.positions(q), still, None, kinematics.no_forces(tree))
+    tau, _ = joint_forces(tree, model.positions(q), still, still, kinematics.no_forces(tree))
     return model.gather(tau)
 
 
@@ -144,7 +144,7 @@ def _by_limbs(
 
 
 def _by_crba(tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:
-    C, _ = joint_forces(tree, q, qd, None, f_ext)
+    C, _ = joint_forces(tree, q, qd, kinematics.no_rates(tree), f_ext)
     L, D = ltdl(dense(tree, crba(tree, q)), tree.dof_parent)
     rhs = [x for i in tree.bodies for x in tau[i] - C[i]]
     return _by_body(tree, solve_ltdl(L, D, tree.dof_parent, rhs))

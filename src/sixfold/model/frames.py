@@ -15,7 +15,7 @@ from typing import Any
 
 from sixfold.model.joint import Joint
 from sixfold.model.tree import Tree
-from sixfold.scalar import Scalar, Zero, exact
+from sixfold.scalar import Scalar, exact
 from sixfold.spatial import IDENTITY3, ZERO3, Matrix3, Transform, Vector3, skew
 
 _SWEEPS = 3
@@ -29,9 +29,7 @@ def reframed(tree: Tree) -> Tree:
     The joint-space dynamics is the same to rounding; poses, motions and forces of bodies are those
     of the new frames.  A tree of symbols comes back as it is.
     """
-    numbers = [x for I in tree.inertia for x in I.parameters()]
-    numbers += [x for X in tree.Xtree for x in (*X.r, *X.E.a, *X.E.b, *X.E.c)]
-    if not all(isinstance(x, (int, float, Zero)) for x in numbers):
+    if not tree.of_plain_numbers():
         return tree
     frames = _Frames(tree)
     for _ in range(_SWEEPS):

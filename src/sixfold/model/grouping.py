@@ -21,7 +21,7 @@ from sixfold.model.custom import CustomJoint
 from sixfold.model.joint import Joint
 from sixfold.model.model import Model
 from sixfold.model.tree import Tree
-from sixfold.scalar import ZERO, Scalar, Zero, exact
+from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial import Inertia
 
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -72,9 +72,9 @@ def lean(tree: Tree) -> Tree:
     the moments about axes across a hinge the smaller: nothing grows by moving, and nothing that
     stays is a difference that may cancel.  A tree of symbols comes back as it is.
     """
-    inertia = dict(enumerate(tree.inertia))
-    if not all(isinstance(x, (int, float, Zero)) for I in tree.inertia for x in I.parameters()):
+    if not tree.of_plain_numbers():
         return tree
+    inertia = dict(enumerate(tree.inertia))
     for i in reversed(tree.bodies):
         if isinstance(tree.joint[i], CustomJoint):
             continue  # what the user's own code lets pass is not found by trying

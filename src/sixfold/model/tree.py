@@ -76,6 +76,12 @@ class Tree:
                 inside.add(j)
         return tuple(sorted(inside))
 
+    def of_plain_numbers(self) -> bool:
+        """Return whether placements and inertias are numbers, not symbols or arrays."""
+        values = [x for I in self.inertia for x in I.parameters()]
+        values += [x for X in self.Xtree for x in (*X.r, *X.E.a, *X.E.b, *X.E.c)]
+        return all(isinstance(x, (int, float, Zero)) for x in values)
+
     def limbs(self) -> tuple[tuple[int, ...], ...]:
         """Return the bodies that hang on each joint of the base."""
         limb: dict[int, list[int]] = {}

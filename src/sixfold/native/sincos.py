@@ -135,12 +135,11 @@ class _Tabled(Text):
 
     def splat(self, x: float) -> str:
         """Return a constant in every lane."""
-        return super().splat(x) if self.W == 1 else self._kept(self.real, super().splat(x))
-
-    def _kept(self, kind: str, text: str) -> str:
-        n = self.table.setdefault(text, len(self.table))
-        where = self.emit(f"getelementptr {kind}, ptr @sincos_table_{self.W}, i64 {n}")
-        return self.emit(f"load {kind}, ptr {where}, align {8 * self.W}")
+        if self.W == 1:
+            return super().splat(x)
+        n = self.table.setdefault(super().splat(x), len(self.table))
+        where = self.emit(f"getelementptr {self.real}, ptr @sincos_table_{self.W}, i64 {n}")
+        return self.emit(f"load {self.real}, ptr {where}, align {8 * self.W}")
 
     def constants(self) -> str:
         """Return the table."""
