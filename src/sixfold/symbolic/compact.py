@@ -7,7 +7,7 @@ along parallel axes, so that cos(q3) is written for cos((q2+q3) - q2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,15 @@ class Sum:
     """Parts that are added; nothing at all is zero."""
 
     parts: tuple[Term | Product, ...]
+
+    def written(
+        self, term: Callable[[Term], str], bracket: Callable[[Product], list[str]]
+    ) -> list[str]:
+        """Return the parts as pieces of text: one for a term, several for a bracket."""
+        found: list[str] = []
+        for part in self.parts:
+            found += [term(part)] if isinstance(part, Term) else bracket(part)
+        return found
 
 
 def arranged(form: Polynomial) -> Sum:

@@ -85,10 +85,7 @@ class Writer:
 
     def pieces(self, total: Sum) -> list[str]:
         """Return the parts of a sum, each with its sign."""
-        found: list[str] = []
-        for part in total.parts:
-            found += [self._term(part)] if isinstance(part, Term) else self._bracket(part)
-        return found
+        return total.written(self._term, self._bracket)
 
     def _bracket(self, product: Product) -> list[str]:
         inner = self.pieces(product.inner)
