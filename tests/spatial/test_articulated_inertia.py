@@ -3,13 +3,22 @@
 Source: Featherstone, Summer Screws 2024, part 2 (properties of spatial inertia).
 """
 
+import itertools
+import math
+
 import numpy as np
+import pytest
 from hypothesis import given
 
+from sixfold.native import optimise, trace
+from sixfold.scalar import cos, sin
 from sixfold.spatial import (
+    IDENTITY3,
     ArticulatedInertia,
     Matrix3,
     Symmetric3,
+    Vector3,
+    rotation,
 )
 from sixfold.spatial.solids import box
 from tests.spatial.support import (
@@ -80,3 +89,42 @@ def test_every_number_of_an_inertia_can_be_converted():
     A = ArticulatedInertia.of(I)
     np.testing.assert_array_equal(array(I.over(lambda x: x * 2).matrix()), 2 * array(I.matrix()))
     np.testing.assert_array_equal(array(A.over(lambda x: x * 2).matrix()), 2 * array(A.matrix()))
+
+
+QUARTERS = [np.eye(3)[list(order)] for order in itertools.permutations(range(3))]
+"""Rotations that take coordinate axes to coordinate axes, up to signs."""
+
+
+@pytest.mark.parametrize("before", range(6))
+@pytest.mark.parametrize("axis", range(3))
+def test_turning_a_matrix_about_a_coordinate_axis_is_the_congruence(before, axis):
+    rng = np.random.default_rng(before)
+    unit = Vector3.of(np.eye(3)[axis].tolist())
+    quarter = QUARTERS[before] * np.array([1, -1, 1])
+    quarter *= np.linalg.det(quarter)  # a rotation
+    turn = rotation(unit, math.cos(0.7), math.sin(0.7))
+    for E in (turn @ Matrix3.of(quarter.tolist()), Matrix3.of(quarter.tolist()) @ turn):
+        A, S = rng.standard_normal((2, 3, 3))
+        S = S + S.T
+        dense = np.array(E, float)
+        found = Matrix3.of(A.tolist()).congruence(E)
+        np.testing.assert_allclose(np.array(found, float), dense.T @ A @ dense, atol=1e-14)
+        symmetric = Symmetric3.of(S.tolist()).congruence(E).matrix()
+        np.testing.assert_allclose(np.array(symmetric, float), dense.T @ S @ dense, atol=1e-14)
+
+
+def test_turning_about_a_coordinate_axis_takes_half_the_products():
+    def work(axis):
+        def function(x):
+            E = rotation(Vector3.of(axis), cos(x[0]), sin(x[0]))
+            return [y for row in Matrix3.of([x[1:4], x[4:7], x[7:10]]).congruence(E) for y in row]
+
+        counts = optimise(trace(function, (10,))).counts()
+        return sum(counts.get(op, 0) for op in ("mul", "fma", "fms", "fnma"))
+
+    assert work((0.0, 0.0, 1.0)) == 14  # six for the four elements that mix, eight for the others
+
+
+def test_a_matrix_in_the_same_axes_keeps_its_bits():
+    A = Matrix3.of(np.random.default_rng(0).standard_normal((3, 3)).tolist())
+    assert A.congruence(IDENTITY3) == A

@@ -16,6 +16,7 @@ from sixfold.spatial import (
     Force,
     Inertia,
     Motion,
+    Symmetric3,
     Transform,
     Vector3,
     skew,
@@ -331,3 +332,26 @@ def test_a_centre_of_mass_needs_three_numbers():
 def test_zeros_of_an_inertia_are_exact():
     I = Inertia.from_mass(2.0, (0.0, 0.0, 0.5), (1.0, 2.0, 3.0))
     assert all(x is ZERO for x in (I.h.x, I.h.y, I.I.xy, I.I.xz, I.I.yz))
+
+
+def test_second_moments_are_the_sum_of_m_r_r():
+    points = ((1.0, 0.3, -0.2, 0.5), (2.0, -0.1, 0.4, 0.2))
+    total = Inertia.zero()
+    for m, *r in points:
+        total = total + Inertia.from_mass(m, r)
+    expected = sum(m * np.outer(r, r) for m, *r in points)
+    np.testing.assert_allclose(np.array(total.second_moments.matrix(), float), expected, atol=1e-15)
+
+
+def test_second_moments_are_kept_as_they_were_given():
+    second = Symmetric3(0.1, 0.7, ZERO, 0.2, ZERO, ZERO)
+    I = Inertia.from_second_moments(2.0, Vector3(0.1, ZERO, ZERO), second)
+    assert I.second_moments is second
+    assert Symmetric3(0.7, 0.1, 0.1 + 0.7, -0.2, ZERO, ZERO) == I.I
+    assert Inertia(*I).second_moments.zz != 0  # what rounding would make of the zero
+
+
+def test_second_moments_of_a_thin_rod_lose_no_digit():
+    thin = 1e-17
+    I = Inertia.from_parameters((1.0, 0.0, 0.0, 0.0, thin, 1.0, 1.0, 0.0, 0.0, 0.0))
+    assert I.second_moments[:3] == (1.0, thin / 2, thin / 2)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sixfold.model.tree import Table, Tree
-from sixfold.spatial import ZERO3, ZERO33, Force, Matrix3, Motion, Vector3, skew
+from sixfold.scalar import Scalar
+from sixfold.spatial import ZERO3, ZERO33, Force, Matrix3, Motion, Symmetric3, Vector3
 
 
 class Loads(NamedTuple):
@@ -34,7 +35,7 @@ def loads(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Loads:
     W = model.table(ZERO33)
 
     for i in model.bodies:
-        p, (m, h, I) = model.parent[i], model.inertia[i]
+        p, (m, h, _) = model.parent[i], model.inertia[i]
         XJ, S[i], vJ, cJ = model.joint[i].calc(q[i], qd[i])
         Xup[i] = E, r = XJ @ model.Xtree[i]
         aJ = S[i] @ qdd[i] + cJ
@@ -42,9 +43,9 @@ def loads(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Loads:
         w[i] = w_in + vJ.ang
         wd[i] = E @ wd[p] + w_in.cross(vJ.ang) + aJ.ang
         vd[i] = E @ (vd[p] + W[p] @ r) + _sliding(w_in, vJ) + aJ.lin
-        W[i] = turning(w[i], wd[i])
+        T, W[i] = turning(w[i], wd[i])
         force = vd[i] * m + W[i] @ h
-        moment = I @ wd[i] + w[i].cross(I @ w[i]) + h.cross(vd[i])
+        moment = swept(model.inertia[i].second_moments, T) + h.cross(vd[i])
         f[i] = Force(moment, force) - f_ext[i]
 
     return Loads(Xup, S, f)
@@ -62,14 +63,34 @@ def joint_forces(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> 
     return tau, f
 
 
-def turning(w: Vector3, wd: Vector3) -> Matrix3:
-    """Return W with W r = wd x r + w x (w x r): what turning adds to the acceleration at r."""
+def turning(w: Vector3, wd: Vector3) -> tuple[Matrix3, Matrix3]:
+    """Return T = w w^T + wd x and W = T - w.w 1, with W r = wd x r + w x (w x r).
+
+    W r is what turning adds to the acceleration at r.
+    """
     x, y, z = w
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    spread = Matrix3(
-        Vector3(-(yy + zz), xy, xz), Vector3(xy, -(xx + zz), yz), Vector3(xz, yz, -(xx + yy))
+    a, b, c = (xy - wd.z, xz + wd.y), (xy + wd.z, yz - wd.x), (xz - wd.y, yz + wd.x)
+
+    def around(p: Scalar, q: Scalar, r: Scalar) -> Matrix3:
+        return Matrix3(Vector3(p, *a), Vector3(b[0], q, b[1]), Vector3(*c, r))
+
+    return around(xx, yy, zz), around(-(yy + zz), -(xx + zz), -(xx + yy))
+
+
+def swept(second: Symmetric3, T: Matrix3) -> Vector3:
+    """Return the integral of r x (T r) over a body, from that of r r^T.
+
+    A multiple of 1 in T adds nothing.  For T of `turning` it is Euler's I wd + w x (I w), from
+    three fifths of the products.
+    """
+    xx, yy, zz, xy, xz, yz = second
+    a, b, c = T
+    return Vector3(
+        yy * c.y - zz * b.z + yz * (c.z - b.y) + xy * c.x - xz * b.x,
+        zz * a.z - xx * c.x + xz * (a.x - c.z) + yz * a.y - xy * c.y,
+        xx * b.x - yy * a.y + xy * (b.y - a.x) + xz * b.z - yz * a.z,
     )
-    return spread + skew(wd)
 
 
 def _sliding(w: Vector3, vJ: Motion) -> Vector3:

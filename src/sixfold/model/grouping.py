@@ -22,11 +22,16 @@ from sixfold.model.joint import Joint
 from sixfold.model.model import Model
 from sixfold.model.tree import Tree
 from sixfold.scalar import ZERO, Scalar, exact
-from sixfold.spatial import Inertia
+from sixfold.spatial import Inertia, Symmetric3, Vector3
 
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 _PREFERRED = (0, 3, 1, 2, 5, 4, 6, 7, 8, 9)
 """Which parameter becomes zero where there is a choice: m, hz, hx, hy, Iyy, Ixx, Izz, ..."""
+
+
+_SECOND = np.diag([1.0] * 4 + [0.0] * 3 + [-1.0] * 3)
+_SECOND[4:7, 4:7] = 1.0 - np.eye(3)
+"""Takes mass, first and second moments to the ten parameters: I = tr(S) 1 - S."""
 
 
 @dataclass(frozen=True)
@@ -68,29 +73,33 @@ def grouped_inertias(tree: Tree) -> tuple[Inertia, ...]:
 def lean(tree: Tree) -> Tree:
     """Return the tree with zeros where they cost no digit: the joint forces are the same.
 
-    As `grouped_inertias`, but a joint passes on only what moves with weights of at most one, and of
-    the moments about axes across a hinge the smaller: nothing grows by moving, and nothing that
-    stays is a difference that may cancel.  A tree of symbols comes back as it is.
+    As `grouped_inertias`, but by second moments (the integrals of r r^T) in place of moments of
+    inertia, and a joint passes on only what moves with weights of at most one.  What a hinge about
+    z passes on is then the mass, its first moment along z and its second moment along z: nothing
+    grows by moving, and nothing that stays is a difference.  A tree of symbols comes back as it is.
     """
     if not tree.of_plain_numbers():
         return tree
     inertia = dict(enumerate(tree.inertia))
     for i in reversed(tree.bodies):
         if isinstance(tree.joint[i], CustomJoint):
+            inertia[i] = inertia[i].over(exact)
             continue  # what the user's own code lets pass is not found by trying
-        values = [float(x) for x in inertia[i].parameters()]
-        moments = sorted((4, 5, 6), key=lambda k: values[k])
-        own, moved = split(inertia[i], _light(tree.joint[i], (0, 3, 1, 2, *moments, 7, 8, 9)))
+        m, h, _ = inertia[i]
+        parts = _divided((m, *h, *inertia[i].second_moments), _light(tree.joint[i]))
+        own, moved = (
+            Inertia.from_second_moments(x[0], Vector3(*x[1:4]), Symmetric3(*x[4:])) for x in parts
+        )
         X, p = tree.Xtree[i], tree.parent[i]
         inertia[i] = own
         inertia[p] = inertia[p] + (X.T @ moved @ X)
-    return replace(tree, inertia=tuple(inertia[i].over(exact) for i in range(len(tree.parent))))
+    return replace(tree, inertia=tuple(inertia[i] for i in range(len(tree.parent))))
 
 
 @lru_cache(maxsize=1024)
-def _light(joint: Joint, order: tuple[int, ...]) -> Movable:
-    """Return what moves with weights of at most one."""
-    rule = _movable(joint, order)
+def _light(joint: Joint) -> Movable:
+    """Return what moves with weights of at most one, by mass, first and second moments."""
+    rule = _movable(joint, (0, 3, 1, 2, 6, 5, 4, 7, 8, 9), second=True)
     pairs = zip(rule.zeroed, rule.columns, strict=True)
     kept = [(k, column) for k, column in pairs if max(map(abs, column)) <= 1]
     return Movable(tuple(k for k, _ in kept), tuple(column for _, column in kept))
@@ -98,7 +107,12 @@ def _light(joint: Joint, order: tuple[int, ...]) -> Movable:
 
 def split(inertia: Inertia, rule: Movable) -> tuple[Inertia, Inertia]:
     """Return what stays with the body and what moves to the parent."""
-    values = list(inertia.parameters())
+    stays, moved = _divided(inertia.parameters(), rule)
+    return Inertia.from_parameters(stays), Inertia.from_parameters(moved)
+
+
+def _divided(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], list[Scalar]]:
+    """Return which parts of ten parameters stay and which move."""
     moved: list[Scalar] = [ZERO] * 10
     for k, column in zip(rule.zeroed, rule.columns, strict=True):
         amount = values[k]
@@ -109,7 +123,7 @@ def split(inertia: Inertia, rule: Movable) -> tuple[Inertia, Inertia]:
         ZERO if k in rule.zeroed else x - y
         for k, (x, y) in enumerate(zip(values, moved, strict=True))
     ]
-    return Inertia.from_parameters(stays), Inertia.from_parameters(moved)
+    return [exact(x) for x in stays], [exact(x) for x in moved]
 
 
 def movable(joint: Joint) -> Movable:
@@ -118,10 +132,10 @@ def movable(joint: Joint) -> Movable:
 
 
 @lru_cache(maxsize=1024)
-def _movable(joint: Joint, order: tuple[int, ...]) -> Movable:
+def _movable(joint: Joint, order: tuple[int, ...], second: bool = False) -> Movable:
     rng = np.random.default_rng(20)
-    conditions = [_conditions(joint, joint.random(rng)) for _ in range(4)]
-    _, sizes, rows = np.linalg.svd(np.vstack(conditions))
+    conditions = np.vstack([_conditions(joint, joint.random(rng)) for _ in range(4)])
+    _, sizes, rows = np.linalg.svd(conditions @ _SECOND if second else conditions)
     space = rows[int((sizes > 1e-9).sum()) :].T
     return _echelon(space, order)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from sixfold.errors import ModelError, ShapeError
-from sixfold.scalar import ZERO, Scalar, exact
+from sixfold.scalar import ZERO, Scalar, Zero, exact
 from sixfold.spatial.vector3 import (
     ZERO3,
     ZERO33,
@@ -67,6 +68,13 @@ class Inertia(NamedTuple):
         m, hx, hy, hz, *I = (exact(p) for p in parameters)
         return cls(m, Vector3(hx, hy, hz), Symmetric3(*I))
 
+    @classmethod
+    def from_second_moments(cls, mass: Scalar, h: Vector3, second: Symmetric3) -> Inertia:
+        """Build from mass, first moment and the integral of r r^T, which it keeps as it is."""
+        xx, yy, zz, xy, xz, yz = second
+        I = Symmetric3(yy + zz, zz + xx, xx + yy, -xy, -xz, -yz)
+        return _BySecondMoments(mass, h, I).keeping(second)
+
     def parameters(self) -> tuple[Scalar, ...]:
         """Return the ten parameters in the order of `from_parameters`."""
         return (self.m, *self.h, *self.I)
@@ -80,6 +88,13 @@ class Inertia(NamedTuple):
     def about_center(self) -> Symmetric3:
         """The rotational inertia about the centre of mass (parallel-axis theorem, inward)."""
         return self.I - steiner(self.m, self.center)
+
+    @property
+    def second_moments(self) -> Symmetric3:
+        """The integral of r r^T over the body, tr(I)/2 1 - I."""
+        xx, yy, zz, xy, xz, yz = self.I
+        sums = _half_sum(yy, zz, xx), _half_sum(zz, xx, yy), _half_sum(xx, yy, zz)
+        return Symmetric3(*sums, -xy, -xz, -yz)
 
     def about(self, point: Sequence[Scalar]) -> Symmetric3:
         """Return the rotational inertia about any point (parallel-axis theorem, outward)."""
@@ -132,6 +147,29 @@ class Inertia(NamedTuple):
         return Inertia(convert(self.m), self.h.over(convert), self.I.over(convert))
 
 
+class _BySecondMoments(Inertia):
+    """An inertia that remembers the second moments it was made from, which rounding would spoil."""
+
+    _second: Symmetric3
+
+    def keeping(self, second: Symmetric3) -> _BySecondMoments:
+        """Remember second moments."""
+        self._second = second
+        return self
+
+    @property
+    def second_moments(self) -> Symmetric3:
+        """What it was made from."""
+        return self._second
+
+
+def _half_sum(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
+    """Return (a + b - c) / 2; of plain numbers with one rounding."""
+    if all(isinstance(x, (int, float, Zero)) for x in (a, b, c)):
+        return exact(math.fsum((a, b, -c)) / 2)
+    return (a - c + b) * 0.5
+
+
 def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
     """Return -(r x k x + h x r x) for h = k + m r, by the elements a x b x = b a^T - a.b 1."""
     d = r.dot(k) + h.dot(r)
@@ -182,7 +220,7 @@ class ArticulatedInertia(NamedTuple):
     def moved_back(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
         """Return X^T I X for X = (E, r)."""
         M = self.M.congruence(E)
-        H1 = E.T @ (self.H @ E)
+        H1 = self.H.congruence(E)
         rx = skew(r)
         H = H1 + rx @ M.matrix()
         I = self.I.congruence(E) + symmetric_part(rx @ H.T - H1 @ rx)

@@ -119,6 +119,11 @@ class Matrix3(NamedTuple):
         """Transpose."""
         return Matrix3(*(Vector3(*column) for column in zip(*self, strict=True)))
 
+    def congruence(self, E: Matrix3) -> Matrix3:
+        """Return E^T A E for a rotation E."""
+        turned = _about_axis(self, E)
+        return E.T @ (self @ E) if turned is None else turned
+
     def over(self, convert: Callable[[Scalar], Scalar]) -> Matrix3:
         """Return the matrix with each number converted."""
         return Matrix3(*(row.over(convert) for row in self))
@@ -136,6 +141,44 @@ def skew(v: Vector3) -> Matrix3:
 def outer(a: Vector3, b: Vector3) -> Matrix3:
     """Return a b^T."""
     return Matrix3(b * a.x, b * a.y, b * a.z)
+
+
+def _about_axis(A: Matrix3, E: Matrix3) -> Matrix3 | None:
+    """Return E^T A E where E takes a coordinate axis to one and mixes the other two, else None.
+
+    The other two rows and columns of E are an orthogonal matrix with columns (c, s) and +-(-s, c).
+    With w = s (a - d) - c (b + b') for the elements a, b, b', d of A there, the new ones are
+    a - s w, d + s w, +-(-c w - b') and +-(-c w - b): half the products of E^T (A E).
+    """
+    three = range(3)
+    fixed = [(k, n) for k in three for n in three if _alone(E, k, n)]
+    if len(fixed) != 1:
+        return None
+    ((k, n),) = fixed
+    (i, j), (p, q) = ([m for m in three if m != x] for x in (k, n))
+    c, s, along = E[i][p], E[j][p], E[k][n]
+    if not isinstance(along, (int, float)):
+        return None
+    sign = along if (k + n) % 2 == 0 else -along
+
+    def turned(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+        return (c * x + s * y) * along, (c * y - s * x) * (sign * along)
+
+    w = s * (A[i][i] - A[j][j]) - c * (A[i][j] + A[j][i])
+    new: list[list[Scalar]] = [[ZERO] * 3 for _ in three]
+    new[p][p], new[q][q] = A[i][i] - s * w, A[j][j] + s * w
+    new[p][q], new[q][p] = (c * w + A[j][i]) * -sign, (c * w + A[i][j]) * -sign
+    new[p][n], new[q][n] = turned(A[i][k], A[j][k])
+    new[n][p], new[n][q] = turned(A[k][i], A[k][j])
+    new[n][n] = A[k][k]
+    return Matrix3(*(Vector3(*row) for row in new))
+
+
+def _alone(E: Matrix3, k: int, n: int) -> bool:
+    """Return whether element (k, n) alone is not an exact zero in its row and its column."""
+    row, column = E[k], E.T[n]
+    others = [x for m, x in enumerate(row) if m != n] + [x for m, x in enumerate(column) if m != k]
+    return row[n] is not ZERO and all(x is ZERO for x in others)
 
 
 class Symmetric3(NamedTuple):
@@ -177,7 +220,10 @@ class Symmetric3(NamedTuple):
         return Symmetric3(*(a * scale for a in self))
 
     def congruence(self, E: Matrix3) -> Symmetric3:
-        """Return E^T A E."""
+        """Return E^T A E for a rotation E."""
+        turned = _about_axis(self.matrix(), E)
+        if turned is not None:
+            return symmetric_part(turned)
         p, q, r = E.T
         Ap, Aq, Ar = self @ p, self @ q, self @ r
         return Symmetric3(p.dot(Ap), q.dot(Aq), r.dot(Ar), p.dot(Aq), p.dot(Ar), q.dot(Ar))
