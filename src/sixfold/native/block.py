@@ -30,6 +30,7 @@ class Block:
 
     def __init__(self, W: int, scalar: str = "double", whole: bool | None = None) -> None:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
+        self.tile, self.prefix = "%tile", "v"
         self.whole = True if W == 1 else whole
         self.pairs: dict[str, tuple[str, str]] = {}
         self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
@@ -38,7 +39,7 @@ class Block:
     def emit(self, text: str) -> str:
         """Write an instruction and return the name of its value."""
         self.count += 1
-        name = f"%v{self.count}"
+        name = f"%{self.prefix}{self.count}"
         self.lines.append(f"  {name} = {text}")
         return name
 
@@ -66,7 +67,14 @@ class Block:
 
     def slot(self, k: int) -> str:
         """Return a pointer to a slot of the tile."""
-        return self.emit(f"getelementptr {self.real}, ptr %tile, i64 {k}")
+        return self.emit(f"getelementptr {self.real}, ptr {self.tile}, i64 {k}")
+
+    def beside(self, distance: int) -> Block:
+        """Return a writer of the same function for another tile, so many bytes on."""
+        other = Block(self.W, self.scalar, self.whole)
+        other.lines, other.prefix, other.tile = self.lines, "w", "%beside"
+        self.lines.append(f"  %beside = getelementptr i8, ptr {self.tile}, i64 {distance}")
+        return other
 
     def read(self, k: int) -> str:
         """Return the value in a slot."""

@@ -7,12 +7,21 @@ slots are used again when nobody needs their value any more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sixfold.native.graph import CONST, INPUT, Program
+from sixfold.native.graph import CONST, FMA, FMS, FNMA, INPUT, Program
 
-PIECE = 700
+PIECE = 350
 """Operations in a piece."""
+
+
+SERIAL = 1.0
+"""Least ratio of the time that operations wait for one another to the time that they take."""
+
+_LATENCY = {"mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4, "div": 13, "sqrt": 20}
+"""Cycles until a result can be used, on processors of today."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,8 @@ class Plan:
     results: tuple[int, ...]
     """Slot of each output, in order."""
     slots: int
+    serial: tuple[bool, ...]
+    """Which pieces take long because every operation waits for the one before."""
 
 
 def plan(program: Program, piece: int = PIECE) -> Plan:
@@ -96,4 +107,14 @@ def plan(program: Program, piece: int = PIECE) -> Plan:
             used += 1
     slot.update(constant)
     results = tuple(slot[k] for k in program.outputs)
-    return Plan(pieces, slot, angles, early, results, used)
+    serial = tuple(_waiting(nodes, members) >= SERIAL for members in pieces)
+    return Plan(pieces, slot, angles, early, results, used, serial)
+
+
+def _waiting(nodes: Sequence[tuple[Any, ...]], members: Sequence[int]) -> float:
+    """Return how long the longest chain of operations in a piece is, to half their number."""
+    ready: dict[int, int] = {}
+    for k in members:
+        op, *arguments = nodes[k]
+        ready[k] = max(ready.get(a, 0) for a in arguments) + _LATENCY.get(op, 40)
+    return 2 * max(ready.values(), default=0) / max(len(members), 1)

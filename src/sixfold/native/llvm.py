@@ -94,34 +94,52 @@ def angles(block: Block, cut: Plan) -> None:
 
 
 def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
-    """Return @piece_p_W: one piece of the program on one tile."""
-    block = Block(W, layout.scalar)
-    values: dict[int, str] = {}
-    table: dict[float, int] = {}
+    """Return @piece_p_W: one piece of the program on one tile, or on two in turns.
 
-    def value(k: int) -> str:
-        if k not in values:
+    Where every operation waits for the one before, the operations on another tile fill the time.
+    """
+    blocks = [Block(W, layout.scalar)]
+    if paired(cut, p, W):
+        blocks.append(blocks[0].beside(tile_size(layout, cut, W)))
+    values: list[dict[int, str]] = [{} for _ in blocks]
+    table: dict[tuple[float, int], int] = {}
+
+    def value(b: int, k: int) -> str:
+        block, known = blocks[b], values[b]
+        if k not in known:
             op, *arguments = program.nodes[k]
             if op == CONST and W > 1:
-                n = table.setdefault(arguments[0], len(table))
+                n = table.setdefault((arguments[0], b), len(table))
                 where = block.emit(f"getelementptr {block.real}, ptr @constants_{p}_{W}, i64 {n}")
-                values[k] = block.emit(f"load {block.real}, ptr {where}, align {layout.item * W}")
+                known[k] = block.emit(f"load {block.real}, ptr {where}, align {layout.item * W}")
             elif op == CONST:
-                values[k] = block.constant(arguments[0])
+                known[k] = block.constant(arguments[0])
             else:
-                values[k] = block.read(cut.slot[k])
-        return values[k]
+                known[k] = block.read(cut.slot[k])
+        return known[k]
 
     for k in cut.pieces[p]:
         op, *arguments = program.nodes[k]
-        values[k] = block.operation(op, [value(a) for a in arguments])
-        if k in cut.slot:
-            block.write(cut.slot[k], values[k])
-    text = block.function(f"piece_{p}_{W}(ptr %tile)")
+        for b, block in enumerate(blocks):
+            values[b][k] = block.operation(op, [value(b, a) for a in arguments])
+            if k in cut.slot:
+                block.write(cut.slot[k], values[b][k])
+    first = blocks[0]
+    text = first.function(f"piece_{p}_{W}(ptr %tile)")
     if table:
-        listed = ", ".join(f"{block.real} {block.constant(x)}" for x in table)
-        text += f"@constants_{p}_{W} = internal constant [{len(table)} x {block.real}] [{listed}]\n"
+        listed = ", ".join(f"{first.real} {first.constant(x)}" for x, _ in table)
+        text += f"@constants_{p}_{W} = internal constant [{len(table)} x {first.real}] [{listed}]\n"
     return text
+
+
+def paired(cut: Plan, p: int, W: int) -> bool:
+    """Return whether a piece works on two tiles in turns."""
+    return W > 1 and cut.serial[p]
+
+
+def tile_size(layout: Layout, cut: Plan, W: int) -> int:
+    """Return the bytes of a tile."""
+    return max(cut.slots, 1) * W * layout.item
 
 
 def _named(name: str, W: int, whole: bool) -> str:
@@ -242,16 +260,20 @@ TILE_BYTES = 49_152
 
 
 def together(layout: Layout, cut: Plan, W: int) -> int:
-    """Return how many blocks go through the pieces together."""
-    if len(cut.pieces) == 1 or W == 1:
+    """Return how many blocks go through the pieces together; an even number where some pair up."""
+    pairs = any(paired(cut, p, W) for p in range(len(cut.pieces)))
+    if W == 1 or (len(cut.pieces) == 1 and not pairs):
         return 1
-    return max(1, min(8, TILE_BYTES // (cut.slots * W * layout.item)))
+    if len(cut.pieces) == 1:
+        return 2
+    most = max(1, min(8, TILE_BYTES // tile_size(layout, cut, W)))
+    return most + most % 2 if pairs else most
 
 
 def _rows(layout: Layout, cut: Plan, W: int) -> str:
     """Return @rows_W(args, steps, row, stop): all rows from row to stop, in blocks of W."""
     T = together(layout, cut, W)
-    size = max(cut.slots, 1) * W * layout.item
+    size = tile_size(layout, cut, W)
     settled = []
     for t in range(T) if layout.sizes[-1] > WIDE else ():
         settled.append(f"  %settle{t} = getelementptr i8, ptr %tiles, i64 {t * size}")
@@ -277,7 +299,7 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
         "  br label %stage0",
     ]
 
-    def stage(n: int, body: list[str], after: str) -> None:
+    def stage(n: int, body: list[str], after: str, blocks: int = 1) -> None:
         lines.extend(
             [
                 f"stage{n}:",
@@ -289,7 +311,7 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
                 f"  %o{n} = mul i64 %b{n}, {size}",
                 f"  %tile{n} = getelementptr i8, ptr %tiles, i64 %o{n}",
                 *body,
-                f"  %b{n}n = add i64 %b{n}, 1",
+                f"  %b{n}n = add i64 %b{n}, {blocks}",
                 f"  br label %stage{n}",
             ]
         )
@@ -310,7 +332,7 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
     stage(0, ends(0, "gather"), "stage1")
     for p in range(pieces):
         call = f"  call void @piece_{p}_{W}(ptr %tile{p + 1})"
-        stage(p + 1, [call], f"stage{p + 2}")
+        stage(p + 1, [call], f"stage{p + 2}", 2 if paired(cut, p, W) else 1)
     stage(pieces + 1, ends(pieces + 1, "scatter"), "group_end")
     lines += [
         "group_end:",

@@ -22,7 +22,7 @@ from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import INPUT, Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
-from sixfold.native.llvm import angles, library, piece, results, together
+from sixfold.native.llvm import angles, library, paired, piece, results, tile_size, together
 from sixfold.native.loop import FLAGS
 from sixfold.native.passes import optimise
 
@@ -156,7 +156,7 @@ def _expect(scan: Scan, W: int) -> str:
 def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, flags: Any) -> str:
     """Return @scan: groups of blocks, each through all steps."""
     T = together(layout, cut, W)
-    size = max(cut.slots, 1) * W * 8
+    size = tile_size(layout, cut, W)
     lines = [
         "define i32 @scan(ptr %arrays, ptr %strides, i64 %rows, i64 %steps, i64 %every) {",
         "entry:",
@@ -179,7 +179,7 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
         "  br label %first",
     ]
 
-    def every_block(name: str, before: str, calls: list[str], after: str) -> None:
+    def every_block(name: str, before: str, calls: list[str], after: str, blocks: int = 1) -> None:
         """Write a loop over the blocks of the group."""
         lines.extend(
             [
@@ -196,7 +196,7 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
                 f"  %f_{name} = icmp slt i64 %l_{name}, {W}",
                 f"  %v_{name} = select i1 %f_{name}, i64 %l_{name}, i64 {W}",
                 *calls,
-                f"  %n_{name} = add i64 %b_{name}, 1",
+                f"  %n_{name} = add i64 %b_{name}, {blocks}",
                 f"  br label %{name}",
             ]
         )
@@ -226,7 +226,8 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
     for p in range(len(cut.pieces)):
         name, before = f"stage{p}", "prepare" if p == 0 else f"stage{p - 1}"
         after = "finish" if p == last else f"stage{p + 1}"
-        every_block(name, before, [f"  call void @piece_{p}_{W}(ptr %tile_{name})"], after)
+        call = f"  call void @piece_{p}_{W}(ptr %tile_{name})"
+        every_block(name, before, [call], after, 2 if paired(cut, p, W) else 1)
     lines += [
         "finish:",
         "  %due = icmp eq i64 %since, %every",
