@@ -46,8 +46,15 @@ class Plan:
     """Which pieces take long because every operation waits for the one before."""
 
 
-def plan(program: Program, piece: int = PIECE) -> Plan:
-    """Return how to cut a program and where its values live."""
+def plan(program: Program, piece: int = PIECE, again: int = 0) -> Plan:
+    """Return how to cut a program and where its values live.
+
+    Args:
+        program: to be cut.
+        piece: operations in a piece.
+        again: the first so many results are the next values of the first so many inputs; they take
+            the inputs' slots where those are read no more.
+    """
     nodes = program.nodes
     angles = tuple(
         dict.fromkeys(
@@ -65,11 +72,13 @@ def plan(program: Program, piece: int = PIECE) -> Plan:
     pieces = tuple(tuple(work[i : i + size]) for i in range(0, len(work), size)) or ((),)
     home = {k: p for p, members in enumerate(pieces) for k in members}
 
-    # last piece that reads each value
+    # last piece that reads each value, and where that piece first does
     last: dict[int, int] = {}
+    first: dict[int, int] = {}
     for k in work:
         for a in nodes[k][1:]:
-            last[a] = max(last.get(a, -1), home[k])
+            if home[k] > last.get(a, -1):
+                last[a], first[a] = home[k], k
 
     slot: dict[int, int] = {}
     early: dict[int, tuple[int, int]] = {}
@@ -83,6 +92,14 @@ def plan(program: Program, piece: int = PIECE) -> Plan:
     for k in is_early:
         slot[k] = early[nodes[k][1]][0 if nodes[k][0] == "sin" else 1]
 
+    number = {node[1]: k for k, node in enumerate(nodes) if node[0] == INPUT}
+    for n, k in enumerate(program.outputs[:again]):
+        old = number.get(n)
+        if k not in home or k in slot or old is None:
+            continue
+        if (last.get(old, -1), first.get(old, -1)) <= (home[k], k):
+            slot[k] = slot[old]
+
     free: list[int] = []
     outputs = set(program.outputs)
     ends: dict[int, list[int]] = {}
@@ -90,7 +107,7 @@ def plan(program: Program, piece: int = PIECE) -> Plan:
         for s in ends.pop(p - 1, ()):
             free.append(s)
         for k in members:
-            if k in outputs or last.get(k, -1) > p:
+            if k not in slot and (k in outputs or last.get(k, -1) > p):
                 if free:
                     slot[k] = free.pop()
                 else:

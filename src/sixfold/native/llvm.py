@@ -80,17 +80,26 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) ->
         for k in cut.angles:
             for slot, value in zip(cut.early[k], block.sincos(values[k]), strict=True):
                 block.write(slot, value)
-        return block.function(head)
-    angles(block, cut)
     return block.function(head)
 
 
-def angles(block: Block, cut: Plan) -> None:
-    """Write the call that works out sines and cosines of the inputs that are angles."""
-    if cut.angles:
-        first = cut.angles[0]
-        places = f"ptr {block.slot(cut.slot[first])}, ptr {block.slot(cut.early[first][0])}"
-        block.lines.append(f"  call void @sincos_to_{block.W}({places}, i64 {len(cut.angles)})")
+def early_angles(layout: Layout, cut: Plan, W: int, tiles: str, count: str) -> list[str]:
+    """Return the call that works out sines and cosines of the inputs that are angles, in all tiles.
+
+    Single precision works them out where it reads the angles.
+    """
+    if not cut.angles or layout.scalar != "double":
+        return []
+    first = cut.angles[0]
+    places = [cut.slot[first], cut.early[first][0]]
+    return [
+        *(
+            f"  %angles{k} = getelementptr i8, ptr {tiles}, i64 {place * W * layout.item}"
+            for k, place in enumerate(places)
+        ),
+        f"  call void @sincos_to_{W}(ptr %angles0, ptr %angles1, i64 {len(cut.angles)}, "
+        f"i64 {count}, i64 {tile_size(layout, cut, W)})",
+    ]
 
 
 def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
@@ -262,10 +271,8 @@ TILE_BYTES = 49_152
 def together(layout: Layout, cut: Plan, W: int) -> int:
     """Return how many blocks go through the pieces together; an even number where some pair up."""
     pairs = any(paired(cut, p, W) for p in range(len(cut.pieces)))
-    if W == 1 or (len(cut.pieces) == 1 and not pairs):
+    if W == 1 or (len(cut.pieces) == 1 and not pairs and not cut.angles):
         return 1
-    if len(cut.pieces) == 1:
-        return 2
     most = max(1, min(8, TILE_BYTES // tile_size(layout, cut, W)))
     return most + most % 2 if pairs else most
 
@@ -299,11 +306,14 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
         "  br label %stage0",
     ]
 
+    def before(n: int) -> str:
+        return "blocks" if n == 0 else "early" if n == 1 else f"stage{n - 1}"
+
     def stage(n: int, body: list[str], after: str, blocks: int = 1) -> None:
         lines.extend(
             [
                 f"stage{n}:",
-                f"  %b{n} = phi i64 [0, %{'blocks' if n == 0 else f'stage{n - 1}'}], "
+                f"  %b{n} = phi i64 [0, %{before(n)}], "
                 f"[%b{n}n, %stage{n}_go]",
                 f"  %c{n} = icmp slt i64 %b{n}, %count",
                 f"  br i1 %c{n}, label %stage{n}_go, label %{after}",
@@ -329,7 +339,8 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
         ]
 
     pieces = len(cut.pieces)
-    stage(0, ends(0, "gather"), "stage1")
+    stage(0, ends(0, "gather"), "early")
+    lines += ["early:", *early_angles(layout, cut, W, "%tiles", "%count"), "  br label %stage1"]
     for p in range(pieces):
         call = f"  call void @piece_{p}_{W}(ptr %tile{p + 1})"
         stage(p + 1, [call], f"stage{p + 2}", 2 if paired(cut, p, W) else 1)

@@ -22,7 +22,7 @@ from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import INPUT, Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
-from sixfold.native.llvm import angles, library, paired, piece, results, tile_size, together
+from sixfold.native.llvm import early_angles, library, paired, piece, results, tile_size, together
 from sixfold.native.loop import FLAGS
 from sixfold.native.passes import optimise
 
@@ -50,7 +50,7 @@ def module(program: Program, scan: Scan, W: int, triple: str = "") -> str:
     Arrays are the inputs, then one output for each carried array; strides are bytes from row to
     row and from step to step, two for each array.
     """
-    cut = plan(program)
+    cut = plan(program, again=sum(scan.carried))
     layout = Layout(tuple((n,) for n in scan.sizes), (sum(scan.carried),))
     used = {op for op, *_ in program.nodes}
     flags = FLAGS.get(triple.partition("-")[0])
@@ -59,11 +59,11 @@ def module(program: Program, scan: Scan, W: int, triple: str = "") -> str:
     kept = len(scan.carried) + len(scan.fixed)
     parts.append(_gather("begin", program, scan, cut, range(kept), W))
     parts.append(_gather("feed", program, scan, cut, range(kept, len(scan.sizes)), W))
-    parts.append(_angles(cut, W))
     parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
     parts.append(_advance(program, scan, cut, W))
     parts.append(_write(program, scan, cut, W))
-    parts.append(_expect(scan, W))
+    parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n")
+    parts += [_expect(scan, W, p, len(cut.pieces)) for p in range(len(cut.pieces))]
     parts.append(_driver(program, scan, cut, layout, W, flags))
     return "\n".join(parts)
 
@@ -105,20 +105,17 @@ def _gather(
     return block.function(f"{name}({_PLACE})")
 
 
-def _angles(cut: Plan, W: int) -> str:
-    """Return @angles: sine and cosine of the inputs that are angles."""
-    block = Block(W)
-    angles(block, cut)
-    return block.function("angles(ptr %tile)")
-
-
 def _advance(program: Program, scan: Scan, cut: Plan, W: int) -> str:
-    """Return @advance: the results become what is carried."""
+    """Return @advance: the results become what is carried, where they are not in place already."""
     block = Block(W)
     number = _inputs(program)
-    for k, value in enumerate(results(block, program, cut)):
-        if k in number:
-            block.write(cut.slot[number[k]], value)
+    moved = {
+        cut.slot[number[k]]: value
+        for k, value in enumerate(results(block, program, cut))
+        if k in number and cut.slot[number[k]] != cut.results[k]
+    }
+    for slot, value in moved.items():
+        block.write(slot, value)
     return block.function("advance(ptr %tile)")
 
 
@@ -138,19 +135,20 @@ _LINE = 64
 """Bytes that a processor fetches at once."""
 
 
-def _expect(scan: Scan, W: int) -> str:
-    """Return @expect: have the output rows of a step fetched while the step is worked out."""
-    block = _Rows(W)
-    for a, size in enumerate(scan.carried):
-        for pointer in block.lanes_of(len(scan.sizes) + a):
-            for offset in (*range(0, 8 * size, _LINE), 8 * size - 1):
-                where = block.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
-                block.lines.append(
-                    f"  call void @llvm.prefetch.p0(ptr {where}, i32 1, i32 3, i32 1)"
-                )
-    return "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n" + block.function(
-        f"expect({_PLACE})"
-    )
+def _expect(scan: Scan, W: int, p: int, pieces: int) -> str:
+    """Return @expect_p: have output rows of a step fetched while the step is worked out.
+
+    Each piece fetches its share; a processor waits for no more than a few lines at a time.
+    """
+    block = _Rows(W, whole=True)  # to fetch what is not there does no harm
+    rows = [(a, lane) for a in range(len(scan.carried)) for lane in range(W)]
+    for a, lane in rows[p * len(rows) // pieces : (p + 1) * len(rows) // pieces]:
+        pointer = block.lanes_of(len(scan.sizes) + a)[lane]
+        size = 8 * scan.carried[a]
+        for offset in (*range(0, size, _LINE), size - 1):
+            where = block.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+            block.lines.append(f"  call void @llvm.prefetch.p0(ptr {where}, i32 1, i32 3, i32 1)")
+    return block.function(f"expect_{p}({_PLACE})")
 
 
 def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, flags: Any) -> str:
@@ -217,17 +215,20 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
         "  br label %prepare",
     ]
     prepare = [
-        with_rows("expect", "prepare", "%out"),
         with_rows("feed", "prepare", "%step"),
-        "  call void @angles(ptr %tile_prepare)",
     ]
-    every_block("prepare", "prepare_in", prepare, "stage0")
+    every_block("prepare", "prepare_in", prepare, "early")
+    lines += ["early:", *early_angles(layout, cut, W, "%tiles", "%count"), "  br label %stage0"]
     last = len(cut.pieces) - 1
     for p in range(len(cut.pieces)):
-        name, before = f"stage{p}", "prepare" if p == 0 else f"stage{p - 1}"
+        name, before = f"stage{p}", "early" if p == 0 else f"stage{p - 1}"
         after = "finish" if p == last else f"stage{p + 1}"
-        call = f"  call void @piece_{p}_{W}(ptr %tile_{name})"
-        every_block(name, before, [call], after, 2 if paired(cut, p, W) else 1)
+        calls = [with_rows(f"expect_{p}", name, "%out")]
+        if paired(cut, p, W):
+            calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
+            calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
+        calls.append(f"  call void @piece_{p}_{W}(ptr %tile_{name})")
+        every_block(name, before, calls, after, 2 if paired(cut, p, W) else 1)
     lines += [
         "finish:",
         "  %due = icmp eq i64 %since, %every",

@@ -9,7 +9,9 @@ the tail l.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
+from sixfold.native.block import types
 from sixfold.native.text import Text, hexadecimal
 
 FAST_LIMIT = 1e5
@@ -105,8 +107,23 @@ def _renormalised(t: Text, r: str, tail: str) -> tuple[str, str]:
     return total, t.op("fadd", t.op("fsub", r, total), tail)
 
 
+class _Reduced(NamedTuple):
+    """An argument less a whole number of quarter turns."""
+
+    r: str
+    tail: str
+    quadrant: str
+    """In the lowest two bits."""
+
+
 def _fast(t: Text, x: str) -> tuple[str, str, str]:
     """Return sine, cosine, and where the argument is too large for this way, or not finite."""
+    reduced, huge = _reduced(t, x)
+    return *_polynomials(t, *reduced), huge
+
+
+def _reduced(t: Text, x: str) -> tuple[_Reduced, str]:
+    """Return the reduced argument, and where it is too large for this way, or not finite."""
     magic = t.splat(1.5 * 2.0**52)
     shifted = t.fma(x, t.splat(float(1 / HALF_PI)), magic)
     quadrant = t.bits(shifted)
@@ -118,9 +135,8 @@ def _fast(t: Text, x: str) -> tuple[str, str, str]:
     r = t.op("fsub", r1, second)
     lost = t.op("fsub", t.op("fsub", r1, r), second)
     tail = t.fma(minus, t.splat(float(P3)), lost)
-    s, c = _polynomials(t, r, tail, quadrant)
     size = t.emit(f"call {t.real} @llvm.fabs.{t.suffix}({t.real} {x})")
-    return s, c, t.compare("ugt", size, t.splat(FAST_LIMIT))
+    return _Reduced(r, tail, quadrant), t.compare("ugt", size, t.splat(FAST_LIMIT))
 
 
 class _Tabled(Text):
@@ -168,7 +184,7 @@ def _function(W: int) -> str:
             "  ret {double, double} %there",
         ]
     else:
-        lines += [*_any(t, huge), "  br i1 %some, label %slow, label %fast", "slow:"]
+        lines += [*_any(t, huge, "%some"), "  br i1 %some, label %slow, label %fast", "slow:"]
         s_now, c_now = s, c
         for lane in range(W):
             lines += [
@@ -185,11 +201,15 @@ def _function(W: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _any(t: Text, huge: str) -> list[str]:
-    """Return instructions that set %some where a lane is huge."""
+def _any(t: Text, huge: str, name: str) -> list[str]:
+    """Return instructions that set a name where a lane is huge."""
     if t.W == 1:
-        return [f"  %some = icmp ne i1 {huge}, 0"]
-    return [f"  %any = bitcast {t.bit} {huge} to i{t.W}", f"  %some = icmp ne i{t.W} %any, 0"]
+        return [f"  {name} = icmp ne i1 {huge}, 0"]
+    bits = f"{name}_bits"
+    return [
+        f"  {bits} = bitcast {t.bit} {huge} to i{t.W}",
+        f"  {name} = icmp ne i{t.W} {bits}, 0",
+    ]
 
 
 def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
@@ -201,48 +221,100 @@ def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
 
 
 def _stored(W: int) -> str:
-    """Return @sincos_to_W: sines and cosines of n vectors in a row, written side by side."""
+    """Return @sincos_to_W: sines and cosines of n vectors in each of several tiles, side by side.
+
+    While the polynomials of one vector are worked out, the next is reduced: one alone would leave
+    the processor waiting.
+    """
+    real, _ = types(W)
+    pair, align = f"{{{real}, {real}}}", 8 * W
     t = _Tabled(W)
-    s, c, huge = _fast(t, "%x")
-    pair, size = f"{{{t.real}, {t.real}}}", 8 * W
-
-    def stores(s: str, c: str) -> list[str]:
-        return [
-            f"  store {t.real} {s}, ptr %sine, align {size}",
-            f"  store {t.real} {c}, ptr %cosine, align {size}",
-        ]
-
+    now, huge_now = _reduced(t, "%x0")
+    before, t.lines = t.lines, []
+    s, c = _polynomials(t, "%r", "%tail", "%quadrant")
+    later, huge_later = _reduced(t, "%x")
+    inside, t.lines = t.lines, []
+    kinds = (t.real, t.real, t.whole)
     lines = [
-        f"define internal void @sincos_to_{W}(ptr %angles, ptr %pairs, i64 %n) noinline {{",
+        f"define internal void @sincos_to_{W}"
+        "(ptr %angles, ptr %pairs, i64 %n, i64 %tiles, i64 %size) noinline {",
         "entry:",
-        "  br label %each",
+        "  %all = mul i64 %n, %tiles",
+        f"  %x0 = load {real}, ptr %angles, align {align}",
+        *before,
+        *_any(t, huge_now, "%some0"),
+        "  br i1 %some0, label %slow, label %each",
         "each:",
-        "  %i = phi i64 [0, %entry], [%next, %on]",
-        f"  %angle = getelementptr {t.real}, ptr %angles, i64 %i",
-        f"  %x = load {t.real}, ptr %angle, align {size}",
-        f"  %sine = getelementptr {pair}, ptr %pairs, i64 %i",
-        f"  %cosine = getelementptr {t.real}, ptr %sine, i64 1",
-        *t.lines,
-        *_any(t, huge),
-        "  br i1 %some, label %slow, label %fast",
+        "  %done = phi i64 [1, %entry], [%done_next, %each]",
+        *_place("", "each", "%next_row", "%next_col"),
+    ]
+    for name, kind, first, then in zip(_Reduced._fields, kinds, now, later, strict=True):
+        lines.append(f"  %{name} = phi {kind} [{first}, %entry], [{then}, %each]")
+    lines += [
+        *_following(""),
+        "  %more = icmp slt i64 %done, %all",
+        "  %done_next = add i64 %done, 1",
+        # past the last, that one again
+        "  %ahead_row = select i1 %more, i64 %next_row, i64 %row",
+        "  %ahead_col = select i1 %more, i64 %next_col, i64 %col",
+        "  %angles_then = getelementptr i8, ptr %angles, i64 %ahead_row",
+        f"  %angle = getelementptr {real}, ptr %angles_then, i64 %ahead_col",
+        f"  %x = load {real}, ptr %angle, align {align}",
+        *inside,
+        "  %pairs_now = getelementptr i8, ptr %pairs, i64 %row",
+        f"  %sine = getelementptr {pair}, ptr %pairs_now, i64 %col",
+        f"  %cosine = getelementptr {real}, ptr %sine, i64 1",
+        f"  store {real} {s}, ptr %sine, align {align}",
+        f"  store {real} {c}, ptr %cosine, align {align}",
+        *_any(t, huge_later, "%some"),
+        "  %usual = xor i1 %some, 1",
+        "  %on = and i1 %more, %usual",
+        "  br i1 %on, label %each, label %out",
+        "out:",
+        "  br i1 %some, label %slow, label %end",
+        # one of them is huge: all of them once more, by the way that takes every number
         "slow:",
-        f"  %both = call {pair} @sincos_{W}({t.real} %x)",
-        f"  %s = extractvalue {pair} %both, 0",
-        f"  %c = extractvalue {pair} %both, 1",
-        *stores("%s", "%c"),
-        "  br label %on",
-        "fast:",
-        *stores(s, c),
-        "  br label %on",
-        "on:",
-        "  %next = add i64 %i, 1",
-        "  %more = icmp slt i64 %next, %n",
-        "  br i1 %more, label %each, label %done",
-        "done:",
+        "  %done2 = phi i64 [1, %entry], [1, %out], [%done2_next, %slow]",
+        *_place("2", "slow", "%next_row2", "%next_col2", "[0, %out], "),
+        *_following("2"),
+        "  %angles2 = getelementptr i8, ptr %angles, i64 %row2",
+        f"  %angle2 = getelementptr {real}, ptr %angles2, i64 %col2",
+        f"  %x2 = load {real}, ptr %angle2, align {align}",
+        f"  %both = call {pair} @sincos_{W}({real} %x2)",
+        f"  %s2 = extractvalue {pair} %both, 0",
+        f"  %c2 = extractvalue {pair} %both, 1",
+        "  %pairs2 = getelementptr i8, ptr %pairs, i64 %row2",
+        f"  %sine2 = getelementptr {pair}, ptr %pairs2, i64 %col2",
+        f"  %cosine2 = getelementptr {real}, ptr %sine2, i64 1",
+        f"  store {real} %s2, ptr %sine2, align {align}",
+        f"  store {real} %c2, ptr %cosine2, align {align}",
+        "  %more2 = icmp slt i64 %done2, %all",
+        "  %done2_next = add i64 %done2, 1",
+        "  br i1 %more2, label %slow, label %end",
+        "end:",
         "  ret void",
         "}\n",
     ]
     return "\n".join(lines) + t.constants()
+
+
+def _place(tag: str, loop: str, row: str, column: str, also: str = "") -> list[str]:
+    """Return where a loop over the vectors of all tiles is: bytes to the tile, place in it."""
+    return [
+        f"  %row{tag} = phi i64 [0, %entry], {also}[{row}, %{loop}]",
+        f"  %col{tag} = phi i64 [0, %entry], {also}[{column}, %{loop}]",
+    ]
+
+
+def _following(tag: str) -> list[str]:
+    """Return instructions that set the next place."""
+    return [
+        f"  %beside{tag} = add i64 %col{tag}, 1",
+        f"  %full{tag} = icmp eq i64 %beside{tag}, %n",
+        f"  %below{tag} = add i64 %row{tag}, %size",
+        f"  %next_col{tag} = select i1 %full{tag}, i64 0, i64 %beside{tag}",
+        f"  %next_row{tag} = select i1 %full{tag}, i64 %below{tag}, i64 %row{tag}",
+    ]
 
 
 def _slow() -> str:
