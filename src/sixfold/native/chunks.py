@@ -72,13 +72,9 @@ def plan(program: Program, piece: int = PIECE, again: int = 0) -> Plan:
     pieces = tuple(tuple(work[i : i + size]) for i in range(0, len(work), size)) or ((),)
     home = {k: p for p, members in enumerate(pieces) for k in members}
 
-    # last piece that reads each value, and where that piece first does
-    last: dict[int, int] = {}
-    first: dict[int, int] = {}
-    for k in work:
-        for a in nodes[k][1:]:
-            if home[k] > last.get(a, -1):
-                last[a], first[a] = home[k], k
+    # the last operation that reads each value, and its piece
+    final = {a: k for k in work for a in nodes[k][1:]}
+    last = {a: home[k] for a, k in final.items()}
 
     slot: dict[int, int] = {}
     early: dict[int, tuple[int, int]] = {}
@@ -97,7 +93,7 @@ def plan(program: Program, piece: int = PIECE, again: int = 0) -> Plan:
         old = number.get(n)
         if k not in home or k in slot or old is None:
             continue
-        if (last.get(old, -1), first.get(old, -1)) <= (home[k], k):
+        if final.get(old, -1) <= k:
             slot[k] = slot[old]
 
     free: list[int] = []

@@ -113,8 +113,14 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
     values: list[dict[int, str]] = [{} for _ in blocks]
     table: dict[tuple[float, int], int] = {}
 
-    def value(b: int, k: int) -> str:
+    seen: dict[int, int] = {}
+
+    def value(b: int, k: int, at: int) -> str:
         block, known = blocks[b], values[b]
+        if k in cut.slot and at - seen.get(k, at) > FAR:
+            known.pop(k, None)
+        if b == len(blocks) - 1:
+            seen[k] = at
         if k not in known:
             op, *arguments = program.nodes[k]
             if op == CONST and W > 1:
@@ -127,10 +133,12 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
                 known[k] = block.read(cut.slot[k])
         return known[k]
 
-    for k in cut.pieces[p]:
+    for at, k in enumerate(cut.pieces[p]):
         op, *arguments = program.nodes[k]
         for b, block in enumerate(blocks):
-            values[b][k] = block.operation(op, [value(b, a) for a in arguments])
+            values[b][k] = block.operation(op, [value(b, a, at) for a in arguments])
+            if b == len(blocks) - 1:
+                seen[k] = at
             if k in cut.slot:
                 block.write(cut.slot[k], values[b][k])
     first = blocks[0]
@@ -139,6 +147,10 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
         listed = ", ".join(f"{first.real} {first.constant(x)}" for x, _ in table)
         text += f"@constants_{p}_{W} = internal constant [{len(table)} x {first.real}] [{listed}]\n"
     return text
+
+
+FAR = 24
+"""Operations after which a value that lies in the tile is read again, rather than kept."""
 
 
 def paired(cut: Plan, p: int, W: int) -> bool:
