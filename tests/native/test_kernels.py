@@ -4,6 +4,7 @@ import itertools
 import multiprocessing
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -225,7 +226,7 @@ def test_a_long_program_in_pieces_gives_the_same_bits():
     original = llvm_stage.plan
     try:
         for piece in (50, 100_000):
-            llvm_stage.plan = lambda program, piece=piece: plan(program, piece)
+            llvm_stage.plan = partial(plan, piece=piece)
             text = llvm_stage.module(program, layout, jit.lanes(), jit.host()[0])
             k = Kernel("f", program.text(), layout, jit.lanes(), jit.object_code(text))
             assert np.array_equal(k(q, v, v), whole)

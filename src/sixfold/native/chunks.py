@@ -25,20 +25,29 @@ _LATENCY = {"mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4, "div": 13, "s
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Pieces of a program, as node numbers in order, and where values live in a tile.
+class Angles:
+    """Values whose sine and cosine are worked out together, between two pieces.
 
-    Sine and cosine of inputs are worked out before the first piece; the angles have the first slots
-    and their sines and cosines lie one after the other, so that one loop goes over them.
+    They lie one after the other, and so do their sines and cosines, so that one loop goes over them.
     """
+
+    before: int
+    """The piece that comes after."""
+    nodes: tuple[int, ...]
+    first: int
+    """Slot of the first angle; the others follow."""
+    pairs: int
+    """Slot of the first sine; its cosine and the other pairs follow."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Pieces of a program, as node numbers in order, and where values live in a tile."""
 
     pieces: tuple[tuple[int, ...], ...]
     slot: dict[int, int]
-    """Slot of each input, early sine or cosine, value that crosses pieces, and result."""
-    angles: tuple[int, ...]
-    """Input nodes whose sine and cosine are worked out early."""
-    early: dict[int, tuple[int, int]]
-    """Slots of sine and cosine of each such input."""
+    """Slot of each input, angle, its sine and cosine, value that crosses pieces, and result."""
+    angles: tuple[Angles, ...]
     results: tuple[int, ...]
     """Slot of each output, in order."""
     slots: int
@@ -46,7 +55,7 @@ class Plan:
     """Which pieces take long because every operation waits for the one before."""
 
 
-def plan(program: Program, piece: int = PIECE, again: int = 0) -> Plan:
+def plan(program: Program, piece: int = PIECE, again: int = 0, inner: bool = True) -> Plan:
     """Return how to cut a program and where its values live.
 
     Args:
@@ -54,74 +63,136 @@ def plan(program: Program, piece: int = PIECE, again: int = 0) -> Plan:
         piece: operations in a piece.
         again: the first so many results are the next values of the first so many inputs; they take
             the inputs' slots where those are read no more.
+        inner: work out sines and cosines apart for all angles, not for inputs alone.
     """
-    nodes = program.nodes
-    angles = tuple(
-        dict.fromkeys(
-            node[1] for node in nodes if node[0] in ("sin", "cos") and nodes[node[1]][0] == INPUT
-        )
-    )
-    is_early = {
-        k for k, node in enumerate(nodes) if node[0] in ("sin", "cos") and node[1] in set(angles)
-    }
-    work = [
-        k for k, node in enumerate(nodes) if node[0] not in (INPUT, CONST) and k not in is_early
-    ]
-    count = max(1, round(len(work) / piece))
-    size = -(-len(work) // count) if work else 1
-    pieces = tuple(tuple(work[i : i + size]) for i in range(0, len(work), size)) or ((),)
-    home = {k: p for p, members in enumerate(pieces) for k in members}
+    return _Planner(program, piece, inner).plan(again)
 
-    # the last operation that reads each value, and its piece
-    final = {a: k for k in work for a in nodes[k][1:]}
-    last = {a: home[k] for a, k in final.items()}
 
-    slot: dict[int, int] = {}
-    early: dict[int, tuple[int, int]] = {}
-    inputs = [k for k, node in enumerate(nodes) if node[0] == INPUT and k not in angles]
-    for k in (*angles, *inputs):
-        slot[k] = len(slot)
-    used = len(slot)
-    for angle in angles:
-        early[angle] = (used, used + 1)
-        used += 2
-    for k in is_early:
-        slot[k] = early[nodes[k][1]][0 if nodes[k][0] == "sin" else 1]
+class _Planner:
+    """Cuts a program and gives its values places."""
 
-    number = {node[1]: k for k, node in enumerate(nodes) if node[0] == INPUT}
-    for n, k in enumerate(program.outputs[:again]):
-        old = number.get(n)
-        if k not in home or k in slot or old is None:
-            continue
-        if final.get(old, -1) <= k:
-            slot[k] = slot[old]
+    def __init__(self, program: Program, piece: int, inner: bool) -> None:
+        self.program, self.nodes = program, program.nodes
+        self.level, self.apart = self._levels(inner)
+        work = [
+            k
+            for k, node in enumerate(self.nodes)
+            if node[0] not in (INPUT, CONST) and k not in self.apart
+        ]
+        self.pieces: list[tuple[int, ...]] = []
+        self.start: dict[int, int] = {}
+        """First piece of each level."""
+        for level in sorted({0, *(self.level[k] for k in (*work, *self.apart))}):
+            self.start[level] = len(self.pieces)
+            members = [k for k in work if self.level[k] == level]
+            count = max(1, round(len(members) / piece))
+            size = -(-len(members) // count) or 1
+            cuts = [tuple(members[i : i + size]) for i in range(0, len(members), size)]
+            self.pieces += cuts or [()]
+        order = [k for members in self.pieces for k in members]
+        self.home = {k: p for p, members in enumerate(self.pieces) for k in members}
+        self.place = {k: n for n, k in enumerate(order)}
+        self.final = {a: k for k in order for a in self.nodes[k][1:]}
+        """The last operation that reads each value."""
+        self.slot: dict[int, int] = {}
+        self.used = 0
 
-    free: list[int] = []
-    outputs = set(program.outputs)
-    ends: dict[int, list[int]] = {}
-    for p, members in enumerate(pieces):
-        for s in ends.pop(p - 1, ()):
-            free.append(s)
-        for k in members:
-            if k not in slot and (k in outputs or last.get(k, -1) > p):
-                if free:
-                    slot[k] = free.pop()
-                else:
-                    slot[k] = used
-                    used += 1
+    def _levels(self, inner: bool) -> tuple[dict[int, int], set[int]]:
+        """Return how many groups of angles come before each value, and sines that are apart."""
+        level: dict[int, int] = {}
+        apart: set[int] = set()
+        for k, (op, *arguments) in enumerate(self.nodes):
+            if op in (INPUT, CONST):
+                level[k] = 0
+                continue
+            level[k] = max(level[a] for a in arguments)
+            if op in ("sin", "cos") and arguments[0] not in apart:
+                of_input = self.nodes[arguments[0]][0] == INPUT
+                if of_input or inner:
+                    apart.add(k)
+                    level[k] += 0 if of_input else 1
+        return level, apart
+
+    def plan(self, again: int) -> Plan:
+        """Give every value its place."""
+        nodes, outputs = self.nodes, self.program.outputs
+        groups: dict[int, dict[int, None]] = {}
+        for k in sorted(self.apart):
+            groups.setdefault(self.level[k], {})[nodes[k][1]] = None
+        first = [a for a in groups.get(0, ()) if nodes[a][0] == INPUT]
+        inputs = [k for k, node in enumerate(nodes) if node[0] == INPUT]
+        for k in (*first, *(k for k in inputs if k not in set(first))):
+            self.slot[k] = self._more(1)
+        angles = self._groups(groups)
+        number = {nodes[k][1]: k for k in inputs}
+        for n, k in enumerate(outputs[:again]):
+            old = number.get(n)
+            if k not in self.home or k in self.slot or old is None:
+                continue
+            if old not in self.final or self.place[self.final[old]] <= self.place[k]:
+                self.slot[k] = self.slot[old]
+        self._crossing()
+        # results that are constants need a slot of their own
+        for k in outputs:
+            if k not in self.slot:
+                self.slot[k] = self._more(1)
+        results = tuple(self.slot[k] for k in outputs)
+        pieces = tuple(self.pieces)
+        serial = tuple(_waiting(nodes, members) >= SERIAL for members in pieces)
+        return Plan(pieces, self.slot, tuple(angles), results, self.used, serial)
+
+    def _more(self, count: int) -> int:
+        self.used += count
+        return self.used - count
+
+    def _groups(self, groups: dict[int, dict[int, None]]) -> list[Angles]:
+        """Give angles, sines and cosines their places, where those of earlier groups were."""
+        found: list[Angles] = []
+        old: list[tuple[int, int, int]] = []  # size, last piece that reads it, first slot
+
+        def block(size: int, since: int) -> int:
+            for k, (room, end, start) in enumerate(old):
+                if room >= size and end < since:
+                    del old[k]
+                    return start
+            return self._more(size)
+
+        for level, members in sorted(groups.items()):
+            these, before = tuple(members), self.start[level]
+            since = self.start[max(x for x in self.start if x < level)] if level else -1
+            start = self.slot[these[0]] if not level else block(len(these), since)
+            pairs = block(2 * len(these), before if level else -1)
+            for n, a in enumerate(these):
+                self.slot[a] = start + n
+            for k in self.apart:
+                if self.level[k] == level:
+                    n = these.index(self.nodes[k][1])
+                    self.slot[k] = pairs + 2 * n + (0 if self.nodes[k][0] == "sin" else 1)
+            found.append(Angles(before, these, start, pairs))
+            kept = set(self.program.outputs)
+            for slots, owners, of in (
+                (len(these), these, start),
+                (2 * len(these), [k for k in self.apart if self.level[k] == level], pairs),
+            ):
+                if (level or of == pairs) and kept.isdisjoint(owners):
+                    ends = [self.home[self.final[k]] for k in owners if k in self.final]
+                    old.append((slots, max([before, *ends]), of))
+        return found
+
+    def _crossing(self) -> None:
+        """Give values that one piece makes and a later one reads, and results, their places."""
+        outputs = set(self.program.outputs)
+        free: list[int] = []
+        ends: dict[int, list[int]] = {}
+        for p, members in enumerate(self.pieces):
+            free += ends.pop(p - 1, ())
+            for k in members:
+                last = self.home[self.final[k]] if k in self.final else -1
+                if k in self.slot or not (k in outputs or last > p):
+                    continue
+                self.slot[k] = free.pop() if free else self._more(1)
                 if k not in outputs:
-                    ends.setdefault(last[k], []).append(slot[k])
-
-    # results that are constants need a slot of their own
-    constant: dict[int, int] = {}
-    for k in program.outputs:
-        if nodes[k][0] == CONST and k not in constant:
-            constant[k] = used
-            used += 1
-    slot.update(constant)
-    results = tuple(slot[k] for k in program.outputs)
-    serial = tuple(_waiting(nodes, members) >= SERIAL for members in pieces)
-    return Plan(pieces, slot, angles, early, results, used, serial)
+                    ends.setdefault(last, []).append(self.slot[k])
 
 
 def _waiting(nodes: Sequence[tuple[Any, ...]], members: Sequence[int]) -> float:

@@ -25,7 +25,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     On processors it knows by their triple, the loop leaves the floating-point flags as it found
     them: a state that is not finite is an answer, not a reason for a warning.
     """
-    cut = plan(program)
+    cut = plan(program, inner=layout.scalar == "double")
     used = {op for op, *_ in program.nodes}
     parts = [heap.DECLARATIONS]
     for width in (1,) if W == 1 else (1, W):
@@ -77,29 +77,29 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) ->
     for k, name in values.items():
         block.write(cut.slot[k], name)
     if layout.scalar != "double":
-        for k in cut.angles:
-            for slot, value in zip(cut.early[k], block.sincos(values[k]), strict=True):
-                block.write(slot, value)
+        for group in cut.angles:
+            for n, k in enumerate(group.nodes):
+                for m, value in enumerate(block.sincos(values[k])):
+                    block.write(group.pairs + 2 * n + m, value)
     return block.function(head)
 
 
-def early_angles(layout: Layout, cut: Plan, W: int, tiles: str, count: str) -> list[str]:
-    """Return the call that works out sines and cosines of the inputs that are angles, in all tiles.
+def sines(layout: Layout, cut: Plan, W: int, p: int) -> list[str]:
+    """Return the call that works out sines and cosines in all tiles before a piece, if any.
 
     Single precision works them out where it reads the angles.
     """
-    if not cut.angles or layout.scalar != "double":
-        return []
-    first = cut.angles[0]
-    places = [cut.slot[first], cut.early[first][0]]
-    return [
-        *(
-            f"  %angles{k} = getelementptr i8, ptr {tiles}, i64 {place * W * layout.item}"
-            for k, place in enumerate(places)
-        ),
-        f"  call void @sincos_to_{W}(ptr %angles0, ptr %angles1, i64 {len(cut.angles)}, "
-        f"i64 {count}, i64 {tile_size(layout, cut, W)})",
-    ]
+    lines = []
+    for n, group in enumerate(cut.angles):
+        if group.before == p and layout.scalar == "double":
+            for name, place in (("angles", group.first), ("sines", group.pairs)):
+                offset = place * W * layout.item
+                lines.append(f"  %{name}{n} = getelementptr i8, ptr %tiles, i64 {offset}")
+            lines.append(
+                f"  call void @sincos_to_{W}(ptr %angles{n}, ptr %sines{n}, "
+                f"i64 {len(group.nodes)}, i64 %count, i64 {tile_size(layout, cut, W)})"
+            )
+    return lines
 
 
 def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
@@ -276,7 +276,7 @@ def results(block: Block, program: Program, cut: Plan) -> list[str]:
     ]
 
 
-TILE_BYTES = 49_152
+TILE_BYTES = 65_536
 """Room for the tiles of the blocks that go through the pieces together."""
 
 
@@ -318,23 +318,23 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
         "  br label %stage0",
     ]
 
-    def before(n: int) -> str:
-        return "blocks" if n == 0 else "early" if n == 1 else f"stage{n - 1}"
-
-    def stage(n: int, body: list[str], after: str, blocks: int = 1) -> None:
+    def stage(n: int, body: list[str], blocks: int = 1) -> None:
+        """Write a loop over the blocks of the group, and what comes once before it."""
         lines.extend(
             [
                 f"stage{n}:",
-                f"  %b{n} = phi i64 [0, %{before(n)}], "
-                f"[%b{n}n, %stage{n}_go]",
+                *(sines(layout, cut, W, n - 1) if n else ()),
+                f"  br label %stage{n}_all",
+                f"stage{n}_all:",
+                f"  %b{n} = phi i64 [0, %stage{n}], [%b{n}n, %stage{n}_go]",
                 f"  %c{n} = icmp slt i64 %b{n}, %count",
-                f"  br i1 %c{n}, label %stage{n}_go, label %{after}",
+                f"  br i1 %c{n}, label %stage{n}_go, label %stage{n + 1}",
                 f"stage{n}_go:",
                 f"  %o{n} = mul i64 %b{n}, {size}",
                 f"  %tile{n} = getelementptr i8, ptr %tiles, i64 %o{n}",
                 *body,
                 f"  %b{n}n = add i64 %b{n}, {blocks}",
-                f"  br label %stage{n}",
+                f"  br label %stage{n}_all",
             ]
         )
 
@@ -351,13 +351,14 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
         ]
 
     pieces = len(cut.pieces)
-    stage(0, ends(0, "gather"), "early")
-    lines += ["early:", *early_angles(layout, cut, W, "%tiles", "%count"), "  br label %stage1"]
+    stage(0, ends(0, "gather"))
     for p in range(pieces):
         call = f"  call void @piece_{p}_{W}(ptr %tile{p + 1})"
-        stage(p + 1, [call], f"stage{p + 2}", 2 if paired(cut, p, W) else 1)
-    stage(pieces + 1, ends(pieces + 1, "scatter"), "group_end")
+        stage(p + 1, [call], 2 if paired(cut, p, W) else 1)
+    stage(pieces + 1, ends(pieces + 1, "scatter"))
     lines += [
+        f"stage{pieces + 2}:",
+        "  br label %group_end",
         "group_end:",
         f"  %next = add i64 %at, {T * W}",
         "  br label %group",

@@ -22,7 +22,7 @@ from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import INPUT, Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
-from sixfold.native.llvm import early_angles, library, paired, piece, results, tile_size, together
+from sixfold.native.llvm import library, paired, piece, results, sines, tile_size, together
 from sixfold.native.loop import FLAGS
 from sixfold.native.passes import optimise
 
@@ -217,18 +217,17 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
     prepare = [
         with_rows("feed", "prepare", "%step"),
     ]
-    every_block("prepare", "prepare_in", prepare, "early")
-    lines += ["early:", *early_angles(layout, cut, W, "%tiles", "%count"), "  br label %stage0"]
+    every_block("prepare", "prepare_in", prepare, "early0")
     last = len(cut.pieces) - 1
     for p in range(len(cut.pieces)):
-        name, before = f"stage{p}", "early" if p == 0 else f"stage{p - 1}"
-        after = "finish" if p == last else f"stage{p + 1}"
+        name, after = f"stage{p}", "finish" if p == last else f"early{p + 1}"
+        lines += [f"early{p}:", *sines(layout, cut, W, p), f"  br label %{name}"]
         calls = [with_rows(f"expect_{p}", name, "%out")]
         if paired(cut, p, W):
             calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
             calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
         calls.append(f"  call void @piece_{p}_{W}(ptr %tile_{name})")
-        every_block(name, before, calls, after, 2 if paired(cut, p, W) else 1)
+        every_block(name, f"early{p}", calls, after, 2 if paired(cut, p, W) else 1)
     lines += [
         "finish:",
         "  %due = icmp eq i64 %since, %every",
