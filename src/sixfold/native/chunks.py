@@ -7,17 +7,21 @@ slots are used again when nobody needs their value any more.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sixfold.native.graph import CONST, FMA, FMS, FNMA, INPUT, Program
 
-PIECE = 350
+PIECE = 200
 """Operations in a piece."""
 
 
-SERIAL = 1.0
+PLAY = 0.35
+"""Part of a piece by which its end may move to where fewer values cross."""
+
+SERIAL = 1.2
 """Least ratio of the time that operations wait for one another to the time that they take."""
 
 _LATENCY = {"mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4, "div": 13, "sqrt": 20}
@@ -85,10 +89,7 @@ class _Planner:
         for level in sorted({0, *(self.level[k] for k in (*work, *self.apart))}):
             self.start[level] = len(self.pieces)
             members = [k for k in work if self.level[k] == level]
-            count = max(1, round(len(members) / piece))
-            size = -(-len(members) // count) or 1
-            cuts = [tuple(members[i : i + size]) for i in range(0, len(members), size)]
-            self.pieces += cuts or [()]
+            self.pieces += self._cut(members, max(1, round(len(members) / piece)))
         order = [k for members in self.pieces for k in members]
         self.home = {k: p for p, members in enumerate(self.pieces) for k in members}
         self.place = {k: n for n, k in enumerate(order)}
@@ -96,6 +97,23 @@ class _Planner:
         """The last operation that reads each value."""
         self.slot: dict[int, int] = {}
         self.used = 0
+
+    def _cut(self, members: list[int], count: int) -> list[tuple[int, ...]]:
+        """Return about equal pieces, cut where few values have to be kept for later."""
+        place = {k: n for n, k in enumerate(members)}
+        final = {a: n for n, k in enumerate(members) for a in self.nodes[k][1:]}
+        change = [0] * (len(members) + 1)
+        for k, n in place.items():
+            if final.get(k, n) > n:
+                change[n + 1] += 1
+                change[final[k]] -= 1
+        alive = list(itertools.accumulate(change))
+        ends = [0]
+        for p in range(1, count):
+            aim, play = p * len(members) // count, int(PLAY * len(members) / count)
+            ends.append(min(range(aim - play, aim + play + 1), key=lambda n: alive[n]))
+        ends.append(len(members))
+        return [tuple(members[a:b]) for a, b in itertools.pairwise(ends)]
 
     def _levels(self, inner: bool) -> tuple[dict[int, int], set[int]]:
         """Return how many groups of angles come before each value, and sines that are apart."""
