@@ -32,7 +32,7 @@ _LATENCY = {"mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4, "div": 13, "s
 class Angles:
     """Values whose sine and cosine are worked out together, between two pieces.
 
-    They lie one after the other, and so do their sines and cosines, so that one loop goes over them.
+    They lie one after the other, and so do their sines and cosines: one loop goes over them.
     """
 
     before: int
@@ -145,7 +145,7 @@ class _Planner:
         number = {nodes[k][1]: k for k in inputs}
         for n, k in enumerate(outputs[:again]):
             old = number.get(n)
-            if k not in self.home or k in self.slot or old is None:
+            if k not in self.home or k in self.slot or old is None or old in outputs:
                 continue
             if old not in self.final or self.place[self.final[old]] <= self.place[k]:
                 self.slot[k] = self.slot[old]

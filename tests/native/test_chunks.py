@@ -1,0 +1,180 @@
+"""Pieces of a program: where values live, run by hand with nothing but the slots of a tile."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+from sixfold.evaluate.lean import in_kernel, solved
+from sixfold.native import Layout, build, optimise, trace
+from sixfold.native.chunks import plan
+from sixfold.native.graph import CONST, INPUT
+from sixfold.simulate.rollout import _Plan
+
+FUSED = {
+    "fma": lambda a, b, c: a * b + c,
+    "fms": lambda a, b, c: a * b - c,
+    "fnma": lambda a, b, c: c - a * b,
+}
+VALUES = {
+    **FUSED,
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "sqrt": math.sqrt,
+    "sin": math.sin,
+    "cos": math.cos,
+    "abs": abs,
+    "tanh": math.tanh,
+    "sign": lambda a: math.copysign(1.0, a) if a else a,
+    "if_positive": lambda a, b, c: b if a > 0 else c,
+}
+
+
+def directly(program, x):
+    """Return the results, every value kept."""
+    known = []
+    for op, *arguments in program.nodes:
+        if op == INPUT:
+            known.append(x[arguments[0]])
+        elif op == CONST:
+            known.append(arguments[0])
+        else:
+            known.append(VALUES[op](*(known[a] for a in arguments)))
+    return [known[k] for k in program.outputs]
+
+
+def by_pieces(program, cut, x):
+    """Return the results and the tile: each piece forgets everything but the slots."""
+    tile = [math.nan] * cut.slots
+    nodes = program.nodes
+    for k, (op, *arguments) in enumerate(nodes):
+        if op == INPUT:
+            tile[cut.slot[k]] = x[arguments[0]]
+    for p, members in enumerate(cut.pieces):
+        for group in cut.angles:
+            if group.before == p:
+                for n in range(len(group.nodes)):
+                    angle = tile[group.first + n]
+                    tile[group.pairs + 2 * n] = math.sin(angle)
+                    tile[group.pairs + 2 * n + 1] = math.cos(angle)
+        here = {}
+        for k in members:
+            op, *arguments = nodes[k]
+            numbers = []
+            for a in arguments:
+                if nodes[a][0] == CONST:
+                    numbers.append(nodes[a][1])
+                else:  # what lies in the tile must be right to the last use
+                    numbers.append(tile[cut.slot[a]] if a in cut.slot else here[a])
+            here[k] = VALUES[op](*numbers)
+            if k in cut.slot:
+                tile[cut.slot[k]] = here[k]
+    for k, slot in zip(program.outputs, cut.results, strict=True):
+        if nodes[k][0] == CONST:
+            tile[slot] = nodes[k][1]
+    return [tile[s] for s in cut.results], tile
+
+
+def stepping(name, integrator):
+    """Return the program of a step of a rollout, and how many numbers it carries."""
+    model = sf.load(name)
+    whole = _Plan(model, integrator, None, ("q0", "v0"), False)
+    sizes = (model.nq, model.nv, 1, 1)
+    return optimise(trace(whole.step, sizes)), model.nq + model.nv
+
+
+def dynamics(name):
+    """Return the program of forward dynamics; nothing is carried."""
+    model = sf.load(name)
+    core = in_kernel(solved(model), model)
+    return optimise(trace(core, (model.nq, model.nv, model.nv))), 0
+
+
+def nested(x):
+    """Sines of sines, of sums, of constants and of results."""
+    a = sf.sin(x[0]) + x[1]
+    b = sf.cos(a) * x[2]
+    c = sf.sin(sf.cos(b)) - sf.sin(a)
+    return [a, b, c, sf.cos(x[0]), x[1], 2.0 + 0.0 * x[0], sf.sin(c * b)]
+
+
+PROGRAMS = {
+    "puma": lambda: dynamics("puma560"),
+    "tree": lambda: dynamics("tree10"),
+    "euler": lambda: stepping("puma560", "semi_implicit_euler"),
+    "rk4": lambda: stepping("puma560", "rk4"),
+    "free": lambda: stepping("floating_link", "lie_rk4"),
+    "nested": lambda: (optimise(trace(nested, (3,))), 0),
+    "nested, carried": lambda: (optimise(trace(nested, (3,))), 3),
+}
+
+
+@pytest.mark.parametrize("piece", [7, 40, 200, 100_000])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_pieces_need_nothing_but_the_slots(name, piece):
+    program, carried = PROGRAMS[name]()
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0.1, 1.0, program.inputs).tolist()
+    for again in {0, carried}:
+        for inner in (True, False):
+            cut = plan(program, piece, again, inner)
+            found, _ = by_pieces(program, cut, x)
+            assert found == directly(program, x)
+
+
+def test_carried_results_take_the_places_of_the_inputs():
+    program, carried = stepping("puma560", "semi_implicit_euler")
+    cut = plan(program, again=carried)
+    number = {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
+    assert all(cut.results[n] == cut.slot[number[n]] for n in range(carried))
+
+
+def test_sines_of_the_stages_of_a_step_are_worked_out_together():
+    program, _ = stepping("puma560", "rk4")
+    groups = plan(program).angles
+    assert [len(group.nodes) for group in groups] == [
+        5,
+        10,
+        5,
+    ]  # of the start, two middles, the end
+    assert [group.before for group in groups] == sorted(group.before for group in groups)
+
+
+def test_short_pieces_end_where_few_values_cross():
+    program, _ = dynamics("tree10")
+
+    def crossing(play):
+        from sixfold.native import chunks
+
+        before, chunks.PLAY = chunks.PLAY, play
+        try:
+            cut = plan(program)
+        finally:
+            chunks.PLAY = before
+        home = {k: p for p, members in enumerate(cut.pieces) for k in members}
+        read = {(a, home[k]) for k in home for a in program.nodes[k][1:] if a in home}
+        return len({a for a, p in read if p > home[a]})
+
+    assert crossing(0.35) < crossing(0.0)
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8])
+def test_one_huge_angle_among_many_changes_no_other_bit(lanes):
+    def function(x):
+        return [sf.sin(x[0]) * x[1], sf.cos(x[1]), sf.sin(x[2]) + sf.cos(x[2])]
+
+    program = trace(function, (3,))
+    kernel = build("angles", program, Layout(((3,),), (3,)), lanes=lanes)[0]
+    x = np.random.default_rng(1).uniform(-3, 3, (75, 3))
+    usual = kernel(x)
+    for row, column in ((0, 0), (0, 2), (17, 1), (40, 0), (74, 2)):
+        y = x.copy()
+        y[row, column] = 1e12
+        found = kernel(y)
+        others = np.arange(75) != row
+        assert np.array_equal(found[others], usual[others])
+        np.testing.assert_allclose(found[row], function([float(v) for v in y[row]]), rtol=1e-15)
