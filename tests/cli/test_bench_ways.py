@@ -84,13 +84,14 @@ def test_batches_for_threads_grow_until_they_are_long_enough(monkeypatch):
     monkeypatch.setattr(threads, "ENOUGH", 1e-6)
     monkeypatch.setattr(threads, "counts", lambda: [1])
     # the first measurement finds the batch too short after all
-    answers = iter([[[1e-7, 2e-7]], [[2e-6, 1e-6]]])
+    answers = iter([[[1e-7, 2e-7], [1e-8, 1e-8]], [[2e-6, 1e-6], [3e-7, 2e-7]]])
     monkeypatch.setattr(threads, "interleaved", lambda *_: next(answers))
     robot = robots.Robot("bushy", bushy())
     before = sf.get_threads()
     found = threads.measure(robot, "mass_matrix", draw(robot.model, 3, 0), "float64", 2)
     assert found.rows == 4 * threads.CHUNK
     assert found.rounds_s == {1: (2e-6, 1e-6)} and found.speedup(1) == 1
+    assert found.moving == 2e-7 and found.moving_speedup(1) == 1
     assert sf.get_threads() == before
 
 

@@ -42,7 +42,10 @@ def document(results: Results, settings: Settings, missing: Sequence[str]) -> di
             for r in results.latency
         ],
         "threads": [
-            asdict(r) | {"speedup": {n: r.speedup(n) for n in r.rounds_s}} for r in results.threads
+            asdict(r)
+            | {"speedup": {n: r.speedup(n) for n in r.rounds_s}}
+            | {"moving_speedup": {n: r.moving_speedup(n) for n in r.moving_s}}
+            for r in results.threads
         ],
         "chains": [
             asdict(r) | {"ns_per_body": r.ns, "pinocchio_ns_per_body": r.pinocchio_ns}

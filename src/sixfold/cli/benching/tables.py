@@ -137,7 +137,8 @@ def latency_table(records: Sequence[Latency]) -> str:
 def threads_table(records: Sequence[Threads]) -> str:
     """Return how much faster more threads are."""
     counts = sorted({n for r in records for n in r.rounds_s})
-    head = ["robot", "function", "rows", "1 thread [ms]", *(f"{n} threads" for n in counts[1:])]
+    more = [f"{n} threads" for n in counts[1:]]
+    head = ["robot", "function", "rows", "1 thread [ms]", *more, "bytes alone [ms]", *more]
     rows = [
         [
             short(r.robot),
@@ -145,6 +146,8 @@ def threads_table(records: Sequence[Threads]) -> str:
             str(r.rows),
             figure(r.best(1) * 1e3, ".1f"),
             *(times(r.speedup(n)) for n in counts[1:]),
+            figure(r.moving * 1e3, ".1f"),
+            *(times(r.moving_speedup(n)) for n in counts[1:]),
         ]
         for r in records
     ]

@@ -14,7 +14,7 @@ from sixfold.cli.benching.robots import Robot
 from sixfold.cli.benching.ways import FUNCTIONS, States
 from sixfold.evaluate import get_threads, set_threads
 from sixfold.evaluate.arrays import Array
-from sixfold.evaluate.threads import CHUNK
+from sixfold.evaluate.threads import CHUNK, share
 
 ENOUGH = 0.010
 """Seconds that the batch takes on one thread, at least."""
@@ -31,6 +31,17 @@ class Threads:
     function: str
     rows: int
     rounds_s: dict[int, tuple[float, ...]]
+    moving_s: dict[int, tuple[float, ...]]
+    """The same for reading the arguments and writing as many bytes as the result, no more."""
+
+    @property
+    def moving(self) -> float:
+        """Seconds on one thread for moving the bytes."""
+        return min(self.moving_s[1])
+
+    def moving_speedup(self, count: int) -> float:
+        """Return how many times faster the bytes alone move than with one thread."""
+        return float(np.median(np.divide(self.moving_s[1], self.moving_s[count])))
 
     def best(self, count: int) -> float:
         """Return the best round."""
@@ -64,14 +75,34 @@ def measure(robot: Robot, function: str, states: States, dtype: str, rounds: int
         while True:
             set_threads(1)
             rows = _long_enough(robot, function, arrays, min(MOST_ROWS, 2 * rows))
-            call = partial(FUNCTIONS[function], robot.model, *_repeated(arrays, rows))
-            times = interleaved([_with(n, call) for n in counts()], rounds)
+            given = _repeated(arrays, rows)
+            call = partial(FUNCTIONS[function], robot.model, *given)
+            moved = partial(_moved, given, call().shape)
+            calls = [_with(n, each) for each in (call, moved) for n in counts()]
+            times = interleaved(calls, rounds)
             if min(times[0]) >= ENOUGH or rows >= MOST_ROWS:
                 break
     finally:
         set_threads(before)
-    found = {n: tuple(each) for n, each in zip(counts(), times, strict=True)}
-    return Threads(robot.name, function, rows, found)
+    count = len(counts())
+    found, moving = (
+        {n: tuple(each) for n, each in zip(counts(), part, strict=True)}
+        for part in (times[:count], times[count:])
+    )
+    return Threads(robot.name, function, rows, found, moving)
+
+
+def _moved(arrays: list[Array], shape: tuple[int, ...]) -> None:
+    """Read some arrays and write a new one, in the parts and on the threads of the library."""
+    out = np.empty(shape, arrays[0].dtype)
+
+    def part(start: int) -> None:
+        piece = slice(start, start + CHUNK // 4)
+        for x in arrays:
+            x[piece].copy()  # small enough to stay in the cache
+        out[piece] = 0.0
+
+    share(part, range(0, len(out), CHUNK // 4))
 
 
 def _with(count: int, call: Callable[[], Array]) -> Callable[[], None]:
