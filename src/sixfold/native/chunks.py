@@ -14,7 +14,7 @@ from typing import Any
 
 from sixfold.native.graph import CONST, FMA, FMS, FNMA, INPUT, Program
 
-PIECE = 200
+PIECE = 170
 """Operations in a piece."""
 
 

@@ -270,10 +270,13 @@ def _scatter_short(layout: Layout, W: int) -> str:
 
 def results(block: Block, program: Program, cut: Plan) -> list[str]:
     """Return the results of a program, read from their slots."""
-    return [
-        block.constant(program.nodes[k][1]) if program.nodes[k][0] == CONST else block.read(slot)
-        for k, slot in zip(program.outputs, cut.results, strict=True)
-    ]
+    return [result(block, program, cut, n) for n in range(len(program.outputs))]
+
+
+def result(block: Block, program: Program, cut: Plan, n: int) -> str:
+    """Return one result of a program, read from its slot."""
+    op, *arguments = program.nodes[program.outputs[n]]
+    return block.constant(arguments[0]) if op == CONST else block.read(cut.results[n])
 
 
 TILE_BYTES = 65_536

@@ -22,7 +22,7 @@ from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import INPUT, Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
-from sixfold.native.llvm import library, paired, piece, results, sines, tile_size, together
+from sixfold.native.llvm import library, paired, piece, result, results, sines, tile_size, together
 from sixfold.native.loop import FLAGS
 from sixfold.native.passes import optimise
 
@@ -60,7 +60,7 @@ def module(program: Program, scan: Scan, W: int, triple: str = "") -> str:
     parts.append(_gather("begin", program, scan, cut, range(kept), W))
     parts.append(_gather("feed", program, scan, cut, range(kept, len(scan.sizes)), W))
     parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
-    parts.append(_advance(program, scan, cut, W))
+    parts.append(_advance(program, cut, W))
     parts.append(_write(program, scan, cut, W))
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n")
     parts += [_expect(scan, W, p, len(cut.pieces)) for p in range(len(cut.pieces))]
@@ -105,17 +105,19 @@ def _gather(
     return block.function(f"{name}({_PLACE})")
 
 
-def _advance(program: Program, scan: Scan, cut: Plan, W: int) -> str:
-    """Return @advance: the results become what is carried, where they are not in place already."""
+def _moved(program: Program, cut: Plan) -> list[int]:
+    """Return which carried results are not in place when a step is done."""
+    number = _inputs(program)
+    return [n for n, slot in enumerate(cut.results) if n in number and cut.slot[number[n]] != slot]
+
+
+def _advance(program: Program, cut: Plan, W: int) -> str:
+    """Return @advance: results become what is carried, where they are not in place already."""
     block = Block(W)
     number = _inputs(program)
-    moved = {
-        cut.slot[number[k]]: value
-        for k, value in enumerate(results(block, program, cut))
-        if k in number and cut.slot[number[k]] != cut.results[k]
-    }
-    for slot, value in moved.items():
-        block.write(slot, value)
+    values = {n: result(block, program, cut, n) for n in _moved(program, cut)}
+    for n, value in values.items():
+        block.write(cut.slot[number[n]], value)
     return block.function("advance(ptr %tile)")
 
 
@@ -141,14 +143,19 @@ def _expect(scan: Scan, W: int, p: int, pieces: int) -> str:
     Each piece fetches its share; a processor waits for no more than a few lines at a time.
     """
     block = _Rows(W, whole=True)  # to fetch what is not there does no harm
-    rows = [(a, lane) for a in range(len(scan.carried)) for lane in range(W)]
-    for a, lane in rows[p * len(rows) // pieces : (p + 1) * len(rows) // pieces]:
+    for a, lane in _expected(scan, W, p, pieces):
         pointer = block.lanes_of(len(scan.sizes) + a)[lane]
         size = 8 * scan.carried[a]
         for offset in (*range(0, size, _LINE), size - 1):
             where = block.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
             block.lines.append(f"  call void @llvm.prefetch.p0(ptr {where}, i32 1, i32 3, i32 1)")
     return block.function(f"expect_{p}({_PLACE})")
+
+
+def _expected(scan: Scan, W: int, p: int, pieces: int) -> list[tuple[int, int]]:
+    """Return the output rows that a piece has fetched: which array, which lane."""
+    rows = [(a, lane) for a in range(len(scan.carried)) for lane in range(W)]
+    return rows[p * len(rows) // pieces : (p + 1) * len(rows) // pieces]
 
 
 def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, flags: Any) -> str:
@@ -222,10 +229,12 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
     for p in range(len(cut.pieces)):
         name, after = f"stage{p}", "finish" if p == last else f"early{p + 1}"
         lines += [f"early{p}:", *sines(layout, cut, W, p), f"  br label %{name}"]
-        calls = [with_rows(f"expect_{p}", name, "%out")]
-        if paired(cut, p, W):
-            calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
-            calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
+        calls = []
+        if _expected(scan, W, p, len(cut.pieces)):
+            calls.append(with_rows(f"expect_{p}", name, "%out"))
+            if paired(cut, p, W):
+                calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
+                calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
         calls.append(f"  call void @piece_{p}_{W}(ptr %tile_{name})")
         every_block(name, f"early{p}", calls, after, 2 if paired(cut, p, W) else 1)
     lines += [
@@ -236,8 +245,11 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
         "  br label %put",
     ]
     every_block("put", "writing", [with_rows("write", "put", "%out")], "carry_in")
-    lines += ["carry_in:", "  br label %carry"]
-    every_block("carry", "carry_in", ["  call void @advance(ptr %tile_carry)"], "step_end")
+    if _moved(program, cut):
+        lines += ["carry_in:", "  br label %carry"]
+        every_block("carry", "carry_in", ["  call void @advance(ptr %tile_carry)"], "step_end")
+    else:
+        lines += ["carry_in:", "  br label %step_end"]
     lines += [
         "step_end:",
         "  %step_next = add i64 %step, 1",

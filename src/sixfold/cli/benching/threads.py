@@ -105,7 +105,7 @@ def _moved(arrays: list[Array], shape: tuple[int, ...]) -> None:
     share(part, range(0, len(out), CHUNK // 4))
 
 
-def _with(count: int, call: Callable[[], Array]) -> Callable[[], None]:
+def _with(count: int, call: Callable[[], Array | None]) -> Callable[[], None]:
     def run() -> None:
         set_threads(count)
         call()
