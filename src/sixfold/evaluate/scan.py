@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -84,7 +85,7 @@ def run_scan(
     """
     scan = kernel.scan
     kept = len(scan.carried) + len(scan.fixed)
-    rows = int(np.prod(lead)) if lead else 1
+    rows = math.prod(lead)
     flat = [
         _rows(x, lead, (steps, n) if k >= kept else (n,))
         for k, (x, n) in enumerate(zip(arrays, scan.sizes, strict=True))
@@ -108,10 +109,14 @@ def run_scan(
 
 def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:
     """Return an array with one axis of rows, broadcast without copying where that is possible."""
+    if x.shape == (*lead, *core) and x.flags.carray:
+        return x.reshape((-1, *core))
     missing = x.ndim - len(core)
     if all(n == 1 for n in x.shape[:missing]):
-        one = np.ascontiguousarray(np.broadcast_to(x.reshape(x.shape[missing:]), core))
-        return np.broadcast_to(one, (int(np.prod(lead)) if lead else 1, *core))
+        one = x.reshape(x.shape[missing:])
+        if one.shape != core:
+            one = np.broadcast_to(one, core)
+        return np.broadcast_to(np.ascontiguousarray(one), (math.prod(lead), *core))
     wide = np.broadcast_to(x, (*lead, *core))
     return np.ascontiguousarray(wide).reshape((-1, *core))
 

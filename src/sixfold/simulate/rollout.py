@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from operator import index
 from typing import Any
 
@@ -269,6 +270,13 @@ def _check_out(out: Any, shapes: Sequence[tuple[int, ...]]) -> None:
             raise ShapeError("rollout", "out", expected, getattr(array, "shape", array), fix)
 
 
+@lru_cache(maxsize=256)
+def _quaternions(model: Model) -> tuple[tuple[str, slice, slice], ...]:
+    """Return the joints with a quaternion: their kind, their place in q, its place in theirs."""
+    found = ((joint.kind, x, joint.quaternion()) for joint, x, _ in joints(model))
+    return tuple((kind, x, part) for kind, x, part in found if part is not None)
+
+
 def _check_start(model: Model, arrays: dict[str, Array]) -> None:
     """Refuse numbers that are not finite and quaternions that are not of unit length."""
     for name, array in arrays.items():
@@ -284,18 +292,16 @@ def _check_start(model: Model, arrays: dict[str, Array]) -> None:
                 array[where],
                 "start from finite states",
             )
-    for joint, x, _ in joints(model):
-        part = joint.quaternion()
-        if part is not None:
-            lengths = np.linalg.norm(arrays["q0"][..., x][..., part], axis=-1)
-            if not np.allclose(lengths, 1.0, rtol=0, atol=1e-6):
-                worst = float(np.ravel(lengths)[np.argmax(np.abs(np.ravel(lengths) - 1))])
-                raise NumberError(
-                    f"rollout: argument 'q0' has a quaternion of a {joint.kind} joint",
-                    "length 1",
-                    f"length {worst:.6g}",
-                    "divide it by its length",
-                )
+    for kind, x, part in _quaternions(model):
+        lengths = np.linalg.norm(arrays["q0"][..., x][..., part], axis=-1)
+        if not np.allclose(lengths, 1.0, rtol=0, atol=1e-6):
+            worst = float(np.ravel(lengths)[np.argmax(np.abs(np.ravel(lengths) - 1))])
+            raise NumberError(
+                f"rollout: argument 'q0' has a quaternion of a {kind} joint",
+                "length 1",
+                f"length {worst:.6g}",
+                "divide it by its length",
+            )
     if "inertias" in arrays and (arrays["inertias"][..., 0] < 0).any():
         raise NumberError(
             "rollout: argument 'inertias' has a mass",
