@@ -2,7 +2,8 @@
 
 Each piece loops over several blocks of rows, so its instructions are fetched once for all of them.
 Values that one piece makes and a later one needs live in slots of a tile, one tile for each block;
-slots are used again when nobody needs their value any more.
+slots are used again when nobody needs their value any more.  Sines and cosines are worked out
+between the pieces, for all blocks in one loop.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from sixfold.native.graph import CONST, FMA, FMS, FNMA, INPUT, Program
 
 PIECE = 170
 """Operations in a piece."""
-
 
 PLAY = 0.35
 """Part of a piece by which its end may move to where fewer values cross."""
