@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sixfold.errors import NumberError, ShapeError
 from sixfold.model import Model
-from sixfold.scalar import Scalar, plain, sin
-from sixfold.scalar.zero import Zero
+from sixfold.scalar import Scalar, Zero, is_plain, plain, sin
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]
@@ -196,7 +195,7 @@ def _check_objects(where: str, array: Array) -> None:
         if isinstance(x, _REFUSED) or (isinstance(x, Complex) and not isinstance(x, Real)):
             raise NumberError(where, "real numbers", f"{type(x).__name__} objects", "convert them")
         try:
-            float(x) if isinstance(x, (int, float, Zero)) else sin(x)
+            float(x) if is_plain(x) else sin(x)
         except NumberError:
             raise NumberError(
                 where, "real numbers", f"{type(x).__name__} objects", "convert them to floats"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.scalar import Zero
+from sixfold.scalar import is_plain
 from sixfold.spatial import Transform
 
 PER_FREEDOM = (
@@ -61,7 +61,7 @@ def _placement(X: Transform) -> tuple[Any, ...]:
 def _sort_out(values: Iterable[Any], texts: list[Any], numbers: list[Any]) -> None:
     """Append numbers, those inside tuples too, to one list and the rest to the other."""
     for value in values:
-        if isinstance(value, (int, float, Zero)):
+        if is_plain(value):
             numbers.append(value)
         elif isinstance(value, tuple):
             texts.append(len(value))

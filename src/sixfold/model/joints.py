@@ -12,7 +12,7 @@ import numpy as np
 from sixfold.errors import ModelError
 from sixfold.model import quaternion
 from sixfold.model.joint import Joint, JointState, Values
-from sixfold.scalar import ZERO, Zero, cos, exact, sin
+from sixfold.scalar import ZERO, cos, exact, is_plain, sin
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,
@@ -52,8 +52,7 @@ class _AlongAxis(Joint):
 
 def _long_or_short(axis: Vector3) -> bool:
     """Return true for plain numbers whose length is not 1 within rounding."""
-    plain_numbers = all(isinstance(x, (int, float, Zero)) for x in axis)
-    return plain_numbers and not abs(math.hypot(*map(float, axis)) - 1.0) < 1e-12
+    return is_plain(*axis) and not abs(math.hypot(*map(float, axis)) - 1.0) < 1e-12
 
 
 @final

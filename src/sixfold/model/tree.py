@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from sixfold.model.joint import Joint
-from sixfold.scalar import Scalar, Zero
+from sixfold.scalar import Scalar, Zero, is_plain
 from sixfold.spatial import Column, Inertia, Motion, Transform
 
 Table = dict[int, Any]
@@ -80,7 +80,7 @@ class Tree:
         """Return whether placements and inertias are numbers, not symbols or arrays."""
         values = [x for I in self.inertia for x in I.parameters()]
         values += [x for X in self.Xtree for x in (*X.r, *X.E.a, *X.E.b, *X.E.c)]
-        return all(isinstance(x, (int, float, Zero)) for x in values)
+        return is_plain(*values)
 
     def limbs(self) -> tuple[tuple[int, ...], ...]:
         """Return the bodies that hang on each joint of the base."""

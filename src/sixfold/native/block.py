@@ -25,13 +25,13 @@ def types(W: int, scalar: str = "double") -> tuple[str, str]:
 class Block:
     """Writes the function that evaluates W rows.
 
-    A whole block has a row for every lane, a short one has not; None is for either.
+    A whole block has a row for every lane; another may have fewer.
     """
 
-    def __init__(self, W: int, scalar: str = "double", whole: bool | None = None) -> None:
+    def __init__(self, W: int, scalar: str = "double", whole: bool = False) -> None:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
         self.tile, self.prefix = "%tile", "v"
-        self.whole = True if W == 1 else whole
+        self.whole = whole or W == 1
         self.pairs: dict[str, tuple[str, str]] = {}
         self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
         self.real, self.suffix = types(W, scalar)
@@ -192,18 +192,16 @@ class Block:
 
         Each group has a pointer to each lane's row, and one vector for each column.
         """
-        if self.whole is None:
+        if not self.whole:
             self.lines.append(f"  %whole = icmp eq i64 %valid, {self.W}")
             self.lines.append("  br i1 %whole, label %all, label %some")
             self.lines.append("all:")
-        if self.whole is not False:
-            for pointers, values in groups:
-                self.store(pointers, values)
-            self.lines.append("  ret void")
+        for pointers, values in groups:
+            self.store(pointers, values)
+        self.lines.append("  ret void")
         if self.whole:
             return
-        if self.whole is None:
-            self.lines.append("some:")
+        self.lines.append("some:")
         for lane in range(self.W - 1):
             for pointers, values in groups:
                 for k, value in enumerate(values):

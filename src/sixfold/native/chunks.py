@@ -137,9 +137,8 @@ class _Planner:
         groups: dict[int, dict[int, None]] = {}
         for k in sorted(self.apart):
             groups.setdefault(self.level[k], {})[nodes[k][1]] = None
-        first = [a for a in groups.get(0, ()) if nodes[a][0] == INPUT]
         inputs = [k for k, node in enumerate(nodes) if node[0] == INPUT]
-        for k in (*first, *(k for k in inputs if k not in set(first))):
+        for k in dict.fromkeys((*groups.get(0, ()), *inputs)):  # angles first, one after the other
             self.slot[k] = self._more(1)
         angles = self._groups(groups)
         number = {nodes[k][1]: k for k in inputs}
@@ -166,6 +165,7 @@ class _Planner:
     def _groups(self, groups: dict[int, dict[int, None]]) -> list[Angles]:
         """Give angles, sines and cosines their places, where those of earlier groups were."""
         found: list[Angles] = []
+        outputs = set(self.program.outputs)
         old: list[tuple[int, int, int]] = []  # size, last piece that reads it, first slot
 
         def block(size: int, since: int) -> int:
@@ -175,6 +175,11 @@ class _Planner:
                     return start
             return self._more(size)
 
+        def retire(start: int, size: int, before: int, owners: Sequence[int]) -> None:
+            if outputs.isdisjoint(owners):
+                ends = [self.home[self.final[k]] for k in owners if k in self.final]
+                old.append((size, max([before, *ends]), start))
+
         for level, members in sorted(groups.items()):
             these, before = tuple(members), self.start[level]
             since = self.start[max(x for x in self.start if x < level)] if level else -1
@@ -182,19 +187,14 @@ class _Planner:
             pairs = block(2 * len(these), before if level else -1)
             for n, a in enumerate(these):
                 self.slot[a] = start + n
-            for k in self.apart:
-                if self.level[k] == level:
-                    n = these.index(self.nodes[k][1])
-                    self.slot[k] = pairs + 2 * n + (0 if self.nodes[k][0] == "sin" else 1)
+            made = [k for k in self.apart if self.level[k] == level]
+            for k in made:
+                op, a = self.nodes[k]
+                self.slot[k] = pairs + 2 * these.index(a) + (op == "cos")
             found.append(Angles(before, these, start, pairs))
-            kept = set(self.program.outputs)
-            for slots, owners, of in (
-                (len(these), these, start),
-                (2 * len(these), [k for k in self.apart if self.level[k] == level], pairs),
-            ):
-                if (level or of == pairs) and kept.isdisjoint(owners):
-                    ends = [self.home[self.final[k]] for k in owners if k in self.final]
-                    old.append((slots, max([before, *ends]), of))
+            retire(pairs, 2 * len(these), before, made)
+            if level:  # inputs stay
+                retire(start, len(these), before, these)
         return found
 
     def _crossing(self) -> None:

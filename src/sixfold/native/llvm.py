@@ -108,7 +108,7 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
     Where every operation waits for the one before, the operations on another tile fill the time.
     """
     blocks = [Block(W, layout.scalar)]
-    if paired(cut, p, W):
+    if abreast(cut, p, W) == 2:
         blocks.append(blocks[0].beside(tile_size(layout, cut, W)))
     values: list[dict[int, str]] = [{} for _ in blocks]
     table: dict[tuple[float, int], int] = {}
@@ -153,9 +153,9 @@ FAR = 24
 """Operations after which a value that lies in the tile is read again, rather than kept."""
 
 
-def paired(cut: Plan, p: int, W: int) -> bool:
-    """Return whether a piece works on two tiles in turns."""
-    return W > 1 and cut.serial[p]
+def abreast(cut: Plan, p: int, W: int) -> int:
+    """Return how many tiles a piece works on in turns: one or two."""
+    return 2 if W > 1 and cut.serial[p] else 1
 
 
 def tile_size(layout: Layout, cut: Plan, W: int) -> int:
@@ -285,7 +285,7 @@ TILE_BYTES = 65_536
 
 def together(layout: Layout, cut: Plan, W: int) -> int:
     """Return how many blocks go through the pieces together; an even number where some pair up."""
-    pairs = any(paired(cut, p, W) for p in range(len(cut.pieces)))
+    pairs = any(abreast(cut, p, W) == 2 for p in range(len(cut.pieces)))
     if W == 1 or (len(cut.pieces) == 1 and not pairs and not cut.angles):
         return 1
     most = max(1, min(8, TILE_BYTES // tile_size(layout, cut, W)))
@@ -357,7 +357,7 @@ def _rows(layout: Layout, cut: Plan, W: int) -> str:
     stage(0, ends(0, "gather"))
     for p in range(pieces):
         call = f"  call void @piece_{p}_{W}(ptr %tile{p + 1})"
-        stage(p + 1, [call], 2 if paired(cut, p, W) else 1)
+        stage(p + 1, [call], abreast(cut, p, W))
     stage(pieces + 1, ends(pieces + 1, "scatter"))
     lines += [
         f"stage{pieces + 2}:",

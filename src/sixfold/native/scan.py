@@ -22,7 +22,7 @@ from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import INPUT, Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
-from sixfold.native.llvm import library, paired, piece, result, results, sines, tile_size, together
+from sixfold.native.llvm import abreast, library, piece, result, results, sines, tile_size, together
 from sixfold.native.loop import FLAGS
 from sixfold.native.passes import optimise
 
@@ -63,7 +63,8 @@ def module(program: Program, scan: Scan, W: int, triple: str = "") -> str:
     parts.append(_advance(program, cut, W))
     parts.append(_write(program, scan, cut, W))
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n")
-    parts += [_expect(scan, W, p, len(cut.pieces)) for p in range(len(cut.pieces))]
+    pieces = len(cut.pieces)
+    parts += [_expect(scan, W, p, pieces) for p in range(pieces) if _expected(scan, W, p, pieces)]
     parts.append(_driver(program, scan, cut, layout, W, flags))
     return "\n".join(parts)
 
@@ -221,10 +222,7 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
         "prepare_in:",
         "  br label %prepare",
     ]
-    prepare = [
-        with_rows("feed", "prepare", "%step"),
-    ]
-    every_block("prepare", "prepare_in", prepare, "early0")
+    every_block("prepare", "prepare_in", [with_rows("feed", "prepare", "%step")], "early0")
     last = len(cut.pieces) - 1
     for p in range(len(cut.pieces)):
         name, after = f"stage{p}", "finish" if p == last else f"early{p + 1}"
@@ -232,11 +230,11 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
         calls = []
         if _expected(scan, W, p, len(cut.pieces)):
             calls.append(with_rows(f"expect_{p}", name, "%out"))
-            if paired(cut, p, W):
+            if abreast(cut, p, W) == 2:
                 calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
                 calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
         calls.append(f"  call void @piece_{p}_{W}(ptr %tile_{name})")
-        every_block(name, f"early{p}", calls, after, 2 if paired(cut, p, W) else 1)
+        every_block(name, f"early{p}", calls, after, abreast(cut, p, W))
     lines += [
         "finish:",
         "  %due = icmp eq i64 %since, %every",

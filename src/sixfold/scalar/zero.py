@@ -112,6 +112,11 @@ def exact(x: Any) -> Any:
     return ZERO if isinstance(x, (int, float)) and x == 0 else x
 
 
+def is_plain(*values: Any) -> bool:
+    """Return whether values are plain numbers or exact zeros, not arrays or symbols."""
+    return all(isinstance(x, (int, float, Zero)) for x in values)
+
+
 def plain(x: Any) -> Any:
     """Return 0.0 for an exact zero, and the number itself otherwise."""
     return 0.0 if isinstance(x, Zero) else x

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from sixfold.errors import ModelError, ShapeError
-from sixfold.scalar import ZERO, Scalar, Zero, exact
+from sixfold.scalar import ZERO, Scalar, exact, is_plain
 from sixfold.spatial.vector3 import (
     ZERO3,
     ZERO33,
@@ -165,7 +165,7 @@ class _BySecondMoments(Inertia):
 
 def _half_sum(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
     """Return (a + b - c) / 2; of plain numbers with one rounding."""
-    if all(isinstance(x, (int, float, Zero)) for x in (a, b, c)):
+    if is_plain(a, b, c):
         return exact(math.fsum((a, b, -c)) / 2)
     return (a - c + b) * 0.5
 

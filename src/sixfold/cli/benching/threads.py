@@ -41,19 +41,24 @@ class Threads:
 
     def moving_speedup(self, count: int) -> float:
         """Return how many times faster the bytes alone move than with one thread."""
-        return float(np.median(np.divide(self.moving_s[1], self.moving_s[count])))
+        return _gain(self.moving_s, count)
 
     def best(self, count: int) -> float:
         """Return the best round."""
         return min(self.rounds_s[count])
 
     def speedup(self, count: int) -> float:
-        """Return how many times faster than one thread, by the median of the rounds.
+        """Return how many times faster than one thread."""
+        return _gain(self.rounds_s, count)
 
-        The best round of two threads needs two cores that nothing disturbs at the same time; the
-        median compares like with like.
-        """
-        return float(np.median(np.divide(self.rounds_s[1], self.rounds_s[count])))
+
+def _gain(rounds: dict[int, tuple[float, ...]], count: int) -> float:
+    """Return how many times faster some threads are than one, by the median of the rounds.
+
+    The best round of two threads needs two cores that nothing disturbs at the same time; the median
+    compares like with like.
+    """
+    return float(np.median(np.divide(rounds[1], rounds[count])))
 
 
 def counts() -> list[int]:
