@@ -9,7 +9,9 @@ import sixfold as sf
 from sixfold.evaluate.lean import in_kernel, solved
 from sixfold.native import Layout, build, optimise, trace
 from sixfold.native.chunks import plan
-from sixfold.native.graph import CONST, INPUT
+from sixfold.native.graph import CONST, FROM, INPUT, TO, kind
+from sixfold.native.outline import outline
+from sixfold.native.passes import unsealed
 from sixfold.simulate.rollout import _Plan
 
 FUSED = {
@@ -50,11 +52,22 @@ def directly(program, x):
 def by_pieces(program, cut, x):
     """Return the results and the tile: each piece forgets everything but the slots."""
     tile = [math.nan] * cut.slots
-    nodes = program.nodes
-    for k, (op, *arguments) in enumerate(nodes):
+    for k, (op, *arguments) in enumerate(program.nodes):
         if op == INPUT:
             tile[cut.slot[k]] = x[arguments[0]]
+    run(program, cut, tile)
+    for k, slot in zip(program.outputs, cut.results, strict=True):
+        if program.nodes[k][0] == CONST:
+            tile[slot] = program.nodes[k][1]
+    return [tile[s] for s in cut.results], tile
+
+
+def run(program, cut, tile, call=None):
+    """Run all pieces on a tile, and what they call."""
+    nodes = program.nodes
     for p, members in enumerate(cut.pieces):
+        for _ in range(cut.calls.count(p)):
+            call(tile)
         for group in cut.angles:
             if group.before == p:
                 for n in range(len(group.nodes)):
@@ -70,21 +83,22 @@ def by_pieces(program, cut, x):
                     numbers.append(nodes[a][1])
                 else:  # what lies in the tile must be right to the last use
                     numbers.append(tile[cut.slot[a]] if a in cut.slot else here[a])
-            here[k] = VALUES[op](*numbers)
+            here[k] = numbers[0] if kind(op) in (TO, FROM) else VALUES[op](*numbers)
             if k in cut.slot:
                 tile[cut.slot[k]] = here[k]
-    for k, slot in zip(program.outputs, cut.results, strict=True):
-        if nodes[k][0] == CONST:
-            tile[slot] = nodes[k][1]
-    return [tile[s] for s in cut.results], tile
+
+
+def traced(name, integrator):
+    """Return the traced program of a step of a rollout, and how many numbers it carries."""
+    model = sf.load(name)
+    whole = _Plan(model, integrator, None, ("q0", "v0"), False)
+    return trace(whole.step, (model.nq, model.nv, 1, 1), sealed=True), model.nq + model.nv
 
 
 def stepping(name, integrator):
     """Return the program of a step of a rollout, and how many numbers it carries."""
-    model = sf.load(name)
-    whole = _Plan(model, integrator, None, ("q0", "v0"), False)
-    sizes = (model.nq, model.nv, 1, 1)
-    return optimise(trace(whole.step, sizes)), model.nq + model.nv
+    program, carried = traced(name, integrator)
+    return optimise(unsealed(program)), carried
 
 
 def dynamics(name):
@@ -124,6 +138,25 @@ def test_pieces_need_nothing_but_the_slots(name, piece):
             cut = plan(program, piece, again, inner)
             found, _ = by_pieces(program, cut, x)
             assert found == directly(program, x)
+
+
+@pytest.mark.parametrize("piece", [7, 40, 200, 100_000])
+@pytest.mark.parametrize("integrator", ["rk4", "lie_rk4", "midpoint"])
+@pytest.mark.parametrize("name", ["puma560", "tree10"])
+def test_calls_of_a_block_need_nothing_but_the_slots(name, integrator, piece):
+    whole, carried = traced(name, integrator)
+    program, block = map(optimise, outline(whole))
+    inner = plan(block, piece)
+    x = np.random.default_rng(3).uniform(0.1, 1.0, program.inputs).tolist()
+    for again in (0, carried):
+        cut = plan(program, piece, again, block=inner)
+        assert len(cut.calls) == (7 if integrator == "midpoint" else 4)
+        tile = [math.nan] * cut.slots
+        for number, slot in cut.inputs.items():
+            tile[slot] = x[number]
+        run(program, cut, tile, lambda tile: run(block, inner, tile))
+        found = [tile[slot] for slot in cut.results]
+        np.testing.assert_allclose(found, directly(unsealed(whole), x), rtol=1e-11, atol=1e-13)
 
 
 def test_carried_results_take_the_places_of_the_inputs():

@@ -26,6 +26,11 @@ def test_a_difference_of_equals_is_zero_and_a_ratio_of_equals_is_one():
     assert program.counts() == {"const": 2}
 
 
+def test_a_ratio_times_its_divisor_is_what_was_divided():
+    program = live(trace(lambda x: [(x[0] / x[1]) * x[1], x[1] * (-x[0] / x[1]) + x[0]], (2,)))
+    assert program.counts() == {"input": 1, "const": 1}
+
+
 def test_equal_operations_are_one_node():
     counts = ops(lambda x: [(x[0] + x[1]) * (x[1] + x[0])], 2)
     assert counts == {"input": 2, "add": 1, "mul": 1}

@@ -35,7 +35,7 @@ def run(step, rows, steps, every=1, lanes=None, seed=0):
     x, v = rng.standard_normal((2, rows, 2))
     k = rng.uniform(1, 2, (rows, 1))
     push = rng.standard_normal((rows, steps, 1))
-    kernel = build_scan(trace(step, [2, 2, 1, 1]), SCAN, lanes=lanes)
+    kernel = build_scan(trace(step, [2, 2, 1, 1], sealed=True), SCAN, lanes=lanes)
     out = [np.full((rows, steps // every, 2), 7.0) for _ in range(2)]
     kernel([x, v, k, push], out, steps, every)
     return (x, v, k, push), np.concatenate(out, -1)
@@ -99,3 +99,51 @@ def test_what_the_step_ignores_may_be_there():
     kernel([x, v, np.zeros((1, 1)), np.zeros((1, 2, 1))], out, 2, 1)
     assert out[0].tolist() == [[[3.0, 1.5], [1.0, 1.5]]]
     assert out[1].tolist() == [[[1.0, 4.0], [3.0, 4.0]]]
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8])
+def test_a_row_that_leaves_the_finite_numbers_is_noticed_wherever_it_is(lanes):
+    kernel = build_scan(trace(oscillator, [2, 2, 1, 1]), SCAN, lanes=lanes)
+    x, v = np.zeros((2, 37, 2))
+    k, push = np.ones((37, 1)), np.zeros((37, 5, 1))
+    out = [np.empty((37, 5, 2)) for _ in range(2)]
+    assert kernel([x, v, k, push], out, 5, 1) is False
+    for row in (0, 17, 36):
+        for value in (np.inf, np.nan):
+            late = push.copy()
+            late[row, 3] = value
+            assert kernel([x, v, k, late], out, 5, 1) is True
+            assert kernel([x, v, k, late], out, 3, 1) is False
+
+
+def repeating(x, v, k, push):
+    """A step that evaluates one long function three times, with signs and values from outside."""
+    from sixfold.evaluate.scan import evaluated
+
+    def pull(y, w):
+        a, b, c = -y[0] * (k[0] * k[0]), w[1] - push[0], sf.cos(w[0])
+        for _ in range(60):
+            a, b = 0.5 * b + sf.sin(a), 0.25 * a - 0.5 * b * c - 0.1 * sf.sin(y[1])
+        return [-a, b, y[1], k[0]]
+
+    first = evaluated(pull, x, v)
+    second = evaluated(pull, [a + 0.5 * b for a, b in zip(x, first, strict=False)], [x[1], -x[0]])
+    third = evaluated(pull, second[:2], [v[0] - first[0], v[1] - first[2]])
+    return [
+        third[0] + first[0],
+        third[1] - second[0],
+        v[0] + 0.125 * third[0],
+        0.5 * v[1] + third[3],
+    ]
+
+
+def test_what_a_step_repeats_is_compiled_once():
+    kernel = build_scan(trace(repeating, [2, 2, 1, 1], sealed=True), SCAN)
+    program, block = kernel.graph
+    assert block is not None
+    assert sum(op.startswith("call:") for op, *_ in program.nodes) == 3
+    assert len(program.nodes) < 60 < len(block.nodes)
+    for lanes in (1, 4, 8):
+        given, got = run(repeating, 37, 6, 2, lanes=lanes)
+        np.testing.assert_allclose(got, plain(repeating, given, 6, 2), rtol=1e-11, atol=1e-12)
+        np.testing.assert_array_equal(got, run(repeating, 37, 6, 2)[1])

@@ -121,6 +121,59 @@ def test_results_that_do_not_fit_are_refused(out):
         sf.rollout(model, q0, v0, dt=0.01, steps=4, out=out)
 
 
+@pytest.mark.parametrize("forces", [False, True])
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+def test_the_short_way_is_the_same_way(integrator, forces):
+    model = sf.load("double_pendulum")
+    q0, v0 = start(model, 7)
+    tau = np.random.default_rng(2).standard_normal((7, 6, 2)) if forces else None
+    options = {"dt": 0.01, "steps": 6, "integrator": integrator, "every": 2}
+    first = sf.rollout(model, q0, v0, tau, **options)  # the long way
+    again = sf.rollout(model, q0, v0, tau, **options)
+    np.testing.assert_array_equal(again, first)
+    out = (np.empty((7, 3, 2)), np.empty((7, 3, 2)))
+    assert sf.rollout(model, q0, v0, tau, out=out, **options)[0] is out[0]
+    np.testing.assert_array_equal(out, first)
+    one = sf.rollout(model, q0[3], v0[3], None if tau is None else tau[3], **options)
+    np.testing.assert_array_equal(one, [x[3] for x in first])
+    turned = sf.rollout(model, np.asfortranarray(q0), v0.astype(">f8"), tau, **options)
+    np.testing.assert_array_equal(turned, first)
+
+
+def test_the_short_way_refuses_what_the_long_way_refuses():
+    model = sf.load("double_pendulum")
+    q0, v0 = start(model, 3)
+    sf.rollout(model, q0, v0, dt=0.01, steps=4)
+    bad = q0.copy()
+    bad[1, 0] = np.nan
+    with pytest.raises(sf.NumberError, match=r"'q0' is not finite at \(1, 0\)"):
+        sf.rollout(model, bad, v0, dt=0.01, steps=4)
+    for dt in (-0.01, 0.0, np.inf):
+        with pytest.raises(sf.OptionError, match="dt"):
+            sf.rollout(model, q0, v0, dt=dt, steps=4)
+    with pytest.raises(sf.ShapeError, match="q0"):
+        sf.rollout(model, q0[:, :1].copy(), v0, dt=0.01, steps=4)
+    with pytest.raises(sf.ShapeError, match="leading axes"):
+        sf.rollout(model, q0, v0[:2], dt=0.01, steps=4)
+    wild = v0 + 1e200
+    with pytest.warns(sf.NonFiniteStateWarning, match="3 of 3"):
+        sf.rollout(model, q0, wild, dt=0.01, steps=30)
+
+
+def test_results_that_lie_on_arguments_or_on_each_other_are_refused():
+    model = sf.load("double_pendulum")
+    room = np.zeros((4, 3, 4, 2))
+    q0, v0 = room[0, :, 0], room[1, :, 0]
+    for q0, v0, out in (
+        (room[0, :, 0], room[1, :, 0], (room[1], room[2])),
+        (room[0].reshape(-1)[:6].reshape(3, 2), np.zeros((3, 2)), (room[0], room[1])),
+        (np.zeros((3, 2)), np.zeros((3, 2)), (room[0], room[0])),
+    ):
+        for _ in range(2):
+            with pytest.raises(sf.ShapeError, match="share memory"):
+                sf.rollout(model, q0, v0, dt=0.01, steps=4, out=out)
+
+
 def test_time_reaches_the_controller():
     model = sf.load("pendulum")
     _, v = sf.rollout(model, [0.0], [0.0], dt=0.1, steps=3, control=lambda t, q, v: t + 0 * q)

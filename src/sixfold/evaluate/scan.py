@@ -54,7 +54,7 @@ def scan_kernel(
         _KEPT.move_to_end((key, scan))
         return _KEPT[key, scan]
     with announced(name):
-        program = trace(step, scan.sizes)
+        program = trace(step, scan.sizes, sealed=True)
         if not supported(program) or len(program.nodes) > MOST_NODES:
             return None
         kernel = build_scan(program, scan)
@@ -65,6 +65,15 @@ def scan_kernel(
     return kernel
 
 
+def evaluated(function: Callable[..., Sequence[Any]], *lists: Sequence[Any]) -> Sequence[Any]:
+    """Return function(*lists); what a traced step evaluates several times is compiled once."""
+    graphs = {id(x.graph): x.graph for numbers in lists for x in numbers if hasattr(x, "graph")}
+    if len(graphs) != 1:
+        return function(*lists)
+    (graph,) = graphs.values()
+    return graph.evaluate(function, lists)
+
+
 def run_scan(
     kernel: ScanKernel,
     arrays: Sequence[Array],
@@ -72,8 +81,10 @@ def run_scan(
     steps: int,
     every: int,
     out: Sequence[Array] | None = None,
-) -> list[Array]:
+) -> tuple[list[Array], bool]:
     """Return what is carried after every so many steps, shape (*lead, steps // every, size) each.
+
+    With it comes whether any of it has left the finite numbers in the end.
 
     Args:
         kernel: of the step.
@@ -96,15 +107,20 @@ def run_scan(
         np.empty(shape) if x is None else x.reshape(shape)
         for x, shape in zip(given, shapes, strict=True)
     ]
-    threads = min(get_threads(), max(1, rows * steps // (1000 * SHARE)))
-    rows_each = max(1, -(-rows // threads))
+    rows_each = max(1, -(-rows // threads_for(rows, steps)))
+    lost: list[bool] = []
 
     def part(start: int) -> None:
         piece = slice(start, start + rows_each)
-        kernel([x[piece] for x in flat], [x[piece] for x in outputs], steps, every)
+        lost.append(kernel([x[piece] for x in flat], [x[piece] for x in outputs], steps, every))
 
     share(part, range(0, rows, rows_each))
-    return [x.reshape((*lead, *x.shape[1:])) for x in outputs]
+    return [x.reshape((*lead, *x.shape[1:])) for x in outputs], any(lost)
+
+
+def threads_for(rows: int, steps: int) -> int:
+    """Return how many threads so many steps of so many rows are handed to."""
+    return min(get_threads(), max(1, rows * steps // (1000 * SHARE)))
 
 
 def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:

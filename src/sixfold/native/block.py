@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ctypes import c_float
 
-from sixfold.native.graph import CONST, FMA, FMS, FNMA, INPUT, NEG
+from sixfold.native.graph import CONST, FMA, FMS, FNMA, FROM, INPUT, NEG, SEAL, TO, kind
 from sixfold.native.text import hexadecimal
 
 SUPPORTED = frozenset(
-    {INPUT, CONST, NEG, FMA, FMS, FNMA}
+    {INPUT, CONST, NEG, FMA, FMS, FNMA, SEAL}
     | {"add", "sub", "mul", "div", "sqrt", "sin", "cos", "exp", "log", "tanh", "atan2"}
     | {"abs", "sign", "if_positive"}
 )
@@ -250,6 +250,8 @@ class Block:
     def operation(self, op: str, x: list[str]) -> str:
         """Write one operation of the graph; sine and cosine of one angle are worked out once."""
         r, s = self.real, self.suffix
+        if kind(op) in (TO, FROM):
+            return x[0]
         if op in ("sin", "cos"):
             if x[0] not in self.pairs:
                 self.pairs[x[0]] = self.sincos(x[0])

@@ -10,10 +10,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from sixfold.native.graph import CONST, FMA, FMS, FNMA, INPUT, Program
+from sixfold.native.graph import (
+    CALL,
+    CONST,
+    FMA,
+    FMS,
+    FNMA,
+    FROM,
+    INPUT,
+    PART,
+    TO,
+    Program,
+    kind,
+)
 
 PIECE = 170
 """Operations in a piece."""
@@ -25,6 +37,7 @@ SERIAL = 1.2
 """Least ratio of the time that operations wait for one another to the time that they take."""
 
 _LATENCY = {"mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4, "div": 13, "sqrt": 20}
+_LATENCY |= {TO: 0, FROM: 0}
 """Cycles until a result can be used, on processors of today."""
 
 
@@ -57,9 +70,19 @@ class Plan:
     slots: int
     serial: tuple[bool, ...]
     """Which pieces take long because every operation waits for the one before."""
+    calls: tuple[int, ...] = ()
+    """The pieces before which the block is called."""
+    inputs: dict[int, int] = field(default_factory=dict)
+    """Slot of each input, by its number."""
 
 
-def plan(program: Program, piece: int = PIECE, again: int = 0, inner: bool = True) -> Plan:
+def plan(
+    program: Program,
+    piece: int = PIECE,
+    again: int = 0,
+    inner: bool = True,
+    block: Plan | None = None,
+) -> Plan:
     """Return how to cut a program and where its values live.
 
     Args:
@@ -68,20 +91,21 @@ def plan(program: Program, piece: int = PIECE, again: int = 0, inner: bool = Tru
         again: the first so many results are the next values of the first so many inputs; they take
             the inputs' slots where those are read no more.
         inner: work out sines and cosines apart for all angles, not for inputs alone.
+        block: how the block that it calls was cut; its values live in the first slots.
     """
-    return _Planner(program, piece, inner).plan(again)
+    return _Planner(program, piece, inner, block).plan(again)
 
 
 class _Planner:
     """Cuts a program and gives its values places."""
 
-    def __init__(self, program: Program, piece: int, inner: bool) -> None:
+    def __init__(self, program: Program, piece: int, inner: bool, block: Plan | None) -> None:
         self.program, self.nodes = program, program.nodes
         self.level, self.apart = self._levels(inner)
         work = [
             k
-            for k, node in enumerate(self.nodes)
-            if node[0] not in (INPUT, CONST) and k not in self.apart
+            for k, (op, *_) in enumerate(self.nodes)
+            if kind(op) not in (INPUT, CONST, CALL, PART) and k not in self.apart
         ]
         self.pieces: list[tuple[int, ...]] = []
         self.start: dict[int, int] = {}
@@ -97,6 +121,17 @@ class _Planner:
         """The last operation that reads each value."""
         self.slot: dict[int, int] = {}
         self.used = 0
+        if block is not None:
+            self._join(block)
+
+    def _join(self, block: Plan) -> None:
+        """Give what passes to and from calls the places where the block has it."""
+        self.used = block.slots
+        for k, (op, *_) in enumerate(self.nodes):
+            if kind(op) == TO:
+                self.slot[k] = block.inputs[int(op.rpartition(":")[2])]
+            elif kind(op) == PART:
+                self.slot[k] = block.results[int(op.rpartition(":")[2])]
 
     def _cut(self, members: list[int], count: int) -> list[tuple[int, ...]]:
         """Return about equal pieces, cut where few values have to be kept for later."""
@@ -116,14 +151,18 @@ class _Planner:
         return [tuple(members[a:b]) for a, b in itertools.pairwise(ends)]
 
     def _levels(self, inner: bool) -> tuple[dict[int, int], set[int]]:
-        """Return how many groups of angles come before each value, and sines that are apart."""
+        """Return how many groups of angles or calls come before each value, and sines apart."""
         level: dict[int, int] = {}
         apart: set[int] = set()
+        called = 0
         for k, (op, *arguments) in enumerate(self.nodes):
             if op in (INPUT, CONST):
                 level[k] = 0
                 continue
             level[k] = max(level[a] for a in arguments)
+            if kind(op) == CALL:  # after the call before; what it takes is handed over just before
+                called = level[k] = max(level[k], called) + 1
+                level |= dict.fromkeys(arguments, called - 1)
             if op in ("sin", "cos") and arguments[0] not in apart:
                 of_input = self.nodes[arguments[0]][0] == INPUT
                 if of_input or inner:
@@ -156,7 +195,11 @@ class _Planner:
         results = tuple(self.slot[k] for k in outputs)
         pieces = tuple(self.pieces)
         serial = tuple(_waiting(nodes, members) >= SERIAL for members in pieces)
-        return Plan(pieces, self.slot, tuple(angles), results, self.used, serial)
+        calls = tuple(
+            self.start[self.level[k]] for k, (op, *_) in enumerate(nodes) if kind(op) == CALL
+        )
+        places = {nodes[k][1]: self.slot[k] for k in inputs}
+        return Plan(pieces, self.slot, tuple(angles), results, self.used, serial, calls, places)
 
     def _more(self, count: int) -> int:
         self.used += count
@@ -218,5 +261,5 @@ def _waiting(nodes: Sequence[tuple[Any, ...]], members: Sequence[int]) -> float:
     ready: dict[int, int] = {}
     for k in members:
         op, *arguments = nodes[k]
-        ready[k] = max(ready.get(a, 0) for a in arguments) + _LATENCY.get(op, 40)
+        ready[k] = max(ready.get(a, 0) for a in arguments) + _LATENCY.get(kind(op), 40)
     return 2 * max(ready.values(), default=0) / max(len(members), 1)

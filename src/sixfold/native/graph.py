@@ -2,14 +2,15 @@
 
 Each node is an operation on earlier nodes, so the order of nodes is an order of evaluation.  Equal
 operations on equal arguments are one node (hash-consing), and exact identities fold at once:
-0 + x, 1 x, -(-x), x - x = 0, x / x = 1, constants, signs.  Folding never reorders a sum, so the
-program computes what the source says, in the order it says it.
+0 + x, 1 x, -(-x), x - x = 0, x / x = 1, (x / y) y = x, constants, signs.  Folding never reorders a
+sum, so the program computes what the source says, in the order it says it.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,9 @@ INPUT, CONST = "input", "const"
 ADD, SUB, MUL, DIV, NEG = (op.value for op in (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG))
 FMA, FMS, FNMA = "fma", "fms", "fnma"
 """x y + z, x y - z and z - x y with one rounding; chosen by a pass, never traced."""
+
+SEAL, TO, CALL, PART, FROM = "seal", "to", "call", "part", "from"
+"""How a program marks and runs what it needs several times; see `outline`."""
 
 UNARY = {op.value: op for op, row in RULES.items() if row.arity == 1 and op is not Op.NEG}
 
@@ -33,6 +37,10 @@ class Program:
     inputs: int
     nodes: tuple[tuple[Any, ...], ...]
     outputs: tuple[int, ...]
+    evaluations: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = field(
+        default=(), compare=False
+    )
+    """Seals of arguments and of results, for each `Graph.evaluate`."""
 
     def text(self) -> str:
         """Print one line for each node; equal programs print equal texts."""
@@ -71,6 +79,7 @@ class Program:
     def verify(self) -> Program:
         """Check that the graph is one: arguments come earlier, arities fit, nothing repeats."""
         arity = {op.value: row.arity for op, row in RULES.items()} | {FMA: 3, FMS: 3, FNMA: 3}
+        arity |= {SEAL: 1, TO: 1, PART: 1, FROM: 1}
         seen: set[tuple[Any, ...]] = set()
         for k, node in enumerate(self.nodes):
             op, *arguments = node
@@ -79,10 +88,16 @@ class Program:
             if op == INPUT:
                 assert 0 <= arguments[0] < self.inputs, f"node {k} reads input {arguments[0]}"
             elif op != CONST:
-                assert len(arguments) == arity[op], f"node {k} has {len(arguments)} arguments"
+                fits = kind(op) == CALL or len(arguments) == arity[kind(op)]
+                assert fits, f"node {k} has {len(arguments)} arguments"
                 assert all(0 <= a < k for a in arguments), f"node {k} reads a later node"
         assert all(0 <= k < len(self.nodes) for k in self.outputs)
         return self
+
+
+def kind(op: str) -> str:
+    """Return an operation without the numbers in its name."""
+    return op.partition(":")[0]
 
 
 @dataclass
@@ -92,6 +107,7 @@ class Graph:
     inputs: int = 0
     nodes: list[tuple[Any, ...]] = field(default_factory=list)
     table: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    evaluations: list[tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
 
     def input(self) -> Node:
         """Return the next input."""
@@ -106,7 +122,26 @@ class Graph:
     def finish(self, outputs: Sequence[Scalar]) -> Program:
         """Return the program that computes these results."""
         ends = tuple(self.lift(x) for x in outputs)
-        return Program(self.inputs, tuple(self.nodes), ends)
+        return Program(self.inputs, tuple(self.nodes), ends, tuple(self.evaluations))
+
+    def evaluate(
+        self, function: Callable[..., Sequence[Scalar]], lists: Sequence[Sequence[Scalar]]
+    ) -> Sequence[Scalar]:
+        """Return function(*lists), with seals between it and the rest.
+
+        Nothing folds across a seal, so that all evaluations of a function trace alike.
+        """
+        count = itertools.count()
+
+        def sealed(numbers: Sequence[Scalar]) -> list[Node]:
+            where = f"{SEAL}:{len(self.evaluations)}"
+            return [Node(self, self.keep(f"{where}:{next(count)}", self.lift(x))) for x in numbers]
+
+        inside = [sealed(numbers) for numbers in lists]
+        results = sealed(function(*inside))
+        arguments = tuple(x.index for numbers in inside for x in numbers)
+        self.evaluations.append((arguments, tuple(x.index for x in results)))
+        return results
 
     def lift(self, x: Any) -> int:
         """Return the node of a number: one of ours, or a constant."""
@@ -190,6 +225,10 @@ class Graph:
             return self.neg(self.mul(minus_a, b))
         if minus_b is not None:
             return self.neg(self.mul(a, minus_b))
+        for quotient, other in ((a, b), (b, a)):
+            op, *arguments = self.nodes[quotient]
+            if op == DIV and arguments[1] == other:
+                return int(arguments[0])
         return self.keep(MUL, a, b) if a <= b else self.keep(MUL, b, a)
 
     def div(self, a: int, b: int) -> int:

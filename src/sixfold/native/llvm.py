@@ -9,14 +9,14 @@ from __future__ import annotations
 from sixfold.native import arctangent, elementary, entry, heap, sincos
 from sixfold.native.block import SUPPORTED, Block, types
 from sixfold.native.chunks import Plan, plan
-from sixfold.native.graph import CONST, INPUT, Program
+from sixfold.native.graph import CONST, INPUT, Program, kind
 from sixfold.native.layout import Layout
 from sixfold.native.loop import FLAGS, copies, loop, straight
 
 
 def supported(program: Program) -> bool:
     """Return whether every operation of a program has machine code."""
-    return all(op in SUPPORTED for op, *_ in program.nodes)
+    return all(kind(op) in SUPPORTED for op, *_ in program.nodes)
 
 
 def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
@@ -84,28 +84,29 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) ->
     return block.function(head)
 
 
-def sines(layout: Layout, cut: Plan, W: int, p: int) -> list[str]:
+def sines(layout: Layout, cut: Plan, W: int, p: int, tag: str = "") -> list[str]:
     """Return the call that works out sines and cosines in all tiles before a piece, if any.
 
-    Single precision works them out where it reads the angles.
+    Single precision works them out where it reads the angles.  The tag keeps names apart.
     """
     lines = []
     for n, group in enumerate(cut.angles):
         if group.before == p and layout.scalar == "double":
             for name, place in (("angles", group.first), ("sines", group.pairs)):
                 offset = place * W * layout.item
-                lines.append(f"  %{name}{n} = getelementptr i8, ptr %tiles, i64 {offset}")
+                lines.append(f"  %{name}{n}{tag} = getelementptr i8, ptr %tiles, i64 {offset}")
             lines.append(
-                f"  call void @sincos_to_{W}(ptr %angles{n}, ptr %sines{n}, "
+                f"  call void @sincos_to_{W}(ptr %angles{n}{tag}, ptr %sines{n}{tag}, "
                 f"i64 {len(group.nodes)}, i64 %count, i64 {tile_size(layout, cut, W)})"
             )
     return lines
 
 
-def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
+def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str = "piece") -> str:
     """Return @piece_p_W: one piece of the program on one tile, or on two in turns.
 
     Where every operation waits for the one before, the operations on another tile fill the time.
+    Pieces of a block have another name.
     """
     blocks = [Block(W, layout.scalar)]
     if abreast(cut, p, W) == 2:
@@ -125,7 +126,9 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
             op, *arguments = program.nodes[k]
             if op == CONST and W > 1:
                 n = table.setdefault((arguments[0], b), len(table))
-                where = block.emit(f"getelementptr {block.real}, ptr @constants_{p}_{W}, i64 {n}")
+                where = block.emit(
+                    f"getelementptr {block.real}, ptr @{name}_constants_{p}_{W}, i64 {n}"
+                )
                 known[k] = block.emit(f"load {block.real}, ptr {where}, align {layout.item * W}")
             elif op == CONST:
                 known[k] = block.constant(arguments[0])
@@ -142,10 +145,11 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int) -> str:
             if k in cut.slot:
                 block.write(cut.slot[k], values[b][k])
     first = blocks[0]
-    text = first.function(f"piece_{p}_{W}(ptr %tile)")
+    text = first.function(f"{name}_{p}_{W}(ptr %tile)")
     if table:
         listed = ", ".join(f"{first.real} {first.constant(x)}" for x, _ in table)
-        text += f"@constants_{p}_{W} = internal constant [{len(table)} x {first.real}] [{listed}]\n"
+        kind = f"[{len(table)} x {first.real}]"
+        text += f"@{name}_constants_{p}_{W} = internal constant {kind} [{listed}]\n"
     return text
 
 
@@ -283,9 +287,9 @@ TILE_BYTES = 65_536
 """Room for the tiles of the blocks that go through the pieces together."""
 
 
-def together(layout: Layout, cut: Plan, W: int) -> int:
+def together(layout: Layout, cut: Plan, W: int, pairs: bool = False) -> int:
     """Return how many blocks go through the pieces together; an even number where some pair up."""
-    pairs = any(abreast(cut, p, W) == 2 for p in range(len(cut.pieces)))
+    pairs = pairs or any(abreast(cut, p, W) == 2 for p in range(len(cut.pieces)))
     if W == 1 or (len(cut.pieces) == 1 and not pairs and not cut.angles):
         return 1
     most = max(1, min(8, TILE_BYTES // tile_size(layout, cut, W)))

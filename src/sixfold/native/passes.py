@@ -7,16 +7,22 @@ from typing import Any
 
 from sixfold.native.graph import (
     ADD,
+    CALL,
     CONST,
     DIV,
     FMA,
     FMS,
     FNMA,
+    FROM,
     INPUT,
     MUL,
+    PART,
+    SEAL,
     SUB,
+    TO,
     Graph,
     Program,
+    kind,
 )
 
 NEAR = 16
@@ -43,6 +49,18 @@ def live(program: Program) -> Program:
     return Program(program.inputs, tuple(nodes), tuple(renumbered[k] for k in program.outputs))
 
 
+def unsealed(program: Program) -> Program:
+    """Return a program folded across its seals."""
+    if not program.evaluations:
+        return program
+    graph = Graph(inputs=program.inputs)
+    number: dict[int, int] = {}
+    for k, (op, *arguments) in enumerate(program.nodes):
+        known = [_number(number, op, x) for x in arguments]
+        number[k] = known[0] if kind(op) == SEAL else _again(graph, op, known)
+    return Program(program.inputs, tuple(graph.nodes), tuple(number[k] for k in program.outputs))
+
+
 def share_reciprocals(program: Program) -> Program:
     """Turn several divisions by the same number into one reciprocal and products."""
     divisors = Counter(node[2] for node in program.nodes if node[0] == DIV)
@@ -63,7 +81,7 @@ def _number(number: dict[int, int], op: str, x: Any) -> Any:
 
 
 def _again(graph: Graph, op: str, arguments: list[Any]) -> int:
-    if op in (INPUT, CONST, FMA, FMS, FNMA):
+    if op in (INPUT, CONST, FMA, FMS, FNMA) or kind(op) in (TO, CALL, PART, FROM):
         return graph.keep(op, *arguments)
     return graph.again(op, arguments)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,11 @@ from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
 from sixfold.native.llvm import abreast, library, piece, result, results, sines, tile_size, together
 from sixfold.native.loop import FLAGS
+from sixfold.native.outline import Outlined, outline
 from sixfold.native.passes import optimise
+
+NO_MEMORY, LOST = 1, 2
+"""What a kernel returns when it had no scratch, and when a row left the finite numbers."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +48,17 @@ class Scan:
         return (*self.carried, *self.fixed, *self.each)
 
 
-def module(program: Program, scan: Scan, W: int, triple: str = "") -> str:
+def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     """Return the text of a module with @scan(arrays, strides, rows, steps, every).
 
     Arrays are the inputs, then one output for each carried array; strides are bytes from row to
-    row and from step to step, two for each array.
+    row and from step to step, two for each array.  It returns 0, NO_MEMORY or LOST.
     """
-    cut = plan(program, again=sum(scan.carried))
+    program, block = whole
+    inner = plan(block) if block is not None else None
+    cut = plan(program, again=sum(scan.carried), block=inner)
     layout = Layout(tuple((n,) for n in scan.sizes), (sum(scan.carried),))
-    used = {op for op, *_ in program.nodes}
+    used = {op for part in whole if part is not None for op, *_ in part.nodes}
     flags = FLAGS.get(triple.partition("-")[0])
     parts = [heap.DECLARATIONS, flags.declarations if flags else ""]
     parts += [library(layout, width, used) for width in ((1,) if W == 1 else (1, W))]
@@ -60,13 +66,29 @@ def module(program: Program, scan: Scan, W: int, triple: str = "") -> str:
     parts.append(_gather("begin", program, scan, cut, range(kept), W))
     parts.append(_gather("feed", program, scan, cut, range(kept, len(scan.sizes)), W))
     parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
+    if block is not None and inner is not None:
+        inner = replace(inner, slots=cut.slots)  # they share their tiles
+        parts += [piece(block, layout, inner, p, W, "block") for p in range(len(inner.pieces))]
     parts.append(_advance(program, cut, W))
     parts.append(_write(program, scan, cut, W))
+    parts.append(_lost(program, cut, W))
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n")
-    pieces = len(cut.pieces)
-    parts += [_expect(scan, W, p, pieces) for p in range(pieces) if _expected(scan, W, p, pieces)]
-    parts.append(_driver(program, scan, cut, layout, W, flags))
+    stages = _stages(cut, inner)
+    count = len(stages)
+    parts += [_expect(scan, W, n, count) for n in range(count) if _expected(scan, W, n, count)]
+    parts.append(_driver(program, scan, cut, stages, layout, W, flags))
     return "\n".join(parts)
+
+
+def _stages(cut: Plan, inner: Plan | None) -> list[tuple[str, Plan, int]]:
+    """Return the pieces of a step as they are run: their name, plan and number in it."""
+    stages: list[tuple[str, Plan, int]] = []
+    for p in range(len(cut.pieces)):
+        for _ in range(cut.calls.count(p)):
+            assert inner is not None
+            stages += [("block", inner, n) for n in range(len(inner.pieces))]
+        stages.append(("piece", cut, p))
+    return stages
 
 
 _PLACE = "ptr %arrays, ptr %strides, i64 %row, i64 %valid, i64 %step, ptr %tile"
@@ -134,6 +156,24 @@ def _write(program: Program, scan: Scan, cut: Plan, W: int) -> str:
     return block.function(f"write({_PLACE})", ends=False)
 
 
+def _lost(program: Program, cut: Plan, W: int) -> str:
+    """Return @lost: note whether a result in the tile is not a finite number."""
+    block = Block(W)
+    total = block.constant(0.0)
+    for n in range(len(program.outputs)):
+        x = result(block, program, cut, n)
+        nothing = block.emit(f"fsub {block.real} {x}, {x}")  # NaN where x is not finite
+        total = block.emit(f"fadd {block.real} {total}, {nothing}")
+    bits = "i1" if W == 1 else f"<{W} x i1>"
+    lanes = block.emit(f"fcmp uno {block.real} {total}, {total}")
+    packed = block.emit(f"bitcast {bits} {lanes} to i{W}")
+    some = block.emit(f"icmp ne i{W} {packed}, 0")
+    before = block.emit("load i32, ptr %found")
+    after = block.emit(f"select i1 {some}, i32 {LOST}, i32 {before}")
+    block.lines.append(f"  store i32 {after}, ptr %found")
+    return block.function("lost(ptr %tile, ptr %found)")
+
+
 _LINE = 64
 """Bytes that a processor fetches at once."""
 
@@ -159,19 +199,29 @@ def _expected(scan: Scan, W: int, p: int, pieces: int) -> list[tuple[int, int]]:
     return rows[p * len(rows) // pieces : (p + 1) * len(rows) // pieces]
 
 
-def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, flags: Any) -> str:
+def _driver(
+    program: Program,
+    scan: Scan,
+    cut: Plan,
+    stages: Sequence[tuple[str, Plan, int]],
+    layout: Layout,
+    W: int,
+    flags: Any,
+) -> str:
     """Return @scan: groups of blocks, each through all steps."""
-    T = together(layout, cut, W)
+    T = together(layout, cut, W, any(abreast(how, p, W) == 2 for _, how, p in stages))
     size = tile_size(layout, cut, W)
     lines = [
         "define i32 @scan(ptr %arrays, ptr %strides, i64 %rows, i64 %steps, i64 %every) {",
         "entry:",
         *([f"  {line}" for line in flags.keep] if flags else []),
+        "  %found = alloca i32",
+        "  store i32 0, ptr %found",
         *heap.take("%tiles", size * T),
         "  %none = icmp eq ptr %tiles, null",
         "  br i1 %none, label %failed, label %group",
         "failed:",
-        "  ret i32 1",
+        f"  ret i32 {NO_MEMORY}",
         "group:",
         "  %at = phi i64 [0, %entry], [%next, %group_end]",
         "  %go = icmp slt i64 %at, %rows",
@@ -218,23 +268,23 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
         "  %since = phi i64 [1, %first], [%since_next, %step_end]",
         "  %out = phi i64 [0, %first], [%out_next, %step_end]",
         "  %on = icmp slt i64 %step, %steps",
-        "  br i1 %on, label %prepare_in, label %group_end",
+        "  br i1 %on, label %prepare_in, label %ending_in",
         "prepare_in:",
         "  br label %prepare",
     ]
     every_block("prepare", "prepare_in", [with_rows("feed", "prepare", "%step")], "early0")
-    last = len(cut.pieces) - 1
-    for p in range(len(cut.pieces)):
-        name, after = f"stage{p}", "finish" if p == last else f"early{p + 1}"
-        lines += [f"early{p}:", *sines(layout, cut, W, p), f"  br label %{name}"]
+    last = len(stages) - 1
+    for n, (kind, how, p) in enumerate(stages):
+        name, after = f"stage{n}", "finish" if n == last else f"early{n + 1}"
+        lines += [f"early{n}:", *sines(layout, how, W, p, f"_{n}"), f"  br label %{name}"]
         calls = []
-        if _expected(scan, W, p, len(cut.pieces)):
-            calls.append(with_rows(f"expect_{p}", name, "%out"))
-            if abreast(cut, p, W) == 2:
+        if _expected(scan, W, n, len(stages)):
+            calls.append(with_rows(f"expect_{n}", name, "%out"))
+            if abreast(how, p, W) == 2:
                 calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
                 calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
-        calls.append(f"  call void @piece_{p}_{W}(ptr %tile_{name})")
-        every_block(name, f"early{p}", calls, after, abreast(cut, p, W))
+        calls.append(f"  call void @{kind}_{p}_{W}(ptr %tile_{name})")
+        every_block(name, f"early{n}", calls, after, abreast(how, p, W))
     lines += [
         "finish:",
         "  %due = icmp eq i64 %since, %every",
@@ -256,13 +306,20 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
         "  %out_more = add i64 %out, 1",
         "  %out_next = select i1 %due, i64 %out_more, i64 %out",
         "  br label %loop",
+        "ending_in:",
+        "  br label %ending",
+    ]
+    look = "  call void @lost(ptr %tile_ending, ptr %found)"
+    every_block("ending", "ending_in", [look], "group_end")
+    lines += [
         "group_end:",
         f"  %next = add i64 %at, {T * W}",
         "  br label %group",
         "done:",
         *([f"  {line}" for line in flags.bring_back] if flags else []),
         *heap.give("%tiles", size * T),
-        "  ret i32 0",
+        "  %code = load i32, ptr %found",
+        "  ret i32 %code",
         "}\n",
     ]
     return "\n".join(lines)
@@ -271,18 +328,20 @@ def _driver(program: Program, scan: Scan, cut: Plan, layout: Layout, W: int, fla
 class ScanKernel:
     """Machine code of a scan."""
 
-    def __init__(self, text: str, scan: Scan, lanes: int, code: bytes) -> None:
-        """Load object code."""
-        self.text, self.scan, self.lanes = text, scan, lanes
+    def __init__(self, texts: Sequence[str], scan: Scan, lanes: int, code: bytes) -> None:
+        """Load object code; the texts are those of the step and of its block, if it has one."""
+        self.texts, self.scan, self.lanes = tuple(texts), scan, lanes
         self._loaded = jit.Loaded(code)
         word, pointer = ctypes.c_int64, ctypes.c_void_p
+        arrays = len(scan.sizes) + len(scan.carried)
+        self._pointers, self._words = pointer * arrays, word * (2 * arrays)
         kind = ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer, word, word, word)
         self._run = kind(self._loaded.address("scan"))
 
     @property
-    def graph(self) -> Program:
-        """The optimised program of one step."""
-        return Program.parse(self.text)
+    def graph(self) -> Outlined:
+        """The optimised program of one step, and the block that it calls."""
+        return _parsed(self.texts)
 
     def __call__(
         self,
@@ -290,7 +349,7 @@ class ScanKernel:
         outputs: Sequence[NDArray[np.float64]],
         steps: int,
         every: int,
-    ) -> None:
+    ) -> bool:
         """Run all steps of all rows; the interpreter lock is free meanwhile.
 
         Args:
@@ -299,12 +358,15 @@ class ScanKernel:
             outputs: (rows, steps // every, size), one for each carried array.
             steps: how often.
             every: write after every so many steps.
+
+        Returns:
+            Whether what is carried has left the finite numbers in the end, in any row.
         """
         scan = self.scan
         kept = len(scan.carried) + len(scan.fixed)
         rows = outputs[0].shape[0]
         if rows == 0 or steps == 0:
-            return
+            return False
         strides: list[int] = []
         for k, array in enumerate((*arrays, *outputs)):
             stepping = k >= kept
@@ -314,20 +376,48 @@ class ScanKernel:
         assert all(a.shape[-1] == n for a, n in zip(arrays, scan.sizes, strict=True))
         assert all(a.shape[1] >= steps for a in arrays[kept:])
         assert all(a.shape[1] >= steps // every for a in outputs)
-        pointers = np.array([a.ctypes.data for a in (*arrays, *outputs)], np.uint64)
-        places = np.array(strides, np.int64)
-        if self._run(pointers.ctypes.data, places.ctypes.data, rows, steps, every):
+        return self.run((*arrays, *outputs), strides, rows, steps, every)
+
+    def run(
+        self,
+        arrays: Sequence[NDArray[np.float64]],
+        strides: Sequence[int],
+        rows: int,
+        steps: int,
+        every: int,
+    ) -> bool:
+        """Do the same with nothing looked at, for at least one row.
+
+        Args:
+            arrays: all of them, outputs last.
+            strides: bytes from row to row and from step to step, two for each array.
+            rows: how many.
+            steps: how often.
+            every: write after every so many steps.
+
+        Returns:
+            Whether what is carried has left the finite numbers in the end.
+        """
+        pointers = self._pointers(*[a.ctypes.data for a in arrays])
+        code = self._run(pointers, self._words(*strides), rows, steps, every)
+        if code == NO_MEMORY:
             raise MemoryError("no memory for the scratch of a kernel")
+        return bool(code == LOST)
 
 
 def build_scan(program: Program, scan: Scan, *, lanes: int | None = None) -> ScanKernel:
     """Compile a step that takes what `scan` says, or find its code by its text."""
     assert len(program.outputs) == sum(scan.carried) and program.inputs == sum(scan.sizes)
-    text = optimise(program).text()
+    texts = [optimise(part).text() for part in outline(program) if part is not None]
     W = lanes or jit.lanes()
-    key = cache.digest("scan", text, repr(scan), str(W), *toolchain())
+    key = cache.digest("scan", *texts, repr(scan), str(W), *toolchain())
     code = cache.read(key)
     if code is None:
-        code = jit.object_code(module(Program.parse(text), scan, W, jit.host()[0]))
+        code = jit.object_code(module(_parsed(texts), scan, W, jit.host()[0]))
         cache.write(key, code)
-    return ScanKernel(text, scan, W, code)
+    return ScanKernel(texts, scan, W, code)
+
+
+def _parsed(texts: Sequence[str]) -> Outlined:
+    step, *block = map(Program.parse, texts)
+    return Outlined(step, block[0] if block else None)

@@ -192,7 +192,8 @@ def _many_steps(setup: Setup, dt: float) -> Callable[[Array, Array, int], Array]
 
     def many(t: Array, x: Array, every: int) -> Array:
         arrays = [x, np.array([dt]), *rest, t[:, None]]
-        return run_scan(kernel, arrays, x.shape[:-1], len(t), every)[0]
+        (states,), _ = run_scan(kernel, arrays, x.shape[:-1], len(t), every)
+        return states
 
     return many
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import index
@@ -20,6 +20,7 @@ from sixfold.evaluate.scan import numpy_scan, run_scan, scan_kernel
 from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model, Tree
 from sixfold.scalar import Scalar
+from sixfold.simulate import short
 from sixfold.simulate.integrators import INTEGRATORS
 from sixfold.simulate.system import System, as_array, flat, joints
 from sixfold.spatial import Inertia
@@ -71,6 +72,13 @@ def rollout(
         q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv).  A trajectory
         that leaves the finite numbers is NaN from there on, and one warning names time and joint.
     """
+    if control is None and parameters is None and inertias is None and backend is None:
+        found = short.roll(model, q0, v0, tau, dt, steps, integrator, every, out)
+        if found is not None:
+            q, v, lost = found
+            if lost:
+                _warn_if_lost(model, q, v, dt * every)
+            return q, v
     model_checked("rollout", model)
     _choice("integrator", INTEGRATORS, integrator)
     if backend is not None:
@@ -88,9 +96,10 @@ def rollout(
     sequence = tau is not None and len(given["tau"].shape) == 2
     plan = _Plan(model, integrator, control, tuple(arrays), sequence)
     if out is not None:
-        _check_out(out, [(*lead, count // between, n) for n in (model.nq, model.nv)])
-    q, v = plan.run(arrays, lead, h, count, between, backend, out)
-    _warn_if_lost(model, q, v, h * between)
+        _check_out(out, [(*lead, count // between, n) for n in (model.nq, model.nv)], arrays)
+    q, v, lost = plan.run(arrays, lead, h, count, between, backend, out)
+    if lost:
+        _warn_if_lost(model, q, v, h * between)
     return q, v
 
 
@@ -139,15 +148,15 @@ class _Plan:
         every: int,
         backend: str | None,
         out: tuple[Array, Array] | None,
-    ) -> tuple[Array, Array]:
-        """Take all steps of all rows."""
+    ) -> tuple[Array, Array, bool]:
+        """Take all steps of all rows; return also whether one may have been lost."""
         sizes = self.sizes(arrays)
         ordered = [arrays["q0"], arrays["v0"], np.array([h])]
         ordered += [arrays[name] for name in ("parameters",) if name in arrays]
         if "inertias" in arrays:
             x = arrays["inertias"]
             ordered.append(x.reshape((*x.shape[:-2], -1)))
-        times = (np.arange(steps) * h)[:, None]
+        times = short.times(steps, h)
         if "tau" not in arrays:
             ordered.append(times)
         elif self.sequence:
@@ -161,15 +170,16 @@ class _Plan:
         kernel = None
         if backend != "numpy":
             kernel = scan_kernel(self.step, *sizes, name=name, key=key)
-        if kernel is None:
-            q, v = self._plain(sizes, ordered, lead, steps, every)
-        else:
-            q, v = run_scan(kernel, ordered, lead, steps, every, out)
-        if out is None:
-            return q, v
-        if kernel is None:
+        if kernel is not None:
+            if key is not None and not _quaternions(self.model):
+                short.remember(self.model, self.integrator, self.names, self.sequence, kernel)
+            (q, v), lost = run_scan(kernel, ordered, lead, steps, every, out)
+            return (q, v, lost) if out is None else (*out, lost)
+        q, v = self._plain(sizes, ordered, lead, steps, every)
+        if out is not None:
             out[0][...], out[1][...] = q, v
-        return out
+            q, v = out
+        return q, v, True
 
     def _plain(
         self,
@@ -258,8 +268,8 @@ def _arguments(
     return given
 
 
-def _check_out(out: Any, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Refuse results that are not two plain arrays of the right shapes."""
+def _check_out(out: Any, shapes: Sequence[tuple[int, ...]], arguments: Mapping[str, Array]) -> None:
+    """Refuse results that are not two plain arrays of the right shapes, apart from all others."""
     expected = f"two float64 arrays in C order, of shapes {shapes[0]} and {shapes[1]}"
     fix = "pass (numpy.empty(...), numpy.empty(...))"
     if not isinstance(out, tuple) or len(out) != 2:
@@ -268,6 +278,8 @@ def _check_out(out: Any, shapes: Sequence[tuple[int, ...]]) -> None:
         plain = isinstance(array, np.ndarray) and array.dtype == np.float64
         if not (plain and array.shape == shape and array.flags.carray):
             raise ShapeError("rollout", "out", expected, getattr(array, "shape", array), fix)
+    if short.overlap(arguments.values(), out):
+        raise ShapeError("rollout", "out", expected, "arrays that share memory", fix)
 
 
 @lru_cache(maxsize=256)

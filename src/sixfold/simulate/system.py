@@ -10,6 +10,7 @@ import numpy as np
 
 from sixfold.evaluate import cores
 from sixfold.evaluate.lean import kernel_tree, solved
+from sixfold.evaluate.scan import evaluated
 from sixfold.model import Joint, Model, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulate.floating import floats_freely, lost_in_step, no_force
@@ -49,6 +50,10 @@ class System:
 
     def acceleration(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
         """Return the acceleration under control, external forces and stops."""
+        return list(evaluated(self._acceleration, [t], q, v))
+
+    def _acceleration(self, time: Numbers, q: Numbers, v: Numbers) -> list[Scalar]:
+        (t,) = time
         tau = self.effort(t, q, v)
         for stop in self.stops:
             tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v])
