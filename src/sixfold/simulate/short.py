@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,17 +17,24 @@ from sixfold.evaluate.arrays import Array
 from sixfold.evaluate.scan import threads_for
 from sixfold.model import Model
 
-if TYPE_CHECKING:
-    from sixfold.native import ScanKernel
+
+class Runs(Protocol):
+    """What is asked of a kernel; see `sixfold.native.ScanKernel`."""
+
+    def run(
+        self, arrays: Sequence[Array], strides: Sequence[int], rows: int, steps: int, every: int
+    ) -> bool:
+        """Run all steps of all rows, and tell whether any has left the finite numbers."""
+
 
 _DOUBLE = np.dtype(np.float64)
-_READY: dict[tuple[int, Any, bool], tuple[Model, ScanKernel]] = {}
+_READY: dict[tuple[int, Any, bool], tuple[Model, Runs]] = {}
 """Kernels of plain calls, by model, integrator, and whether there are joint forces."""
 _MOST = 64
 
 
 def remember(
-    model: Model, integrator: str, names: tuple[str, ...], sequence: bool, kernel: ScanKernel
+    model: Model, integrator: str, names: tuple[str, ...], sequence: bool, kernel: Runs
 ) -> None:
     """Keep a kernel for the short way, if its arguments are q0, v0 and perhaps forces by steps."""
     if names == ("q0", "v0") or (names == ("q0", "v0", "tau") and sequence):
