@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ctypes import c_float
 
 from sixfold.native.graph import CONST, FMA, FMS, FNMA, FROM, INPUT, NEG, SEAL, TO, kind
@@ -13,6 +13,8 @@ SUPPORTED = frozenset(
     | {"add", "sub", "mul", "div", "sqrt", "sin", "cos", "exp", "log", "tanh", "atan2"}
     | {"abs", "sign", "if_positive"}
 )
+Value = Callable[[], str]
+"""Writes what yields a value, and returns its name."""
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
@@ -93,16 +95,19 @@ class Block:
         """Return a pointer to element k of a row."""
         return self.emit(f"getelementptr i8, ptr {pointer}, i64 {k * self.item}") if k else pointer
 
-    def columns(self, pointers: list[str], size: int, wanted: set[int]) -> dict[int, str]:
-        """Return the elements of W rows as one vector for each wanted column."""
+    def columns(
+        self, pointers: list[str], size: int, wanted: set[int]
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the elements of W rows as one vector for each wanted column, with its number.
+
+        Few are on their way at a time: whoever puts each away at once needs few registers.
+        """
         if self.W == 1:
-            return {
-                k: self.emit(
-                    f"load {self.scalar}, ptr {self.place(pointers[0], k)}, align {self.item}"
-                )
-                for k in sorted(wanted)
-            }
-        found: dict[int, str] = {}
+            for k in sorted(wanted):
+                where = self.place(pointers[0], k)
+                yield k, self.emit(f"load {self.scalar}, ptr {where}, align {self.item}")
+            return
+        found: set[int] = set()
         four = f"<4 x {self.scalar}>"
         for start in _quads(size):
             group = range(start, start + 4)
@@ -119,8 +124,9 @@ class Block:
             ]
             for j, k in enumerate(group):
                 if k in wanted and k not in found:
-                    found[k] = self.joined([half[j] for half in halves])
-        for k in sorted(wanted - found.keys()):
+                    found.add(k)
+                    yield k, self.joined([half[j] for half in halves])
+        for k in sorted(wanted - found):
             vector = "undef"
             for lane, pointer in enumerate(pointers):
                 x = self.emit(
@@ -129,8 +135,7 @@ class Block:
                 vector = self.emit(
                     f"insertelement {self.real} {vector}, {self.scalar} {x}, i32 {lane}"
                 )
-            found[k] = vector
-        return found
+            yield k, vector
 
     def transposed(self, rows: Sequence[str]) -> list[str]:
         """Return the columns of a 4x4 block."""
@@ -160,19 +165,19 @@ class Block:
             f"<{self.W} x i32> <{mask}>"
         )
 
-    def store(self, pointers: list[str], values: list[str]) -> None:
-        """Write one vector for each column to W rows."""
+    def store(self, pointers: list[str], values: Sequence[Value]) -> None:
+        """Write one vector for each column to W rows; each is read when its turn comes."""
         if self.W == 1:
             for k, value in enumerate(values):
                 self.lines.append(
-                    f"  store {self.real} {value}, ptr {self.place(pointers[0], k)}, "
+                    f"  store {self.real} {value()}, ptr {self.place(pointers[0], k)}, "
                     f"align {self.item}"
                 )
             return
         size, done = len(values), 0
         for start in _quads(size):
             for lane in range(0, self.W, 4):
-                quad = [self.four(value, lane) for value in values[start : start + 4]]
+                quad = [self.four(value(), lane) for value in values[start : start + 4]]
                 for pointer, row in zip(
                     pointers[lane : lane + 4], self.transposed(quad), strict=True
                 ):
@@ -182,12 +187,13 @@ class Block:
                     )
             done = start + 4
         for k in range(done, size):
+            column = values[k]()
             for lane, pointer in enumerate(pointers):
-                x = self.emit(f"extractelement {self.real} {values[k]}, i32 {lane}")
+                x = self.emit(f"extractelement {self.real} {column}, i32 {lane}")
                 where = self.place(pointer, k)
                 self.lines.append(f"  store {self.scalar} {x}, ptr {where}, align {self.item}")
 
-    def put(self, groups: Sequence[tuple[list[str], list[str]]]) -> None:
+    def put(self, groups: Sequence[tuple[list[str], Sequence[Value]]]) -> None:
         """Write columns to the rows of several arrays and return; the last block may be short.
 
         Each group has a pointer to each lane's row, and one vector for each column.
@@ -205,7 +211,7 @@ class Block:
         for lane in range(self.W - 1):
             for pointers, values in groups:
                 for k, value in enumerate(values):
-                    x = self.emit(f"extractelement {self.real} {value}, i32 {lane}")
+                    x = self.emit(f"extractelement {self.real} {value()}, i32 {lane}")
                     where = self.place(pointers[lane], k)
                     self.lines.append(f"  store {self.scalar} {x}, ptr {where}, align {self.item}")
             self.lines.append(f"  %more{lane} = icmp sgt i64 %valid, {lane + 1}")

@@ -6,8 +6,10 @@ the graph for every W.  Rows are read and written through 4x4 transposes of thei
 
 from __future__ import annotations
 
+from functools import partial
+
 from sixfold.native import arctangent, elementary, entry, heap, sincos
-from sixfold.native.block import SUPPORTED, Block, types
+from sixfold.native.block import SUPPORTED, Block, Value, types
 from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import CONST, INPUT, Program, kind
 from sixfold.native.layout import Layout
@@ -71,11 +73,11 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) ->
     for a, size in enumerate(layout.sizes[:-1]):
         wanted = {k - start for k in number if start <= k < start + size}
         if wanted:
-            for k, name in block.columns(block.rows(a), size, wanted).items():
-                values[number[start + k]] = name
+            for n, name in block.columns(block.rows(a), size, wanted):
+                k = number[start + n]
+                values[k] = name
+                block.write(cut.slot[k], name)
         start += size
-    for k, name in values.items():
-        block.write(cut.slot[k], name)
     if layout.scalar != "double":
         for group in cut.angles:
             for n, k in enumerate(group.nodes):
@@ -212,7 +214,7 @@ def _scatter_wide(program: Program, layout: Layout, cut: Plan, W: int) -> str:
         values.append(block.emit(f"load {block.real}, ptr {found}, align {item * W}"))
     along = block.emit(f"mul i64 %first, {item}")
     moved = [block.emit(f"getelementptr i8, ptr {p}, i64 {along}") for p in pointers]
-    block.store(moved, values)
+    block.store(moved, [partial(str, value) for value in values])
     block.lines += [
         f"  %next = add i64 %k, {group}",
         f"  %more = icmp slt i64 %next, {n}",
@@ -272,9 +274,9 @@ def _scatter_short(layout: Layout, W: int) -> str:
     return "\n".join(lines)
 
 
-def results(block: Block, program: Program, cut: Plan) -> list[str]:
-    """Return the results of a program, read from their slots."""
-    return [result(block, program, cut, n) for n in range(len(program.outputs))]
+def results(block: Block, program: Program, cut: Plan) -> list[Value]:
+    """Return the results of a program, to be read from their slots."""
+    return [partial(result, block, program, cut, n) for n in range(len(program.outputs))]
 
 
 def result(block: Block, program: Program, cut: Plan, n: int) -> str:

@@ -123,7 +123,7 @@ def _gather(
         start, size = sum(scan.sizes[:a]), scan.sizes[a]
         wanted = {k - start for k in number if start <= k < start + size}
         if wanted:
-            for k, value in block.columns(block.lanes_of(a), size, wanted).items():
+            for k, value in block.columns(block.lanes_of(a), size, wanted):
                 block.write(cut.slot[number[start + k]], value)
     return block.function(f"{name}({_PLACE})")
 
