@@ -2,8 +2,8 @@
 
 Each node is an operation on earlier nodes, so the order of nodes is an order of evaluation.  Equal
 operations on equal arguments are one node (hash-consing), and exact identities fold at once:
-0 + x, 1 x, -(-x), x - x = 0, x / x = 1, (x / y) y = x, constants, signs.  Folding never reorders a
-sum, so the program computes what the source says, in the order it says it.
+0 + x, 1 x, -(-x), x - x = 0, x / x = 1, constants, signs.  Folding never reorders a sum, so the
+program computes what the source says, in the order it says it.
 """
 
 from __future__ import annotations
@@ -225,10 +225,6 @@ class Graph:
             return self.neg(self.mul(minus_a, b))
         if minus_b is not None:
             return self.neg(self.mul(a, minus_b))
-        for quotient, other in ((a, b), (b, a)):
-            op, *arguments = self.nodes[quotient]
-            if op == DIV and arguments[1] == other:
-                return int(arguments[0])
         return self.keep(MUL, a, b) if a <= b else self.keep(MUL, b, a)
 
     def div(self, a: int, b: int) -> int:
@@ -296,6 +292,11 @@ class Node:
     def __init__(self, graph: Graph, index: int) -> None:
         """Point at a node of a graph."""
         self.graph, self.index = graph, index
+
+    @property
+    def known(self) -> float | None:
+        """The number itself, if it is the same for every input."""
+        return self.graph._value(self.index)
 
     def _with(self, fold: Any, other: Any, swapped: bool = False) -> Any:
         """Trace an operation with another number; leave it to kinds of numbers above ours."""

@@ -17,7 +17,7 @@ from sixfold.scalar.functions import (
 )
 from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.rules import RULES, Rule
-from sixfold.scalar.zero import ZERO, Zero, exact, is_plain, plain
+from sixfold.scalar.zero import ZERO, Zero, exact, is_one, is_plain, plain
 
 __all__ = [
     "RULES",
@@ -35,6 +35,7 @@ __all__ = [
     "exact",
     "exp",
     "if_positive",
+    "is_one",
     "is_plain",
     "log",
     "plain",

@@ -117,6 +117,12 @@ def is_plain(*values: Any) -> bool:
     return all(isinstance(x, (int, float, Zero)) for x in values)
 
 
+def is_one(x: Any) -> bool:
+    """Return whether a number is exactly one, whatever the inputs of a program may be."""
+    value = x if isinstance(x, (int, float)) else getattr(x, "known", None)
+    return isinstance(value, (int, float)) and value == 1
+
+
 def plain(x: Any) -> Any:
     """Return 0.0 for an exact zero, and the number itself otherwise."""
     return 0.0 if isinstance(x, Zero) else x

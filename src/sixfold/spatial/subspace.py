@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sixfold.scalar import ZERO, Scalar
+from sixfold.scalar import ZERO, Scalar, is_one
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.vector3 import Matrix3, Symmetric3, Vector3
 from sixfold.spatial.vectors import Force, Motion
@@ -208,8 +208,17 @@ def _outer(K: Sequence[Force], U: Sequence[Force]) -> ArticulatedInertia:
         (a, b, c), (p, q, r) = k.ang, u.ang
         (d, e, f), (s, t, v) = k.lin, u.lin
         total = total + ArticulatedInertia(
-            Symmetric3(a * p, b * q, c * r, a * q, a * r, b * r),
+            Symmetric3(
+                a * p, b * q, c * r, _same(a, q, b, p), _same(a, r, c, p), _same(b, r, c, q)
+            ),
             Matrix3(u.lin * a, u.lin * b, u.lin * c),
-            Symmetric3(d * s, e * t, f * v, d * t, d * v, e * v),
+            Symmetric3(
+                d * s, e * t, f * v, _same(d, t, e, s), _same(d, v, f, s), _same(e, v, f, t)
+            ),
         )
     return total
+
+
+def _same(a: Scalar, q: Scalar, b: Scalar, p: Scalar) -> Scalar:
+    """Return a q or b p, known to be equal: rather that which multiplies by one."""
+    return b * p if is_one(b) else a * q
