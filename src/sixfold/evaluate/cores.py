@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from sixfold.dynamics import articulated, energy, kinematics, lagrange, wrenches
+from sixfold.dynamics import articulated, energy, kinematics, wrenches
 from sixfold.dynamics.aba import aba
+from sixfold.dynamics.coriolis import coriolis
 from sixfold.dynamics.crba import crba, dense
 from sixfold.dynamics.factorization import ltdl, solve_ltdl
 from sixfold.dynamics.joint_points import joint_forces
@@ -186,7 +187,7 @@ def pivots(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
 def coriolis_matrix(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """C with C v the velocity force and dM/dt - 2C skew (Christoffel symbols)."""
     x, xd = model.positions(q), model.velocities(v)
-    full = lagrange.coriolis_matrix(tree, x, xd)
+    full = coriolis(tree, x, xd)
     if model.couplings:
         half = [model.gather(_by_body(tree, row)) for row in full]
         columns = [model.gather(_by_body(tree, column)) for column in zip(*half, strict=True)]

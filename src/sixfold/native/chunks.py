@@ -33,7 +33,7 @@ PIECE = 170
 PLAY = 0.35
 """Part of a piece by which its end may move to where fewer values cross."""
 
-SERIAL = 1.2
+SERIAL = 1.6
 """Least ratio of the time that operations wait for one another to the time that they take."""
 
 _LATENCY = {"mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4, "div": 13, "sqrt": 20}

@@ -205,20 +205,22 @@ def _outer(K: Sequence[Force], U: Sequence[Force]) -> ArticulatedInertia:
     """Return sum of k u^T, known to be symmetric."""
     total = ArticulatedInertia.zero()
     for k, u in zip(K, U, strict=True):
+        pair = _same if len(K) == 1 else _first
         (a, b, c), (p, q, r) = k.ang, u.ang
         (d, e, f), (s, t, v) = k.lin, u.lin
         total = total + ArticulatedInertia(
-            Symmetric3(
-                a * p, b * q, c * r, _same(a, q, b, p), _same(a, r, c, p), _same(b, r, c, q)
-            ),
+            Symmetric3(a * p, b * q, c * r, pair(a, q, b, p), pair(a, r, c, p), pair(b, r, c, q)),
             Matrix3(u.lin * a, u.lin * b, u.lin * c),
-            Symmetric3(
-                d * s, e * t, f * v, _same(d, t, e, s), _same(d, v, f, s), _same(e, v, f, t)
-            ),
+            Symmetric3(d * s, e * t, f * v, pair(d, t, e, s), pair(d, v, f, s), pair(e, v, f, t)),
         )
     return total
 
 
+def _first(a: Scalar, q: Scalar, _b: Scalar, _p: Scalar) -> Scalar:
+    """Return a q."""
+    return a * q
+
+
 def _same(a: Scalar, q: Scalar, b: Scalar, p: Scalar) -> Scalar:
-    """Return a q or b p, known to be equal: rather that which multiplies by one."""
+    """Return a q or b p, which are equal: rather that which multiplies by one."""
     return b * p if is_one(b) else a * q
