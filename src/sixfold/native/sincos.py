@@ -76,17 +76,48 @@ def library(W: int) -> str:
     return slow + _function(W) + _stored(W)
 
 
-def _polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
-    """Return sine and cosine of r + tail in a quadrant; the tail is below half a unit of r."""
+class _Reduced(NamedTuple):
+    """An argument less a whole number of quarter turns."""
+
+    r: str
+    tail: str
+    quadrant: str
+    """In the lowest two bits."""
+
+
+class _Begun(NamedTuple):
+    """The square of a reduced argument, and the first steps of both polynomials in it."""
+
+    z: str
+    sine: str
+    cosine: str
+
+
+STEPS = 2
+"""Of the polynomials, that are taken first."""
+
+
+def _begun(t: Text, r: str) -> _Begun:
+    """Begin with sine and cosine of r."""
     z = t.op("fmul", r, r)
-    # sin = r + (r^3 S + tail), where tail r^2/2 is below 0.16 units of the result
-    s = t.op("fadd", r, t.fma(t.op("fmul", z, r), t.polynomial(z, SIN), tail))
-    # cos = w + ((1 - w) - z/2 - r tail + z^2 C) with w = 1 - z/2 rounded
+    return _Begun(z, *(t.polynomial(z, x[-1 - STEPS :]) for x in (SIN, COS)))
+
+
+def _polynomials(t: Text, reduced: _Reduced, begun: _Begun) -> tuple[str, str]:
+    """Return sine and cosine of r + tail in a quadrant; the tail is below half a unit of r."""
+    r, tail, quadrant = reduced
+    z = begun.z
     half, one = t.splat(-0.5), t.splat(1.0)
+    cubed, fourth = t.op("fmul", z, r), t.op("fmul", z, z)
     w = t.fma(z, half, one)
     rest = t.fma(z, half, t.op("fsub", one, w))
-    cross = t.fma(t.neg(r), tail, rest)
-    c = t.op("fadd", w, t.fma(t.op("fmul", z, z), t.polynomial(z, COS), cross))
+    sine, cosine = begun.sine, begun.cosine
+    for k in reversed(range(len(SIN) - 1 - STEPS)):
+        sine, cosine = t.fma(z, sine, t.splat(SIN[k])), t.fma(z, cosine, t.splat(COS[k]))
+    # sin = r + (r^3 S + tail), where tail r^2/2 is below 0.16 units of the result
+    s = t.op("fadd", r, t.fma(cubed, sine, tail))
+    # cos = w + ((1 - w) - z/2 - r tail + z^2 C) with w = 1 - z/2 rounded
+    c = t.op("fadd", w, t.fma(fourth, cosine, t.fma(t.neg(r), tail, rest)))
     odd = t.integer("and", quadrant, t.whole_splat(1))
     swap = t.emit(f"icmp ne {t.whole} {odd}, {t.whole_splat(0)}")
     s1, c1 = t.select(swap, c, s), t.select(swap, s, c)
@@ -107,19 +138,10 @@ def _renormalised(t: Text, r: str, tail: str) -> tuple[str, str]:
     return total, t.op("fadd", t.op("fsub", r, total), tail)
 
 
-class _Reduced(NamedTuple):
-    """An argument less a whole number of quarter turns."""
-
-    r: str
-    tail: str
-    quadrant: str
-    """In the lowest two bits."""
-
-
 def _fast(t: Text, x: str) -> tuple[str, str, str]:
     """Return sine, cosine, and where the argument is too large for this way, or not finite."""
     reduced, huge = _reduced(t, x)
-    return *_polynomials(t, *reduced), huge
+    return *_polynomials(t, reduced, _begun(t, reduced.r)), huge
 
 
 def _reduced(t: Text, x: str) -> tuple[_Reduced, str]:
@@ -184,7 +206,9 @@ def _function(W: int) -> str:
             "  ret {double, double} %there",
         ]
     else:
-        lines += [*_any(t, huge, "%some"), "  br i1 %some, label %slow, label %fast", "slow:"]
+        mask = f"  %mask = sext {t.bit} {huge} to {t.whole}"
+        some = _any(t, "%mask", "%some")
+        lines += [mask, *some, "  br i1 %some, label %slow, label %fast", "slow:"]
         s_now, c_now = s, c
         for lane in range(W):
             lines += [
@@ -202,13 +226,11 @@ def _function(W: int) -> str:
 
 
 def _any(t: Text, huge: str, name: str) -> list[str]:
-    """Return instructions that set a name where a lane is huge."""
-    if t.W == 1:
-        return [f"  {name} = icmp ne i1 {huge}, 0"]
-    bits = f"{name}_bits"
+    """Return instructions that set a name where a lane of a mask is set."""
+    bits, wide = f"{name}_bits", f"i{64 * t.W}"
     return [
-        f"  {bits} = bitcast {t.bit} {huge} to i{t.W}",
-        f"  {name} = icmp ne i{t.W} {bits}, 0",
+        f"  {bits} = bitcast {t.whole} {huge} to {wide}",
+        f"  {name} = icmp ne {wide} {bits}, 0",
     ]
 
 
@@ -223,73 +245,84 @@ def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
 def _stored(W: int) -> str:
     """Return @sincos_to_W: sines and cosines of n vectors in each of several tiles, side by side.
 
-    While the polynomials of one vector are worked out, the next is reduced: one alone would leave
-    the processor waiting.
+    Three are on their way: one is finished while the polynomials of the next begin and the one
+    after is reduced, since each alone would leave the processor waiting.  Past the last vector,
+    that one is read again.  Where any turns out huge, all are worked out once more.
     """
     real, _ = types(W)
-    pair, align = f"{{{real}, {real}}}", 8 * W
+    pair, one = f"{{{real}, {real}}}", 8 * W
     t = _Tabled(W)
-    now, huge_now = _reduced(t, "%x0")
-    before, t.lines = t.lines, []
-    s, c = _polynomials(t, "%r", "%tail", "%quadrant")
-    later, huge_later = _reduced(t, "%x")
-    inside, t.lines = t.lines, []
-    kinds = (t.real, t.real, t.whole)
+
+    def taken() -> list[str]:
+        lines, t.lines = t.lines, []
+        return lines
+
+    first, huge0 = _reduced(t, "%x0")
+    begun = _begun(t, first.r)
+    second, huge1 = _reduced(t, "%x1")
+    start = t.integer("or", _mask(t, huge0), _mask(t, huge1))
+    before = taken()
+    after = _Reduced(*(f"%after_{x}" for x in _Reduced._fields))
+    now = _Reduced(*(f"%now_{x}" for x in _Reduced._fields))
+    s, c = _polynomials(t, now, _Begun(*(f"%now_{x}" for x in _Begun._fields)))
+    finish = [*taken(), *_put(real, one, s, c, "%pairs_now")]
+    begin = _begun(t, after.r)
+    middle = taken()
+    later, huge = _reduced(t, "%x")
+    found = t.integer("or", "%huge", _mask(t, huge))
+    reduce = taken()
+    kinds = dict(zip(_Reduced._fields, (t.real, t.real, t.whole), strict=True))
+    carried = [("huge", t.whole, start, found)]
+    for k, (name, kind) in enumerate(kinds.items()):
+        carried.append((f"after_{name}", kind, second[k], later[k]))
+        carried.append((f"now_{name}", kind, first[k], after[k]))
+    for k, name in enumerate(_Begun._fields):
+        carried.append((f"now_{name}", t.real, begun[k], begin[k]))
     lines = [
         f"define internal void @sincos_to_{W}"
         "(ptr %angles, ptr %pairs, i64 %n, i64 %tiles, i64 %size) noinline {",
         "entry:",
         "  %all = mul i64 %n, %tiles",
-        f"  %x0 = load {real}, ptr %angles, align {align}",
+        "  %others = sub i64 %n, 1",
+        # from the last vector of a tile to the first of the next
+        f"  %row = mul i64 %others, {one}",
+        "  %jump = sub i64 %size, %row",
+        "  %jump_pairs = sub i64 %jump, %row",
+        *_following(one, "0", "%n", "%angles", "%pairs", "%all"),
+        f"  %x0 = load {real}, ptr %angles, align {one}",
+        f"  %x1 = load {real}, ptr %angles_next0, align {one}",
         *before,
-        *_any(t, huge_now, "%some0"),
-        "  br i1 %some0, label %slow, label %each",
+        "  br label %each",
         "each:",
-        "  %done = phi i64 [1, %entry], [%done_next, %each]",
-        *_place("", "each", "%next_row", "%next_col"),
-    ]
-    for name, kind, first, then in zip(_Reduced._fields, kinds, now, later, strict=True):
-        lines.append(f"  %{name} = phi {kind} [{first}, %entry], [{then}, %each]")
-    lines += [
-        *_following(""),
-        "  %more = icmp slt i64 %done, %all",
-        "  %done_next = add i64 %done, 1",
-        # past the last, that one again
-        "  %ahead_row = select i1 %more, i64 %next_row, i64 %row",
-        "  %ahead_col = select i1 %more, i64 %next_col, i64 %col",
-        "  %angles_then = getelementptr i8, ptr %angles, i64 %ahead_row",
-        f"  %angle = getelementptr {real}, ptr %angles_then, i64 %ahead_col",
-        f"  %x = load {real}, ptr %angle, align {align}",
-        *inside,
-        "  %pairs_now = getelementptr i8, ptr %pairs, i64 %row",
-        f"  %sine = getelementptr {pair}, ptr %pairs_now, i64 %col",
-        f"  %cosine = getelementptr {real}, ptr %sine, i64 1",
-        f"  store {real} {s}, ptr %sine, align {align}",
-        f"  store {real} {c}, ptr %cosine, align {align}",
-        *_any(t, huge_later, "%some"),
-        "  %usual = xor i1 %some, 1",
-        "  %on = and i1 %more, %usual",
-        "  br i1 %on, label %each, label %out",
-        "out:",
+        "  %left = phi i64 [%left_next0, %entry], [%left_next, %each]",
+        "  %count = phi i64 [%all, %entry], [%count_next, %each]",
+        "  %k = phi i64 [%k_next0, %entry], [%k_next, %each]",
+        "  %angles_now = phi ptr [%angles_next0, %entry], [%angles_next, %each]",
+        "  %pairs_after = phi ptr [%pairs_next0, %entry], [%pairs_next, %each]",
+        "  %pairs_now = phi ptr [%pairs, %entry], [%pairs_after, %each]",
+        *(f"  %{x} = phi {kind} [{a}, %entry], [{b}, %each]" for x, kind, a, b in carried),
+        *_following(one, "", "%k", "%angles_now", "%pairs_after", "%left"),
+        f"  %x = load {real}, ptr %angles_next, align {one}",
+        *_alike(finish, middle, reduce),
+        "  %count_next = sub i64 %count, 1",
+        "  %more = icmp sgt i64 %count_next, 0",
+        "  br i1 %more, label %each, label %all_done",
+        "all_done:",
+        *_any(t, found, "%some"),
         "  br i1 %some, label %slow, label %end",
         # one of them is huge: all of them once more, by the way that takes every number
         "slow:",
-        "  %done2 = phi i64 [1, %entry], [1, %out], [%done2_next, %slow]",
-        *_place("2", "slow", "%next_row2", "%next_col2", "[0, %out], "),
-        *_following("2"),
-        "  %angles2 = getelementptr i8, ptr %angles, i64 %row2",
-        f"  %angle2 = getelementptr {real}, ptr %angles2, i64 %col2",
-        f"  %x2 = load {real}, ptr %angle2, align {align}",
+        "  %left2 = phi i64 [%all, %all_done], [%left_next2, %slow]",
+        "  %k2 = phi i64 [%n, %all_done], [%k_next2, %slow]",
+        "  %angles2 = phi ptr [%angles, %all_done], [%angles_next2, %slow]",
+        "  %pairs2 = phi ptr [%pairs, %all_done], [%pairs_next2, %slow]",
+        *_following(one, "2", "%k2", "%angles2", "%pairs2", "%left2"),
+        f"  %x2 = load {real}, ptr %angles2, align {one}",
         f"  %both = call {pair} @sincos_{W}({real} %x2)",
         f"  %s2 = extractvalue {pair} %both, 0",
         f"  %c2 = extractvalue {pair} %both, 1",
-        "  %pairs2 = getelementptr i8, ptr %pairs, i64 %row2",
-        f"  %sine2 = getelementptr {pair}, ptr %pairs2, i64 %col2",
-        f"  %cosine2 = getelementptr {real}, ptr %sine2, i64 1",
-        f"  store {real} %s2, ptr %sine2, align {align}",
-        f"  store {real} %c2, ptr %cosine2, align {align}",
-        "  %more2 = icmp slt i64 %done2, %all",
-        "  %done2_next = add i64 %done2, 1",
+        *_put(real, one, "%s2", "%c2", "%pairs2"),
+        "  %more2 = icmp sgt i64 %left2, 1",
         "  br i1 %more2, label %slow, label %end",
         "end:",
         "  ret void",
@@ -298,22 +331,47 @@ def _stored(W: int) -> str:
     return "\n".join(lines) + t.constants()
 
 
-def _place(tag: str, loop: str, row: str, column: str, also: str = "") -> list[str]:
-    """Return where a loop over the vectors of all tiles is: bytes to the tile, place in it."""
+def _mask(t: Text, bits: str) -> str:
+    """Return bits as whole lanes."""
+    return t.emit(f"sext {t.bit} {bits} to {t.whole}")
+
+
+def _alike(*parts: list[str]) -> list[str]:
+    """Return the lines of several parts in turns, so that all end together."""
+    longest = max(map(len, parts))
+    placed = [
+        (k * longest / len(part), n) for n, part in enumerate(parts) for k in range(len(part))
+    ]
+    left = [iter(part) for part in parts]
+    return [next(left[n]) for _, n in sorted(placed)]
+
+
+def _put(real: str, one: int, s: str, c: str, where: str) -> list[str]:
+    """Return instructions that write sine and cosine side by side."""
     return [
-        f"  %row{tag} = phi i64 [0, %entry], {also}[{row}, %{loop}]",
-        f"  %col{tag} = phi i64 [0, %entry], {also}[{column}, %{loop}]",
+        f"  store {real} {s}, ptr {where}, align {one}",
+        f"  {where}_c = getelementptr i8, ptr {where}, i64 {one}",
+        f"  store {real} {c}, ptr {where}_c, align {one}",
     ]
 
 
-def _following(tag: str) -> list[str]:
-    """Return instructions that set the next place."""
+def _following(one: int, tag: str, k: str, angles: str, pairs: str, left: str) -> list[str]:
+    """Return instructions that set the next place: in this tile, in the next, or here at the end.
+
+    k vectors are left in the tile and `left` in all tiles, this one included.
+    """
     return [
-        f"  %beside{tag} = add i64 %col{tag}, 1",
-        f"  %full{tag} = icmp eq i64 %beside{tag}, %n",
-        f"  %below{tag} = add i64 %row{tag}, %size",
-        f"  %next_col{tag} = select i1 %full{tag}, i64 0, i64 %beside{tag}",
-        f"  %next_row{tag} = select i1 %full{tag}, i64 %below{tag}, i64 %row{tag}",
+        f"  %left_next{tag} = sub i64 {left}, 1",
+        f"  %last{tag} = icmp slt i64 %left_next{tag}, 1",
+        f"  %k_less{tag} = sub i64 {k}, 1",
+        f"  %full{tag} = icmp eq i64 %k_less{tag}, 0",
+        f"  %k_next{tag} = select i1 %full{tag}, i64 %n, i64 %k_less{tag}",
+        f"  %step{tag} = select i1 %full{tag}, i64 %jump, i64 {one}",
+        f"  %step_pairs{tag} = select i1 %full{tag}, i64 %jump_pairs, i64 {2 * one}",
+        f"  %on{tag} = select i1 %last{tag}, i64 0, i64 %step{tag}",
+        f"  %on_pairs{tag} = select i1 %last{tag}, i64 0, i64 %step_pairs{tag}",
+        f"  %angles_next{tag} = getelementptr i8, ptr {angles}, i64 %on{tag}",
+        f"  %pairs_next{tag} = getelementptr i8, ptr {pairs}, i64 %on_pairs{tag}",
     ]
 
 
@@ -365,7 +423,7 @@ def _slow() -> str:
     r, tail = _renormalised(t, r, tail)
     r = e(f"select i1 {below}, double {e(f'fneg double {r}')}, double {r}")
     tail = e(f"select i1 {below}, double {e(f'fneg double {tail}')}, double {tail}")
-    s, c = _polynomials(t, r, tail, quadrant)
+    s, c = _polynomials(t, _Reduced(r, tail, quadrant), _begun(t, r))
     negative = e("fcmp olt double %x, 0.0")
     s = e(f"select i1 {negative}, double {e(f'fneg double {s}')}, double {s}")
     return "\n".join(
