@@ -27,8 +27,11 @@ from sixfold.native.graph import (
     kind,
 )
 
-PIECE = 170
+PIECE = 130
 """Operations in a piece."""
+
+WHOLE = 1.9
+"""Pieces that operations must fill to be cut at all."""
 
 PLAY = 0.35
 """Part of a piece by which its end may move to where fewer values cross."""
@@ -102,10 +105,13 @@ class _Planner:
     def __init__(self, program: Program, piece: int, inner: bool, block: Plan | None) -> None:
         self.program, self.nodes = program, program.nodes
         self.level, self.apart = self._levels(inner)
+        self.slot: dict[int, int] = {}
+        self.used = 0
+        handed = set() if block is None else self._join(block)
         work = [
             k
             for k, (op, *_) in enumerate(self.nodes)
-            if kind(op) not in (INPUT, CONST, CALL, PART) and k not in self.apart
+            if kind(op) not in (INPUT, CONST, CALL, PART) and k not in self.apart | handed
         ]
         self.pieces: list[tuple[int, ...]] = []
         self.start: dict[int, int] = {}
@@ -113,25 +119,58 @@ class _Planner:
         for level in sorted({0, *(self.level[k] for k in (*work, *self.apart))}):
             self.start[level] = len(self.pieces)
             members = [k for k in work if self.level[k] == level]
-            self.pieces += self._cut(members, max(1, round(len(members) / piece)))
+            count = round(len(members) / piece) if len(members) >= WHOLE * piece else 1
+            self.pieces += self._cut(members, count)
         order = [k for members in self.pieces for k in members]
         self.home = {k: p for p, members in enumerate(self.pieces) for k in members}
         self.place = {k: n for n, k in enumerate(order)}
         self.final = {a: k for k in order for a in self.nodes[k][1:]}
         """The last operation that reads each value."""
-        self.slot: dict[int, int] = {}
-        self.used = 0
-        if block is not None:
-            self._join(block)
 
-    def _join(self, block: Plan) -> None:
-        """Give what passes to and from calls the places where the block has it."""
+    def _join(self, block: Plan) -> set[int]:
+        """Give what passes to and from calls the places where the block has it.
+
+        Return what need not be handed over: it is put there as soon as it is worked out, and read
+        there until the next call's comes.
+        """
         self.used = block.slots
-        for k, (op, *_) in enumerate(self.nodes):
+        users: dict[int, list[int]] = {}
+        given: dict[int, list[int]] = {}
+        for k, (op, *arguments) in enumerate(self.nodes):
             if kind(op) == TO:
                 self.slot[k] = block.inputs[int(op.rpartition(":")[2])]
+                given.setdefault(self.slot[k], []).append(k)
             elif kind(op) == PART:
                 self.slot[k] = block.results[int(op.rpartition(":")[2])]
+            if op not in (INPUT, CONST):
+                for a in arguments:
+                    users.setdefault(a, []).append(k)
+        fixed = self.apart | set(self.program.outputs)
+        free = {
+            k
+            for k, (op, *_) in enumerate(self.nodes)
+            if kind(op) not in (INPUT, CONST, CALL, PART, TO, FROM) and k not in fixed
+        }
+        # what calls alone take is worked out no sooner than they take it
+        for k in sorted(free & users.keys(), reverse=True):
+            if all(kind(self.nodes[u][0]) == TO for u in users[k]):
+                self.level[k] = min(self.level[u] for u in users[k])
+
+        def place(k: int) -> tuple[int, int]:
+            return self.level[k], k
+
+        handed: set[int] = set()
+        for slot, each in given.items():
+            for k, later in itertools.zip_longest(each, each[1:]):
+                x = self.nodes[k][1]
+                if x not in free or x in self.slot or self.level[x] != self.level[k]:
+                    continue
+                end = [place(later), place(self.nodes[later][1])] if later is not None else []
+                end = [at for at in end if later is None or at[0] == self.level[later]]
+                if all(place(u) < min(end, default=(1 << 30, 0)) for u in users[x]):
+                    self.slot[x] = slot
+                    handed.add(k)
+        return handed
 
     def _cut(self, members: list[int], count: int) -> list[tuple[int, ...]]:
         """Return about equal pieces, cut where few values have to be kept for later."""
