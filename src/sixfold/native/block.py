@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import c_float
 
-from sixfold.native.graph import CONST, FMA, FMS, FNMA, FROM, INPUT, KEEP, NEG, SEAL, TO, kind
+from sixfold.native.graph import CONST, FMA, FMS, FNMA, FROM, INPUT, NEG, SEAL, TO, kind
 from sixfold.native.text import hexadecimal
 
 SUPPORTED = frozenset(
@@ -256,7 +256,7 @@ class Block:
     def operation(self, op: str, x: list[str]) -> str:
         """Write one operation of the graph; sine and cosine of one angle are worked out once."""
         r, s = self.real, self.suffix
-        if kind(op) in (TO, FROM, KEEP):
+        if kind(op) in (TO, FROM):
             return x[0]
         if op in ("sin", "cos"):
             if x[0] not in self.pairs:

@@ -21,7 +21,6 @@ from sixfold.native.graph import (
     FNMA,
     FROM,
     INPUT,
-    KEEP,
     PART,
     TO,
     Program,
@@ -41,7 +40,7 @@ SERIAL = 1.6
 """Least ratio of the time that operations wait for one another to the time that they take."""
 
 _LATENCY = {"mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4, "div": 13, "sqrt": 20}
-_LATENCY |= {TO: 0, FROM: 0, KEEP: 0}
+_LATENCY |= {TO: 0, FROM: 0}
 """Cycles until a result can be used, on processors of today."""
 
 
@@ -109,11 +108,6 @@ class _Planner:
         self.slot: dict[int, int] = {}
         self.used = 0
         handed = set() if block is None else self._join(block)
-        self.shared = self.used
-        """The first so many slots are the block's."""
-        self.called = max(
-            (self.level[k] for k, (op, *_) in enumerate(self.nodes) if kind(op) == CALL), default=0
-        )
         work = [
             k
             for k, (op, *_) in enumerate(self.nodes)
@@ -155,7 +149,7 @@ class _Planner:
         free = {
             k
             for k, (op, *_) in enumerate(self.nodes)
-            if kind(op) not in (INPUT, CONST, CALL, PART, TO, FROM, KEEP) and k not in fixed
+            if kind(op) not in (INPUT, CONST, CALL, PART, TO, FROM) and k not in fixed
         }
         # what calls alone take is worked out no sooner than they take it
         for k in sorted(free & users.keys(), reverse=True):
@@ -166,24 +160,16 @@ class _Planner:
             return self.level[k], k
 
         handed: set[int] = set()
-        alone = {self.nodes[k][1] for k in self.apart}
         for slot, each in given.items():
-            sources = [self.nodes[k][1] for k in each]
-            for n, (k, x) in enumerate(zip(each, sources, strict=True)):
-                first = self.nodes[x][0] == INPUT and n == 0 and x not in alone
-                if not (first or (x in free and self.level[x] == self.level[k])) or x in self.slot:
+            for k, later in itertools.zip_longest(each, each[1:]):
+                x = self.nodes[k][1]
+                if x not in free or x in self.slot or self.level[x] != self.level[k]:
                     continue
-                count = next((m for m in range(n, len(each)) if sources[m] != x), len(each))
-                same = set(each[n:count])
-                after = [1 << 30, 0]
-                if count < len(each):
-                    # the next comes when it is worked out, or at the latest when it is handed over
-                    then = self.level[each[count]]
-                    ends = [m for m in (each[count], sources[count]) if self.level[m] == then]
-                    after = [then, min(ends)]
-                if all([*place(u)] < after for u in users[x] if u not in same):
+                end = [place(later), place(self.nodes[later][1])] if later is not None else []
+                end = [at for at in end if later is None or at[0] == self.level[later]]
+                if all(place(u) < min(end, default=(1 << 30, 0)) for u in users[x]):
                     self.slot[x] = slot
-                    handed |= same
+                    handed.add(k)
         return handed
 
     def _cut(self, members: list[int], count: int) -> list[tuple[int, ...]]:
@@ -231,20 +217,12 @@ class _Planner:
             groups.setdefault(self.level[k], {})[nodes[k][1]] = None
         inputs = [k for k, node in enumerate(nodes) if node[0] == INPUT]
         for k in dict.fromkeys((*groups.get(0, ()), *inputs)):  # angles first, one after the other
-            if k not in self.slot:
-                self.slot[k] = self._more(1)
+            self.slot[k] = self._more(1)
         angles = self._groups(groups)
         number = {nodes[k][1]: k for k in inputs}
-        read: dict[int, int] = {}  # when each slot is read last
-        for k, last in self.final.items():
-            if k in self.slot:
-                read[self.slot[k]] = max(read.get(self.slot[k], -1), self.place[last])
         for n, k in enumerate(outputs[:again]):
             old = number.get(n)
             if k not in self.home or k in self.slot or old is None or old in outputs:
-                continue
-            early = self.level[k] < self.called or self.place[k] < read.get(self.slot[old], -1)
-            if self.slot[old] < self.shared and early:
                 continue
             if old not in self.final or self.place[self.final[old]] <= self.place[k]:
                 self.slot[k] = self.slot[old]

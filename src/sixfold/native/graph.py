@@ -21,7 +21,7 @@ ADD, SUB, MUL, DIV, NEG = (op.value for op in (Op.ADD, Op.SUB, Op.MUL, Op.DIV, O
 FMA, FMS, FNMA = "fma", "fms", "fnma"
 """x y + z, x y - z and z - x y with one rounding; chosen by a pass, never traced."""
 
-SEAL, TO, CALL, PART, FROM, KEEP = "seal", "to", "call", "part", "from", "keep"
+SEAL, TO, CALL, PART, FROM = "seal", "to", "call", "part", "from"
 """How a program marks and runs what it needs several times; see `outline`."""
 
 UNARY = {op.value: op for op, row in RULES.items() if row.arity == 1 and op is not Op.NEG}
@@ -79,7 +79,7 @@ class Program:
     def verify(self) -> Program:
         """Check that the graph is one: arguments come earlier, arities fit, nothing repeats."""
         arity = {op.value: row.arity for op, row in RULES.items()} | {FMA: 3, FMS: 3, FNMA: 3}
-        arity |= {SEAL: 1, TO: 1, PART: 1, FROM: 1, KEEP: 2}
+        arity |= {SEAL: 1, TO: 1, PART: 1, FROM: 1}
         seen: set[tuple[Any, ...]] = set()
         for k, node in enumerate(self.nodes):
             op, *arguments = node

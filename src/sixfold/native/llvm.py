@@ -11,7 +11,7 @@ from functools import partial
 from sixfold.native import arctangent, elementary, entry, heap, sincos
 from sixfold.native.block import SUPPORTED, Block, Value, types
 from sixfold.native.chunks import Plan, plan
-from sixfold.native.graph import CONST, INPUT, KEEP, Program, kind
+from sixfold.native.graph import CONST, INPUT, Program, kind
 from sixfold.native.layout import Layout
 from sixfold.native.loop import FLAGS, copies, loop, straight
 
@@ -140,8 +140,6 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
 
     for at, k in enumerate(cut.pieces[p]):
         op, *arguments = program.nodes[k]
-        if op == KEEP:
-            arguments = arguments[:1]
         for b, block in enumerate(blocks):
             values[b][k] = block.operation(op, [value(b, a, at) for a in arguments])
             if b == len(blocks) - 1:

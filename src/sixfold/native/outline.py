@@ -6,9 +6,8 @@ and all become calls of it.  In what is left,
 
 - `to:c:k` hands a value to input k of call c,
 - `call:c` runs the block on what was handed to it,
-- `part:k` is result k of a call, there until the next call,
-- `from` takes it over, and
-- `keep` is an input of the program for use after the first call, which may have its place.
+- `part:k` is result k of a call, there until the next call, and
+- `from` takes it over.
 
 What a copy needs beside its arguments is worked out once, outside, and handed to each call too.
 """
@@ -25,7 +24,6 @@ from sixfold.native.graph import (
     CONST,
     FROM,
     INPUT,
-    KEEP,
     MUL,
     NEG,
     PART,
@@ -188,11 +186,6 @@ def _calling(program: Program, group: Sequence[_Copy]) -> Program:
         if c in called:
             given = [put(f"{TO}:{c}:{n}", number[a]) for n, a in enumerate(taken[c])]
             calls[c] = put(f"{CALL}:{c}", *given)
-            if len(calls) == 1:
-                for a in taken[c]:
-                    source = program.nodes[a][1] if kind(program.nodes[a][0]) == SEAL else a
-                    if program.nodes[source][0] == INPUT:
-                        number[source] = put(KEEP, number[source], calls[c])
         if k not in needed:
             continue
         if k in made:

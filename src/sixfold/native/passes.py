@@ -15,7 +15,6 @@ from sixfold.native.graph import (
     FNMA,
     FROM,
     INPUT,
-    KEEP,
     MUL,
     PART,
     SEAL,
@@ -82,7 +81,7 @@ def _number(number: dict[int, int], op: str, x: Any) -> Any:
 
 
 def _again(graph: Graph, op: str, arguments: list[Any]) -> int:
-    if op in (INPUT, CONST, FMA, FMS, FNMA) or kind(op) in (TO, CALL, PART, FROM, KEEP):
+    if op in (INPUT, CONST, FMA, FMS, FNMA) or kind(op) in (TO, CALL, PART, FROM):
         return graph.keep(op, *arguments)
     return graph.again(op, arguments)
 
