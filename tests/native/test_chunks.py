@@ -7,6 +7,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.evaluate.lean import in_kernel, solved
+from sixfold.evaluate.scan import evaluated
 from sixfold.native import Layout, build, optimise, trace
 from sixfold.native.chunks import plan
 from sixfold.native.graph import CONST, FROM, INPUT, TO, kind
@@ -157,6 +158,101 @@ def test_calls_of_a_block_need_nothing_but_the_slots(name, integrator, piece):
         run(program, cut, tile, lambda tile: run(block, inner, tile))
         found = [tile[slot] for slot in cut.results]
         np.testing.assert_allclose(found, directly(unsealed(whole), x), rtol=1e-11, atol=1e-13)
+
+
+def tangled(rng):
+    """Return a step that evaluates one function several times, its arguments picked at random."""
+    n, calls = 3, int(rng.integers(2, 6))
+    plain = [int(rng.integers(0, 4)) for _ in range(200)]
+
+    def step(x, h):
+        picks = iter(plain)
+
+        def pull(y, w):
+            a, b, c = y[0] * w[1] - y[2], sf.sin(y[1]) + w[0], h[0] * w[2] - y[0]
+            for _ in range(3):
+                a, b, c = b * c + a, sf.cos(a) * 0.5 - c, a * b - y[1] * w[0]
+            return [-a, b, c - w[1]]
+
+        known = [*x, h[1]]
+        for _ in range(calls):
+            both = []
+            for place in range(2 * n):
+                kind, k, m = next(picks), next(picks), next(picks)
+                p, q = known[-1 - k], known[m % len(known)]
+                both.append([p, q, p + 0.25 * q, x[place % n]][kind])
+            known += evaluated(pull, both[:n], both[n:])
+            if next(picks) > 1:
+                known.append(known[-1] * 0.5 - x[next(picks) % n])
+        ends = [*known[-n:], *both, *x, sf.sin(x[next(picks) % n])]
+        last = [ends[(next(picks) + 4 * next(picks)) % len(ends)] for _ in range(2 * n)]
+        return [
+            a if next(picks) < 1 else a + h[0] * b for a, b in zip(last[:n], last[n:], strict=True)
+        ]
+
+    return trace(step, (n, 2), sealed=True), n
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_no_value_is_lost_however_calls_are_tangled(seed, monkeypatch):
+    monkeypatch.setattr("sixfold.native.outline.LEAST", 5)
+    rng = np.random.default_rng(seed)
+    whole, carried = tangled(rng)
+    program, block = outline(whole)
+    assert block is not None
+    program, block = optimise(program), optimise(block)
+    inner = plan(block, int(rng.integers(3, 30)))
+    x = rng.uniform(-1.0, 1.0, program.inputs).tolist()
+    want = directly(unsealed(whole), x)
+    for again in (0, carried):
+        cut = plan(program, int(rng.integers(2, 40)), again, block=inner)
+        tile = [math.nan] * cut.slots
+        for number, slot in cut.inputs.items():
+            tile[slot] = x[number]
+        run(program, cut, tile, lambda tile: run(block, inner, tile))
+        found = [tile[slot] for slot in cut.results]
+        np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-11)
+
+
+def pull(y, w):
+    """Return three numbers made of six, by some forty operations."""
+    a, b, c = y[0] * w[1] - y[2], sf.sin(y[1]) + w[0], w[2] - y[0]
+    for _ in range(3):
+        a, b, c = b * c + a, sf.cos(a) * 0.5 - c, a * b - y[1] * w[0]
+    return [a, b, c]
+
+
+def late(x, h):
+    """Results take the places of the arguments that others of them still read."""
+    first = evaluated(pull, x, x)
+    y = [a + h[0] * b for a, b in zip(x, first, strict=True)]
+    second = evaluated(pull, y, y)
+    return [second[2] * h[1], second[0] + y[0], second[1] + y[1] * y[0]]
+
+
+def turned(x, h):
+    """Sines of inputs that are arguments too, and an input for a result."""
+    first = evaluated(pull, x, [sf.sin(x[0]), sf.cos(x[1]), sf.sin(x[2])])
+    second = evaluated(pull, first, [h[0], h[1], x[0]])
+    return [second[0] + sf.sin(x[0]) * sf.cos(x[1]), x[0], second[2] - sf.sin(first[1])]
+
+
+@pytest.mark.parametrize("step", [late, turned], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("piece", [2, 5, 1000])
+def test_places_that_are_shared_hold_what_is_still_read(step, piece, monkeypatch):
+    monkeypatch.setattr("sixfold.native.outline.LEAST", 5)
+    whole = trace(step, (3, 2), sealed=True)
+    program, block = map(optimise, outline(whole))
+    inner = plan(block, 7)
+    x = [0.3, -0.2, 0.7, 0.4, 0.9]
+    for again in (0, 3):
+        cut = plan(program, piece, again, block=inner)
+        tile = [math.nan] * cut.slots
+        for number, slot in cut.inputs.items():
+            tile[slot] = x[number]
+        run(program, cut, tile, lambda tile: run(block, inner, tile))
+        found = [tile[slot] for slot in cut.results]
+        np.testing.assert_allclose(found, directly(unsealed(whole), x), rtol=1e-13)
 
 
 def test_carried_results_take_the_places_of_the_inputs():

@@ -106,7 +106,8 @@ class _Planner:
         self.program, self.nodes = program, program.nodes
         self.level, self.apart = self._levels(inner)
         self.slot: dict[int, int] = {}
-        self.used = 0
+        self.used = self.shared = 0 if block is None else block.slots
+        """Slots so far, and those of them that are the block's."""
         handed = set() if block is None else self._join(block)
         work = [
             k
@@ -133,7 +134,6 @@ class _Planner:
         Return what need not be handed over: it is put there as soon as it is worked out, and read
         there until the next call's comes.
         """
-        self.used = block.slots
         users: dict[int, list[int]] = {}
         given: dict[int, list[int]] = {}
         for k, (op, *arguments) in enumerate(self.nodes):
@@ -160,16 +160,24 @@ class _Planner:
             return self.level[k], k
 
         handed: set[int] = set()
+        angles = {self.nodes[k][1] for k in self.apart}
         for slot, each in given.items():
-            for k, later in itertools.zip_longest(each, each[1:]):
-                x = self.nodes[k][1]
-                if x not in free or x in self.slot or self.level[x] != self.level[k]:
+            sources = [self.nodes[k][1] for k in each]
+            for n, (k, x) in enumerate(zip(each, sources, strict=True)):
+                count = next((m for m in range(n, len(each)) if sources[m] != x), len(each))
+                stays = self.nodes[x][0] == INPUT and count - n == len(each) and x not in angles
+                if not (stays or (x in free and self.level[x] == self.level[k])) or x in self.slot:
                     continue
-                end = [place(later), place(self.nodes[later][1])] if later is not None else []
-                end = [at for at in end if later is None or at[0] == self.level[later]]
-                if all(place(u) < min(end, default=(1 << 30, 0)) for u in users[x]):
+                same = set(each[n:count])
+                end = (1 << 30, 0)
+                if count < len(each):
+                    # the next comes when it is worked out, or at the latest when it is handed over
+                    level = self.level[each[count]]
+                    next_one = (each[count], sources[count])
+                    end = level, min(m for m in next_one if self.level[m] == level)
+                if all(place(u) < end for u in users[x] if u not in same):
                     self.slot[x] = slot
-                    handed.add(k)
+                    handed |= same
         return handed
 
     def _cut(self, members: list[int], count: int) -> list[tuple[int, ...]]:
@@ -217,12 +225,15 @@ class _Planner:
             groups.setdefault(self.level[k], {})[nodes[k][1]] = None
         inputs = [k for k, node in enumerate(nodes) if node[0] == INPUT]
         for k in dict.fromkeys((*groups.get(0, ()), *inputs)):  # angles first, one after the other
-            self.slot[k] = self._more(1)
+            if k not in self.slot:
+                self.slot[k] = self._more(1)
         angles = self._groups(groups)
         number = {nodes[k][1]: k for k in inputs}
         for n, k in enumerate(outputs[:again]):
             old = number.get(n)
             if k not in self.home or k in self.slot or old is None or old in outputs:
+                continue
+            if self.slot[old] < self.shared:  # calls to come may need it
                 continue
             if old not in self.final or self.place[self.final[old]] <= self.place[k]:
                 self.slot[k] = self.slot[old]
