@@ -93,12 +93,20 @@ def roll(
     return q, v, kernel.run(arrays, strides, rows, steps, every)
 
 
-@lru_cache(maxsize=16)
 def times(steps: int, h: float) -> Array:
     """Return when each step begins, as a column that is not to be written to."""
+    return _kept_times(steps, h) if steps <= _FEW else _times(steps, h)
+
+
+def _times(steps: int, h: float) -> Array:
     column = (np.arange(steps) * h)[:, None]
     column.flags.writeable = False
     return column
+
+
+_FEW = 10_000
+"""Steps whose times are worth keeping."""
+_kept_times = lru_cache(maxsize=16)(_times)
 
 
 def overlap(inputs: Iterable[Array], results: Sequence[Array]) -> bool:
