@@ -87,6 +87,16 @@ def test_an_option_error_lists_the_choices():
     )
 
 
+def test_an_option_that_takes_a_kind_of_number_says_so_in_words():
+    model = sf.load("pendulum")
+    with pytest.raises(sf.OptionError) as caught:
+        sf.rollout(model, [0.0], [0.0], dt=-0.1, steps=3)
+    assert str(caught.value) == (
+        "rollout: option 'dt' does not fit\n"
+        "  expected: a finite number > 0\n  got: -0.1\n  fix: pass a finite number > 0"
+    )
+
+
 def test_an_unknown_name_error_offers_near_names():
     assert str(EXAMPLES["name"]) == (
         "model 'arm': no joint named 'elbw'\n  known: elbow, wrist\n  fix: did you mean 'elbow'?"

@@ -39,14 +39,20 @@ class NumberError(SixfoldError, TypeError):
 
 
 class OptionError(SixfoldError, ValueError):
-    """An option with a value that is not one of the choices."""
+    """An option with a value that is not one of the choices, or not of the kind it takes."""
 
-    def __init__(self, function: str, option: str, choices: Iterable[object], got: object) -> None:
-        """List the choices beside what was given."""
-        listed = ", ".join(repr(choice) for choice in choices)
+    def __init__(
+        self, function: str, option: str, choices: Iterable[object] | str, got: object
+    ) -> None:
+        """List the choices, or say in words what is taken, beside what was given."""
+        if isinstance(choices, str):
+            wrong, listed, fix = "does not fit", choices, f"pass {choices}"
+        else:
+            wrong, fix = "is not one of its choices", "pass one of the choices"
+            listed = ", ".join(repr(choice) for choice in choices)
         super().__init__(
-            f"{function}: option '{option}' is not one of its choices\n"
-            f"  expected: {listed}\n  got: {got!r}\n  fix: pass one of the choices"
+            f"{function}: option '{option}' {wrong}\n"
+            f"  expected: {listed}\n  got: {got!r}\n  fix: {fix}"
         )
 
 

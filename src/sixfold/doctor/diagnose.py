@@ -38,7 +38,7 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
     model_checked("diagnose", model)
     for name, value in (("samples", samples), ("seed", seed)):
         if not isinstance(value, int) or value < 0:
-            raise OptionError("diagnose", name, ("a whole number >= 0",), value)
+            raise OptionError("diagnose", name, "a whole number >= 0", value)
     from sixfold.doctor.case import Case
 
     count = samples if model.nv <= MANY else min(samples, 4)

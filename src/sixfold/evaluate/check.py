@@ -21,7 +21,7 @@ def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:
     """
     model_checked("check", model)
     if not isinstance(samples, int) or samples < 1:
-        raise OptionError("check", "samples", ("a whole number >= 1",), samples)
+        raise OptionError("check", "samples", "a whole number >= 1", samples)
     from sixfold.evaluate.formulary import findings
 
     rng = np.random.default_rng(seed)

@@ -64,7 +64,7 @@ def compile(
     if extra:
         raise OptionError("compile", "inputs", [p.name for p in parameters], next(iter(extra)))
     if form is not None and derivative is not None:
-        raise OptionError("compile", "form", ["nothing, with a derivative"], form)
+        raise OptionError("compile", "form", "nothing, with a derivative", form)
     if form is not None:
         return _in_form(function, name, shapes, kind, form)
     names = list(shapes)

@@ -38,7 +38,7 @@ def random_state(
     try:
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError):
-        choices = ("a whole number >= 0", "a NumPy generator", None)
+        choices = "a whole number >= 0, a NumPy generator, or None"
         raise OptionError("random_state", "seed", choices, seed) from None
     count = int(np.prod(lead))
     q = np.empty((count, model.nq))
@@ -58,7 +58,7 @@ def _lead(size: object) -> tuple[int, ...]:
     except TypeError:
         sizes = (-1,)
     if any(n < 0 for n in sizes):
-        raise OptionError("random_state", "size", ("a number >= 0", "a tuple of them"), size)
+        raise OptionError("random_state", "size", "a number >= 0, or a tuple of them", size)
     return sizes
 
 

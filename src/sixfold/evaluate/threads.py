@@ -34,7 +34,7 @@ def set_threads(count: int | None) -> None:
     The environment variable SIXFOLD_THREADS sets the number at the start.
     """
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
-        raise OptionError("set_threads", "count", ("a whole number >= 1", None), count)
+        raise OptionError("set_threads", "count", "a whole number >= 1, or None", count)
     _state["threads"] = count
 
 

@@ -93,7 +93,7 @@ def compare_with(
     if library not in LIBRARIES:
         raise OptionError("compare_with", "library", LIBRARIES, library)
     if not isinstance(samples, int) or samples < 1:
-        raise OptionError("compare_with", "samples", ("a whole number >= 1",), samples)
+        raise OptionError("compare_with", "samples", "a whole number >= 1", samples)
     if isinstance(robot, Model):
         model = robot
         engine = _from_model(library, model)

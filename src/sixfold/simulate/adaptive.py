@@ -31,7 +31,7 @@ def adaptive_step(
         raise OptionError("simulate", "method", METHODS, method)
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not isinstance(value, (int, float)) or not 0 < value < 1:
-            raise OptionError("simulate", name, ("a number between 0 and 1",), value)
+            raise OptionError("simulate", name, "a number between 0 and 1", value)
     solver = getattr(integrate_room, method)
     model = system.model
     nq, n = model.nq, model.nq + model.nv

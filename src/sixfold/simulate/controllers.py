@@ -209,7 +209,7 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
         where = "minimum_jerk: arguments 'start' and 'goal'"
         raise NumberError(where, "two lists of one length", f"{a.shape}, {b.shape}", "match them")
     if not isinstance(duration, (int, float)) or not 0 < duration < np.inf:
-        raise OptionError("minimum_jerk", "duration", ("a time > 0",), duration)
+        raise OptionError("minimum_jerk", "duration", "a time > 0", duration)
     way, T = b - a, float(duration)
 
     def reference(t: Any) -> tuple[Any, Any, Any]:
@@ -246,7 +246,7 @@ def _objects(reference: Any, like: Any) -> Any:
 def _gains(model: Model, name: str, value: ArrayLike) -> Numbers:
     numbers = _numbers("controllers", name, value, model.nv)
     if any(x < 0 for x in numbers):
-        raise OptionError("controllers", name, ("numbers >= 0",), value)
+        raise OptionError("controllers", name, "numbers >= 0", value)
     return numbers
 
 

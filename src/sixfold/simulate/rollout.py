@@ -89,7 +89,7 @@ def rollout(
         refuse_singular(model)
     given = _arguments(model, q0, v0, tau, parameters, inertias, count)
     if (parameters is not None) and control is None:
-        raise OptionError("rollout", "parameters", ["nothing, without a controller"], "an array")
+        raise OptionError("rollout", "parameters", "nothing, without a controller", "an array")
     arrays = {name: checked("rollout", name, argument) for name, argument in given.items()}
     lead = leading_shape("rollout", given, arrays)
     _check_start(model, arrays)
@@ -362,7 +362,7 @@ def _positive(option: str, got: Any) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not (value > 0 and math.isfinite(value)) or isinstance(got, (str, bool)):
-        raise OptionError("rollout", option, ("a finite number > 0",), got)
+        raise OptionError("rollout", option, "a finite number > 0", got)
     return value
 
 
@@ -372,5 +372,5 @@ def _whole(option: str, got: Any) -> int:
     except TypeError:
         value = 0
     if value < 1 or isinstance(got, bool):
-        raise OptionError("rollout", option, ("a whole number >= 1",), got)
+        raise OptionError("rollout", option, "a whole number >= 1", got)
     return value

@@ -33,9 +33,9 @@ class JointStops:
     def __post_init__(self) -> None:
         """Refuse numbers that describe no spring and damper."""
         if not _number(self.time_constant) or self.time_constant <= 0:
-            raise OptionError("JointStops", "time_constant", ("a time > 0",), self.time_constant)
+            raise OptionError("JointStops", "time_constant", "a time > 0", self.time_constant)
         if not _number(self.damping_ratio) or self.damping_ratio < 0:
-            raise OptionError("JointStops", "damping_ratio", ("a number >= 0",), self.damping_ratio)
+            raise OptionError("JointStops", "damping_ratio", "a number >= 0", self.damping_ratio)
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ class Trajectory:
         """Return the motion at even times, dt [s] apart, from the first sample on."""
         good = isinstance(dt, (int, float)) and not isinstance(dt, bool) and np.isfinite(dt)
         if not good or dt <= 0:
-            raise OptionError("Trajectory.resample", "dt", ("a time > 0",), dt)
+            raise OptionError("Trajectory.resample", "dt", "a time > 0", dt)
         count = int(np.floor(self.duration / dt + 1e-9)) + 1
         return self.at(np.minimum(self.t[0] + dt * np.arange(count), self.t[-1]))
 
