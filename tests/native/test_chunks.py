@@ -184,6 +184,8 @@ def tangled(rng):
             known += evaluated(pull, both[:n], both[n:])
             if next(picks) > 1:
                 known.append(known[-1] * 0.5 - x[next(picks) % n])
+            if next(picks) > 2:
+                known.append(sf.sin(both[next(picks) % n]) - sf.cos(known[-2]))
         ends = [*known[-n:], *both, *x, sf.sin(x[next(picks) % n])]
         last = [ends[(next(picks) + 4 * next(picks)) % len(ends)] for _ in range(2 * n)]
         return [

@@ -108,11 +108,11 @@ class _Planner:
         self.slot: dict[int, int] = {}
         self.used = self.shared = 0 if block is None else block.slots
         """Slots so far, and those of them that are the block's."""
-        handed = set() if block is None else self._join(block)
+        elsewhere = self.apart if block is None else self.apart | self._join(block)
         work = [
             k
             for k, (op, *_) in enumerate(self.nodes)
-            if kind(op) not in (INPUT, CONST, CALL, PART) and k not in self.apart | handed
+            if kind(op) not in (INPUT, CONST, CALL, PART) and k not in elsewhere
         ]
         self.pieces: list[tuple[int, ...]] = []
         self.start: dict[int, int] = {}
@@ -131,8 +131,7 @@ class _Planner:
     def _join(self, block: Plan) -> set[int]:
         """Give what passes to and from calls the places where the block has it.
 
-        Return what need not be handed over: it is put there as soon as it is worked out, and read
-        there until the next call's comes.
+        Return what need not be handed over, since it is put there as soon as it is worked out.
         """
         users: dict[int, list[int]] = {}
         given: dict[int, list[int]] = {}
@@ -145,40 +144,46 @@ class _Planner:
             if op not in (INPUT, CONST):
                 for a in arguments:
                     users.setdefault(a, []).append(k)
-        fixed = self.apart | set(self.program.outputs)
-        free = {
-            k
-            for k, (op, *_) in enumerate(self.nodes)
-            if kind(op) not in (INPUT, CONST, CALL, PART, TO, FROM) and k not in fixed
-        }
+        # results have places of their own, and so have sines and their angles
+        placed = {*self.program.outputs, *self.apart, *(self.nodes[k][1] for k in self.apart)}
         # what calls alone take is worked out no sooner than they take it
-        for k in sorted(free & users.keys(), reverse=True):
-            if all(kind(self.nodes[u][0]) == TO for u in users[k]):
-                self.level[k] = min(self.level[u] for u in users[k])
-
-        def place(k: int) -> tuple[int, int]:
-            return self.level[k], k
-
+        for k, those in users.items():
+            worked_out = kind(self.nodes[k][0]) not in (INPUT, CONST, CALL, PART, TO, FROM)
+            if worked_out and k not in placed and all(kind(self.nodes[u][0]) == TO for u in those):
+                self.level[k] = min(self.level[u] for u in those)
         handed: set[int] = set()
-        angles = {self.nodes[k][1] for k in self.apart}
         for slot, each in given.items():
-            sources = [self.nodes[k][1] for k in each]
-            for n, (k, x) in enumerate(zip(each, sources, strict=True)):
-                count = next((m for m in range(n, len(each)) if sources[m] != x), len(each))
-                stays = self.nodes[x][0] == INPUT and count - n == len(each) and x not in angles
-                if not (stays or (x in free and self.level[x] == self.level[k])) or x in self.slot:
-                    continue
-                same = set(each[n:count])
-                end = (1 << 30, 0)
-                if count < len(each):
-                    # the next comes when it is worked out, or at the latest when it is handed over
-                    level = self.level[each[count]]
-                    next_one = (each[count], sources[count])
-                    end = level, min(m for m in next_one if self.level[m] == level)
-                if all(place(u) < end for u in users[x] if u not in same):
-                    self.slot[x] = slot
-                    handed |= same
+            handed |= self._at_once(slot, each, users, placed)
         return handed
+
+    def _at_once(
+        self, slot: int, each: list[int], users: dict[int, list[int]], placed: set[int]
+    ) -> set[int]:
+        """Put values in a slot of the block as soon as they are worked out, where that is right.
+
+        All their users must read them before the next comes.  Return the hand-overs that are done
+        by that, out of those to this slot.
+        """
+        done: set[int] = set()
+        sources = [self.nodes[k][1] for k in each]
+        for n, (k, x) in enumerate(zip(each, sources, strict=True)):
+            stop = next((m for m in range(n, len(each)) if sources[m] != x), len(each))
+            op = kind(self.nodes[x][0])
+            always = op == INPUT and stop - n == len(each)
+            made = op not in (INPUT, CONST, FROM) and self.level[x] == self.level[k]
+            if not (always or made) or x in placed or x in self.slot:
+                continue
+            same = set(each[n:stop])
+            end = (1 << 30, 0)
+            if stop < len(each):
+                # the next comes when it is worked out, or at the latest when it is handed over
+                level = self.level[each[stop]]
+                comes = (each[stop], sources[stop])
+                end = level, min(m for m in comes if self.level[m] == level)
+            if all((self.level[u], u) < end for u in users[x] if u not in same):
+                self.slot[x] = slot
+                done |= same
+        return done
 
     def _cut(self, members: list[int], count: int) -> list[tuple[int, ...]]:
         """Return about equal pieces, cut where few values have to be kept for later."""
