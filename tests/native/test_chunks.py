@@ -174,20 +174,24 @@ def tangled(rng):
                 a, b, c = b * c + a, sf.cos(a) * 0.5 - c, a * b - y[1] * w[0]
             return [-a, b, c - w[1]]
 
-        known = [*x, h[1]]
+        known, handed = [*x, h[1]], []
         for _ in range(calls):
             both = []
             for place in range(2 * n):
                 kind, k, m = next(picks), next(picks), next(picks)
                 p, q = known[-1 - k], known[m % len(known)]
                 both.append([p, q, p + 0.25 * q, x[place % n]][kind])
+            handed += both
             known += evaluated(pull, both[:n], both[n:])
             if next(picks) > 1:
                 known.append(known[-1] * 0.5 - x[next(picks) % n])
             if next(picks) > 2:
                 known.append(sf.sin(both[next(picks) % n]) - sf.cos(known[-2]))
-        ends = [*known[-n:], *both, *x, sf.sin(x[next(picks) % n])]
-        last = [ends[(next(picks) + 4 * next(picks)) % len(ends)] for _ in range(2 * n)]
+        ends = [*known[-n:], *handed, *x, sf.sin(x[next(picks) % n])]
+        last = [
+            ends[(next(picks) + 4 * next(picks) + 16 * next(picks)) % len(ends)]
+            for _ in range(2 * n)
+        ]
         return [
             a if next(picks) < 1 else a + h[0] * b for a, b in zip(last[:n], last[n:], strict=True)
         ]
