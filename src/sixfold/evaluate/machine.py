@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.errors import OptionError
+from sixfold.evaluate import room
 from sixfold.evaluate.arrays import Argument, Array, Shape
 from sixfold.evaluate.kernels import FORMS, kernel_for
 from sixfold.evaluate.threads import CHUNK, get_threads, spread
@@ -39,7 +40,7 @@ def machine(
         kernel = kernel_for(function, core, model, shapes, shape, dtype.name, form)
         if kernel is None:
             return None
-        out = np.empty((*lead, *shape), dtype)
+        out = room.empty((*lead, *shape), dtype)
         rows = int(np.prod(lead)) if lead else 1
         if rows >= 2 * CHUNK and get_threads() > 1 and len(lead) and lead[0] > 1:
             spread(kernel.ufunc, inputs, [len(s) for s in shapes.values()], lead, out)

@@ -1,0 +1,61 @@
+"""Memory of big results, used again when nobody holds it any more.
+
+The system hands out new memory page by page and clears it first, which for a batch of matrices
+takes longer than to work them out.  So the last big results' memory is kept, and goes to the next
+result of about that size, provided that no array refers to it: every view of a result counts.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST = 1 << 24
+"""Bytes of a result whose memory is worth keeping."""
+
+
+def _megabytes(text: str) -> int:
+    """Return how much to keep, as the environment variable SIXFOLD_KEEP_MB says; 256 without it."""
+    return int(text) if text.isascii() and text.isdecimal() else 256
+
+
+MOST = _megabytes(os.environ.get("SIXFOLD_KEEP_MB", "")) << 20
+"""Bytes that are kept in all."""
+
+_kept: list[NDArray[np.uint8]] = []
+_lock = threading.Lock()
+
+
+def _references(rooms: list[Any], k: int) -> int:
+    """Return how often an element of a list is referred to, as the interpreter counts."""
+    return sys.getrefcount(rooms[k])
+
+
+_IDLE = _references([np.empty(1, np.uint8)], 0)
+"""The count when only the list refers to it."""
+_COUNTS = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether the counts are exact."""
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return an array with anything in it, as `numpy.empty` does."""
+    kind = np.dtype(dtype)
+    size = prod(shape) * kind.itemsize
+    if not LEAST <= size <= MOST or not _COUNTS:
+        return np.empty(shape, kind)
+    with _lock:
+        for k in range(len(_kept)):
+            if size <= _kept[k].nbytes <= 2 * size and _references(_kept, k) == _IDLE:
+                _kept.insert(0, _kept.pop(k))
+                break
+        else:
+            _kept.insert(0, np.empty(size, np.uint8))
+        while sum(room.nbytes for room in _kept) > MOST:
+            _kept.pop()
+        return _kept[0][:size].view(kind).reshape(shape)
