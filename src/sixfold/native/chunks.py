@@ -39,8 +39,8 @@ PLAY = 0.35
 SERIAL = 1.6
 """Least ratio of the time that operations wait for one another to the time that they take."""
 
-_LATENCY = {"mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4, "div": 13, "sqrt": 20}
-_LATENCY |= {TO: 0, FROM: 0}
+_LATENCY = {TO: 0, FROM: 0, "mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4}
+_LATENCY |= {"div": 13, "sqrt": 20}
 """Cycles until a result can be used, on processors of today."""
 
 

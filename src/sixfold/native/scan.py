@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sixfold.native import cache, heap, jit
 from sixfold.native.block import Block
 from sixfold.native.chunks import Plan, plan
-from sixfold.native.graph import INPUT, Program
+from sixfold.native.graph import Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
 from sixfold.native.llvm import abreast, library, piece, result, results, sines, tile_size, together
@@ -63,8 +63,8 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     parts = [heap.DECLARATIONS, flags.declarations if flags else ""]
     parts += [library(layout, width, used) for width in ((1,) if W == 1 else (1, W))]
     kept = len(scan.carried) + len(scan.fixed)
-    parts.append(_gather("begin", program, scan, cut, range(kept), W))
-    parts.append(_gather("feed", program, scan, cut, range(kept, len(scan.sizes)), W))
+    parts.append(_gather("begin", scan, cut, range(kept), W))
+    parts.append(_gather("feed", scan, cut, range(kept, len(scan.sizes)), W))
     parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
     if block is not None and inner is not None:
         inner = replace(inner, slots=cut.slots)  # they share their tiles
@@ -76,7 +76,7 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     stages = _stages(cut, inner)
     count = len(stages)
     parts += [_expect(scan, W, n, count) for n in range(count) if _expected(scan, W, n, count)]
-    parts.append(_driver(program, scan, cut, stages, layout, W, flags))
+    parts.append(_driver(scan, cut, stages, layout, W, flags))
     return "\n".join(parts)
 
 
@@ -109,38 +109,29 @@ class _Rows(Block):
         return self.lanes(base, by_row, offset)
 
 
-def _inputs(program: Program) -> dict[int, int]:
-    return {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
-
-
-def _gather(
-    name: str, program: Program, scan: Scan, cut: Plan, arrays: Sequence[int], W: int
-) -> str:
+def _gather(name: str, scan: Scan, cut: Plan, arrays: Sequence[int], W: int) -> str:
     """Return a function that reads rows of some arrays into the tile."""
     block = _Rows(W)
-    number = _inputs(program)
     for a in arrays:
         start, size = sum(scan.sizes[:a]), scan.sizes[a]
-        wanted = {k - start for k in number if start <= k < start + size}
+        wanted = {k - start for k in cut.inputs if start <= k < start + size}
         if wanted:
             for k, value in block.columns(block.lanes_of(a), size, wanted):
-                block.write(cut.slot[number[start + k]], value)
+                block.write(cut.inputs[start + k], value)
     return block.function(f"{name}({_PLACE})")
 
 
-def _moved(program: Program, cut: Plan) -> list[int]:
+def _moved(cut: Plan) -> list[int]:
     """Return which carried results are not in place when a step is done."""
-    number = _inputs(program)
-    return [n for n, slot in enumerate(cut.results) if n in number and cut.slot[number[n]] != slot]
+    return [n for n, slot in enumerate(cut.results) if cut.inputs.get(n, slot) != slot]
 
 
 def _advance(program: Program, cut: Plan, W: int) -> str:
     """Return @advance: results become what is carried, where they are not in place already."""
     block = Block(W)
-    number = _inputs(program)
-    values = {n: result(block, program, cut, n) for n in _moved(program, cut)}
+    values = {n: result(block, program, cut, n) for n in _moved(cut)}
     for n, value in values.items():
-        block.write(cut.slot[number[n]], value)
+        block.write(cut.inputs[n], value)
     return block.function("advance(ptr %tile)")
 
 
@@ -200,7 +191,6 @@ def _expected(scan: Scan, W: int, p: int, pieces: int) -> list[tuple[int, int]]:
 
 
 def _driver(
-    program: Program,
     scan: Scan,
     cut: Plan,
     stages: Sequence[tuple[str, Plan, int]],
@@ -293,7 +283,7 @@ def _driver(
         "  br label %put",
     ]
     every_block("put", "writing", [with_rows("write", "put", "%out")], "carry_in")
-    if _moved(program, cut):
+    if _moved(cut):
         lines += ["carry_in:", "  br label %carry"]
         every_block("carry", "carry_in", ["  call void @advance(ptr %tile_carry)"], "step_end")
     else:

@@ -192,6 +192,7 @@ def _function(W: int) -> str:
     """Return @sincos_W: sine and cosine of W numbers."""
     t = Text(W)
     s, c, huge = _fast(t, "%x")
+    mask = _mask(t, huge)
     pair = f"{{{t.real}, {t.real}}}"
     lines = [f"define internal {pair} @sincos_{W}({t.real} %x) {{", *t.lines]
     if W == 1:
@@ -206,9 +207,7 @@ def _function(W: int) -> str:
             "  ret {double, double} %there",
         ]
     else:
-        mask = f"  %mask = sext {t.bit} {huge} to {t.whole}"
-        some = _any(t, "%mask", "%some")
-        lines += [mask, *some, "  br i1 %some, label %slow, label %fast", "slow:"]
+        lines += [*_any(t, mask, "%some"), "  br i1 %some, label %slow, label %fast", "slow:"]
         s_now, c_now = s, c
         for lane in range(W):
             lines += [

@@ -204,8 +204,13 @@ class Rows:
 def _outer(K: Sequence[Force], U: Sequence[Force]) -> ArticulatedInertia:
     """Return sum of k u^T, known to be symmetric."""
     total = ArticulatedInertia.zero()
+    alone = len(K) == 1
+
+    def pair(a: Scalar, q: Scalar, b: Scalar, p: Scalar) -> Scalar:
+        """Return a q; b p, which is equal in a product alone, where that multiplies by one."""
+        return b * p if alone and is_one(b) else a * q
+
     for k, u in zip(K, U, strict=True):
-        pair = _same if len(K) == 1 else _first
         (a, b, c), (p, q, r) = k.ang, u.ang
         (d, e, f), (s, t, v) = k.lin, u.lin
         total = total + ArticulatedInertia(
@@ -214,13 +219,3 @@ def _outer(K: Sequence[Force], U: Sequence[Force]) -> ArticulatedInertia:
             Symmetric3(d * s, e * t, f * v, pair(d, t, e, s), pair(d, v, f, s), pair(e, v, f, t)),
         )
     return total
-
-
-def _first(a: Scalar, q: Scalar, _b: Scalar, _p: Scalar) -> Scalar:
-    """Return a q."""
-    return a * q
-
-
-def _same(a: Scalar, q: Scalar, b: Scalar, p: Scalar) -> Scalar:
-    """Return a q or b p, which are equal: rather that which multiplies by one."""
-    return b * p if is_one(b) else a * q
