@@ -150,8 +150,8 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     text = first.function(f"{name}_{p}_{W}(ptr %tile)")
     if table:
         listed = ", ".join(f"{first.real} {first.constant(x)}" for x, _ in table)
-        kind = f"[{len(table)} x {first.real}]"
-        text += f"@{name}_constants_{p}_{W} = internal constant {kind} [{listed}]\n"
+        array = f"[{len(table)} x {first.real}]"
+        text += f"@{name}_constants_{p}_{W} = internal constant {array} [{listed}]\n"
     return text
 
 

@@ -279,7 +279,8 @@ def _check_out(out: Any, shapes: Sequence[tuple[int, ...]], arguments: Mapping[s
         if not (plain and array.shape == shape and array.flags.carray):
             raise ShapeError("rollout", "out", expected, getattr(array, "shape", array), fix)
     if short.overlap(arguments.values(), out):
-        raise ShapeError("rollout", "out", expected, "arrays that share memory", fix)
+        apart = "two arrays apart from the arguments and from each other"
+        raise OptionError("rollout", "out", apart, "arrays that share memory")
 
 
 @lru_cache(maxsize=256)
