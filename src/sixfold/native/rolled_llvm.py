@@ -13,8 +13,8 @@ from sixfold.native.block import Block
 from sixfold.native.columns import Source
 from sixfold.native.graph import CONST, INPUT
 from sixfold.native.layout import Layout
-from sixfold.native.llvm import head, library, room
 from sixfold.native.loop import FLAGS, copies, loop
+from sixfold.native.pieces import library
 from sixfold.native.records import (
     ARRAYS,
     COLUMNS,
@@ -25,6 +25,7 @@ from sixfold.native.records import (
     words,
 )
 from sixfold.native.rolled import Part, Rolled
+from sixfold.native.rows import head, or_spoil
 
 
 def module(rolled: Rolled, layout: Layout, W: int, triple: str = "") -> str:
@@ -209,7 +210,7 @@ def _rows(rolled: Rolled, layout: Layout, W: int) -> str:
         f"  %bytes = mul i64 %vectors, {size}",
         "  %scratch = call ptr @heap_take(i64 %bytes)",
         f"  %lanes = alloca ptr, i64 {arrays * W}",
-        *room(layout, "%scratch", "%start"),
+        *or_spoil(layout, "%scratch", "%start"),
         "start:",
         "  br label %group",
         "group:",

@@ -22,10 +22,20 @@ from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
-from sixfold.native.llvm import abreast, library, piece, result, results, sines, tile_size, together
 from sixfold.native.loop import FLAGS
 from sixfold.native.outline import Outlined, outline
 from sixfold.native.passes import optimise
+from sixfold.native.pieces import (
+    abreast,
+    library,
+    piece,
+    result,
+    results,
+    sines,
+    tile_size,
+    together,
+)
+from sixfold.native.stages import count, every_block, its_rows
 
 NO_MEMORY, LOST = 1, 2
 """What a kernel returns when it had no scratch, and when a row left the finite numbers."""
@@ -74,8 +84,8 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     parts.append(_lost(program, cut, W))
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n")
     stages = _stages(cut, inner)
-    count = len(stages)
-    parts += [_expect(scan, W, n, count) for n in range(count) if _expected(scan, W, n, count)]
+    number = len(stages)
+    parts += [_expect(scan, W, n, number) for n in range(number) if _expected(scan, W, n, number)]
     parts.append(_driver(scan, cut, stages, layout, W, flags))
     return "\n".join(parts)
 
@@ -217,41 +227,20 @@ def _driver(
         "  %go = icmp slt i64 %at, %rows",
         "  br i1 %go, label %blocks, label %done",
         "blocks:",
-        "  %left = sub i64 %rows, %at",
-        f"  %up = add i64 %left, {W - 1}",
-        f"  %wide = sdiv i64 %up, {W}",
-        f"  %few = icmp slt i64 %wide, {T}",
-        f"  %count = select i1 %few, i64 %wide, i64 {T}",
+        *count(W, T, "%rows"),
         "  br label %first",
     ]
 
-    def every_block(name: str, before: str, calls: list[str], after: str, blocks: int = 1) -> None:
+    def each(name: str, before: str, calls: list[str], after: str, blocks: int = 1) -> None:
         """Write a loop over the blocks of the group."""
-        lines.extend(
-            [
-                f"{name}:",
-                f"  %b_{name} = phi i64 [0, %{before}], [%n_{name}, %{name}_go]",
-                f"  %c_{name} = icmp slt i64 %b_{name}, %count",
-                f"  br i1 %c_{name}, label %{name}_go, label %{after}",
-                f"{name}_go:",
-                f"  %o_{name} = mul i64 %b_{name}, {size}",
-                f"  %tile_{name} = getelementptr i8, ptr %tiles, i64 %o_{name}",
-                f"  %s_{name} = mul i64 %b_{name}, {W}",
-                f"  %r_{name} = add i64 %at, %s_{name}",
-                f"  %l_{name} = sub i64 %rows, %r_{name}",
-                f"  %f_{name} = icmp slt i64 %l_{name}, {W}",
-                f"  %v_{name} = select i1 %f_{name}, i64 %l_{name}, i64 {W}",
-                *calls,
-                f"  %n_{name} = add i64 %b_{name}, {blocks}",
-                f"  br label %{name}",
-            ]
-        )
+        body = [*its_rows(name, W, "%rows"), *calls]
+        lines.extend(every_block(name, before, body, after, size, blocks))
 
     def with_rows(function: str, name: str, step: str) -> str:
         place = f"ptr %arrays, ptr %strides, i64 %r_{name}, i64 %v_{name}, i64 {step}"
         return f"  call void @{function}({place}, ptr %tile_{name})"
 
-    every_block("first", "blocks", [with_rows("begin", "first", "0")], "loop")
+    each("first", "blocks", [with_rows("begin", "first", "0")], "loop")
     lines += [
         "loop:",
         "  %step = phi i64 [0, %first], [%step_next, %step_end]",
@@ -262,7 +251,7 @@ def _driver(
         "prepare_in:",
         "  br label %prepare",
     ]
-    every_block("prepare", "prepare_in", [with_rows("feed", "prepare", "%step")], "early0")
+    each("prepare", "prepare_in", [with_rows("feed", "prepare", "%step")], "early0")
     last = len(stages) - 1
     for n, (kind, how, p) in enumerate(stages):
         name, after = f"stage{n}", "finish" if n == last else f"early{n + 1}"
@@ -274,7 +263,7 @@ def _driver(
                 calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
                 calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
         calls.append(f"  call void @{kind}_{p}_{W}(ptr %tile_{name})")
-        every_block(name, f"early{n}", calls, after, abreast(how, p, W))
+        each(name, f"early{n}", calls, after, abreast(how, p, W))
     lines += [
         "finish:",
         "  %due = icmp eq i64 %since, %every",
@@ -282,10 +271,10 @@ def _driver(
         "writing:",
         "  br label %put",
     ]
-    every_block("put", "writing", [with_rows("write", "put", "%out")], "carry_in")
+    each("put", "writing", [with_rows("write", "put", "%out")], "carry_in")
     if _moved(cut):
         lines += ["carry_in:", "  br label %carry"]
-        every_block("carry", "carry_in", ["  call void @advance(ptr %tile_carry)"], "step_end")
+        each("carry", "carry_in", ["  call void @advance(ptr %tile_carry)"], "step_end")
     else:
         lines += ["carry_in:", "  br label %step_end"]
     lines += [
@@ -300,7 +289,7 @@ def _driver(
         "  br label %ending",
     ]
     look = "  call void @lost(ptr %tile_ending, ptr %found)"
-    every_block("ending", "ending_in", [look], "group_end")
+    each("ending", "ending_in", [look], "group_end")
     lines += [
         "group_end:",
         f"  %next = add i64 %at, {T * W}",

@@ -1,0 +1,176 @@
+"""Rows of arrays into a tile, and results from a tile into rows, through 4x4 transposes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sixfold.native import heap
+from sixfold.native.block import Block
+from sixfold.native.chunks import Plan
+from sixfold.native.graph import CONST, INPUT, Program
+from sixfold.native.layout import Layout
+from sixfold.native.loop import straight
+from sixfold.native.pieces import results
+
+
+def gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) -> str:
+    """Return @gather_W: rows of the input arrays to slots, with sines and cosines of angles."""
+    block = Block(W, layout.scalar, whole)
+    head = _named("gather", W, whole)
+    number = {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
+    values: dict[int, str] = {}
+    start = 0
+    for a, size in enumerate(layout.sizes[:-1]):
+        wanted = {k - start for k in number if start <= k < start + size}
+        if wanted:
+            for n, name in block.columns(block.rows(a), size, wanted):
+                k = number[start + n]
+                values[k] = name
+                block.write(cut.slot[k], name)
+        start += size
+    if layout.scalar != "double":
+        for group in cut.angles:
+            for n, k in enumerate(group.nodes):
+                for m, value in enumerate(block.sincos(values[k])):
+                    block.write(group.pairs + 2 * n + m, value)
+    return block.function(head)
+
+
+def _named(name: str, W: int, whole: bool) -> str:
+    """Return name and arguments of a function between rows and a tile."""
+    label = f"{name}_{W}" if whole else f"{name}_short_{W}"
+    return f"{label}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
+
+
+def scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
+    """Return @scatter_W: results from slots to rows of the output array."""
+    if layout.sizes[-1] > WIDE:
+        return _scatter_wide(program, layout, cut, W)
+    block = Block(W, layout.scalar, True)
+    values = results(block, program, cut)
+    block.put([(block.rows(len(layout.inputs)), values)])
+    return block.function(_named("scatter", W, True), ends=False)
+
+
+WIDE = 64
+"""Columns of an output up to which writing them is straight-line code."""
+
+
+def _scatter_wide(program: Program, layout: Layout, cut: Plan, W: int) -> str:
+    """Return @scatter_W as a loop over groups of columns; a table says where each is in the tile.
+
+    @settle_W puts those that are constant there, once for a tile.
+    """
+    n, item = layout.sizes[-1], layout.item
+    group = 1 if W == 1 else 4
+    block = Block(W, layout.scalar, True)
+    pointers = block.rows(len(layout.inputs))
+    block.lines += [
+        "  br label %columns",
+        "columns:",
+        "  %k = phi i64 [0, %entry], [%next, %columns]",
+        f"  %late = icmp sgt i64 %k, {n - group}",
+        f"  %first = select i1 %late, i64 {n - group}, i64 %k",
+    ]
+    values = []
+    for j in range(group):
+        column = block.emit(f"add i64 %first, {j}")
+        place = block.emit(f"getelementptr i64, ptr @places_{W}, i64 {column}")
+        where = block.emit(f"load i64, ptr {place}")
+        found = block.emit(f"getelementptr i8, ptr %tile, i64 {where}")
+        values.append(block.emit(f"load {block.real}, ptr {found}, align {item * W}"))
+    along = block.emit(f"mul i64 %first, {item}")
+    moved = [block.emit(f"getelementptr i8, ptr {p}, i64 {along}") for p in pointers]
+    block.store(moved, [partial(str, value) for value in values])
+    block.lines += [
+        f"  %next = add i64 %k, {group}",
+        f"  %more = icmp slt i64 %next, {n}",
+        "  br i1 %more, label %columns, label %done",
+        "done:",
+    ]
+    block.lines.insert(0, "entry:")
+    listed = ", ".join(f"i64 {slot * W * item}" for slot in cut.results)
+    table = f"@places_{W} = internal constant [{n} x i64] [{listed}]\n"
+    text = block.function(_named("scatter", W, True))
+    settle = Block(W, layout.scalar)
+    for k, slot in dict(zip(program.outputs, cut.results, strict=True)).items():
+        if program.nodes[k][0] == CONST:
+            settle.write(slot, settle.constant(program.nodes[k][1]))
+    return table + text + settle.function(f"settle_{W}(ptr %tile)")
+
+
+def settled(layout: Layout, W: int, T: int, size: int) -> list[str]:
+    """Return calls of @settle_W for so many tiles, if there is such a function."""
+    lines = []
+    for t in range(T) if layout.sizes[-1] > WIDE else ():
+        lines.append(f"  %settle{t} = getelementptr i8, ptr %tiles, i64 {t * size}")
+        lines.append(f"  call void @settle_{W}(ptr %settle{t})")
+    return lines
+
+
+def scatter_short(layout: Layout, W: int) -> str:
+    """Return @scatter_short_W: the same for fewer rows than lanes, by way of spare rows."""
+    n, size = len(layout.inputs), layout.sizes[-1] * layout.item
+    lines = [
+        f"define internal void @{_named('scatter', W, False)} noinline {{",
+        "entry:",
+        *heap.take("%spare", max(W * size, 1)),
+        "  %stop = add i64 %row, %valid",
+        *or_spoil(layout, "%spare", "%there"),
+        "there:",
+        f"  %spare_args = alloca ptr, i64 {n + 1}",
+        f"  %spare_steps = alloca i64, i64 {n + 1}",
+        f"  %spare_p = getelementptr ptr, ptr %spare_args, i64 {n}",
+        "  store ptr %spare, ptr %spare_p",
+        f"  %spare_s = getelementptr i64, ptr %spare_steps, i64 {n}",
+        f"  store i64 {size}, ptr %spare_s",
+        f"  call void @scatter_{W}(ptr %spare_args, ptr %spare_steps, i64 0, i64 {W}, ptr %tile)",
+        f"  %out_p = getelementptr ptr, ptr %args, i64 {n}",
+        "  %out = load ptr, ptr %out_p",
+        f"  %step_p = getelementptr i64, ptr %steps, i64 {n}",
+        "  %step = load i64, ptr %step_p",
+        "  br label %copy",
+        "copy:",
+        "  %i = phi i64 [0, %there], [%j, %copy]",
+        "  %at = add i64 %row, %i",
+        "  %far = mul i64 %at, %step",
+        "  %to = getelementptr i8, ptr %out, i64 %far",
+        f"  %near = mul i64 %i, {size}",
+        "  %from = getelementptr i8, ptr %spare, i64 %near",
+        f"  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 {size}, i1 false)",
+        "  %j = add i64 %i, 1",
+        "  %more = icmp slt i64 %j, %valid",
+        "  br i1 %more, label %copy, label %done",
+        "done:",
+        *heap.give("%spare", max(W * size, 1)),
+        "  ret void",
+        "}\n",
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n",
+    ]
+    return "\n".join(lines)
+
+
+def head(W: int) -> str:
+    """Return the first line of @rows_W: all rows from row to stop, in blocks of W."""
+    arguments = "ptr %args, ptr %steps, i64 %row, i64 %stop, ptr %data"
+    return f"define internal void @rows_{W}({arguments}) noinline {{"
+
+
+def or_spoil(layout: Layout, scratch: str, then: str) -> list[str]:
+    """Return instructions that go on when there is scratch, and else spoil the rows and return."""
+    n = len(layout.inputs)
+    return [
+        f"  %no_scratch = icmp eq ptr {scratch}, null",
+        f"  br i1 %no_scratch, label %spoiled, label {then}",
+        "spoiled:",
+        f"  %spoil_p = getelementptr ptr, ptr %args, i64 {n}",
+        "  %spoil_a = load ptr, ptr %spoil_p",
+        f"  %spoil_s = getelementptr i64, ptr %steps, i64 {n}",
+        "  %spoil_t = load i64, ptr %spoil_s",
+        "  %spoil_o = mul i64 %row, %spoil_t",
+        "  %spoil_b = getelementptr i8, ptr %spoil_a, i64 %spoil_o",
+        "  %spoil_n = sub i64 %stop, %row",
+        "  call void @spoil(ptr null, ptr %spoil_b, i64 %spoil_n, i64 %spoil_t, "
+        f"{straight(layout, n)})",
+        "  ret void",
+    ]
