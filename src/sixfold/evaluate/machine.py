@@ -41,11 +41,12 @@ def machine(
         if kernel is None:
             return None
         out = room.empty((*lead, *shape), dtype)
+        ufunc = kernel.ufunc_for(out.nbytes)
         rows = int(np.prod(lead)) if lead else 1
         if rows >= 2 * CHUNK and get_threads() > 1 and len(lead) and lead[0] > 1:
-            spread(kernel.ufunc, inputs, [len(s) for s in shapes.values()], lead, out)
+            spread(ufunc, inputs, [len(s) for s in shapes.values()], lead, out)
         else:
-            kernel.ufunc(*inputs, out=out)
+            ufunc(*inputs, out=out)
         return out
 
     return run

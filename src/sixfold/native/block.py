@@ -87,7 +87,7 @@ class Block:
         where = self.slot(k)
         self.lines.append(f"  store {self.real} {value}, ptr {where}, align {self.item * self.W}")
 
-    def at(self, array: str, index: int) -> str:
+    def at(self, array: str, index: int | str) -> str:
         """Return a pointer to an element of an array of 64-bit words."""
         return self.emit(f"getelementptr i64, ptr {array}, i64 {index}")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from sixfold.native import cache, entry, jit, llvm, rolled_llvm
+from sixfold.native.flow import LEAST
 from sixfold.native.graph import Program
 from sixfold.native.gufunc import gufunc
 from sixfold.native.layout import Layout
@@ -35,11 +36,8 @@ class Kernel:
         """Load object code; `text` is the optimised program it was made from."""
         self.name, self.layout, self.lanes, self.doc = name, layout, lanes, doc
         self.text, self.data = text, data
-        loaded = jit.Loaded(code)
-        about = doc or f"{name}{layout.signature}"
-        self.ufunc: np.ufunc = gufunc(
-            loaded.address("loop"), name, about, layout.signature, loaded, layout.dtype, data
-        )
+        self._loaded = loaded = jit.Loaded(code)
+        self.ufunc: np.ufunc = self._ufunc(data)
         call: Any = self.ufunc
         self.quick: Any = None
         """Takes one state in plain arrays, and returns None for anything else."""
@@ -48,11 +46,30 @@ class Kernel:
             call = entry.builtin(address, name, self.ufunc, loaded)
             self.quick = entry.builtin(address, name, None, loaded)
         # neither a ufunc nor a built-in is a descriptor: a call then costs no Python frame
-        self.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": about})
+        self.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": self._about})
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         """Evaluate."""
         return self.ufunc(*arrays, **options)
+
+    def ufunc_for(self, size: int) -> np.ufunc:
+        """Return the ufunc for parts of a result of so many bytes in all; its bits are the same.
+
+        Parts of a big one go past the caches, as big ones do by themselves.
+        """
+        return self._flowing if size >= LEAST else self.ufunc
+
+    @cached_property
+    def _flowing(self) -> np.ufunc:
+        return self.ufunc if self.data is not None else self._ufunc(b"part of a big result")
+
+    def _ufunc(self, data: bytes | None) -> np.ufunc:
+        loop, dtype = self._loaded.address("loop"), self.layout.dtype
+        return gufunc(loop, self.name, self._about, self.signature, self._loaded, dtype, data)
+
+    @property
+    def _about(self) -> str:
+        return self.doc or f"{self.name}{self.signature}"
 
     @property
     def signature(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sixfold.native import entry, heap
 from sixfold.native.block import SUPPORTED
 from sixfold.native.chunks import Plan, plan
+from sixfold.native.flow import flow
 from sixfold.native.graph import Program, kind
 from sixfold.native.layout import Layout
 from sixfold.native.loop import FLAGS, copies, loop
@@ -39,19 +40,22 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
             parts.append(gather(program, layout, cut, width, False))
             parts.append(scatter_short(layout, width))
         parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
-        parts.append(_rows(layout, cut, width))
+        flows = width > 1 and layout.sizes[-1] > 0
+        parts.append(_rows("usual" if flows else "rows", layout, cut, width))
+        if flows:
+            parts.append(flow(layout, cut, width))
     parts.append(copies(layout.scalar))
     parts.append(loop(layout, W, FLAGS.get(triple.partition("-")[0])))
     parts.append(entry.text(layout))
     return "\n".join(parts)
 
 
-def _rows(layout: Layout, cut: Plan, W: int) -> str:
-    """Return @rows_W(args, steps, row, stop): all rows from row to stop, in blocks of W."""
+def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
+    """Return @name_W(args, steps, row, stop): all rows from row to stop, in blocks of W."""
     T = together(layout, cut, W)
     size = tile_size(layout, cut, W)
     lines = [
-        head(W),
+        head(name, W),
         "entry:",
         *heap.take("%tiles", size * T),
         *or_spoil(layout, "%tiles", "%start"),

@@ -202,7 +202,7 @@ def _rows(rolled: Rolled, layout: Layout, W: int) -> str:
     arrays = rolled.arrays + 1
     size = W * layout.item
     lines = [
-        head(W),
+        head("rows", W),
         "entry:",
         "  %n = load i64, ptr %data",
         "  %wp = getelementptr i64, ptr %data, i64 1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from sixfold.native import heap
@@ -57,46 +58,105 @@ WIDE = 64
 
 
 def _scatter_wide(program: Program, layout: Layout, cut: Plan, W: int) -> str:
-    """Return @scatter_W as a loop over groups of columns; a table says where each is in the tile.
+    """Return @scatter_W as two loops over groups of columns: of zeros, and by @scatter_new_W.
 
+    The latter writes what is not zero in every state; a table says where it is in the tile.
     @settle_W puts those that are constant there, once for a tile.
     """
-    n, item = layout.sizes[-1], layout.item
-    group = 1 if W == 1 else 4
+    group, item = 1 if W == 1 else 4, layout.item
+    values = [
+        program.nodes[k][1] if program.nodes[k][0] == CONST else None for k in program.outputs
+    ]
+    some, none = windows([repr(x) == "0.0" for x in values], group)
+    output = len(layout.inputs)
+    tables = [
+        _table(f"starts_{W}", [k * item for k in some]),
+        _table(f"zeros_{W}", [k * item for k in none]),
+        _table(f"places_{W}", [cut.results[k + j] * W * item for k in some for j in range(group)]),
+    ]
     block = Block(W, layout.scalar, True)
-    pointers = block.rows(len(layout.inputs))
+    pointers = _walk(block, block.rows(output), f"starts_{W}", len(some))
+    columns = []
+    for j in range(group):
+        n = block.emit(f"add i64 {block.emit(f'mul i64 %k, {group}')}, {j}")
+        where = block.emit(f"load i64, ptr {block.at(f'@places_{W}', n)}")
+        found = block.emit(f"getelementptr i8, ptr %tile, i64 {where}")
+        columns.append(block.emit(f"load {block.real}, ptr {found}, align {item * W}"))
+    block.store(pointers, [partial(str, column) for column in columns])
+    block.lines += _AGAIN
+    new = block.function(_named("scatter_new", W, True))
+
+    block = Block(W, layout.scalar, True)
+    pointers = _walk(block, block.rows(output), f"zeros_{W}", len(none))
+    for pointer in pointers:
+        kind = layout.scalar if W == 1 else f"<4 x {layout.scalar}>"
+        block.lines.append(f"  store {kind} zeroinitializer, ptr {pointer}, align {item}")
+    block.lines += _AGAIN
+    block.lines.append(
+        f"  call void @scatter_new_{W}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
+    )
+    whole = block.function(_named("scatter", W, True))
+
+    settle = Block(W, layout.scalar)
+    for slot, x in dict(zip(cut.results, values, strict=True)).items():
+        if x is not None:
+            settle.write(slot, settle.constant(x))
+    return "\n".join([*tables, new, whole, settle.function(f"settle_{W}(ptr %tile)")])
+
+
+def windows(zero: Sequence[bool], group: int) -> tuple[list[int], list[int]]:
+    """Return where groups of columns start: those that hold all that is not zero, and the others.
+
+    Groups may overlap; each column is in one of them, and the others hold nothing but zeros.
+    """
+    size = len(zero)
+    some: list[int] = []
+    none: list[int] = []
+    left = set(range(size))
+
+    def take(starts: list[int], k: int) -> None:
+        starts.append(k)
+        left.difference_update(range(k, k + group))
+
+    for k in range(size):
+        if k in left and not zero[k]:
+            take(some, min(k, size - group))
+    for k in range(size):
+        if k in left:
+            starts = range(min(k, size - group), max(k - group, -1), -1)
+            blank = [n for n in starts if all(zero[n : n + group])]
+            take(none if blank else some, blank[0] if blank else starts[0])
+    return some, none
+
+
+def _table(name: str, words: Sequence[int]) -> str:
+    """Return a table of 64-bit words."""
+    listed = ", ".join(f"i64 {word}" for word in words or [0])
+    return f"@{name} = internal constant [{max(1, len(words))} x i64] [{listed}]"
+
+
+def _walk(block: Block, pointers: list[str], table: str, count: int) -> list[str]:
+    """Begin a loop over the words of a table, and return the pointers moved on by so many bytes."""
+    block.lines.insert(0, "entry:")
     block.lines += [
         "  br label %columns",
         "columns:",
-        "  %k = phi i64 [0, %entry], [%next, %columns]",
-        f"  %late = icmp sgt i64 %k, {n - group}",
-        f"  %first = select i1 %late, i64 {n - group}, i64 %k",
+        "  %k = phi i64 [0, %entry], [%next, %go]",
+        f"  %more = icmp slt i64 %k, {count}",
+        "  br i1 %more, label %go, label %done",
+        "go:",
     ]
-    values = []
-    for j in range(group):
-        column = block.emit(f"add i64 %first, {j}")
-        place = block.emit(f"getelementptr i64, ptr @places_{W}, i64 {column}")
-        where = block.emit(f"load i64, ptr {place}")
-        found = block.emit(f"getelementptr i8, ptr %tile, i64 {where}")
-        values.append(block.emit(f"load {block.real}, ptr {found}, align {item * W}"))
-    along = block.emit(f"mul i64 %first, {item}")
-    moved = [block.emit(f"getelementptr i8, ptr {p}, i64 {along}") for p in pointers]
-    block.store(moved, [partial(str, value) for value in values])
-    block.lines += [
-        f"  %next = add i64 %k, {group}",
-        f"  %more = icmp slt i64 %next, {n}",
-        "  br i1 %more, label %columns, label %done",
-        "done:",
-    ]
-    block.lines.insert(0, "entry:")
-    listed = ", ".join(f"i64 {slot * W * item}" for slot in cut.results)
-    table = f"@places_{W} = internal constant [{n} x i64] [{listed}]\n"
-    text = block.function(_named("scatter", W, True))
-    settle = Block(W, layout.scalar)
-    for k, slot in dict(zip(program.outputs, cut.results, strict=True)).items():
-        if program.nodes[k][0] == CONST:
-            settle.write(slot, settle.constant(program.nodes[k][1]))
-    return table + text + settle.function(f"settle_{W}(ptr %tile)")
+    along = block.emit(f"load i64, ptr {block.at(f'@{table}', '%k')}")
+    return [block.emit(f"getelementptr i8, ptr {pointer}, i64 {along}") for pointer in pointers]
+
+
+_AGAIN = ("  %next = add i64 %k, 1", "  br label %columns", "done:")
+"""The end of that loop."""
+
+
+def scatters_new(layout: Layout) -> str:
+    """Return the name of the function that writes what is not zero in every state."""
+    return "scatter_new" if layout.sizes[-1] > WIDE else "scatter"
 
 
 def settled(layout: Layout, W: int, T: int, size: int) -> list[str]:
@@ -150,10 +210,10 @@ def scatter_short(layout: Layout, W: int) -> str:
     return "\n".join(lines)
 
 
-def head(W: int) -> str:
-    """Return the first line of @rows_W: all rows from row to stop, in blocks of W."""
+def head(name: str, W: int) -> str:
+    """Return the first line of a function of all rows from row to stop, in blocks of W."""
     arguments = "ptr %args, ptr %steps, i64 %row, i64 %stop, ptr %data"
-    return f"define internal void @rows_{W}({arguments}) noinline {{"
+    return f"define internal void @{name}_{W}({arguments}) noinline {{"
 
 
 def or_spoil(layout: Layout, scratch: str, then: str) -> list[str]:
