@@ -59,6 +59,15 @@ def test_memory_that_is_held_in_any_way_is_not(hold):
     assert place in {where(x) for x in both}
 
 
+def test_results_start_with_a_line_of_the_caches():
+    for size in (1 << 21, (1 << 21) + 7, 3 << 20):
+        for dtype in (np.float64, np.float32):
+            result = room.empty((size, 2), dtype)
+            assert where(result) % 64 == 0 and result.shape == (size, 2)
+            result[:] = 1.0
+            assert room._kept[0].nbytes <= result.nbytes * 2
+
+
 def test_small_and_huge_results_are_numpys_own():
     small = room.empty((1000,), np.float64)
     assert small.base is None and not room._kept
@@ -104,11 +113,17 @@ def test_results_of_calls_stay_what_they_were():
 
 
 def test_how_much_is_kept_may_be_said():
-    assert [room._megabytes(text) for text in ("0", "64", "", "much", "-1", "²")] == [
-        0,
-        64,
-        256,
-        256,
-        256,
-        256,
-    ]
+    assert [room._megabytes(text) for text in ("0", "64", "5000")] == [0, 64, 5000]
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1", "²"])
+@pytest.mark.parametrize(("pages", "kept"), [(1 << 19, 128), (1 << 21, 512), (1 << 30, 1024)])
+def test_without_a_word_it_is_a_sixteenth_of_the_machines_memory(monkeypatch, text, pages, kept):
+    words = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}
+    monkeypatch.setattr(room.os, "sysconf", words.__getitem__, raising=False)
+    assert room._megabytes(text) == kept
+
+
+def test_where_the_machines_memory_is_unknown_it_is_a_fixed_number(monkeypatch):
+    monkeypatch.delattr(room.os, "sysconf", raising=False)
+    assert room._megabytes("") == 256

@@ -21,9 +21,20 @@ LEAST = 1 << 24
 
 
 def _megabytes(text: str) -> int:
-    """Return how much to keep, as the environment variable SIXFOLD_KEEP_MB says; 256 without it."""
-    return int(text) if text.isascii() and text.isdecimal() else 256
+    """Return how much to keep, as the environment variable SIXFOLD_KEEP_MB says.
 
+    Without it that is a sixteenth of the machine's memory, 1024 at most; 256 where that is unknown.
+    """
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    try:
+        return min(1024, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 24)
+    except (AttributeError, ValueError, OSError):
+        return 256
+
+
+LINE = 64
+"""Bytes of a line of the caches; results start with a whole one."""
 
 MOST = _megabytes(os.environ.get("SIXFOLD_KEEP_MB", "")) << 20
 """Bytes that are kept in all."""
@@ -47,15 +58,16 @@ def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """Return an array with anything in it, as `numpy.empty` does."""
     kind = np.dtype(dtype)
     size = prod(shape) * kind.itemsize
-    if not LEAST <= size <= MOST or not _COUNTS:
+    if not LEAST <= size <= MOST - LINE or not _COUNTS:
         return np.empty(shape, kind)
     with _lock:
         for k in range(len(_kept)):
-            if size <= _kept[k].nbytes <= 2 * size and _references(_kept, k) == _IDLE:
+            if size + LINE <= _kept[k].nbytes <= 2 * size and _references(_kept, k) == _IDLE:
                 _kept.insert(0, _kept.pop(k))
                 break
         else:
-            _kept.insert(0, np.empty(size, np.uint8))
+            _kept.insert(0, np.empty(size + LINE, np.uint8))
         while sum(room.nbytes for room in _kept) > MOST:
             _kept.pop()
-        return _kept[0][:size].view(kind).reshape(shape)
+        first = -_kept[0].ctypes.data % LINE
+        return _kept[0][first : first + size].view(kind).reshape(shape)

@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import prod
+from typing import Any
 
 import numpy as np
 
 from sixfold.cli.benching.clock import interleaved, seconds
 from sixfold.cli.benching.robots import Robot
 from sixfold.cli.benching.ways import FUNCTIONS, States
-from sixfold.evaluate import get_threads, set_threads
+from sixfold.evaluate import compile, get_threads, room, set_threads
 from sixfold.evaluate.arrays import Array
-from sixfold.evaluate.threads import CHUNK, share
+from sixfold.evaluate.threads import CHUNK, spread
 
 ENOUGH = 0.010
 """Seconds that the batch takes on one thread, at least."""
@@ -32,7 +34,7 @@ class Threads:
     rows: int
     rounds_s: dict[int, tuple[float, ...]]
     moving_s: dict[int, tuple[float, ...]]
-    """The same for reading the arguments and writing as many bytes as the result, no more."""
+    """The same for reading the arguments and writing as many bytes as the result, mostly zeros."""
 
     @property
     def moving(self) -> float:
@@ -82,7 +84,7 @@ def measure(robot: Robot, function: str, states: States, dtype: str, rounds: int
             rows = _long_enough(robot, function, arrays, min(MOST_ROWS, 2 * rows))
             given = _repeated(arrays, rows)
             call = partial(FUNCTIONS[function], robot.model, *given)
-            moved = partial(_moved, given, call().shape)
+            moved = _bytes_alone(given, call().shape)
             calls = [_with(n, each) for each in (call, moved) for n in counts()]
             times = interleaved(calls, rounds)
             if min(times[0]) >= ENOUGH or rows >= MOST_ROWS:
@@ -97,17 +99,25 @@ def measure(robot: Robot, function: str, states: States, dtype: str, rounds: int
     return Threads(robot.name, function, rows, found, moving)
 
 
-def _moved(arrays: list[Array], shape: tuple[int, ...]) -> None:
-    """Read some arrays and write a new one, in the parts and on the threads of the library."""
-    out = np.empty(shape, arrays[0].dtype)
+def _bytes_alone(arrays: list[Array], shape: tuple[int, ...]) -> Callable[[], None]:
+    """Return what reads so many bytes and writes others, in the parts and ways of the library."""
+    x = np.concatenate(arrays, axis=1)
+    rest = prod(shape[1:]) - 1
 
-    def part(start: int) -> None:
-        piece = slice(start, start + CHUNK // 4)
-        for x in arrays:
-            x[piece].copy()  # small enough to stay in the cache
-        out[piece] = 0.0
+    def bytes_alone(x: Any) -> list[Any]:
+        return [sum(x), *[0.0] * rest]
 
-    share(part, range(0, len(out), CHUNK // 4))
+    kernel = compile(bytes_alone, inputs={"x": x.shape[1]}, dtype=x.dtype)
+
+    def run() -> None:
+        out = room.empty((len(x), rest + 1), x.dtype)
+        ufunc = kernel.ufunc_for(out.nbytes)
+        if get_threads() > 1:
+            spread(ufunc, [x], [1], (len(x),), out)
+        else:
+            ufunc(x, out=out)
+
+    return run
 
 
 def _with(count: int, call: Callable[[], Array | None]) -> Callable[[], None]:
