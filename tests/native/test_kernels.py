@@ -12,7 +12,7 @@ import pytest
 import sixfold as sf
 from sixfold.native import Layout, build, optimise, trace
 from sixfold.native import llvm as llvm_stage
-from sixfold.native.chunks import plan
+from sixfold.native.chunks import LARGE, plan
 
 ULP = np.finfo(float).eps
 
@@ -232,6 +232,30 @@ def test_a_long_program_in_pieces_gives_the_same_bits():
             assert np.array_equal(k(q, v, v), whole)
     finally:
         llvm_stage.plan = original
+
+
+def test_a_program_too_long_for_a_twin_gives_the_same_bits():
+    """One state then goes through the lanes, and no piece takes two tiles in turns."""
+
+    def recurrence(x):
+        found = [x[0], x[1]]
+        for k in range(LARGE + 200):
+            found.append(found[-1] * x[k % 3] - found[-2] * 0.75)
+        return [*found[:: LARGE // 7], found[-1], 0.0]
+
+    program = trace(recurrence, (3,))
+    assert not any(plan(optimise(program)).serial)
+    layout = Layout(((3,),), (len(program.outputs),))
+    x = np.random.default_rng(4).uniform(-1, 1, (70, 3))
+    one, four, eight = (build("long", program, layout, lanes=n)[0] for n in (1, 4, 8))
+    right = one.ufunc(x)
+    assert "rows_1(" in one.llvm_ir and "rows_1(" not in four.llvm_ir
+    for k in (four, eight):
+        assert (k.ufunc(x) == right).all()
+        for rows in (1, 2, 3, 5):
+            assert (k.ufunc(x[:rows]) == right[:rows]).all()
+        assert (k(x[7]) == right[7]).all()
+        assert (k.ufunc(x[::3]) == right[::3]).all()
 
 
 @pytest.mark.parametrize("name", ["puma560", "double_pendulum", "floating_link", "rolling_ball"])

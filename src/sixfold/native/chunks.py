@@ -33,6 +33,9 @@ PIECE = 130
 WHOLE = 1.9
 """Pieces that operations must fill to be cut at all."""
 
+LARGE = 7_000
+"""Operations beyond which the time to compile counts more than the last tenth of speed."""
+
 PLAY = 0.35
 """Part of a piece by which its end may move to where fewer values cross."""
 
@@ -77,6 +80,11 @@ class Plan:
     """The pieces before which the block is called."""
     inputs: dict[int, int] = field(default_factory=dict)
     """Slot of each input, by its number."""
+
+    @property
+    def large(self) -> bool:
+        """Whether the program is too long to be compiled in more than one way."""
+        return sum(map(len, self.pieces)) > LARGE
 
 
 def plan(
@@ -249,7 +257,8 @@ class _Planner:
                 self.slot[k] = self._more(1)
         results = tuple(self.slot[k] for k in outputs)
         pieces = tuple(self.pieces)
-        serial = tuple(_waiting(nodes, members) >= SERIAL for members in pieces)
+        brief = sum(map(len, pieces)) <= LARGE
+        serial = tuple(brief and _waiting(nodes, members) >= SERIAL for members in pieces)
         calls = tuple(
             self.start[self.level[k]] for k, (op, *_) in enumerate(nodes) if kind(op) == CALL
         )

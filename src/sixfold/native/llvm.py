@@ -1,4 +1,4 @@
-"""A program as LLVM text: W states at a time, one in each lane, with a scalar twin.
+"""A program as LLVM text: W states at a time, one in each lane, with a scalar twin if it is short.
 
 No fast-math flag is set and LLVM's middle end is not run, so the sequence of roundings is that of
 the graph for every W.
@@ -32,8 +32,9 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     cut = plan(program, inner=layout.scalar == "double")
     used = {op for op, *_ in program.nodes}
     parts = [heap.DECLARATIONS]
-    for width in (1,) if W == 1 else (1, W):
-        parts.append(library(layout, width, used))
+    twin = W == 1 or not cut.large
+    parts += [library(layout, width, used) for width in dict.fromkeys((1, W))]
+    for width in dict.fromkeys((1, W) if twin else (W,)):
         parts.append(gather(program, layout, cut, width, True))
         parts.append(scatter(program, layout, cut, width))
         if width > 1:
@@ -45,7 +46,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
         if flows:
             parts.append(flow(layout, cut, width))
     parts.append(copies(layout.scalar))
-    parts.append(loop(layout, W, FLAGS.get(triple.partition("-")[0])))
+    parts.append(loop(layout, W, FLAGS.get(triple.partition("-")[0]), twin))
     parts.append(entry.text(layout))
     return "\n".join(parts)
 

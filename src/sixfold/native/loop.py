@@ -107,8 +107,11 @@ FLAGS = {
 FLAGS["arm64"] = FLAGS["aarch64"]
 
 
-def loop(layout: Layout, W: int, flags: Flags | None) -> str:
-    """Return @loop(args, dims, steps, data), the inner loop that NumPy calls."""
+def loop(layout: Layout, W: int, flags: Flags | None, twin: bool = True) -> str:
+    """Return @loop(args, dims, steps, data), the inner loop that NumPy calls.
+
+    Where there is a scalar twin, one or two states take it.
+    """
     n_args = len(layout.shapes)
     lines = ["define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {", "entry:"]
     lines += [f"  {line}" for line in flags.keep] if flags else []
@@ -144,15 +147,18 @@ def loop(layout: Layout, W: int, flags: Flags | None) -> str:
         pointer = emit(f"load ptr, ptr {emit(f'getelementptr ptr, ptr %args, i64 {a}')}")
         pointers.append(pointer)
     lines.append(f"  br i1 {straight}, label %straight, label %tiles")
-    # one or two states take the scalar twin
-    lines += ["straight:", f"  %one = icmp sle i64 {n}, {2 if W > 2 else 0}"]
-    lines.append("  br i1 %one, label %few, label %blocks")
+    lines.append("straight:")
+    if twin and W > 2:
+        lines += [
+            f"  %one = icmp sle i64 {n}, 2",
+            "  br i1 %one, label %few, label %blocks",
+            "few:",
+            f"  call void @rows_1(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
+            "  br label %end",
+            "blocks:",
+        ]
     lines += [
-        "blocks:",
         f"  call void @rows_{W}(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
-        "  br label %end",
-        "few:",
-        f"  call void @rows_1(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
         "  br label %end",
     ]
     back = [f"  {line}" for line in flags.bring_back] if flags else []
