@@ -1,4 +1,4 @@
-"""Big results past the caches: the same bits as the usual way, and not a byte beside them."""
+"""Batches that no cache holds: the same bits as the usual way, and not a byte beside them."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ def test_the_bits_are_those_of_the_usual_way_wherever_a_result_lies(function, dt
             assert (around[:first] == 7.5).all() and (around[first + out.size :] == 7.5).all()
 
 
-def test_a_result_is_big_by_itself_too():
+def test_a_batch_is_big_by_itself_too():
     """The way is chosen by the kernel: a call with so many rows, or a part of such a call."""
     k = kernel(dense(65))
-    rows = BIG // (65 * 8) + 131
+    rows = BIG // (68 * 8) + 131
     x = states(rows)
     parts = np.concatenate([k.ufunc(x[n : n + 5000]) for n in range(0, rows, 5000)])
     assert (bytes_of(k.ufunc(x)) == bytes_of(parts)).all()

@@ -41,7 +41,7 @@ def machine(
         if kernel is None:
             return None
         out = room.empty((*lead, *shape), dtype)
-        ufunc = kernel.ufunc_for(out.nbytes)
+        ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
         rows = int(np.prod(lead)) if lead else 1
         if rows >= 2 * CHUNK and get_threads() > 1 and len(lead) and lead[0] > 1:
             spread(ufunc, inputs, [len(s) for s in shapes.values()], lead, out)

@@ -1,9 +1,10 @@
-"""Big results on their way to memory: rows are put together in scratch, and go out line by line.
+"""Batches that no cache holds: what is between memory and the processor while it works.
 
-An ordinary store fetches the line it writes to.  For a result that no cache holds that is half of
-the traffic with memory, and the processor has to wait for it.  Here whole lines go past the caches,
-which fetches nothing, and a few at a time between the pieces of a program, so that they are written
-while it works.  Zeros that every state has are put in their places once.
+An ordinary store fetches the line it writes to, which for big results is half of the traffic with
+memory, and the processor has to wait for it.  Here rows are put together in scratch and go out in
+whole lines, past the caches, which fetches nothing; a few at a time between the pieces of a
+program, so that they are written while it works.  The arguments of the next blocks are fetched
+meanwhile.  Zeros that every state has are put in their places once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sixfold.native.rows import head, scatters_new, settled
 from sixfold.native.stages import every_block
 
 LEAST = 1 << 24
-"""Bytes of a result that goes past the caches."""
+"""Bytes of arguments and results that take this way."""
 
 FEW = 64
 """Rows up to which a call goes the usual way, whatever they are part of."""
@@ -79,7 +80,7 @@ def together(layout: Layout, cut: Plan, W: int) -> int:
 
 
 def flow(layout: Layout, cut: Plan, W: int) -> str:
-    """Return @flow_W(args, steps, row, stop): most rows of a big result; the first that is left.
+    """Return @flow_W(args, steps, row, stop): most rows of a big batch; the first that is left.
 
     Rows of the output lie one after the other.  They are put together in scratch as they will lie
     in memory, so many bytes after the start of a line; what begins a line at the end of a group is
@@ -125,6 +126,15 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
         f"  %step_p = getelementptr i64, ptr %new_steps, i64 {n}",
         f"  store i64 {row}, ptr %step_p",
         f"  %over = getelementptr i8, ptr %rows, i64 {total}",
+    ]
+    for a in range(n):
+        lines += [
+            f"  %base{a}_p = getelementptr ptr, ptr %args, i64 {a}",
+            f"  %base{a} = load ptr, ptr %base{a}_p",
+            f"  %step{a}_p = getelementptr i64, ptr %steps, i64 {a}",
+            f"  %step{a} = load i64, ptr %step{a}_p",
+        ]
+    lines += [
         "  br label %group",
         "group:",
         "  %at = phi i64 [%row, %start], [%next, %away]",
@@ -138,9 +148,10 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
     draining = {k * (pieces + 1) // calls for k in range(calls)}
 
     def stage(k: int, name: str, body: list[str], before: str, blocks: int = 1) -> None:
-        """Write a loop over the blocks; after each of them, some lines go out."""
+        """Write a loop over the blocks; with each of them, some lines go out and some come in."""
         if k in draining:
             body.append(f"  call void @drain(ptr %way, i64 {share * blocks})")
+        body += _fetch(layout, W, k, pieces + 1, name, blocks)
         lines.extend(every_block(name, before, body, f"before{k}", size, blocks))
         lines.append(f"before{k}:")
 
@@ -188,17 +199,33 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
         *heap.give("%tiles", scratch),
         "  ret i64 %at",
         "}\n",
-        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n",
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n",
     ]
     return DRAIN + "\n".join(lines) + "\n" + _choice(layout, W)
 
 
-def _choice(layout: Layout, W: int) -> str:
-    """Return @rows_W: rows of big results by @flow_W, as many as fit, and all others as usual.
+def _fetch(layout: Layout, W: int, k: int, stages: int, name: str, blocks: int) -> list[str]:
+    """Return instructions by which a stage has its share of the next group's arguments fetched."""
+    lines = [f"  %h_{name} = mul i64 %b_{name}, {W}", f"  %i_{name} = add i64 %next, %h_{name}"]
+    for a, size in enumerate(layout.sizes[:-1]):
+        places = range(0, blocks * W * size * layout.item, LINE)
+        mine = places[-(-k * len(places) // stages) : -(-(k + 1) * len(places) // stages)]
+        row = f"{name}_{a}"
+        lines.append(f"  %j_{row} = mul i64 %i_{name}, %step{a}")
+        lines.append(f"  %k_{row} = getelementptr i8, ptr %base{a}, i64 %j_{row}")
+        for x in mine:
+            lines.append(f"  %k_{row}_{x} = getelementptr i8, ptr %k_{row}, i64 {x}")
+            lines.append(f"  call void @llvm.prefetch.p0(ptr %k_{row}_{x}, i32 0, i32 3, i32 1)")
+    return lines
 
-    A result is big by itself, or because %data is not null: then it is a part of a big one.
+
+def _choice(layout: Layout, W: int) -> str:
+    """Return @rows_W: rows of big batches by @flow_W, as many as fit, and all others as usual.
+
+    A batch is big by itself, or because %data is not null: then it is a part of a big one.
     """
-    row = layout.sizes[-1] * layout.item
+    row, all_rows = layout.sizes[-1] * layout.item, sum(layout.sizes) * layout.item
     return "\n".join(
         [
             head("rows", W),
@@ -207,7 +234,7 @@ def _choice(layout: Layout, W: int) -> str:
             "  %step = load i64, ptr %step_p",
             f"  %dense = icmp eq i64 %step, {row}",
             "  %count = sub i64 %stop, %row",
-            f"  %many = icmp sge i64 %count, {max(FEW, -(-LEAST // row))}",
+            f"  %many = icmp sge i64 %count, {max(FEW, -(-LEAST // all_rows))}",
             "  %part = icmp ne ptr %data, null",
             f"  %some = icmp sge i64 %count, {FEW}",
             "  %some_part = and i1 %part, %some",

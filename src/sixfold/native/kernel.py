@@ -53,15 +53,15 @@ class Kernel:
         return self.ufunc(*arrays, **options)
 
     def ufunc_for(self, size: int) -> np.ufunc:
-        """Return the ufunc for parts of a result of so many bytes in all; its bits are the same.
+        """Return the ufunc for parts of a batch whose arguments and results have so many bytes.
 
-        Parts of a big one go past the caches, as big ones do by themselves.
+        Parts of a big batch take the way that big ones take by themselves; bits are the same.
         """
         return self._flowing if size >= LEAST else self.ufunc
 
     @cached_property
     def _flowing(self) -> np.ufunc:
-        return self.ufunc if self.data is not None else self._ufunc(b"part of a big result")
+        return self.ufunc if self.data is not None else self._ufunc(b"part of a big batch")
 
     def _ufunc(self, data: bytes | None) -> np.ufunc:
         loop, dtype = self._loaded.address("loop"), self.layout.dtype

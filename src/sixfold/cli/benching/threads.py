@@ -111,7 +111,7 @@ def _bytes_alone(arrays: list[Array], shape: tuple[int, ...]) -> Callable[[], No
 
     def run() -> None:
         out = room.empty((len(x), rest + 1), x.dtype)
-        ufunc = kernel.ufunc_for(out.nbytes)
+        ufunc = kernel.ufunc_for(out.nbytes + x.nbytes)
         if get_threads() > 1:
             spread(ufunc, [x], [1], (len(x),), out)
         else:
