@@ -89,7 +89,7 @@ def test_batches_for_threads_grow_until_they_are_long_enough(monkeypatch):
     robot = robots.Robot("bushy", bushy())
     before = sf.get_threads()
     found = threads.measure(robot, "mass_matrix", draw(robot.model, 3, 0), "float64", 2)
-    assert found.rows == 4 * threads.CHUNK
+    assert found.rows == 4 * threads.STEP
     assert found.rounds_s == {1: (2e-6, 1e-6)} and found.speedup(1) == 1
     assert found.moving == 2e-7 and found.moving_speedup(1) == 1
     assert sf.get_threads() == before

@@ -134,7 +134,7 @@ def test_leading_axes_broadcast_as_numpy_does(model_name, function):
 def test_a_batch_big_enough_for_threads_has_the_same_rows_and_no_warnings(function):
     model = model_named("floating_link")
     values = {
-        a: np.tile(x, (1000, *[1] * (x.ndim - 1)))
+        a: np.tile(x, (2000, *[1] * (x.ndim - 1)))
         for a, x in plain_values(function, model, (20,)).items()
     }
     values["q"][[5, 9_000, 19_999]] = [[np.nan], [np.inf], [1e300]]

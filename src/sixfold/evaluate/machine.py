@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from sixfold.errors import OptionError
 from sixfold.evaluate import room
 from sixfold.evaluate.arrays import Argument, Array, Shape
 from sixfold.evaluate.kernels import FORMS, kernel_for
-from sixfold.evaluate.threads import CHUNK, get_threads, spread
+from sixfold.evaluate.threads import SHARED, elements, get_threads, spread
 from sixfold.model import Model
 
 BACKENDS = ("native", "rolled", "unrolled", "numpy")
@@ -42,9 +40,10 @@ def machine(
             return None
         out = room.empty((*lead, *shape), dtype)
         ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
-        rows = int(np.prod(lead)) if lead else 1
-        if rows >= 2 * CHUNK and get_threads() > 1 and len(lead) and lead[0] > 1:
-            spread(ufunc, inputs, [len(s) for s in shapes.values()], lead, out)
+        cores = [len(s) for s in shapes.values()]
+        several = bool(lead) and lead[0] > 1 and get_threads() > 1
+        if several and elements(inputs, cores, lead, out) >= SHARED:
+            spread(ufunc, inputs, cores, lead, out)
         else:
             ufunc(*inputs, out=out)
         return out

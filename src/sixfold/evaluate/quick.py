@@ -14,7 +14,6 @@ import numpy as np
 
 from sixfold.evaluate.bounds import unproved_joints
 from sixfold.evaluate.kernels import kernel_for
-from sixfold.evaluate.threads import CHUNK
 from sixfold.model import Model
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ Entry = tuple[Model, "Kernel | None", Callable[..., Any]]
 """A model, its kernel, and the kernel's short way for one state."""
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 _MOST = 256  # models remembered for each function
+_FEW = 8192  # numbers in an array
 
 
 def quick(
@@ -95,9 +95,12 @@ def _nothing(*_: Any) -> None:
 
 
 def _common(arrays: tuple[Any, ...]) -> str | None:
-    """Return the dtype of plain arrays of one kind that are no bigger than one thread's share."""
+    """Return the dtype of plain arrays of one kind, too few numbers for several threads."""
     for kind in (_DOUBLE, _SINGLE):
-        if all(type(x) is np.ndarray and x.dtype is kind and x.size <= CHUNK for x in arrays):
+        if all(
+            type(x) is np.ndarray and x.dtype is kind and x.ndim <= 2 and x.size <= _FEW
+            for x in arrays
+        ):
             return kind.name
     return None
 

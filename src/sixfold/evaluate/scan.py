@@ -110,11 +110,11 @@ def run_scan(
     rows_each = max(1, -(-rows // threads_for(rows, steps)))
     lost: list[bool] = []
 
-    def part(start: int) -> None:
-        piece = slice(start, start + rows_each)
+    def part(start: int, stop: int) -> None:
+        piece = slice(start, stop)
         lost.append(kernel([x[piece] for x in flat], [x[piece] for x in outputs], steps, every))
 
-    share(part, range(0, rows, rows_each))
+    share(part, [(start, start + rows_each) for start in range(0, rows, rows_each)])
     return [x.reshape((*lead, *x.shape[1:])) for x in outputs], any(lost)
 
 

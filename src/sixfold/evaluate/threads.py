@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from math import prod
 from threading import Lock
 from typing import Any
-
-import numpy as np
 
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Array, Shape
 
-CHUNK = 8192
-"""Rows handed to a core at a time; results do not depend on it."""
+SHARED = 1 << 19
+"""Numbers read and written from which a batch is handed to several threads."""
+
+LANES = 8
+"""States that processors work out at once, at most."""
+
+LEAST = 1 << 16
+"""Numbers in a part that is handed to a thread, at least; results do not depend on it."""
 
 _state: dict[str, Any] = {"threads": None, "pool": None, "size": 0}
 
@@ -38,10 +43,6 @@ def set_threads(count: int | None) -> None:
     _state["threads"] = count
 
 
-LEAST = 2048
-"""States that are handed to a thread at least."""
-
-
 def get_threads() -> int:
     """Return how many threads big batches use."""
     chosen = _state["threads"]
@@ -52,7 +53,7 @@ def get_threads() -> int:
 
 
 def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: Array) -> None:
-    """Evaluate a gufunc over the first leading axis in chunks.
+    """Evaluate a gufunc over the first leading axis in parts.
 
     Args:
         ufunc: the gufunc.
@@ -62,34 +63,52 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
         out: where results go, shape (*lead, ...).
     """
     rows = lead[0]
-    # several parts a thread, so that one that is held up leaves its parts to the others
-    most = min(CHUNK, max(LEAST, rows * int(np.prod(lead[1:])) // (8 * get_threads())))
-    step = max(1, most // max(1, int(np.prod(lead[1:]))))
+    each = elements(arrays, cores, lead, out) // rows
 
-    def part(start: int) -> None:
-        stop = min(start + step, rows)
+    def part(start: int, stop: int) -> None:
         pieces = [
             x[start:stop] if x.ndim - n == len(lead) and x.shape[0] == rows else x
             for x, n in zip(arrays, cores, strict=True)
         ]
         ufunc(*pieces, out=out[start:stop])
 
-    share(part, range(0, rows, step))
+    share(part, cuts(rows, max(1, LEAST // max(1, each))))
 
 
-def share(part: Callable[[int], None], starts: range) -> None:
+def elements(arrays: list[Array], cores: list[int], lead: Shape, out: Array) -> int:
+    """Return how many numbers are read and written for all states."""
+    read = sum(prod(x.shape[x.ndim - n :]) for x, n in zip(arrays, cores, strict=True))
+    return prod(lead) * read + out.size
+
+
+def cuts(rows: int, least: int) -> list[tuple[int, int]]:
+    """Return where parts start and stop: large ones first, then smaller ones.
+
+    A thread that is held up leaves what is left to the others, and in the end none waits for long.
+    All but the last fill the lanes of the processor.
+    """
+    found, start = [], 0
+    while start < rows:
+        size = max(least, (rows - start) // (4 * get_threads()))
+        stop = min(rows, start + -(-size // LANES) * LANES)
+        found.append((start, stop))
+        start = stop
+    return found
+
+
+def share(part: Callable[[int, int], None], parts: Sequence[tuple[int, int]]) -> None:
     """Do all parts, in any order, on several threads; this thread takes its share."""
-    left, lock = iter(starts), Lock()
+    left, lock = iter(parts), Lock()
 
     def work() -> None:
         while True:
             with lock:
-                start = next(left, None)
-            if start is None:
+                found = next(left, None)
+            if found is None:
                 return
-            part(start)
+            part(*found)
 
-    others = [pool().submit(work) for _ in range(min(get_threads(), len(starts)) - 1)]
+    others = [pool().submit(work) for _ in range(min(get_threads(), len(parts)) - 1)]
     try:
         work()
     finally:

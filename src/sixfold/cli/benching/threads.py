@@ -16,12 +16,14 @@ from sixfold.cli.benching.robots import Robot
 from sixfold.cli.benching.ways import FUNCTIONS, States
 from sixfold.evaluate import compile, get_threads, room, set_threads
 from sixfold.evaluate.arrays import Array
-from sixfold.evaluate.threads import CHUNK, spread
+from sixfold.evaluate.threads import spread
 
 ENOUGH = 0.010
 """Seconds that the batch takes on one thread, at least."""
 SAFELY = 1.3
 """So much longer, so that the best round is still long enough."""
+STEP = 8192
+"""Rows by which a batch grows, at least."""
 MOST_ROWS = 1 << 22
 
 
@@ -76,7 +78,7 @@ def measure(robot: Robot, function: str, states: States, dtype: str, rounds: int
     """
     before = get_threads()
     arrays = [x.astype(dtype) for x in states.of(function)]
-    rows = CHUNK
+    rows = STEP
     try:
         # what looked long enough on a busy machine may not be: then all is repeated with more rows
         while True:
@@ -136,7 +138,7 @@ def _long_enough(robot: Robot, function: str, arrays: list[Array], rows: int) ->
         took = min(seconds(call, 1) for _ in range(3))
         if took >= SAFELY * ENOUGH or rows >= MOST_ROWS:
             return rows
-        rows = min(MOST_ROWS, max(rows + CHUNK, int(rows * 1.5 * ENOUGH / took) // CHUNK * CHUNK))
+        rows = min(MOST_ROWS, max(rows + STEP, int(rows * 1.5 * ENOUGH / took) // STEP * STEP))
 
 
 def _repeated(arrays: list[Array], rows: int) -> list[Array]:

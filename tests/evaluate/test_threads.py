@@ -1,0 +1,95 @@
+"""How batches are cut for threads: by the numbers they read and write, in ever smaller parts."""
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+from sixfold.evaluate import threads
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    before = sf.get_threads()
+    sf.set_threads(2)
+    yield
+    sf.set_threads(before)
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """Return the list that the parts of all batches are added to."""
+    seen = []
+    original = threads.cuts
+
+    def cuts(rows, least):
+        found = original(rows, least)
+        seen.extend(found)
+        return found
+
+    monkeypatch.setattr(threads, "cuts", cuts)
+    return seen
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 9, 1000, 40_001, 1 << 20])
+@pytest.mark.parametrize("least", [1, 16, 2048])
+def test_parts_hold_every_row_once_and_end_small(rows, least):
+    found = threads.cuts(rows, least)
+    assert found[0][0] == 0 and found[-1][1] == rows
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(found))
+    sizes = [stop - start for start, stop in found]
+    assert all(size % threads.LANES == 0 for size in sizes[:-1])
+    assert all(size >= least for size in sizes[:-1])
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] <= max(threads.LANES, -(-least // threads.LANES) * threads.LANES)
+    if rows > 100 * least:
+        assert sizes[0] <= rows // 8 + threads.LANES  # one thread held up is no disaster
+        assert len(sizes) < 150
+
+
+def test_a_long_chain_needs_few_states_for_threads(parts):
+    chain = sf.load("planar_chain:300")
+    q, v = sf.random_state(chain, 600, seed=1)
+    shared = sf.inverse_dynamics(chain, q, v, v)
+    assert len(parts) > 2 and parts[-1][1] == 600
+    sf.set_threads(1)
+    np.testing.assert_array_equal(sf.inverse_dynamics(chain, q, v, v), shared)
+
+
+def test_small_batches_stay_on_one_thread(parts):
+    arm = sf.load("puma560")
+    q, v = sf.random_state(arm, 10_000, seed=1)
+    sf.inverse_dynamics(arm, q, v, v)
+    assert not parts
+    q, v = sf.random_state(arm, 30_000, seed=1)
+    sf.inverse_dynamics(arm, q, v, v)
+    assert parts[-1][1] == 30_000
+
+
+def test_rows_that_broadcast_count_for_all_states(parts):
+    arm = sf.load("puma560")
+    q, v = sf.random_state(arm, 30_000, seed=1)
+    still = np.zeros(6)
+    found = sf.inverse_dynamics(arm, q, still, still)
+    assert parts[-1][1] == 30_000
+    np.testing.assert_array_equal(found[:9], sf.inverse_dynamics(arm, q[:9], still, still))
+    del parts[:]
+    pairs = sf.inverse_dynamics(arm, q[:300, None], v[:100], still)
+    assert pairs.shape == (300, 100, 6) and parts[-1][1] == 300
+    np.testing.assert_array_equal(pairs[7, 5], sf.inverse_dynamics(arm, q[7], v[5], still))
+
+
+def test_an_error_in_a_part_is_raised_when_all_have_ended():
+    done, lock = [], threading.Lock()
+
+    def part(start, stop):
+        if start == 3:
+            raise ValueError("this part")
+        with lock:
+            done.append(start)
+
+    with pytest.raises(ValueError, match="this part"):
+        threads.share(part, [(n, n + 1) for n in range(20)])
+    assert len(done) == len(set(done)) and 3 not in done
