@@ -84,7 +84,8 @@ def test_batches_for_threads_grow_until_they_are_long_enough(monkeypatch):
     monkeypatch.setattr(threads, "ENOUGH", 1e-6)
     monkeypatch.setattr(threads, "counts", lambda: [1])
     # the first measurement finds the batch too short after all
-    answers = iter([[[1e-7, 2e-7], [1e-8, 1e-8]], [[2e-6, 1e-6], [3e-7, 2e-7]]])
+    short, enough = [[1e-7, 2e-7], [1e-8, 1e-8]], [[2e-6, 1e-6], [3e-7, 2e-7]]
+    answers = iter([[*each, [4e-6, 5e-6]] for each in (short, enough)])
     monkeypatch.setattr(threads, "interleaved", lambda *_: next(answers))
     robot = robots.Robot("bushy", bushy())
     before = sf.get_threads()
@@ -92,6 +93,7 @@ def test_batches_for_threads_grow_until_they_are_long_enough(monkeypatch):
     assert found.rows == 4 * threads.STEP
     assert found.rounds_s == {1: (2e-6, 1e-6)} and found.speedup(1) == 1
     assert found.moving == 2e-7 and found.moving_speedup(1) == 1
+    assert found.working_s == {1: (4e-6, 5e-6)} and found.working_speedup(1) == 1
     assert sf.get_threads() == before
 
 

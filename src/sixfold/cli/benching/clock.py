@@ -39,12 +39,8 @@ def seconds(call: Call, repeats: int) -> float:
     return max(time.perf_counter() - start, 1e-9) / repeats
 
 
-def fma_peak(dtype: str, rounds: int = 50) -> list[float]:
-    """Return the GFLOP/s of fused multiply-adds that this core reaches, one figure a round.
-
-    A kernel of nothing but ten independent chains of them is timed, in the lanes that all kernels
-    of this precision have.
-    """
+def multiply_adds(dtype: str) -> Any:
+    """Return a kernel of nothing but ten independent chains of fused multiply-adds."""
 
     def chains(x: Any, c: Any) -> list[Scalar]:
         values = list(x)
@@ -52,7 +48,15 @@ def fma_peak(dtype: str, rounds: int = 50) -> list[float]:
             values = [value * c[0] + c[1] for value in values]
         return values
 
-    kernel = compile(chains, inputs={"x": 10, "c": 2}, dtype=dtype)
+    return compile(chains, inputs={"x": 10, "c": 2}, dtype=dtype)
+
+
+def fma_peak(dtype: str, rounds: int = 50) -> list[float]:
+    """Return the GFLOP/s of fused multiply-adds that this core reaches, one figure a round.
+
+    The kernel has the lanes that all kernels of this precision have.
+    """
+    kernel = multiply_adds(dtype)
     x, c = np.ones((1024, 10), dtype), np.array([0.5, 0.25], dtype)
     out = kernel(x, c)
     work = kernel.flops * len(x) / 1e9

@@ -45,6 +45,7 @@ def document(results: Results, settings: Settings, missing: Sequence[str]) -> di
             asdict(r)
             | {"speedup": {n: r.speedup(n) for n in r.rounds_s}}
             | {"moving_speedup": {n: r.moving_speedup(n) for n in r.moving_s}}
+            | {"working_speedup": {n: r.working_speedup(n) for n in r.working_s}}
             for r in results.threads
         ],
         "chains": [

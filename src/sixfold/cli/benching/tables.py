@@ -138,7 +138,8 @@ def threads_table(records: Sequence[Threads]) -> str:
     """Return how much faster more threads are."""
     counts = sorted({n for r in records for n in r.rounds_s})
     more = [f"{n} threads" for n in counts[1:]]
-    head = ["robot", "function", "rows", "1 thread [ms]", *more, "bytes alone [ms]", *more]
+    head = ["robot", "function", "rows", "1 thread [ms]", *more, "bytes [ms]", *more]
+    head += [f"arithmetic {n}" for n in counts[1:]]
     rows = [
         [
             short(r.robot),
@@ -148,10 +149,14 @@ def threads_table(records: Sequence[Threads]) -> str:
             *(times(r.speedup(n)) for n in counts[1:]),
             figure(r.moving * 1e3, ".1f"),
             *(times(r.moving_speedup(n)) for n in counts[1:]),
+            *(times(r.working_speedup(n)) for n in counts[1:]),
         ]
         for r in records
     ]
-    return table("the public function on long batches, and the gain of threads", head, rows)
+    title = (
+        "the public function on long batches, and the gain of threads; bytes and arithmetic alone"
+    )
+    return table(title, head, rows)
 
 
 def rollouts_table(records: Sequence[RolledOut]) -> str:

@@ -6,17 +6,16 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from sixfold.cli.benching.clock import interleaved, seconds
+from sixfold.cli.benching.clock import interleaved, multiply_adds, seconds
 from sixfold.cli.benching.robots import Robot
 from sixfold.cli.benching.ways import FUNCTIONS, States
-from sixfold.evaluate import compile, get_threads, room, set_threads
+from sixfold.evaluate import get_threads, room, set_threads
 from sixfold.evaluate.arrays import Array
-from sixfold.evaluate.threads import spread
+from sixfold.evaluate.threads import cuts, share, spread
 
 ENOUGH = 0.010
 """Seconds that the batch takes on one thread, at least."""
@@ -36,7 +35,9 @@ class Threads:
     rows: int
     rounds_s: dict[int, tuple[float, ...]]
     moving_s: dict[int, tuple[float, ...]]
-    """The same for reading the arguments and writing as many bytes as the result, mostly zeros."""
+    """The same for reading the arguments and writing as many bytes as the result, no more."""
+    working_s: dict[int, tuple[float, ...]]
+    """The same for some arithmetic that needs no memory: what the cores have to give."""
 
     @property
     def moving(self) -> float:
@@ -46,6 +47,10 @@ class Threads:
     def moving_speedup(self, count: int) -> float:
         """Return how many times faster the bytes alone move than with one thread."""
         return _gain(self.moving_s, count)
+
+    def working_speedup(self, count: int) -> float:
+        """Return how many times faster arithmetic alone is than with one thread."""
+        return _gain(self.working_s, count)
 
     def best(self, count: int) -> float:
         """Return the best round."""
@@ -79,6 +84,7 @@ def measure(robot: Robot, function: str, states: States, dtype: str, rounds: int
     before = get_threads()
     arrays = [x.astype(dtype) for x in states.of(function)]
     rows = STEP
+    worked = _arithmetic_alone(dtype)
     try:
         # what looked long enough on a busy machine may not be: then all is repeated with more rows
         while True:
@@ -86,40 +92,56 @@ def measure(robot: Robot, function: str, states: States, dtype: str, rounds: int
             rows = _long_enough(robot, function, arrays, min(MOST_ROWS, 2 * rows))
             given = _repeated(arrays, rows)
             call = partial(FUNCTIONS[function], robot.model, *given)
-            moved = _bytes_alone(given, call().shape)
-            calls = [_with(n, each) for each in (call, moved) for n in counts()]
+            moved = partial(_moved, given, call().shape)
+            calls = [_with(n, each) for each in (call, moved, worked) for n in counts()]
             times = interleaved(calls, rounds)
             if min(times[0]) >= ENOUGH or rows >= MOST_ROWS:
                 break
     finally:
         set_threads(before)
     count = len(counts())
-    found, moving = (
-        {n: tuple(each) for n, each in zip(counts(), part, strict=True)}
-        for part in (times[:count], times[count:])
+    found, moving, working = (
+        {n: tuple(each) for n, each in zip(counts(), times[k : k + count], strict=True)}
+        for k in range(0, 3 * count, count)
     )
-    return Threads(robot.name, function, rows, found, moving)
+    return Threads(robot.name, function, rows, found, moving, working)
 
 
-def _bytes_alone(arrays: list[Array], shape: tuple[int, ...]) -> Callable[[], None]:
-    """Return what reads so many bytes and writes others, in the parts and ways of the library."""
-    x = np.concatenate(arrays, axis=1)
-    rest = prod(shape[1:]) - 1
+def _moved(arrays: list[Array], shape: tuple[int, ...]) -> None:
+    """Read some arrays and fill another by NumPy, in the parts and on the threads of the library.
 
-    def bytes_alone(x: Any) -> list[Any]:
-        return [sum(x), *[0.0] * rest]
+    The memory is as old as that of results.  It is not filled with zeros: some processors have a
+    short way for lines of them.
+    """
+    out = room.empty(shape, arrays[0].dtype)
 
-    kernel = compile(bytes_alone, inputs={"x": x.shape[1]}, dtype=x.dtype)
+    def part(start: int, stop: int) -> None:
+        for first in range(start, stop, STEP // 4):
+            piece = slice(first, min(stop, first + STEP // 4))
+            for x in arrays:
+                x[piece].copy()  # small enough to stay in the cache
+            out[piece] = 1.5
 
-    def run() -> None:
-        out = room.empty((len(x), rest + 1), x.dtype)
-        ufunc = kernel.ufunc_for(out.nbytes + x.nbytes)
-        if get_threads() > 1:
-            spread(ufunc, [x], [1], (len(x),), out)
-        else:
-            ufunc(x, out=out)
+    share(part, cuts(len(out), STEP // 4))
 
-    return run
+
+def _arithmetic_alone(dtype: str) -> Callable[[], None]:
+    """Return what multiplies and adds for about ENOUGH seconds on one thread."""
+    kernel = multiply_adds(dtype)
+    x, c = np.ones((1024, 10), dtype), np.array([0.5, 0.25], dtype)
+    out = kernel(x, c)
+    took = min(seconds(partial(kernel.ufunc, x, c, out=out), 1) for _ in range(9))
+    x = np.ones((1024 * max(16, round(ENOUGH / took)), 10), dtype)
+    out = np.empty_like(x)
+    return partial(_spread, kernel.ufunc, [x, c], out)
+
+
+def _spread(ufunc: Any, arrays: list[Array], out: Array) -> None:
+    """Evaluate a gufunc on as many threads as may be used now."""
+    if get_threads() > 1:
+        spread(ufunc, arrays, [1] * len(arrays), (len(out),), out)
+    else:
+        ufunc(*arrays, out=out)
 
 
 def _with(count: int, call: Callable[[], Array | None]) -> Callable[[], None]:
