@@ -9,7 +9,7 @@ meanwhile.  Zeros that every state has are put in their places once.
 
 from __future__ import annotations
 
-from math import gcd, lcm
+from math import ceil, gcd, lcm
 
 from sixfold.native import heap
 from sixfold.native.chunks import Plan
@@ -87,17 +87,14 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
     moved to the front, where the next group completes it.  The bytes before the first whole line
     and after the last are stored as usual: others may be writing to the rest of those lines.
     """
-    T, size, n = together(layout, cut, W), tile_size(layout, cut, W), len(layout.inputs)
-    row = layout.sizes[-1] * layout.item
-    total, tiles = T * W * row, -(-T * size // LINE) * LINE
+    T, size = together(layout, cut, W), tile_size(layout, cut, W)
+    total = T * W * layout.sizes[-1] * layout.item
+    tiles = -(-T * size // LINE) * LINE
     scratch = tiles + total + LINE
     lines = [
         f"define internal i64 @flow_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop) noinline {{",
         "entry:",
         *heap.take("%tiles", scratch),
-        "  %way = alloca i64, i64 3",
-        f"  %new_args = alloca ptr, i64 {n + 1}",
-        f"  %new_steps = alloca i64, i64 {n + 1}",
         "  %none = icmp eq ptr %tiles, null",
         "  br i1 %none, label %failed, label %start",
         "failed:",
@@ -107,94 +104,27 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
         *settled(layout, W, T, size),
         f"  %rows = getelementptr i8, ptr %tiles, i64 {tiles}",
         f"  call void @llvm.memset.p0.i64(ptr %rows, i8 0, i64 {total + LINE}, i1 false)",
-        f"  %out_p = getelementptr ptr, ptr %args, i64 {n}",
-        "  %out = load ptr, ptr %out_p",
-        f"  %before = mul i64 %row, {row}",
-        "  %begin = getelementptr i8, ptr %out, i64 %before",
-        "  %number = ptrtoint ptr %begin to i64",
-        f"  %ahead = and i64 %number, {LINE - 1}",
-        "  %back = sub i64 0, %ahead",
-        "  %line = getelementptr i8, ptr %begin, i64 %back",
-        "  %to_p = getelementptr i64, ptr %way, i64 1",
-        "  %left_p = getelementptr i64, ptr %way, i64 2",
-        "  store ptr %rows, ptr %way",
-        "  store ptr %line, ptr %to_p",
-        "  store i64 0, ptr %left_p",
-        "  %new = getelementptr i8, ptr %rows, i64 %ahead",
-        f"  %new_p = getelementptr ptr, ptr %new_args, i64 {n}",
-        "  store ptr %new, ptr %new_p",
-        f"  %step_p = getelementptr i64, ptr %new_steps, i64 {n}",
-        f"  store i64 {row}, ptr %step_p",
-        f"  %over = getelementptr i8, ptr %rows, i64 {total}",
-    ]
-    for a in range(n):
-        lines += [
-            f"  %base{a}_p = getelementptr ptr, ptr %args, i64 {a}",
-            f"  %base{a} = load ptr, ptr %base{a}_p",
-            f"  %step{a}_p = getelementptr i64, ptr %steps, i64 {a}",
-            f"  %step{a} = load i64, ptr %step{a}_p",
-        ]
-    lines += [
+        *_begin(layout, total),
         "  br label %group",
         "group:",
         "  %at = phi i64 [%row, %start], [%next, %away]",
         f"  %next = add i64 %at, {T * W}",
         "  %go = icmp sle i64 %next, %stop",
         "  br i1 %go, label %first, label %done",
-    ]
-    pieces = len(cut.pieces)
-    share = max(SHARE, -(-total // (LINE * T * (pieces + 1))))
-    calls = min(pieces + 1, -(-total // (LINE * T * share)))
-    draining = {k * (pieces + 1) // calls for k in range(calls)}
-
-    def stage(k: int, name: str, body: list[str], before: str, blocks: int = 1) -> None:
-        """Write a loop over the blocks; with each of them, some lines go out and some come in."""
-        if k in draining:
-            body.append(f"  call void @drain(ptr %way, i64 {share * blocks})")
-        body += _fetch(layout, W, k, pieces + 1, name, blocks)
-        lines.extend(every_block(name, before, body, f"before{k}", size, blocks))
-        lines.append(f"before{k}:")
-
-    rows = [f"  %s_first = mul i64 %b_first, {W}", "  %r_first = add i64 %at, %s_first"]
-    place = f"ptr %args, ptr %steps, i64 %r_first, i64 {W}, ptr %tile_first"
-    stage(0, "first", [*rows, f"  call void @gather_{W}({place})"], "group")
-    for p in range(pieces):
-        name = f"stage{p}"
-        lines += [*sines(layout, cut, W, p), f"  br label %{name}"]
-        body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
-        stage(p + 1, name, body, f"before{p}", abreast(cut, p, W))
-    rows = [f"  %s_last = mul i64 %b_last, {W}"]
-    place = f"ptr %new_args, ptr %new_steps, i64 %s_last, i64 {W}, ptr %tile_last"
-    body = [*rows, f"  call void @{scatters_new(layout)}_{W}({place})"]
-    rest = f"  call void @drain(ptr %way, i64 {total // LINE})"
-    copy = "  call void @llvm.memcpy.p0.p0.i64"
-    lines += [
-        rest,
-        f"{copy}(ptr %rows, ptr %over, i64 %ahead, i1 false)",
+        *_work(layout, cut, W, T),
+        _DRAINED,
+        f"{_COPY}(ptr %rows, ptr %over, i64 %ahead, i1 false)",
         "  br label %last",
-        *every_block("last", f"before{pieces}", body, "away", size),
+        *every_block("last", f"before{len(cut.pieces)}", _put(layout, W), "away", size),
         "away:",
-        "  %begins = icmp eq i64 %at, %row",
-        "  %within = icmp ne i64 %ahead, 0",
-        "  %odd = and i1 %begins, %within",
-        f"  %short = select i1 %odd, i64 {LINE}, i64 0",
-        "  %head = sub i64 %short, %ahead",
-        "  %head_bytes = select i1 %odd, i64 %head, i64 0",
-        f"{copy}(ptr %begin, ptr %new, i64 %head_bytes, i1 false)",
-        "  %from = getelementptr i8, ptr %rows, i64 %short",
-        "  %to_old = load ptr, ptr %to_p",
-        "  %to = getelementptr i8, ptr %to_old, i64 %short",
-        f"  %lines = select i1 %odd, i64 {total // LINE - 1}, i64 {total // LINE}",
-        "  store ptr %from, ptr %way",
-        "  store ptr %to, ptr %to_p",
-        "  store i64 %lines, ptr %left_p",
+        *_away(total // LINE),
         "  br label %group",
         "done:",
-        rest,
+        _DRAINED,
         "  %any = icmp ne i64 %at, %row",
         "  %tail_bytes = select i1 %any, i64 %ahead, i64 0",
         "  %tail = load ptr, ptr %to_p",
-        f"{copy}(ptr %tail, ptr %over, i64 %tail_bytes, i1 false)",
+        f"{_COPY}(ptr %tail, ptr %over, i64 %tail_bytes, i1 false)",
         "  fence seq_cst",  # what went past the caches is there for all before anything later
         *heap.give("%tiles", scratch),
         "  ret i64 %at",
@@ -203,6 +133,104 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
         "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n",
     ]
     return DRAIN + "\n".join(lines) + "\n" + _choice(layout, W)
+
+
+_COPY = "  call void @llvm.memcpy.p0.p0.i64"
+_DRAINED = f"  call void @drain(ptr %way, i64 {1 << 60})"
+
+
+def _begin(layout: Layout, total: int) -> list[str]:
+    """Return what is worked out once: where rows are put together and go, where arguments are."""
+    n, row = len(layout.inputs), layout.sizes[-1] * layout.item
+    lines = [
+        f"  %out_p = getelementptr ptr, ptr %args, i64 {n}",
+        "  %out = load ptr, ptr %out_p",
+        f"  %before = mul i64 %row, {row}",
+        "  %begin = getelementptr i8, ptr %out, i64 %before",
+        "  %number = ptrtoint ptr %begin to i64",
+        f"  %ahead = and i64 %number, {LINE - 1}",
+        "  %back = sub i64 0, %ahead",
+        "  %line = getelementptr i8, ptr %begin, i64 %back",
+        "  %new = getelementptr i8, ptr %rows, i64 %ahead",
+        f"  %over = getelementptr i8, ptr %rows, i64 {total}",
+        "  %way = alloca i64, i64 3",
+        "  %to_p = getelementptr i64, ptr %way, i64 1",
+        "  %left_p = getelementptr i64, ptr %way, i64 2",
+        "  store ptr %rows, ptr %way",
+        "  store ptr %line, ptr %to_p",
+        "  store i64 0, ptr %left_p",
+        f"  %new_args = alloca ptr, i64 {n + 1}",
+        f"  %new_p = getelementptr ptr, ptr %new_args, i64 {n}",
+        "  store ptr %new, ptr %new_p",
+        f"  %new_steps = alloca i64, i64 {n + 1}",
+        f"  %step_p = getelementptr i64, ptr %new_steps, i64 {n}",
+        f"  store i64 {row}, ptr %step_p",
+    ]
+    for a in range(n):
+        lines += [
+            f"  %base{a}_p = getelementptr ptr, ptr %args, i64 {a}",
+            f"  %base{a} = load ptr, ptr %base{a}_p",
+            f"  %step{a}_p = getelementptr i64, ptr %steps, i64 {a}",
+            f"  %step{a} = load i64, ptr %step{a}_p",
+        ]
+    return lines
+
+
+def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
+    """Return the loops over the blocks of a group: rows to tiles, and all pieces of the program.
+
+    With each block, some lines of the last group go out, and some of the next come in.
+    """
+    size, stages = tile_size(layout, cut, W), len(cut.pieces) + 1
+    each = W * layout.sizes[-1] * layout.item / LINE
+    share = max(SHARE, ceil(each / stages))
+    calls = min(stages, ceil(each / share))
+    draining = {k * stages // calls for k in range(calls)}
+    lines: list[str] = []
+
+    def stage(k: int, name: str, body: list[str], before: str, blocks: int = 1) -> None:
+        if k in draining:
+            body.append(f"  call void @drain(ptr %way, i64 {share * blocks})")
+        body += _fetch(layout, W, k, stages, name, blocks)
+        lines.extend(every_block(name, before, body, f"before{k}", size, blocks))
+        lines.append(f"before{k}:")
+
+    rows = [f"  %s_first = mul i64 %b_first, {W}", "  %r_first = add i64 %at, %s_first"]
+    place = f"ptr %args, ptr %steps, i64 %r_first, i64 {W}, ptr %tile_first"
+    stage(0, "first", [*rows, f"  call void @gather_{W}({place})"], "group")
+    for p in range(len(cut.pieces)):
+        name = f"stage{p}"
+        lines += [*sines(layout, cut, W, p), f"  br label %{name}"]
+        body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
+        stage(p + 1, name, body, f"before{p}", abreast(cut, p, W))
+    return lines
+
+
+def _put(layout: Layout, W: int) -> list[str]:
+    """Return what puts the results of a block among the rows."""
+    place = f"ptr %new_args, ptr %new_steps, i64 %s_last, i64 {W}, ptr %tile_last"
+    call = f"  call void @{scatters_new(layout)}_{W}({place})"
+    return [f"  %s_last = mul i64 %b_last, {W}", call]
+
+
+def _away(lines: int) -> list[str]:
+    """Return what makes the lines of a group ready to go; the first of all may be a part of one."""
+    return [
+        "  %begins = icmp eq i64 %at, %row",
+        "  %within = icmp ne i64 %ahead, 0",
+        "  %odd = and i1 %begins, %within",
+        f"  %short = select i1 %odd, i64 {LINE}, i64 0",
+        "  %head = sub i64 %short, %ahead",
+        "  %head_bytes = select i1 %odd, i64 %head, i64 0",
+        f"{_COPY}(ptr %begin, ptr %new, i64 %head_bytes, i1 false)",
+        "  %from = getelementptr i8, ptr %rows, i64 %short",
+        "  %to_old = load ptr, ptr %to_p",
+        "  %to = getelementptr i8, ptr %to_old, i64 %short",
+        f"  %lines = select i1 %odd, i64 {lines - 1}, i64 {lines}",
+        "  store ptr %from, ptr %way",
+        "  store ptr %to, ptr %to_p",
+        "  store i64 %lines, ptr %left_p",
+    ]
 
 
 def _fetch(layout: Layout, W: int, k: int, stages: int, name: str, blocks: int) -> list[str]:
