@@ -125,5 +125,7 @@ def test_without_a_word_it_is_a_sixteenth_of_the_machines_memory(monkeypatch, te
 
 
 def test_where_the_machines_memory_is_unknown_it_is_a_fixed_number(monkeypatch):
-    monkeypatch.delattr(room.os, "sysconf", raising=False)
+    monkeypatch.setattr(room.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": -1}.get, False)
+    assert room._megabytes("") == 256
+    monkeypatch.delattr(room.os, "sysconf")
     assert room._megabytes("") == 256

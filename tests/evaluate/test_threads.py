@@ -24,8 +24,8 @@ def parts(monkeypatch):
     seen = []
     original = threads.cuts
 
-    def cuts(rows, least):
-        found = original(rows, least)
+    def cuts(*arguments):
+        found = original(*arguments)
         seen.extend(found)
         return found
 
@@ -79,6 +79,28 @@ def test_rows_that_broadcast_count_for_all_states(parts):
     pairs = sf.inverse_dynamics(arm, q[:300, None], v[:100], still)
     assert pairs.shape == (300, 100, 6) and parts[-1][1] == 300
     np.testing.assert_array_equal(pairs[7, 5], sf.inverse_dynamics(arm, q[7], v[5], still))
+
+
+def test_a_short_first_axis_is_shared_too(parts):
+    arm = sf.load("puma560")
+    q, v = sf.random_state(arm, 4 * 10_000, seed=1)
+    q, v = q.reshape(4, -1, 6), v.reshape(4, -1, 6)
+    found = sf.inverse_dynamics(arm, q, v, v)
+    assert parts == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    np.testing.assert_array_equal(
+        found[2, :9], sf.inverse_dynamics(arm, q[2, :9], v[2, :9], v[2, :9])
+    )
+
+
+def test_few_big_matrices_are_shared_too(parts):
+    chain = sf.load("planar_chain:70")
+    q, _ = sf.random_state(chain, 100, seed=1)
+    shorter = sf.mass_matrix(chain, q)
+    assert not parts
+    q, _ = sf.random_state(chain, 117, seed=1)
+    found = sf.mass_matrix(chain, q)
+    assert parts[-1][1] == 117
+    np.testing.assert_array_equal(found[:100], shorter)
 
 
 def test_an_error_in_a_part_is_raised_when_all_have_ended():

@@ -79,7 +79,7 @@ FUNCTIONS = [
 def test_the_bits_are_those_of_the_usual_way_wherever_a_result_lies(function, dtype, lanes):
     k = kernel(function, dtype, lanes)
     shape = k.layout.output
-    for rows in (flow.FEW, 67, 200, 321):
+    for rows in (flow.FEW, 259, 517):
         x = states(rows, dtype)
         usual = k.ufunc(x)
         assert np.array_equal(k(x[:1])[0], usual[0])
@@ -120,10 +120,10 @@ def test_rows_that_do_not_lie_one_after_the_other_go_the_usual_way():
 
 def test_matrices_and_several_leading_axes():
     k = kernel(sparse(72), shape=(8, 9))
-    x = states(6 * 70).reshape(6, 70, 3)
+    x = states(6 * 270).reshape(6, 270, 3)
     flows = k.ufunc_for(BIG)
     assert (flows(x) == k.ufunc(x)).all()
-    out = np.empty((6, 140, 8, 9))
+    out = np.empty((6, 540, 8, 9))
     flows(x, out=out[:, ::2])
     assert (out[:, ::2] == k.ufunc(x)).all()
 
@@ -131,10 +131,10 @@ def test_matrices_and_several_leading_axes():
 def test_neighbours_that_share_a_line_leave_each_other_alone():
     """Each of two threads writes rows whose ends lie in lines of the other's."""
     k = kernel(sparse(97))
-    x = states(64 * 40 + 13)
+    x = states(flow.FEW * 12 + 13)
     usual, flows = k.ufunc(x), k.ufunc_for(BIG)
     out, around, first = framed(len(x), (97,), "float64", 3)
-    cuts = [0, *range(77, len(x) - 80, 67), len(x)]
+    cuts = [0, *range(277, len(x) - 280, 267), len(x)]
     spans = list(itertools.pairwise(cuts))
 
     def work(mine):
@@ -202,7 +202,7 @@ refuse = kind(lambda size: asked.append(size))  # no memory for anybody
 jit.binding().add_symbol("PyMem_RawMalloc", ctypes.cast(refuse, ctypes.c_void_p).value)
 program = trace(lambda x: [x[0] * (k + 0.5) if k % 9 else 0.0 for k in range(1500)], (1,))
 kernel = build("wide", program, Layout(((1,),), (1500,)))[0]
-x = np.linspace(1, 2, 200)[:, None]
+x = np.linspace(1, 2, 300)[:, None]
 right = x * (np.arange(1500) + 0.5) * (np.arange(1500) % 9 > 0)
 assert (kernel.ufunc_for(flow.LEAST)(x) == right).all()
 assert asked or kernel.lanes == 1

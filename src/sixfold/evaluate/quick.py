@@ -14,6 +14,7 @@ import numpy as np
 
 from sixfold.evaluate.bounds import unproved_joints
 from sixfold.evaluate.kernels import kernel_for
+from sixfold.evaluate.threads import SHARED
 from sixfold.model import Model
 
 if TYPE_CHECKING:
@@ -67,8 +68,11 @@ def quick(
             entry = ready.get(key)
             if entry is None or entry[0] is not model:
                 entry = ready[key] = prepare(model, dtype)
+            kernel = entry[1]
+            if kernel is None or _many(kernel.layout.sizes, arrays):
+                return None
             try:
-                return None if entry[1] is None else entry[1](*arrays)
+                return kernel(*arrays)
             except ValueError:
                 return None
 
@@ -95,7 +99,7 @@ def _nothing(*_: Any) -> None:
 
 
 def _common(arrays: tuple[Any, ...]) -> str | None:
-    """Return the dtype of plain arrays of one kind, too few numbers for several threads."""
+    """Return the dtype of plain arrays of one kind that are not large."""
     for kind in (_DOUBLE, _SINGLE):
         if all(
             type(x) is np.ndarray and x.dtype is kind and x.ndim <= 2 and x.size <= _FEW
@@ -103,6 +107,12 @@ def _common(arrays: tuple[Any, ...]) -> str | None:
         ):
             return kind.name
     return None
+
+
+def _many(sizes: tuple[int, ...], arrays: tuple[Any, ...]) -> bool:
+    """Return whether arguments and results have numbers enough for several threads."""
+    states = max(x.size // size for x, size in zip(arrays, sizes, strict=False))
+    return bool(states * sum(sizes) >= SHARED)
 
 
 _NAMES = {

@@ -28,13 +28,14 @@ def _megabytes(text: str) -> int:
     if text.isascii() and text.isdecimal():
         return int(text)
     try:
-        return min(1024, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 24)
+        known = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        return 256
+        known = -1
+    return min(1024, known >> 24) if known > 0 else 256
 
 
 LINE = 64
-"""Bytes of a line of the caches; results start with a whole one."""
+"""Bytes of a line of the caches; results in kept memory start with a whole one."""
 
 MOST = _megabytes(os.environ.get("SIXFOLD_KEEP_MB", "")) << 20
 """Bytes that are kept in all."""

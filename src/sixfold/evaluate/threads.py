@@ -19,7 +19,7 @@ LANES = 8
 """States that processors work out at once, at most."""
 
 LEAST = 1 << 16
-"""Numbers in a part that is handed to a thread, at least; results do not depend on it."""
+"""Numbers in a part that is handed to a thread, at least, but for the last part."""
 
 _state: dict[str, Any] = {"threads": None, "pool": None, "size": 0}
 
@@ -72,7 +72,8 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
         ]
         ufunc(*pieces, out=out[start:stop])
 
-    share(part, cuts(rows, max(1, LEAST // max(1, each))))
+    unit = max(1, LANES // max(1, prod(lead[1:])))
+    share(part, cuts(rows, max(1, LEAST // max(1, each)), unit))
 
 
 def elements(arrays: list[Array], cores: list[int], lead: Shape, out: Array) -> int:
@@ -81,16 +82,16 @@ def elements(arrays: list[Array], cores: list[int], lead: Shape, out: Array) -> 
     return prod(lead) * read + out.size
 
 
-def cuts(rows: int, least: int) -> list[tuple[int, int]]:
+def cuts(rows: int, least: int, unit: int = LANES) -> list[tuple[int, int]]:
     """Return where parts start and stop: large ones first, then smaller ones.
 
     A thread that is held up leaves what is left to the others, and in the end none waits for long.
-    All but the last fill the lanes of the processor.
+    All but the last have a multiple of the unit.
     """
     found, start = [], 0
     while start < rows:
         size = max(least, (rows - start) // (4 * get_threads()))
-        stop = min(rows, start + -(-size // LANES) * LANES)
+        stop = min(rows, start + -(-size // unit) * unit)
         found.append((start, stop))
         start = stop
     return found

@@ -4,7 +4,7 @@ An ordinary store fetches the line it writes to, which for big results is half o
 memory, and the processor has to wait for it.  Here rows are put together in scratch and go out in
 whole lines, past the caches, which fetches nothing; a few at a time between the pieces of a
 program, so that they are written while it works.  The arguments of the next blocks are fetched
-meanwhile.  Zeros that every state has are put in their places once.
+meanwhile.  In wide results, zeros that every state has are put in their places once.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from sixfold.native.stages import every_block
 LEAST = 1 << 24
 """Bytes of arguments and results that take this way."""
 
-FEW = 64
-"""Rows up to which a call goes the usual way, whatever they are part of."""
+FEW = 256
+"""Rows below which a call goes the usual way, whatever they are part of."""
 
 ROOM = 1 << 16
-"""Bytes of rows that are put together, if that is enough for two blocks."""
+"""Bytes of rows that are put together, or as many as fill whole lines if that is more."""
 
 LINE = 64
 """Bytes that go out at once."""

@@ -107,7 +107,7 @@ def _scatter_wide(program: Program, layout: Layout, cut: Plan, W: int) -> str:
 def windows(zero: Sequence[bool], group: int) -> tuple[list[int], list[int]]:
     """Return where groups of columns start: those that hold all that is not zero, and the others.
 
-    Groups may overlap; each column is in one of them, and the others hold nothing but zeros.
+    Groups may overlap; every column is in some group, and the others hold nothing but zeros.
     """
     size = len(zero)
     some: list[int] = []
@@ -155,7 +155,7 @@ _AGAIN = ("  %next = add i64 %k, 1", "  br label %columns", "done:")
 
 
 def scatters_new(layout: Layout) -> str:
-    """Return the name of the function that writes what is not zero in every state."""
+    """Return the name of a function that writes all but, in wide results, zeros of all states."""
     return "scatter_new" if layout.sizes[-1] > WIDE else "scatter"
 
 

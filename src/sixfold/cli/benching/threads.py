@@ -37,7 +37,7 @@ class Threads:
     moving_s: dict[int, tuple[float, ...]]
     """The same for reading the arguments and writing as many bytes as the result, no more."""
     working_s: dict[int, tuple[float, ...]]
-    """The same for some arithmetic that needs no memory: what the cores have to give."""
+    """The same for arithmetic that hardly needs memory: what the cores have to give."""
 
     @property
     def moving(self) -> float:
