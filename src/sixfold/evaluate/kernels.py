@@ -32,6 +32,9 @@ FORMS = ("rolled", "unrolled")
 STRAIGHT = 9_000
 """Operations up to which straight-line code is preferred where both forms exist."""
 
+SMALL = 16
+"""Freedoms up to which it always is, and the other form is not even traced."""
+
 _READY: dict[tuple[Any, ...], Kernel | None] = {}
 _LOCK = threading.Lock()
 
@@ -149,7 +152,8 @@ def _program(
     """
     from sixfold.native import optimise, supported, trace
 
-    rolled, data = (None, None) if form == "unrolled" else _rolled(function, core, model, inputs)
+    straight = form == "unrolled" or (form is None and model.nv <= SMALL)
+    rolled, data = (None, None) if straight else _rolled(function, core, model, inputs)
     if form == "rolled" and rolled is None:
         raise NotApplicableError(
             "the rolled form",
@@ -160,7 +164,7 @@ def _program(
         return rolled, data
     tree = kernel_tree(core, model)
     program = trace(partial(core, model, tree), [prod(s) for s in layout.inputs])
-    if rolled is not None and _work(optimise(program)) > STRAIGHT:
+    if rolled is not None and _work(program) > STRAIGHT and _work(optimise(program)) > STRAIGHT:
         return rolled, data
     if not supported(program) or (form is None and len(program.nodes) > MOST_NODES):
         return None, None
