@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -188,36 +186,3 @@ def test_few_groups_hold_blocks_of_a_matrix():
     some, none = windows(zero.ravel().tolist(), 4)
     assert len(some) <= 24
     assert len(none) >= 12
-
-
-WITHOUT = """
-import ctypes
-import numpy as np
-import sixfold as sf
-from sixfold.native import Layout, build, flow, jit, trace
-
-kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)
-asked = []
-refuse = kind(lambda size: asked.append(size))  # no memory for anybody
-jit.binding().add_symbol("PyMem_RawMalloc", ctypes.cast(refuse, ctypes.c_void_p).value)
-program = trace(lambda x: [x[0] * (k + 0.5) if k % 9 else 0.0 for k in range(1500)], (1,))
-kernel = build("wide", program, Layout(((1,),), (1500,)))[0]
-x = np.linspace(1, 2, 300)[:, None]
-right = x * (np.arange(1500) + 0.5) * (np.arange(1500) % 9 > 0)
-assert (kernel.ufunc_for(flow.LEAST)(x) == right).all()
-assert asked or kernel.lanes == 1
-print("right")
-"""
-
-
-def test_without_scratch_the_usual_way_is_taken():
-    """In a process of its own, whose kernels are given no memory from the heap."""
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"SIXFOLD_CACHE": "off", "PATH": ""},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "right"

@@ -9,7 +9,7 @@ from sixfold.errors import OptionError
 from sixfold.evaluate import room
 from sixfold.evaluate.arrays import Argument, Array, Shape
 from sixfold.evaluate.kernels import FORMS, kernel_for
-from sixfold.evaluate.threads import SHARED, elements, get_threads, spread
+from sixfold.evaluate.threads import spread
 from sixfold.model import Model
 
 BACKENDS = ("native", "rolled", "unrolled", "numpy")
@@ -40,12 +40,7 @@ def machine(
             return None
         out = room.empty((*lead, *shape), dtype)
         ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
-        cores = [len(s) for s in shapes.values()]
-        several = bool(lead) and lead[0] > 1 and get_threads() > 1
-        if several and elements(inputs, cores, lead, out) >= SHARED:
-            spread(ufunc, inputs, cores, lead, out)
-        else:
-            ufunc(*inputs, out=out)
+        spread(ufunc, inputs, [len(s) for s in shapes.values()], lead, out)
         return out
 
     return run

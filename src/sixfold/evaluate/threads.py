@@ -53,7 +53,7 @@ def get_threads() -> int:
 
 
 def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: Array) -> None:
-    """Evaluate a gufunc over the first leading axis in parts.
+    """Evaluate a gufunc, in parts of the first leading axis on several threads if that pays.
 
     Args:
         ufunc: the gufunc.
@@ -62,8 +62,11 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
         lead: common leading shape.
         out: where results go, shape (*lead, ...).
     """
-    rows = lead[0]
-    each = elements(arrays, cores, lead, out) // rows
+    read = sum(prod(x.shape[x.ndim - n :]) for x, n in zip(arrays, cores, strict=True))
+    numbers, rows = prod(lead) * read + out.size, lead[0] if lead else 1
+    if numbers < SHARED or rows == 1 or get_threads() == 1:
+        ufunc(*arrays, out=out)
+        return
 
     def part(start: int, stop: int) -> None:
         pieces = [
@@ -73,13 +76,7 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
         ufunc(*pieces, out=out[start:stop])
 
     unit = max(1, LANES // max(1, prod(lead[1:])))
-    share(part, cuts(rows, max(1, LEAST // max(1, each)), unit))
-
-
-def elements(arrays: list[Array], cores: list[int], lead: Shape, out: Array) -> int:
-    """Return how many numbers are read and written for all states."""
-    read = sum(prod(x.shape[x.ndim - n :]) for x, n in zip(arrays, cores, strict=True))
-    return prod(lead) * read + out.size
+    share(part, cuts(rows, max(1, LEAST * rows // numbers), unit))
 
 
 def cuts(rows: int, least: int, unit: int = LANES) -> list[tuple[int, int]]:

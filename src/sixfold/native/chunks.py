@@ -81,10 +81,8 @@ class Plan:
     inputs: dict[int, int] = field(default_factory=dict)
     """Slot of each input, by its number."""
 
-    @property
-    def large(self) -> bool:
-        """Whether the program is too long to be compiled in more than one way."""
-        return sum(map(len, self.pieces)) > LARGE
+    large: bool = False
+    """Whether the program is too long to be compiled in more than one way."""
 
 
 def plan(
@@ -257,13 +255,14 @@ class _Planner:
                 self.slot[k] = self._more(1)
         results = tuple(self.slot[k] for k in outputs)
         pieces = tuple(self.pieces)
-        brief = sum(map(len, pieces)) <= LARGE
-        serial = tuple(brief and _waiting(nodes, members) >= SERIAL for members in pieces)
+        large = len(self.home) > LARGE
+        serial = tuple(not large and _waiting(nodes, members) >= SERIAL for members in pieces)
         calls = tuple(
             self.start[self.level[k]] for k, (op, *_) in enumerate(nodes) if kind(op) == CALL
         )
         places = {nodes[k][1]: self.slot[k] for k in inputs}
-        return Plan(pieces, self.slot, tuple(angles), results, self.used, serial, calls, places)
+        angled = tuple(angles)
+        return Plan(pieces, self.slot, angled, results, self.used, serial, calls, places, large)
 
     def _more(self, count: int) -> int:
         self.used += count

@@ -73,10 +73,10 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
         *every_block("first", "blocks", _ends("gather", "first", W), "before0", size),
     ]
     for p in range(len(cut.pieces)):
-        name = f"stage{p}"
-        body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
-        lines += [f"before{p}:", *sines(layout, cut, W, p), f"  br label %{name}"]
-        lines += every_block(name, f"before{p}", body, f"before{p + 1}", size, abreast(cut, p, W))
+        here, after = f"stage{p}", f"before{p + 1}"
+        body = [f"  call void @piece_{p}_{W}(ptr %tile_{here})"]
+        lines += [f"before{p}:", *sines(layout, cut, W, p), f"  br label %{here}"]
+        lines += every_block(here, f"before{p}", body, after, size, abreast(cut, p, W))
     last = f"before{len(cut.pieces)}"
     lines += [
         f"{last}:",

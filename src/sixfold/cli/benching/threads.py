@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -133,15 +132,7 @@ def _arithmetic_alone(dtype: str) -> Callable[[], None]:
     took = min(seconds(partial(kernel.ufunc, x, c, out=out), 1) for _ in range(9))
     x = np.ones((1024 * max(16, round(ENOUGH / took)), 10), dtype)
     out = np.empty_like(x)
-    return partial(_spread, kernel.ufunc, [x, c], out)
-
-
-def _spread(ufunc: Any, arrays: list[Array], out: Array) -> None:
-    """Evaluate a gufunc on as many threads as may be used now."""
-    if get_threads() > 1:
-        spread(ufunc, arrays, [1] * len(arrays), (len(out),), out)
-    else:
-        ufunc(*arrays, out=out)
+    return partial(spread, kernel.ufunc, [x, c], [1, 1], (len(x),), out)
 
 
 def _with(count: int, call: Callable[[], Array | None]) -> Callable[[], None]:
