@@ -129,12 +129,12 @@ def test_other_source_other_name(monkeypatch):
     from sixfold.native import kernel
 
     first = kernel.toolchain()
-    kernel.toolchain.cache_clear()
+    kernel._compiler.cache_clear()
     monkeypatch.setattr(kernel, "source_digest", lambda: "another version")
     try:
         assert kernel.toolchain() != first
     finally:
-        kernel.toolchain.cache_clear()
+        kernel._compiler.cache_clear()
 
 
 def test_many_threads_may_start_cold_together(folder):

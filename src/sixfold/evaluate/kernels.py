@@ -204,7 +204,11 @@ def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
 
 @contextmanager
 def announced(what: str) -> Iterator[None]:
-    """Say what is being compiled when it takes longer than a second and somebody watches."""
+    """Say what is being compiled when it takes longer than a second and somebody watches.
+
+    Meanwhile the floating-point environment is the default one: constants are folded in it.
+    """
+    from sixfold.native import usual_environment
 
     def say() -> None:
         if sys.stderr.isatty():
@@ -214,7 +218,8 @@ def announced(what: str) -> Iterator[None]:
     timer.daemon = True
     timer.start()
     try:
-        yield
+        with usual_environment():
+            yield
     finally:
         timer.cancel()
 
@@ -232,15 +237,15 @@ def user_kernel(
     """
     from sixfold.native import SUPPORTED, Layout, build, jacobian, supported
 
-    program, output = traced(function, shapes)
-    if along is not None:
-        start = sum(prod(shape) for shape in shapes[:along])
-        program = jacobian(program, range(start, start + prod(shapes[along])))
-        output = (*output, *shapes[along])
-    layout = Layout(tuple(shapes), output, dtype)
-    if not supported(program):
-        missing = sorted({op for op, *_ in program.nodes} - SUPPORTED)
-        raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")
     with announced(name):
+        program, output = traced(function, shapes)
+        if along is not None:
+            start = sum(prod(shape) for shape in shapes[:along])
+            program = jacobian(program, range(start, start + prod(shapes[along])))
+            output = (*output, *shapes[along])
+        layout = Layout(tuple(shapes), output, dtype)
+        if not supported(program):
+            missing = sorted({op for op, *_ in program.nodes} - SUPPORTED)
+            raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")
         kernel, _ = build(name, program, layout, doc=function.__doc__ or "")
     return kernel

@@ -4,7 +4,7 @@ from sixfold.native import cache
 from sixfold.native.block import SUPPORTED
 from sixfold.native.derivative import jacobian
 from sixfold.native.graph import Graph, Node, Program
-from sixfold.native.jit import host, lanes
+from sixfold.native.jit import host, lanes, usual_environment
 from sixfold.native.kernel import Kernel, build, rebuild, toolchain
 from sixfold.native.layout import Layout
 from sixfold.native.llvm import supported
@@ -36,4 +36,5 @@ __all__ = [
     "supported",
     "toolchain",
     "trace",
+    "usual_environment",
 ]

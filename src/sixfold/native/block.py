@@ -37,6 +37,8 @@ class Block:
         self.pairs: dict[str, tuple[str, str]] = {}
         self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
         self.real, self.suffix = types(W, scalar)
+        self.side = side(W)
+        self.few, _ = types(self.side, scalar)
 
     def emit(self, text: str) -> str:
         """Write an instruction and return the name of its value."""
@@ -108,19 +110,18 @@ class Block:
                 yield k, self.emit(f"load {self.scalar}, ptr {where}, align {self.item}")
             return
         found: set[int] = set()
-        four = f"<4 x {self.scalar}>"
-        for start in _quads(size):
-            group = range(start, start + 4)
+        for start in _groups(size, self.side):
+            group = range(start, start + self.side)
             if wanted.isdisjoint(group) or all(k in found for k in group):
                 continue
             halves = [
                 self.transposed(
                     [
-                        self.emit(f"load {four}, ptr {self.place(p, start)}, align {self.item}")
-                        for p in pointers[lane : lane + 4]
+                        self.emit(f"load {self.few}, ptr {self.place(p, start)}, align {self.item}")
+                        for p in pointers[lane : lane + self.side]
                     ]
                 )
-                for lane in range(0, self.W, 4)
+                for lane in range(0, self.W, self.side)
             ]
             for j, k in enumerate(group):
                 if k in wanted and k not in found:
@@ -138,13 +139,16 @@ class Block:
             yield k, vector
 
     def transposed(self, rows: Sequence[str]) -> list[str]:
-        """Return the columns of a 4x4 block."""
-        four = f"<4 x {self.scalar}>"
+        """Return the columns of a square block."""
 
         def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
             listed = ", ".join(f"i32 {m}" for m in mask)
-            return self.emit(f"shufflevector {four} {a}, {four} {b}, <4 x i32> <{listed}>")
+            kind = f"<{len(mask)} x i32>"
+            return self.emit(f"shufflevector {self.few} {a}, {self.few} {b}, {kind} <{listed}>")
 
+        if len(rows) == 2:
+            a, b = rows
+            return [shuffle(a, b, (0, 2)), shuffle(a, b, (1, 3))]
         a, b, c, d = rows
         low, low2 = shuffle(a, b, (0, 4, 2, 6)), shuffle(c, d, (0, 4, 2, 6))
         high, high2 = shuffle(a, b, (1, 5, 3, 7)), shuffle(c, d, (1, 5, 3, 7))
@@ -156,13 +160,12 @@ class Block:
         ]
 
     def joined(self, parts: list[str]) -> str:
-        """Return four-lane vectors side by side."""
+        """Return one vector of all lanes, or two of half of them, as one."""
         if len(parts) == 1:
             return parts[0]
         mask = ", ".join(f"i32 {m}" for m in range(self.W))
         return self.emit(
-            f"shufflevector <4 x {self.scalar}> {parts[0]}, <4 x {self.scalar}> {parts[1]}, "
-            f"<{self.W} x i32> <{mask}>"
+            f"shufflevector {self.few} {parts[0]}, {self.few} {parts[1]}, <{self.W} x i32> <{mask}>"
         )
 
     def store(self, pointers: list[str], values: Sequence[Value]) -> None:
@@ -175,17 +178,15 @@ class Block:
                 )
             return
         size, done = len(values), 0
-        for start in _quads(size):
-            for lane in range(0, self.W, 4):
-                quad = [self.four(value(), lane) for value in values[start : start + 4]]
+        for start in _groups(size, self.side):
+            for lane in range(0, self.W, self.side):
+                square = [self.part(value(), lane) for value in values[start : start + self.side]]
                 for pointer, row in zip(
-                    pointers[lane : lane + 4], self.transposed(quad), strict=True
+                    pointers[lane : lane + self.side], self.transposed(square), strict=True
                 ):
                     where = self.place(pointer, start)
-                    self.lines.append(
-                        f"  store <4 x {self.scalar}> {row}, ptr {where}, align {self.item}"
-                    )
-            done = start + 4
+                    self.lines.append(f"  store {self.few} {row}, ptr {where}, align {self.item}")
+            done = start + self.side
         for k in range(done, size):
             column = values[k]()
             for lane, pointer in enumerate(pointers):
@@ -219,14 +220,13 @@ class Block:
             self.lines.append(f"lane{lane + 1}:")
         self.lines += ["  br label %done", "done:", "  ret void"]
 
-    def four(self, value: str, lane: int) -> str:
-        """Return four lanes of a vector."""
-        if self.W == 4:
+    def part(self, value: str, lane: int) -> str:
+        """Return as many lanes of a vector as the side of a square has."""
+        if self.side == self.W:
             return value
-        mask = ", ".join(f"i32 {lane + m}" for m in range(4))
-        return self.emit(
-            f"shufflevector {self.real} {value}, {self.real} undef, <4 x i32> <{mask}>"
-        )
+        mask = ", ".join(f"i32 {lane + m}" for m in range(self.side))
+        kind = f"<{self.side} x i32>"
+        return self.emit(f"shufflevector {self.real} {value}, {self.real} undef, {kind} <{mask}>")
 
     def widened(self, value: str) -> str:
         """Return a value in double precision, in which elementary functions are worked out."""
@@ -295,9 +295,14 @@ class Block:
         raise AssertionError(f"no machine code for {op}")
 
 
-def _quads(size: int) -> list[int]:
-    """Return starts of groups of four columns that cover a row; the last may overlap."""
-    starts = list(range(0, size - 3, 4))
-    if size % 4 and size > 4:
-        starts.append(size - 4)
+def side(W: int) -> int:
+    """Return rows and columns of the square blocks by which rows become columns, and back."""
+    return min(W, 4)
+
+
+def _groups(size: int, side: int) -> list[int]:
+    """Return starts of groups of so many columns that cover a row; the last may overlap."""
+    starts = list(range(0, size - side + 1, side))
+    if size % side and size > side:
+        starts.append(size - side)
     return starts

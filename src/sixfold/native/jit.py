@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from sixfold.native import entry
+from sixfold.errors import OptionError
+from sixfold.native import entry, environment
 
 
 @lru_cache(maxsize=1)
@@ -16,7 +20,6 @@ def binding() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()  # for the flags of processors that only assembly reaches
     for name in ("PyMem_RawMalloc", "PyMem_RawFree"):
         function = getattr(ctypes.pythonapi, name)
         llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
@@ -33,11 +36,23 @@ def host() -> tuple[str, str, str]:
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
 
 
+WIDTHS = (1, 2, 4, 8)
+"""Numbers of lanes that kernels can have; LLVM splits vectors that the processor does not have."""
+
+
 def lanes(dtype: str = "float64") -> int:
     """Return how many states are worked out at once: what a vector holds; 1 without fused products.
 
-    Single precision fills a vector of at most 8.
+    Single precision fills a vector of at most 8.  The environment variable SIXFOLD_LANES sets the
+    number for both precisions; it is read whenever a kernel is made.
     """
+    forced = os.environ.get("SIXFOLD_LANES", "").strip()
+    if forced:
+        found = {str(width): width for width in WIDTHS}.get(forced)
+        if found is None:
+            known = "1, 2, 4 or 8, or nothing for the lanes of this processor"
+            raise OptionError("environment", "SIXFOLD_LANES", known, forced)
+        return found
     wide = _doubles()
     return wide if dtype == "float64" or wide == 1 else 8
 
@@ -95,3 +110,28 @@ class Loaded:
     def address(self, name: str) -> int:
         """Return the address of a function, 0 if there is none."""
         return int(self.engine.get_function_address(name))
+
+
+@contextmanager
+def usual_environment() -> Iterator[None]:
+    """Work in the default floating-point environment, and set the old one back.
+
+    Constants are folded in Python: another rounding, or numbers flushed to zero, would go into the
+    code, and with it into the cache.
+    """
+    enter, leave = _switches()
+    place = (ctypes.c_int64 * 2)()
+    enter(place)
+    try:
+        yield
+    finally:
+        leave(place)
+
+
+@lru_cache(maxsize=1)
+def _switches() -> tuple[Any, Any]:
+    loaded = Loaded(object_code(environment.switches(host()[0])))
+    kind = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+    enter, leave = (kind(loaded.address(name)) for name in ("enter", "leave"))
+    enter.keep = loaded  # type: ignore[attr-defined]
+    return enter, leave

@@ -162,9 +162,13 @@ def _module(text: str, layout: Layout, lanes: int) -> str:
     return llvm.module(program, layout, lanes, triple)
 
 
-@lru_cache(maxsize=1)
 def toolchain() -> tuple[str, ...]:
-    """Return everything else the object code depends on: compiler, machine, this library."""
+    """Return everything else the object code depends on: compiler, machine, lanes, this library."""
+    return (*_compiler(), str(jit.lanes("float64")), str(jit.lanes("float32")))
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> tuple[str, ...]:
     import llvmlite
 
     return (llvmlite.__version__, *jit.host(), source_digest())

@@ -12,7 +12,7 @@ from sixfold.native.chunks import Plan, plan
 from sixfold.native.flow import flow
 from sixfold.native.graph import Program, kind
 from sixfold.native.layout import Layout
-from sixfold.native.loop import FLAGS, copies, loop
+from sixfold.native.loop import copies, loop
 from sixfold.native.pieces import abreast, library, piece, sines, tile_size, together
 from sixfold.native.rows import gather, head, or_spoil, scatter, scatter_short, settled
 from sixfold.native.stages import count, every_block, its_rows
@@ -26,8 +26,8 @@ def supported(program: Program) -> bool:
 def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     """Return the text of a module with the inner loop @loop of a NumPy gufunc.
 
-    On processors it knows by their triple, the loop leaves the floating-point flags as it found
-    them: a state that is not finite is an answer, not a reason for a warning.
+    The loop works in the default floating-point environment of the processors that are known by
+    their triple, and leaves everything as it found it.
     """
     cut = plan(program, inner=layout.scalar == "double")
     used = {op for op, *_ in program.nodes}
@@ -46,7 +46,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
         if flows:
             parts.append(flow(layout, cut, width))
     parts.append(copies(layout.scalar))
-    parts.append(loop(layout, W, FLAGS.get(triple.partition("-")[0]), twin))
+    parts.append(loop(layout, W, triple, twin))
     parts.append(entry.text(layout))
     return "\n".join(parts)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from math import prod
 
-from sixfold.native import heap
+from sixfold.native import environment, heap
 from sixfold.native.layout import Layout
 from sixfold.native.text import hexadecimal
 
@@ -83,38 +82,14 @@ done:
     return "\n".join(texts)
 
 
-@dataclass(frozen=True)
-class Flags:
-    """How to keep and bring back the floating-point flags of a processor."""
-
-    declarations: str
-    keep: tuple[str, ...]
-    bring_back: tuple[str, ...]
-
-
-FLAGS = {
-    "x86_64": Flags(
-        "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
-        ("%flags = alloca i32", "call void @llvm.x86.sse.stmxcsr(ptr %flags)"),
-        ("call void @llvm.x86.sse.ldmxcsr(ptr %flags)",),
-    ),
-    "aarch64": Flags(
-        "",
-        ('%flags = call i64 asm sideeffect "mrs $0, fpsr", "=r"()',),
-        ('call void asm sideeffect "msr fpsr, $0", "r"(i64 %flags)',),
-    ),
-}
-FLAGS["arm64"] = FLAGS["aarch64"]
-
-
-def loop(layout: Layout, W: int, flags: Flags | None, twin: bool = True) -> str:
+def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
     """Return @loop(args, dims, steps, data), the inner loop that NumPy calls.
 
-    Where there is a scalar twin, one or two states take it.
+    Where there is a scalar twin, one or two states take it, if they do not fill the lanes.
     """
     n_args = len(layout.shapes)
     lines = ["define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {", "entry:"]
-    lines += [f"  {line}" for line in flags.keep] if flags else []
+    lines.append(environment.enter(triple))
     count = 0
 
     def emit(text: str) -> str:
@@ -148,9 +123,9 @@ def loop(layout: Layout, W: int, flags: Flags | None, twin: bool = True) -> str:
         pointers.append(pointer)
     lines.append(f"  br i1 {straight}, label %straight, label %tiles")
     lines.append("straight:")
-    if twin and W > 2:
+    if twin and W > 1:
         lines += [
-            f"  %one = icmp sle i64 {n}, 2",
+            f"  %one = icmp sle i64 {n}, {min(2, W - 1)}",
             "  br i1 %one, label %few, label %blocks",
             "few:",
             f"  call void @rows_1(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
@@ -161,8 +136,7 @@ def loop(layout: Layout, W: int, flags: Flags | None, twin: bool = True) -> str:
         f"  call void @rows_{W}(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
         "  br label %end",
     ]
-    back = [f"  {line}" for line in flags.bring_back] if flags else []
-    lines += ["end:", *back, "  ret void", "tiles:"]
+    lines += ["end:", environment.leave(triple), "  ret void", "tiles:"]
     lines.append(f"  %tile_args = alloca ptr, i64 {n_args}")
     lines.append(f"  %tile_steps = alloca i64, i64 {n_args}")
     room = [max(size, 1) * W * layout.item for size in layout.sizes]
@@ -213,7 +187,7 @@ def loop(layout: Layout, W: int, flags: Flags | None, twin: bool = True) -> str:
             lines.append(f"  call void @unpack{arguments}")
     lines += [f"  %i2 = add i64 %i, {W}", "  br label %tile"]
     lines += ["tiles_end:", *heap.give("%room", sum(room)), "  br label %end", "}\n"]
-    return (flags.declarations if flags else "") + "\n".join(lines)
+    return environment.declarations(triple) + "\n".join(lines)
 
 
 def _extents(shape: tuple[int, ...], strides: list[str]) -> str:

@@ -13,7 +13,7 @@ from sixfold.native.block import Block
 from sixfold.native.columns import Source
 from sixfold.native.graph import CONST, INPUT
 from sixfold.native.layout import Layout
-from sixfold.native.loop import FLAGS, copies, loop
+from sixfold.native.loop import copies, loop
 from sixfold.native.pieces import library
 from sixfold.native.records import (
     ARRAYS,
@@ -40,7 +40,7 @@ def module(rolled: Rolled, layout: Layout, W: int, triple: str = "") -> str:
         parts.append(_last(rolled, layout, width))
         parts.append(_rows(rolled, layout, width))
     parts.append(copies(layout.scalar))
-    parts.append(loop(layout, W, FLAGS.get(triple.partition("-")[0])))
+    parts.append(loop(layout, W, triple))
     return "\n".join(parts)
 
 

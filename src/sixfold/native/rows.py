@@ -1,4 +1,4 @@
-"""Rows of arrays into a tile, and results from a tile into rows, through 4x4 transposes."""
+"""Rows of arrays into a tile, and results from a tile into rows: transposes of small squares."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from sixfold.native import heap
-from sixfold.native.block import Block
+from sixfold.native.block import Block, side
 from sixfold.native.chunks import Plan
 from sixfold.native.graph import CONST, INPUT, Program
 from sixfold.native.layout import Layout
@@ -63,7 +63,7 @@ def _scatter_wide(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     The latter writes what is not zero in every state; a table says where it is in the tile.
     @settle_W puts those that are constant there, once for a tile.
     """
-    group, item = 1 if W == 1 else 4, layout.item
+    group, item = side(W), layout.item
     values = [
         program.nodes[k][1] if program.nodes[k][0] == CONST else None for k in program.outputs
     ]
@@ -89,8 +89,7 @@ def _scatter_wide(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     block = Block(W, layout.scalar, True)
     pointers = _walk(block, block.rows(output), f"zeros_{W}", len(none))
     for pointer in pointers:
-        kind = layout.scalar if W == 1 else f"<4 x {layout.scalar}>"
-        block.lines.append(f"  store {kind} zeroinitializer, ptr {pointer}, align {item}")
+        block.lines.append(f"  store {block.few} zeroinitializer, ptr {pointer}, align {item}")
     block.lines += _AGAIN
     block.lines.append(
         f"  call void @scatter_new_{W}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"

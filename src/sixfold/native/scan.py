@@ -11,18 +11,16 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.native import cache, heap, jit
+from sixfold.native import cache, environment, heap, jit
 from sixfold.native.block import Block
 from sixfold.native.chunks import Plan, plan
 from sixfold.native.graph import Program
 from sixfold.native.kernel import toolchain
 from sixfold.native.layout import Layout
-from sixfold.native.loop import FLAGS
 from sixfold.native.outline import Outlined, outline
 from sixfold.native.passes import optimise
 from sixfold.native.pieces import (
@@ -69,8 +67,7 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     cut = plan(program, again=sum(scan.carried), block=inner)
     layout = Layout(tuple((n,) for n in scan.sizes), (sum(scan.carried),))
     used = {op for part in whole if part is not None for op, *_ in part.nodes}
-    flags = FLAGS.get(triple.partition("-")[0])
-    parts = [heap.DECLARATIONS, flags.declarations if flags else ""]
+    parts = [heap.DECLARATIONS, environment.declarations(triple)]
     parts += [library(layout, width, used) for width in ((1,) if W == 1 else (1, W))]
     kept = len(scan.carried) + len(scan.fixed)
     parts.append(_gather("begin", scan, cut, range(kept), W))
@@ -86,7 +83,7 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     stages = _stages(cut, inner)
     number = len(stages)
     parts += [_expect(scan, W, n, number) for n in range(number) if _expected(scan, W, n, number)]
-    parts.append(_driver(scan, cut, stages, layout, W, flags))
+    parts.append(_driver(scan, cut, stages, layout, W, triple))
     return "\n".join(parts)
 
 
@@ -206,7 +203,7 @@ def _driver(
     stages: Sequence[tuple[str, Plan, int]],
     layout: Layout,
     W: int,
-    flags: Any,
+    triple: str,
 ) -> str:
     """Return @scan: groups of blocks, each through all steps."""
     T = together(layout, cut, W, any(abreast(how, p, W) == 2 for _, how, p in stages))
@@ -214,16 +211,18 @@ def _driver(
     lines = [
         "define i32 @scan(ptr %arrays, ptr %strides, i64 %rows, i64 %steps, i64 %every) {",
         "entry:",
-        *([f"  {line}" for line in flags.keep] if flags else []),
         "  %found = alloca i32",
         "  store i32 0, ptr %found",
         *heap.take("%tiles", size * T),
         "  %none = icmp eq ptr %tiles, null",
-        "  br i1 %none, label %failed, label %group",
+        "  br i1 %none, label %failed, label %ready",
         "failed:",
         f"  ret i32 {NO_MEMORY}",
+        "ready:",
+        environment.enter(triple),
+        "  br label %group",
         "group:",
-        "  %at = phi i64 [0, %entry], [%next, %group_end]",
+        "  %at = phi i64 [0, %fp_work], [%next, %group_end]",
         "  %go = icmp slt i64 %at, %rows",
         "  br i1 %go, label %blocks, label %done",
         "blocks:",
@@ -295,7 +294,7 @@ def _driver(
         f"  %next = add i64 %at, {T * W}",
         "  br label %group",
         "done:",
-        *([f"  {line}" for line in flags.bring_back] if flags else []),
+        environment.leave(triple),
         *heap.give("%tiles", size * T),
         "  %code = load i32, ptr %found",
         "  ret i32 %code",
