@@ -11,6 +11,7 @@ from sixfold.evaluate.scan import evaluated
 from sixfold.native import Layout, build, optimise, trace
 from sixfold.native.chunks import plan
 from sixfold.native.graph import CONST, FROM, INPUT, TO, kind
+from sixfold.native.jit import WIDTHS
 from sixfold.native.outline import outline
 from sixfold.native.passes import unsealed
 from sixfold.simulate.rollout import _Plan
@@ -297,7 +298,7 @@ def test_short_pieces_end_where_few_values_cross():
     assert crossing(0.35) < crossing(0.0)
 
 
-@pytest.mark.parametrize("lanes", [1, 4, 8])
+@pytest.mark.parametrize("lanes", WIDTHS)
 def test_one_huge_angle_among_many_changes_no_other_bit(lanes):
     def function(x):
         return [sf.sin(x[0]) * x[1], sf.cos(x[1]), sf.sin(x[2]) + sf.cos(x[2])]

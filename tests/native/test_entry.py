@@ -8,6 +8,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.native import Layout, build, entry, trace
+from sixfold.native.jit import WIDTHS
 
 pytestmark = pytest.mark.skipif(not entry.symbols(), reason="this Python has no short way")
 
@@ -31,6 +32,21 @@ def test_one_state_takes_the_short_way_with_the_same_bits(arm, state):
     np.testing.assert_array_equal(short, kernel.ufunc(*state))
     np.testing.assert_array_equal(kernel(*state), short)
     np.testing.assert_array_equal(sf.inverse_dynamics(arm, *state), short)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_kernels_of_every_number_of_lanes_have_the_same_short_way(lanes, dtype):
+    program = trace(lambda x: [sf.sin(x[0]) * x[1], x[2] / x[0], 2.0, x[1] + x[2]], (3,))
+    kernel = build("f", program, Layout(((3,),), (2, 2), dtype), lanes=lanes)[0]
+    rows = np.random.default_rng(1).normal(size=(11, 3)).astype(dtype)
+    whole = kernel.ufunc(rows)
+    one = build("f", program, Layout(((3,),), (2, 2), dtype), lanes=1)[0]
+    np.testing.assert_array_equal(whole, one.ufunc(rows))
+    for row, right in zip(rows, whole, strict=True):
+        np.testing.assert_array_equal(kernel.quick(row), right)
+    for count in (1, 2, 3, 5, 9):
+        np.testing.assert_array_equal(kernel.ufunc(rows[:count]), whole[:count])
 
 
 def test_matrices_come_out_in_their_shape(arm, state):

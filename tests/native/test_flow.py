@@ -10,6 +10,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.native import Layout, build, flow, trace
+from sixfold.native.jit import WIDTHS
 from sixfold.native.rows import windows
 
 BIG = flow.LEAST
@@ -71,7 +72,7 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize("lanes", [4, 8])
+@pytest.mark.parametrize("lanes", WIDTHS[1:])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_bits_are_those_of_the_usual_way_wherever_a_result_lies(function, dtype, lanes):
@@ -162,7 +163,7 @@ def test_public_functions_give_the_same_bits_for_any_number_of_threads():
         sf.set_threads(None)
 
 
-@pytest.mark.parametrize("group", [1, 4])
+@pytest.mark.parametrize("group", [1, 2, 4])
 def test_groups_hold_every_column_and_zeros_go_with_zeros(group):
     rng = np.random.default_rng(5)
     for _ in range(300):

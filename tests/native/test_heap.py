@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
+
+from sixfold.native.jit import WIDTHS
 
 SCRIPT = """
 import ctypes
@@ -16,13 +19,13 @@ from sixfold.native import jit
 kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)
 asked = []
 refuse = kind(lambda size: asked.append(size))  # no memory for anybody
-model = sf.load("planar_chain:300")
+model = sf.load("planar_chain:30")
 q, v = sf.random_state(model, 64, seed=0)
 right = sf.inverse_dynamics(model, q, v, v, backend="rolled")
 assert np.isfinite(right).all()
 
 jit.binding().add_symbol("PyMem_RawMalloc", ctypes.cast(refuse, ctypes.c_void_p).value)
-other = sf.load("planar_chain:301")
+other = sf.load("planar_chain:31")
 q, v = sf.random_state(other, 64, seed=0)
 spoiled = sf.inverse_dynamics(other, q, v, v, backend="rolled")
 assert asked
@@ -36,32 +39,53 @@ WIDE = """
 import ctypes
 import numpy as np
 import sixfold as sf
-from sixfold.native import Layout, build, flow, jit, trace
+from sixfold.native import Layout, build, flow, heap, jit, trace
 
 kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)
 asked = []
 refuse = kind(lambda size: asked.append(size))  # no memory for anybody
 jit.binding().add_symbol("PyMem_RawMalloc", ctypes.cast(refuse, ctypes.c_void_p).value)
-program = trace(lambda x: [x[0] * (k + 0.5) if k % 9 else 0.0 for k in range(1500)], (1,))
-kernel = build("wide", program, Layout(((1,),), (1500,)))[0]
-x = np.linspace(1, 2, 300)[:, None]
-right = x * (np.arange(1500) + 0.5) * (np.arange(1500) % 9 > 0)
-assert (kernel.ufunc_for(flow.LEAST)(x) == right).all()
-assert asked or kernel.lanes == 1
+
+
+def wide(columns, different):
+    factors = np.arange(columns) % different + 0.5
+    factors[::9] = 0.0
+    program = trace(lambda x: [x[0] * k if k else 0.0 for k in factors.tolist()], (1,))
+    kernel = build("wide", program, Layout(((1,),), (columns,)))[0]
+    x = np.linspace(1, 2, 303)[:, None]
+    asked.clear()
+    found = kernel.ufunc_for(flow.LEAST)(x)
+    assert asked or kernel.lanes == 1
+    return kernel, found, x * factors
+
+
+most = heap.STACK_BYTES // (8 * jit.lanes())  # columns of a block that the stack holds
+kernel, found, right = wide(most, 50)
+assert kernel.lanes == jit.lanes()
+assert (found == right).all()
+
+# a block that is short needs room for a whole one
+_, found, right = wide(most + 1, 50)
+whole = 303 - 303 % kernel.lanes
+assert (found[:whole] == right[:whole]).all() and np.isnan(found[whole:]).all()
+
+if kernel.lanes == 8:
+    _, found, _ = wide(most + 200, most + 200)
+    assert np.isnan(found).all()
 print("right")
 """
-"""Big batches go the usual way, whose scratch is on the stack."""
+"""Big batches go the usual way, whose scratch is on the stack but for very wide results."""
 
 
-@pytest.mark.parametrize(("script", "answer"), [(SCRIPT, "visible"), (WIDE, "right")])
-def test_without_scratch_memory_rows_are_nan_or_right(script, answer):
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_without_scratch_memory_rows_are_nan_or_right(lanes):
     """In a process of its own, whose kernels are given no memory from the heap."""
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", SCRIPT + WIDE],
         capture_output=True,
         text=True,
         check=False,
-        env={"SIXFOLD_CACHE": "off", "PATH": ""},
+        env={**os.environ, "SIXFOLD_CACHE": "off", "SIXFOLD_LANES": str(lanes)},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == answer
+    assert done.stdout.split() == ["visible", "right"]

@@ -13,6 +13,7 @@ import sixfold as sf
 from sixfold.native import Layout, build, optimise, trace
 from sixfold.native import llvm as llvm_stage
 from sixfold.native.chunks import LARGE, plan
+from sixfold.native.jit import WIDTHS
 
 ULP = np.finfo(float).eps
 
@@ -79,10 +80,9 @@ def test_results_are_the_same_bits_for_every_number_of_lanes(name, function):
     layout = Layout(((model.nq,), (model.nv,), (model.nv,)), (model.nv,))
     q, v = sf.random_state(model, 37, seed=2)
     results = [
-        build("f", program, layout, lanes=lanes)[0](q, v, v[::-1].copy()) for lanes in (1, 4, 8)
+        build("f", program, layout, lanes=lanes)[0](q, v, v[::-1].copy()) for lanes in WIDTHS
     ]
-    assert np.array_equal(results[0], results[1])
-    assert np.array_equal(results[0], results[2])
+    assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
 def test_results_do_not_depend_on_the_batch_around_a_row(arm, states):
@@ -247,10 +247,11 @@ def test_a_program_too_long_for_a_twin_gives_the_same_bits():
     assert not any(plan(optimise(program)).serial)
     layout = Layout(((3,),), (len(program.outputs),))
     x = np.random.default_rng(4).uniform(-1, 1, (70, 3))
-    one, four, eight = (build("long", program, layout, lanes=n)[0] for n in (1, 4, 8))
+    one, *others = (build("long", program, layout, lanes=n)[0] for n in WIDTHS)
     right = one.ufunc(x)
-    assert "rows_1(" in one.llvm_ir and "rows_1(" not in four.llvm_ir
-    for k in (four, eight):
+    assert "rows_1(" in one.llvm_ir
+    for k in others:
+        assert "rows_1(" not in k.llvm_ir
         assert (k.ufunc(x) == right).all()
         for rows in (1, 2, 3, 5):
             assert (k.ufunc(x[:rows]) == right[:rows]).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sixfold.native import Layout, NotRolled, Rolled, build
+from sixfold.native.jit import WIDTHS
 from sixfold.native.recorder import Items, Parent, Recorder, Table
 from sixfold.native.records import Shape, pack
 from sixfold.native.sweeps import sweeps
@@ -124,7 +125,7 @@ def test_sweeps_give_what_plain_loops_give(function, rows):
 def test_lane_widths_and_positions_give_the_same_bits(function):
     x = np.random.default_rng(0).standard_normal((11, 8))
     whole = kernel(function, lanes=1)(x)
-    for lanes in (4, 8):
+    for lanes in WIDTHS:
         np.testing.assert_array_equal(kernel(function, lanes=lanes)(x), whole)
     one_by_one = np.array([kernel(function)(row) for row in x])
     np.testing.assert_array_equal(one_by_one, whole)

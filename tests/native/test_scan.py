@@ -5,6 +5,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.native import Scan, build_scan, trace
+from sixfold.native.jit import WIDTHS
 
 
 def oscillator(x, v, k, push):
@@ -62,7 +63,7 @@ def test_a_scan_equals_its_steps_one_by_one(step, rows, steps, every):
 @pytest.mark.parametrize("step", [oscillator, big], ids=lambda f: f.__name__)
 def test_lanes_and_splits_give_the_same_bits(step):
     given, whole = run(step, 37, 6)
-    for lanes in (1, 4, 8):
+    for lanes in WIDTHS:
         np.testing.assert_array_equal(run(step, 37, 6, lanes=lanes)[1], whole)
     kernel = build_scan(trace(step, [2, 2, 1, 1]), SCAN)
     for start, stop in ((0, 1), (3, 8), (30, 37)):
@@ -101,7 +102,7 @@ def test_what_the_step_ignores_may_be_there():
     assert out[1].tolist() == [[[1.0, 4.0], [3.0, 4.0]]]
 
 
-@pytest.mark.parametrize("lanes", [1, 4, 8])
+@pytest.mark.parametrize("lanes", WIDTHS)
 def test_a_row_that_leaves_the_finite_numbers_is_noticed_wherever_it_is(lanes):
     kernel = build_scan(trace(oscillator, [2, 2, 1, 1]), SCAN, lanes=lanes)
     x, v = np.zeros((2, 37, 2))
@@ -143,7 +144,7 @@ def test_what_a_step_repeats_is_compiled_once():
     assert block is not None
     assert sum(op.startswith("call:") for op, *_ in program.nodes) == 3
     assert len(program.nodes) < 60 < len(block.nodes)
-    for lanes in (1, 4, 8):
+    for lanes in WIDTHS:
         given, got = run(repeating, 37, 6, 2, lanes=lanes)
         np.testing.assert_allclose(got, plain(repeating, given, 6, 2), rtol=1e-11, atol=1e-12)
         np.testing.assert_array_equal(got, run(repeating, 37, 6, 2)[1])

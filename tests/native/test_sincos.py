@@ -8,6 +8,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.native import Layout, build, trace
+from sixfold.native.jit import WIDTHS
 from sixfold.native.sincos import HALF_PI
 
 
@@ -15,6 +16,20 @@ from sixfold.native.sincos import HALF_PI
 def pair():
     program = trace(lambda x: [sf.sin(x[0]), sf.cos(x[0])], (1,))
     return build("sincos", program, Layout(((1,),), (2,)))[0]
+
+
+def test_the_number_of_lanes_changes_no_bit():
+    """The end of the fast way, and angles far beyond it, are among others in a block."""
+    rng = np.random.default_rng(4)
+    x = np.ldexp(rng.uniform(-1, 1, (1003, 2)), rng.integers(-40, 1024, (1003, 1)))
+    x[::3] = rng.uniform(-4, 4, x[::3].shape)
+    x[1::50] = [np.nan, 1.1e5]
+    program = trace(lambda x: [f(a) for a in (*x, x[0] + x[1]) for f in (sf.sin, sf.cos)], (2,))
+    layout = Layout(((2,),), (6,))
+    one, *others = (build("sincos", program, layout, lanes=n)[0].ufunc(x) for n in WIDTHS)
+    assert np.isfinite(one[2]).all()
+    for other in others:
+        assert np.array_equal(one, other, equal_nan=True)
 
 
 @pytest.fixture(scope="module")
