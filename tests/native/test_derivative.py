@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.native import Layout, build, jacobian, trace
+from sixfold.native import Layout, build, gradient, jacobian, trace
 from sixfold.scalar import RULES
 
 POINTS = {1: (0.7,), 2: (0.7, 1.3), 3: (0.7, 1.3, -0.4)}
@@ -27,6 +27,49 @@ def test_every_operation_is_differentiated(op):
         behind[k] -= step
         want = (rule.value(*ahead) - rule.value(*behind)) / (2 * step)
         assert abs(kernel(np.array(at))[k] - want) < 1e-8
+
+
+@pytest.mark.parametrize("op", list(RULES), ids=lambda op: op.value)
+def test_reverse_mode_gives_the_partial_derivatives_of_every_operation(op):
+    rule = RULES[op]
+    program = trace(lambda x: [sf.scalar.functions.apply(op, *x)], [rule.arity])
+    layout = Layout(((rule.arity,), (1,)), (rule.arity,))
+    kernel, _ = build("g", gradient(program, range(rule.arity)), layout)
+    at = POINTS[rule.arity]
+    want = [float(partial) for partial in rule.partials(*at)]
+    np.testing.assert_allclose(
+        kernel(np.array(at), np.array([2.0])), 2 * np.array(want), rtol=1e-14
+    )
+
+
+@pytest.mark.parametrize("function", [sf.inverse_dynamics, sf.forward_dynamics])
+def test_reverse_mode_is_the_weighted_sum_of_the_rows_of_forward_mode(function):
+    arm = sf.load("puma560")
+    n = 3 * arm.nv
+
+    def numbers(*lists):
+        return list(function(arm, *(np.array(x, object) for x in lists)))
+
+    program = trace(numbers, [arm.nv] * 3)
+    layout = Layout(((6,), (6,), (6,)), (arm.nv, n))
+    rows, _ = build("rows", jacobian(program, range(n)), layout)
+    layout = Layout(((6,), (6,), (6,), (6,)), (n,))
+    weighted, _ = build("weighted", gradient(program, range(n)), layout)
+    q, v = sf.random_state(arm, 9, seed=4)
+    a, w = v[::-1].copy(), q[::-1].copy()
+    want = np.einsum("kij,ki->kj", rows(q, v, a), w)
+    got = weighted(q, v, a, w)
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-12 * np.abs(want).max())
+    # a gradient costs a few times its function, a Jacobian n times
+    assert weighted.flops < 5 * build("f", program, Layout(((6,),) * 3, (6,)))[0].flops
+    assert weighted.flops < rows.flops
+
+
+def test_inputs_that_do_not_matter_have_gradient_zero():
+    program = gradient(trace(lambda x: [x[0] * x[2], 3.0], [4]), range(4))
+    kernel, _ = build("g", program, Layout(((4,), (2,)), (4,)))
+    got = kernel(np.array([2.0, 5.0, 3.0, 7.0]), np.array([10.0, 1.0]))
+    np.testing.assert_array_equal(got, [30.0, 0.0, 20.0, 0.0])
 
 
 def test_a_derivative_shares_work_and_drops_zeros():

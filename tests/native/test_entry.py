@@ -1,7 +1,8 @@
-"""The short way for one state gives what the gufunc gives, and leaves everything else to it."""
+"""The built-in call for plain arrays gives what the gufunc gives, and leaves the rest to it."""
 
 import gc
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def variants(x):
     odd[:] = x
     return {
         "list": list(x),
-        "batch": x[None],
+        "two axes": x[None, None],
         "stride": wide[::2],
         "backward": x[::-1].copy()[::-1],
         "unaligned": odd,
@@ -150,10 +151,106 @@ def test_the_short_way_outlives_its_kernel(arm, state):
     np.testing.assert_array_equal(call(np.array([2.0, 3.0])), [5.0, 6.0])
 
 
-def test_numbers_without_axes_have_no_short_way(arm, state):
+def test_one_number_is_left_to_the_gufunc(arm, state):
     kernel = sf.compile(sf.kinetic_energy, arm)
-    assert kernel.quick is None
+    assert kernel.quick(*state[:2]) is None
     assert isinstance(kernel(state[0], state[1]), float)
+    q, v = sf.random_state(arm, 5, seed=3)
+    np.testing.assert_array_equal(kernel.quick(q, v), kernel.ufunc(q, v))
+
+
+@pytest.fixture(scope="module")
+def batch(arm):
+    q, v = sf.random_state(arm, 100, seed=2)
+    return q, v, v[::-1].copy()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 8, 9, 64, 100])
+def test_batches_take_the_short_way_with_the_same_bits(arm, batch, rows, dtype):
+    kernel = sf.compile(sf.inverse_dynamics, arm, dtype=dtype)
+    some = [x[:rows].astype(dtype) for x in batch]
+    found = kernel.quick(*some)
+    assert found.shape == (rows, 6) and found.dtype == dtype
+    np.testing.assert_array_equal(found, kernel.ufunc(*some))
+    out = np.empty_like(found)
+    assert kernel.quick(*some, out) is out
+    np.testing.assert_array_equal(out, found)
+    assert kernel.quick(*some, None).shape == (rows, 6)
+
+
+@pytest.mark.parametrize("single", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2)])
+def test_one_state_goes_with_many(arm, batch, single):
+    kernel = sf.compile(sf.inverse_dynamics, arm)
+    mixed = [x[4] if k in single else x for k, x in enumerate(batch)]
+    np.testing.assert_array_equal(kernel.quick(*mixed), kernel.ufunc(*mixed))
+
+
+def test_matrices_of_batches_come_out_in_their_shape(arm, batch):
+    kernel = sf.compile(sf.mass_matrix, arm)
+    assert kernel.quick(batch[0]).shape == (100, 6, 6)
+    np.testing.assert_array_equal(kernel.quick(batch[0]), kernel.ufunc(batch[0]))
+
+
+def test_batches_that_do_not_fit_are_left_to_the_gufunc(arm, batch):
+    kernel = sf.compile(sf.inverse_dynamics, arm)
+    q, v, a = batch
+    read_only = np.empty((100, 6))
+    read_only.flags.writeable = False
+    for arguments in (
+        (q[:5], v[:4], a[:5]),
+        (q[:1], v[:4], a[:4]),
+        (q[:0], v[:0], a[:0]),
+        (q, v, a, np.empty((99, 6))),
+        (q, v, a, np.empty((100, 5))),
+        (q, v, a, np.empty(6)),
+        (q, v, a, np.empty((100, 6), np.float32)),
+        (q, v, a, np.empty((6, 100)).T),
+        (q, v, a, read_only),
+        (q[0], v[0], a[0], np.empty((1, 6))),
+        (q, v, a, [1.0]),
+    ):
+        assert kernel.quick(*arguments) is None
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_result_that_shares_memory_with_an_argument_is_left_to_the_gufunc(arm, batch, place):
+    kernel = sf.compile(sf.inverse_dynamics, arm)
+    right = kernel.ufunc(*batch)
+    for shift in (0, 1, 6):
+        memory = np.zeros(606 + shift)
+        arguments = list(batch)
+        arguments[place] = memory[:600].reshape(100, 6)
+        arguments[place][:] = batch[place]
+        out = memory[shift : shift + 600].reshape(100, 6)
+        assert kernel.quick(*arguments, out) is None
+        np.testing.assert_array_equal(kernel(*arguments, out), right)
+
+
+def test_arrays_side_by_side_share_no_memory(arm, batch):
+    kernel = sf.compile(sf.gravity_force, arm)
+    memory = np.zeros((3, 10, 6))
+    memory[1] = batch[0][:10]
+    for out in (memory[0], memory[2]):
+        assert kernel.quick(memory[1], out) is out
+        np.testing.assert_array_equal(out, kernel.ufunc(memory[1]))
+
+
+def test_big_batches_are_left_to_the_threads(arm):
+    kernel = sf.compile(sf.gravity_force, arm)
+    most = entry.most_rows(kernel.layout)
+    q = np.zeros((most + 1, 6))
+    assert kernel.quick(q) is None
+    assert kernel.quick(q[:most]).shape == (most, 6)
+
+
+def test_threads_share_the_short_way(arm, batch):
+    kernel = sf.compile(sf.inverse_dynamics, arm)
+    big = [np.tile(x, (100, 1)) for x in batch]
+    right = kernel.ufunc(*big)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: kernel.quick(*big), range(20)))
+    assert all((x == right).all() for x in found)
 
 
 def test_a_non_finite_state_is_an_answer_without_a_warning(arm, state):

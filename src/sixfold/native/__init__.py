@@ -2,7 +2,7 @@
 
 from sixfold.native import cache
 from sixfold.native.block import SUPPORTED
-from sixfold.native.derivative import jacobian
+from sixfold.native.derivative import gradient, jacobian
 from sixfold.native.graph import Graph, Node, Program
 from sixfold.native.jit import host, lanes, usual_environment
 from sixfold.native.kernel import Kernel, build, rebuild, toolchain
@@ -28,6 +28,7 @@ __all__ = [
     "build",
     "build_scan",
     "cache",
+    "gradient",
     "host",
     "jacobian",
     "lanes",

@@ -26,60 +26,42 @@ class Reading:
         self.apply = apply
 
 
+_TABLE: dict[Op, tuple[Any, Any, Any]] = {}
+"""NumPy's, gmpy2's and SymPy's function of each operation; see `rules`."""
+
+
+def read_table(columns: dict[Op, tuple[Any, Any, Any]]) -> None:
+    """Take what the libraries call each operation from the table of operations."""
+    _TABLE.update(columns)
+
+
+def _functions(library: Any, column: int) -> dict[Op, Callable[..., Any]]:
+    """Return a library's functions, by operation."""
+    named = {op: row[column] for op, row in _TABLE.items() if row[column]}
+    return {op: getattr(library, f) if isinstance(f, str) else f for op, f in named.items()}
+
+
 def _numpy_reading() -> Reading:
     import numpy as np
 
     def if_positive(x: Any, then: Any, otherwise: Any) -> Any:
         return np.where(x > 0, then, np.where(x <= 0, otherwise, x))[()]  # a scalar stays one
 
-    table: dict[Op, Callable[..., Any]] = {
-        Op.SQRT: np.sqrt,
-        Op.SIN: np.sin,
-        Op.COS: np.cos,
-        Op.EXP: np.exp,
-        Op.LOG: np.log,
-        Op.TANH: np.tanh,
-        Op.ATAN2: np.arctan2,
-        Op.ABS: np.abs,
-        Op.SIGN: np.sign,
-        Op.IF_POSITIVE: if_positive,
-    }
+    table = {**_functions(np, 0), Op.IF_POSITIVE: if_positive}
     return Reading(1, lambda op, *arguments: table[op](*map(plain, arguments)))
 
 
 def _gmpy2_reading() -> Reading:
     import gmpy2
 
-    table: dict[Op, Callable[..., Any]] = {
-        Op.SQRT: gmpy2.sqrt,
-        Op.SIN: gmpy2.sin,
-        Op.COS: gmpy2.cos,
-        Op.EXP: gmpy2.exp,
-        Op.LOG: gmpy2.log,
-        Op.TANH: gmpy2.tanh,
-        Op.ATAN2: gmpy2.atan2,
-        Op.ABS: abs,
-        Op.SIGN: lambda x: x if gmpy2.is_nan(x) else gmpy2.mpfr(gmpy2.sign(x)),
-        Op.IF_POSITIVE: lambda x, a, b: a if x > 0 else b if x <= 0 else x,
-    }
+    table = _functions(gmpy2, 1)
     return Reading(2, lambda op, *arguments: table[op](*map(plain, arguments)))
 
 
 def _sympy_reading() -> Reading:
     import sympy
 
-    table: dict[Op, Callable[..., Any]] = {
-        Op.SQRT: sympy.sqrt,
-        Op.SIN: sympy.sin,
-        Op.COS: sympy.cos,
-        Op.EXP: sympy.exp,
-        Op.LOG: sympy.log,
-        Op.TANH: sympy.tanh,
-        Op.ATAN2: sympy.atan2,
-        Op.ABS: sympy.Abs,
-        Op.SIGN: sympy.sign,
-        Op.IF_POSITIVE: lambda x, a, b: sympy.Piecewise((a, x > 0), (b, True)),
-    }
+    table = _functions(sympy, 2)
     return Reading(3, lambda op, *arguments: table[op](*arguments))
 
 
