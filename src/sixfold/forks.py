@@ -13,11 +13,21 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 from threading import RLock, get_ident
 from typing import Any
 
-IMPORTS, COMPILER, KERNELS, CODE, RESULTS, THREADS = range(6)
-"""Ranks: lazy imports, LLVM, the table of kernels, code pages, memory of results, the pool."""
+
+class Rank(IntEnum):
+    """What a lock guards, in the order in which locks nest."""
+
+    IMPORTS = 0
+    COMPILER = 1
+    KERNELS = 2
+    CODE = 3
+    RESULTS = 4
+    THREADS = 5
+
 
 PATIENCE = 60.0
 """Seconds to wait for a lock before a fork; after that the child gets a new one."""
@@ -27,18 +37,18 @@ _taken: dict[int, list[tuple[Any, bool]]] = {}
 """By thread that forks: each lock, and whether it was to be had."""
 
 
-def lock(rank: int) -> Any:
+def fork_lock(rank: Rank) -> Any:
     """Return a new reentrant lock that is taken before each fork."""
-    return watch(RLock(), rank)
+    return watch_lock(RLock(), rank)
 
 
-def watch(found: Any, rank: int) -> Any:
+def watch_lock(found: Any, rank: Rank) -> Any:
     """Take a lock of somebody else before each fork too; return it."""
     _locks[rank] = found
     return found
 
 
-def renewed_in_child(renew: Callable[[], None]) -> None:
+def renew_in_child(renew: Callable[[], None]) -> None:
     """Call a function in each forked child."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=renew)

@@ -17,8 +17,8 @@ import sys
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sixfold import forks
 from sixfold.errors import KernelMemoryError
+from sixfold.forks import Rank, Returns, fork_lock
 
 MAP_BYTES = 1 << 22
 """Size of a map that kernels share."""
@@ -36,7 +36,7 @@ class Pages(NamedTuple):
 
     home: Map
     start: int
-    count: int
+    length: int
 
     @property
     def address(self) -> int:
@@ -46,7 +46,7 @@ class Pages(NamedTuple):
     @property
     def size(self) -> int:
         """How many bytes they have."""
-        return self.count * mmap.PAGESIZE
+        return self.length * mmap.PAGESIZE
 
 
 class Map:
@@ -70,7 +70,7 @@ class Map:
     def give(self, pages: Pages) -> None:
         """Take pages back, and join them with the free ones beside them."""
         runs: list[tuple[int, int]] = []
-        for start, length in sorted([*self.free, (pages.start, pages.count)]):
+        for start, length in sorted([*self.free, (pages.start, pages.length)]):
             if runs and sum(runs[-1]) == start:
                 runs[-1] = (runs[-1][0], runs[-1][1] + length)
             else:
@@ -175,7 +175,7 @@ def _take_back(pages: Pages) -> None:
             _maps.append(home)  # no map to spare even for that
 
 
-_returns = forks.Returns(forks.lock(forks.CODE), _take_back)
+_returns = Returns(fork_lock(Rank.CODE), _take_back)
 
 
 def _protect(address: int, size: int, protection: int) -> None:

@@ -8,7 +8,7 @@ import sys
 from functools import lru_cache
 from typing import Any
 
-from sixfold import forks
+from sixfold.forks import Rank, watch_lock
 from sixfold.native import code_pages, entry
 from sixfold.native.limits import check_limits
 from sixfold.native.object_file import NotPlaceable, ObjectFile
@@ -20,7 +20,7 @@ def binding() -> Any:
     import llvmlite.binding as llvm
 
     with contextlib.suppress(AttributeError):  # llvmlite lets one thread in at a time
-        forks.watch(llvm.ffi.lib._lock._lock, forks.COMPILER)
+        watch_lock(llvm.ffi.lib._lock._lock, Rank.COMPILER)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()  # for the flags of processors that only assembly reaches

@@ -48,7 +48,7 @@ class Kernel:
         if address:
             call = entry.builtin(address, name, self.ufunc, loaded)
             self.quick = entry.builtin(address, name, None, loaded)
-        self.__call__ = call
+        object.__setattr__(self, "__call__", call)  # see __slots__
         self.__doc__ = self._about
 
     if TYPE_CHECKING:

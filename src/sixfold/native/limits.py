@@ -45,7 +45,7 @@ def check_limits(characters: int = 0) -> None:
         raise KernelMemoryError(
             "no room for another kernel: the process has nearly as many maps of memory as it may",
             f"{held} of {most} maps",
-            "find what keeps so many (ls in /proc/self/map_files), or raise sysctl vm.max_map_count",
+            "find what keeps so many (/proc/self/maps), or raise sysctl vm.max_map_count",
         )
     size = COMPILER_BYTES + BYTES_PER_CHARACTER * characters
     try:

@@ -13,13 +13,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Bytes, Words = NDArray[np.uint8], NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.int64]
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = np.dtype(
-    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2")]
-    + [("value", "<u8"), ("size", "<u8")]
+    {
+        "names": ["name", "info", "section", "value"],
+        "formats": ["<u4", "u1", "<u2", "<u8"],
+        "offsets": [0, 4, 6, 8],
+        "itemsize": 24,
+    }
 )
 _RELOCATION = np.dtype([("at", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
 
@@ -130,15 +135,15 @@ class ObjectFile:
             resolve: gives the address of a symbol that is elsewhere, 0 if it has none.
         """
         block = np.zeros(self.size, np.uint8)
-        for k, at in self._offsets.items():
+        for k, place in self._offsets.items():
             data = self._sections[k].data
-            block[at : at + len(data)] = np.frombuffer(data, np.uint8)
+            block[place : place + len(data)] = np.frombuffer(data, np.uint8)
         values = self._values.copy()
         values[list(self._elsewhere)] = _NOWHERE
         words, calls = values.copy(), values.copy()
         for k, n in self._slots.items():
             words[k] = self._words + _WORD * n
-        for n, (k, name) in enumerate(self._elsewhere.items()):
+        for n, k in enumerate(self._elsewhere):
             calls[k] = self._jumps + _STUB * n
             jump = _JUMP + int(words[k] - calls[k] - 6).to_bytes(4, "little", signed=True)
             block[calls[k] : calls[k] + 6] = np.frombuffer(jump, np.uint8)
