@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sixfold.errors import (
     CallbackError,
     DisagreementError,
+    KernelMemoryError,
     ModelError,
     NonFiniteStateWarning,
     NotApplicableError,
@@ -177,6 +178,7 @@ __all__ = [
     "Inertia",
     "Joint",
     "JointStops",
+    "KernelMemoryError",
     "Model",
     "ModelBuilder",
     "ModelError",

@@ -183,6 +183,14 @@ class OutputFileError(SixfoldError, OSError):
         super().__init__(f"{file}: {what}\n  fix: {fix}")
 
 
+class KernelMemoryError(SixfoldError, MemoryError):
+    """No memory, or no memory map, is left for machine code or for its scratch."""
+
+    def __init__(self, what: str, got: object, fix: str) -> None:
+        """Say what could not be had, what there is, and how to get by with less."""
+        super().__init__(f"{what}\n  got: {got}\n  fix: {fix}")
+
+
 class RobotFileWarning(UserWarning):
     """A robot file says something that the model has no counterpart for."""
 

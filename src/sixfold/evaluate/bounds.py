@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.kernel_cache import per_model
 from sixfold.evaluate.rolled import kinds_of
 from sixfold.model import Body, Model
 from sixfold.scalar import plain
@@ -17,7 +17,7 @@ TRAVEL = 1e4
 """How far [m] a slide without limits is taken to go when bounding the mass matrix."""
 
 
-@lru_cache(maxsize=256)
+@per_model(256)
 def unproved_joints(model: Model) -> tuple[int, ...]:
     """Return the bodies whose own inertia does not prove their pivots at every configuration."""
     if not model.nb:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixfold.evaluate.lazily import lazily
+
 if TYPE_CHECKING:
     from sixfold.native import Program as Program
 
@@ -21,18 +23,14 @@ def graph_of(
         function: takes one array for each shape, as `sixfold.compile` does.
         shapes: shapes of one state's arguments.
     """
-    from sixfold.native import optimise
-
     program, shape = traced(function, shapes)
-    return optimise(program), shape
+    return lazily("sixfold.native").optimise(program), shape
 
 
 def traced(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Program, tuple[int, ...]]:
     """Return the program of a function of arrays as it was traced, and the shape of its result."""
-    from sixfold.native import trace
-
     found: list[tuple[int, ...]] = []
 
     def flat(*lists: list[Any]) -> list[Any]:
@@ -45,5 +43,5 @@ def traced(
         found.append(result.shape)
         return list(result.reshape(-1))
 
-    program = trace(flat, [prod(shape) for shape in shapes])
+    program = lazily("sixfold.native").trace(flat, [prod(shape) for shape in shapes])
     return program, found[0]

@@ -5,7 +5,6 @@ The compiler is imported when the first kernel is wanted.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate.graphs import traced
+from sixfold.evaluate.kernel_cache import KERNELS
+from sixfold.evaluate.lazily import compiler
 from sixfold.evaluate.lean import kernel_tree
 from sixfold.evaluate.rolled import ROLLS, trace_rolled
+from sixfold.forks import renew_in_child
 from sixfold.model import CustomJoint, Model
 
 if TYPE_CHECKING:
@@ -35,18 +37,12 @@ STRAIGHT = 9_000
 SMALL = 16
 """Freedoms up to which it always is, and the other form is not even traced."""
 
-_READY: dict[tuple[Any, ...], Kernel | None] = {}
-_LOCK = threading.Lock()
+_making = threading.RLock()
+"""Held while a kernel is made, so that threads that want the same one make it once.
 
-
-def _new_lock() -> None:
-    """Give a forked child a lock of its own: the parent's may have been held."""
-    global _LOCK
-    _LOCK = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_lock)
+A fork does not wait for it: it may be held for seconds, and guards nothing that could be half done.
+"""
+renew_in_child(lambda: _making._at_fork_reinit())  # type: ignore[attr-defined]
 
 
 def kernel_for(
@@ -71,12 +67,16 @@ def kernel_for(
     """
     options = core.keywords if isinstance(core, partial) else {}
     body = core.func if isinstance(core, partial) else core
-    key = (function, body, model, tuple(inputs.items()), tuple(options.items()), dtype, form)
-    if key not in _READY:
-        with _LOCK:
-            if key not in _READY:
-                _READY[key] = _made(function, core, options, model, inputs, output, dtype, form)
-    kernel = _READY[key]
+    shapes = tuple(inputs.items())
+    key = (function, body, model.digest, shapes, tuple(options.items()), dtype, form)
+    known = KERNELS.find(key)
+    if known is None:
+        with _making:
+            known = KERNELS.find(key)
+            if known is None:
+                known = (_made(function, core, options, model, inputs, output, dtype, form),)
+                KERNELS.keep(key, known[0])
+    kernel: Kernel | None = known[0]
     for found in _WATCHING:
         found[function] = kernel
     return kernel
@@ -106,34 +106,33 @@ def _made(
     dtype: str,
     form: str | None,
 ) -> Kernel | None:
-    from sixfold.native import Layout, build, cache, toolchain
-
-    layout = Layout(tuple(inputs.values()), output, dtype)
+    native = compiler()
+    layout = native.Layout(tuple(inputs.values()), output, dtype)
     if 0 in layout.sizes:
         return None
     # a joint made of the user's own code is known by its trace only
     known = not any(isinstance(body.joint, CustomJoint) for body in model.bodies)
-    name = cache.digest(
+    name = native.cache.digest(
         "model",
         function,
         repr(sorted(options.items())),
         model.digest,
         repr(layout),
         form or "",
-        *toolchain(),
+        *native.toolchain(),
     )
-    kept = cache.read(name) if known else None
+    kept = native.cache.read(name) if known else None
     if kept is not None:
         return _unpacked(function, kept, layout)
     with announced(f"{function} for '{model.name}'"):
         program, data = _program(function, core, model, list(inputs), layout, form)
         if program is None:
             return None
-        kernel, code = build(function, program, layout, data=data)
+        kernel, code = native.build(function, program, layout, data=data)
     if known:
         parts = (kernel.text.encode(), data or b"", code)
         sizes = b"".join(len(part).to_bytes(8, "little") for part in parts[:2])
-        cache.write(name, sizes + b"".join(parts))
+        native.cache.write(name, sizes + b"".join(parts))
     return kernel
 
 
@@ -150,8 +149,7 @@ def _program(
     Straight-line code is faster while it is short: it knows every zero of every body.  The rule
     looks at nothing but the two programs.
     """
-    from sixfold.native import optimise, supported, trace
-
+    native = compiler()
     straight = form == "unrolled" or (form is None and model.nv <= SMALL)
     rolled, data = (None, None) if straight else _rolled(function, core, model, inputs)
     if form == "rolled" and rolled is None:
@@ -163,10 +161,14 @@ def _program(
     if form == "rolled" or (rolled is not None and rolled.work() > 2 * STRAIGHT):
         return rolled, data
     tree = kernel_tree(core, model)
-    program = trace(partial(core, model, tree), [prod(s) for s in layout.inputs])
-    if rolled is not None and _work(program) > STRAIGHT and _work(optimise(program)) > STRAIGHT:
+    program = native.trace(partial(core, model, tree), [prod(s) for s in layout.inputs])
+    if (
+        rolled is not None
+        and _work(program) > STRAIGHT
+        and _work(native.optimise(program)) > STRAIGHT
+    ):
         return rolled, data
-    if not supported(program) or (form is None and len(program.nodes) > MOST_NODES):
+    if not native.supported(program) or (form is None and len(program.nodes) > MOST_NODES):
         return None, None
     return program, None
 
@@ -179,8 +181,7 @@ def _rolled(
     function: str, core: Callable[..., Any], model: Model, inputs: Sequence[str]
 ) -> tuple[Rolled | None, bytes | None]:
     """Return the rolled program of a core and its data, if it has one."""
-    from sixfold.native import NotRolled
-
+    NotRolled = compiler().NotRolled
     body = core.func if isinstance(core, partial) else core
     options = core.keywords if isinstance(core, partial) else {}
     if body not in ROLLS or model.couplings or options.get("method", "aba") != "aba":
@@ -192,14 +193,12 @@ def _rolled(
 
 
 def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
-    from sixfold.native import Kernel, lanes
-
+    native = compiler()
     sizes = [int.from_bytes(kept[k : k + 8], "little") for k in (0, 8)]
     text, data = kept[16 : 16 + sizes[0]], kept[16 + sizes[0] : 16 + sum(sizes)]
     code = kept[16 + sum(sizes) :]
-    return Kernel(
-        function, text.decode(), layout, lanes(layout.dtype), code, data=data if data else None
-    )
+    lanes = native.lanes(layout.dtype)
+    return native.Kernel(function, text.decode(), layout, lanes, code, data=data if data else None)
 
 
 @contextmanager
@@ -208,20 +207,21 @@ def announced(what: str) -> Iterator[None]:
 
     Meanwhile the floating-point environment is the default one: constants are folded in it.
     """
-    from sixfold.native import usual_environment
+    with compiler().usual_environment():
+        if sys.stderr is None or not sys.stderr.isatty():
+            yield
+            return
 
-    def say() -> None:
-        if sys.stderr.isatty():
+        def say() -> None:
             print(f"sixfold: compiling {what} ...", file=sys.stderr)
 
-    timer = threading.Timer(1.0, say)
-    timer.daemon = True
-    timer.start()
-    try:
-        with usual_environment():
+        timer = threading.Timer(1.0, say)
+        timer.daemon = True
+        timer.start()
+        try:
             yield
-    finally:
-        timer.cancel()
+        finally:
+            timer.cancel()
 
 
 def user_kernel(
@@ -235,17 +235,16 @@ def user_kernel(
 
     With `along`, compile its derivatives by that argument: the result's axes, then the argument's.
     """
-    from sixfold.native import SUPPORTED, Layout, build, jacobian, supported
-
+    native = compiler()
     with announced(name):
         program, output = traced(function, shapes)
         if along is not None:
             start = sum(prod(shape) for shape in shapes[:along])
-            program = jacobian(program, range(start, start + prod(shapes[along])))
+            program = native.jacobian(program, range(start, start + prod(shapes[along])))
             output = (*output, *shapes[along])
-        layout = Layout(tuple(shapes), output, dtype)
-        if not supported(program):
-            missing = sorted({op for op, *_ in program.nodes} - SUPPORTED)
+        layout = native.Layout(tuple(shapes), output, dtype)
+        if not native.supported(program):
+            missing = sorted({op for op, *_ in program.nodes} - native.SUPPORTED)
             raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")
-        kernel, _ = build(name, program, layout, doc=function.__doc__ or "")
+        kernel, _ = native.build(name, program, layout, doc=function.__doc__ or "")
     return kernel

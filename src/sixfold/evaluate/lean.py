@@ -8,11 +8,12 @@ accelerations by the method that takes fewest operations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from sixfold.evaluate import cores
 from sixfold.evaluate.bounds import steadiness
+from sixfold.evaluate.kernel_cache import per_model
 from sixfold.model import Model, Tree
 from sixfold.scalar import Scalar
 
@@ -53,7 +54,7 @@ def in_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
     return partial(core, model, kernel_tree(core, model))
 
 
-@lru_cache(maxsize=256)
+@per_model()
 def _lean(model: Model, anywhere: bool) -> Tree:
     """Return the lean tree; forces in body coordinates need the model's own frames."""
     from sixfold.model.frames import reframed
@@ -71,7 +72,7 @@ def solved(model: Model, frame: str = "world", method: str | None = None) -> par
     return partial(cores.forward_dynamics, frame=frame, method=method or solver(model))
 
 
-@lru_cache(maxsize=1024)
+@per_model(256)
 def solver(model: Model) -> Method:
     """Return the method of forward dynamics with fewest operations, for each limb if they differ.
 

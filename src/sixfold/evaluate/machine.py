@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sixfold.errors import OptionError
-from sixfold.evaluate import room
+from sixfold.evaluate import result_memory
 from sixfold.evaluate.arrays import Argument, Array, Shape
 from sixfold.evaluate.kernels import FORMS, kernel_for
 from sixfold.evaluate.threads import spread
@@ -38,7 +38,7 @@ def machine(
         kernel = kernel_for(function, core, model, shapes, shape, dtype.name, form)
         if kernel is None:
             return None
-        out = room.empty((*lead, *shape), dtype)
+        out = result_memory.empty((*lead, *shape), dtype)
         ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
         spread(ufunc, inputs, [len(s) for s in shapes.values()], lead, out)
         return out

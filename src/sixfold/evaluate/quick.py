@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from sixfold.evaluate.bounds import unproved_joints
+from sixfold.evaluate.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels import kernel_for
 from sixfold.evaluate.threads import SHARED
 from sixfold.model import Model
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Entry = tuple[Model, "Kernel | None", Callable[..., Any]]
-"""A model, its kernel, and the kernel's short way for one state."""
+Entry = tuple[Any, "Kernel | None", Callable[..., Any]]
+"""A weak reference to a model, its kernel, and the kernel's short way for one state."""
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
-_MOST = 256  # models remembered for each function
+_MOST = 4096  # models remembered for each function
 _FEW = 8192  # numbers in an array
 
 
@@ -43,12 +44,10 @@ def quick(
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        ready: dict[Any, Entry] = {}
+        ready: dict[Any, Entry] = {}  # by id of the model, and dtype unless float64
         name, count = function.__name__, len(inputs) + 1
 
-        def prepare(model: Model, dtype: str) -> Entry:
-            if len(ready) >= _MOST:
-                ready.clear()
+        def prepare(model: Model, dtype: str, key: Any) -> Entry:
             kernel = None
             if model.nb and not (solves and unproved_joints(model)):
                 size = {"q": model.nq, "v": model.nv}
@@ -57,7 +56,14 @@ def quick(
                 chosen = core(model) if solves else core
                 kernel = kernel_for(name, chosen, model, names, shape, dtype)
             one = kernel.quick if kernel is not None and kernel.quick is not None else _nothing
-            return model, kernel, one
+            entry = (while_alive(model, ready, key), kernel, one)
+            if kernel is not None:
+                KERNELS.short_cut(kernel, ready, key, entry)
+            else:
+                if len(ready) >= _MOST:
+                    ready.clear()
+                ready[key] = entry
+            return entry
 
         def some(model: Model, arrays: tuple[Any, ...]) -> Any:
             """Return the result for several states, or None where the long way has to explain."""
@@ -66,8 +72,8 @@ def quick(
                 return None
             key = id(model) if dtype == "float64" else (id(model), dtype)
             entry = ready.get(key)
-            if entry is None or entry[0] is not model:
-                entry = ready[key] = prepare(model, dtype)
+            if entry is None:
+                entry = prepare(model, dtype, key)
             kernel = entry[1]
             if kernel is None or _many(kernel.layout.sizes, arrays):
                 return None
@@ -80,7 +86,7 @@ def quick(
         def call(*arguments: P.args, **options: P.kwargs) -> R:
             if not options and len(arguments) == count:
                 entry = ready.get(id(arguments[0]))
-                if entry is not None and entry[0] is arguments[0]:
+                if entry is not None:
                     result = entry[2](*arguments[1:])
                     if result is not None:
                         return result

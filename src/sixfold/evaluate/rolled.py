@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.kernel_cache import per_model
+from sixfold.evaluate.lazily import lazily
 from sixfold.model import Joint, Model, Tree
 from sixfold.scalar import Zero
 from sixfold.spatial import Column, Force
@@ -101,8 +102,7 @@ class Kinds:
             kind: of the bodies.
             number: makes one number of an array with an element for each body.
         """
-        from sixfold.native.recorder import over
-
+        over = lazily("sixfold.native.recorder").over
         first = getattr(self.tree, name)[self.members[kind][0]]
         found = self.columns(name, kind)
         if found is None:
@@ -111,15 +111,14 @@ class Kinds:
         return over(first, lambda _: number(next(columns)))
 
 
-@lru_cache(maxsize=32)
+@per_model(32)
 def kinds_of(model: Model) -> Kinds:
     """Return the bodies of a model by kind of joint."""
     return Kinds(model.tree)
 
 
 def _numbers(members: Sequence[Any]) -> Array:
-    from sixfold.native.recorder import leaves
-
+    leaves = lazily("sixfold.native.recorder").leaves
     plain = [m.constants()[1] if isinstance(m, Joint) else m for m in members]
     return np.array([list(map(float, leaves(m))) for m in plain]).T.copy()
 
@@ -129,10 +128,8 @@ class RolledTree:
 
     def __init__(self, kinds: Kinds, recorder: Recorder) -> None:
         """Take the bodies of each kind."""
-        from sixfold.native.recorder import Items
-
         self.kinds, self.recorder = kinds, recorder
-        self.bodies = Items(recorder)
+        self.bodies = lazily("sixfold.native.recorder").Items(recorder)
         self.gravity, self.friction_speed = kinds.tree.gravity, kinds.tree.friction_speed
 
     @property
@@ -150,9 +147,7 @@ class RolledTree:
 
     def table(self, base: Any = None) -> Table:
         """Return an empty store of one value for each body."""
-        from sixfold.native.recorder import Table
-
-        return Table(self.recorder, base)
+        return lazily("sixfold.native.recorder").Table(self.recorder, base)
 
     total = Tree.total
 
@@ -164,9 +159,7 @@ class RolledTree:
 class _Parents:
     def __getitem__(self, item: Item) -> Any:
         """Return the parent of the body a loop is at."""
-        from sixfold.native.recorder import Parent
-
-        return Parent(item)
+        return lazily("sixfold.native.recorder").Parent(item)
 
 
 class RolledModel:
@@ -220,16 +213,14 @@ def trace_rolled(
     Raises:
         NotRolled: if the core or a joint cannot be traced in rolled form.
     """
-    from sixfold.native.recorder import Recorder
-    from sixfold.native.records import Shape, pack
-    from sixfold.native.sweeps import sweeps
-
+    recorders, records = lazily("sixfold.native.recorder"), lazily("sixfold.native.records")
+    sweeps = lazily("sixfold.native.sweeps").sweeps
     kinds = kinds_of(model)
     tree, members = kinds.tree, kinds.members
     counts = [len(bodies) for bodies in members]
 
     def run(adding: dict[int, int] | None) -> tuple[Recorder, Any]:
-        recorder = Recorder(counts, adding)
+        recorder = recorders.Recorder(counts, adding)
         face = RolledModel(model, recorder, [tree.joint[bodies[0]] for bodies in members])
         arrays = [InputArray(a) for a in range(len(inputs))]
         return recorder, core(face, RolledTree(kinds, recorder), *arrays)
@@ -256,7 +247,7 @@ def trace_rolled(
     widths = [sizes.get(name, [j.nv for j in tree.joint[1:]]) for name in inputs]
     widths.append([len(outs[k]) for k in kind])
     starts = [np.concatenate([[0], np.cumsum(width)[:-1]]).astype(int) for width in widths]
-    return rolled, pack(rolled, storage, Shape(parent, list(kind), starts))
+    return rolled, records.pack(rolled, storage, records.Shape(parent, list(kind), starts))
 
 
 def _kinds(tree: Tree) -> list[list[int]]:

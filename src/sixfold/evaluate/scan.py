@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixfold.evaluate.arrays import Array, joined
+from sixfold.evaluate.kernel_cache import KERNELS
 from sixfold.evaluate.kernels import announced
+from sixfold.evaluate.lazily import compiler
 from sixfold.evaluate.threads import get_threads, share
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ MOST_NODES = 400_000
 """Largest step that is compiled; beyond, NumPy takes the steps."""
 SHARE = 256
 """Least rows times steps, in thousands, that are worth a thread."""
-
-_KEPT: OrderedDict[Any, ScanKernel] = OrderedDict()
-_MOST = 64
 
 
 def scan_kernel(
@@ -47,21 +45,18 @@ def scan_kernel(
         name: for messages.
         key: what identifies the step; a step without one is traced again every time.
     """
-    from sixfold.native import Scan, build_scan, supported, trace
-
-    scan = Scan(tuple(carried), tuple(fixed), tuple(each))
-    if key is not None and (key, scan) in _KEPT:
-        _KEPT.move_to_end((key, scan))
-        return _KEPT[key, scan]
+    native = compiler()
+    scan = native.Scan(tuple(carried), tuple(fixed), tuple(each))
+    known = None if key is None else KERNELS.find((key, scan))
+    if known is not None:
+        return known[0]
     with announced(name):
-        program = trace(step, scan.sizes, sealed=True)
-        if not supported(program) or len(program.nodes) > MOST_NODES:
+        program = native.trace(step, scan.sizes, sealed=True)
+        if not native.supported(program) or len(program.nodes) > MOST_NODES:
             return None
-        kernel = build_scan(program, scan)
+        kernel = native.build_scan(program, scan)
     if key is not None:
-        _KEPT[key, scan] = kernel
-        while len(_KEPT) > _MOST:
-            _KEPT.popitem(last=False)
+        KERNELS.keep((key, scan), kernel)
     return kernel
 
 

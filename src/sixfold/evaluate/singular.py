@@ -7,7 +7,6 @@ inertia gives; where that exceeds the bound at every configuration nothing need 
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from sixfold.errors import SingularModelError, SingularPivotWarning
 from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import Array, joined
 from sixfold.evaluate.bounds import LIMIT, unproved_joints
+from sixfold.evaluate.kernel_cache import per_model
 from sixfold.evaluate.kernels import kernel_for
 from sixfold.model import Model
 from sixfold.scalar import plain
@@ -86,7 +86,7 @@ def _numeric(model: Model) -> Any:
     return model.tree.over(lambda x: np.float64(plain(x)), zeros=True)
 
 
-@lru_cache(maxsize=256)
+@per_model(256)
 def singular_joints(model: Model) -> tuple[int, ...]:
     """Return the bodies whose joint has no inertia behind it at any of several random states."""
     if not unproved_joints(model):

@@ -11,6 +11,7 @@ from typing import Any
 
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Array, Shape
+from sixfold.forks import Rank, fork_lock, renew_in_child
 
 SHARED = 1 << 19
 """Numbers read and written from which a batch is handed to several threads."""
@@ -21,16 +22,16 @@ LANES = 8
 LEAST = 1 << 16
 """Numbers in a part that is handed to a thread, at least, but for the last part."""
 
-_state: dict[str, Any] = {"threads": None, "pool": None, "size": 0}
+_state: dict[str, Any] = {"threads": None, "pool": None, "size": 0, "parent": None}
+_lock = fork_lock(Rank.THREADS)
 
 
 def _forget_pool() -> None:
-    """Drop the threads of the parent process, which a forked child does not have."""
-    _state["pool"] = None
+    """Leave the pool of the parent process alone: a forked child does not have its threads."""
+    _state["pool"], _state["parent"] = None, _state["pool"]
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
+renew_in_child(_forget_pool)
 
 
 def set_threads(count: int | None) -> None:
@@ -117,7 +118,9 @@ def share(part: Callable[[int, int], None], parts: Sequence[tuple[int, int]]) ->
 def pool() -> ThreadPoolExecutor:
     """Return the threads that big batches are handed to."""
     count = get_threads()
-    if _state["pool"] is None or _state["size"] != count:
-        _state["pool"] = ThreadPoolExecutor(count, thread_name_prefix="sixfold")
-        _state["size"] = count
-    return _state["pool"]
+    with _lock:
+        if _state["pool"] is None or _state["size"] != count:
+            _state["pool"] = ThreadPoolExecutor(count, thread_name_prefix="sixfold")
+            _state["size"] = count
+        found: ThreadPoolExecutor = _state["pool"]
+    return found

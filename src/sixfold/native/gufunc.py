@@ -82,10 +82,32 @@ def gufunc(
     kept = (loops, pointers, block, kinds, texts, keep)
     try:
         ufunc.__dict__["kept by sixfold"] = kept  # lives and dies with the ufunc
-    except AttributeError:  # ufuncs of older NumPy carry no attributes
-        _KEPT.append((ufunc, kept))
+    except AttributeError:  # ufuncs of NumPy before 2 carry no attributes
+        _attach(ufunc, kept)
     return ufunc
 
 
+_LOOPS, _POINTERS, _TYPES, _OBJECT = 32, 40, 64, 88
+"""Bytes from the start of a ufunc to its loops, their data, their types, and an object of its own.
+
+They are NumPy's public C interface.  The object is that of `numpy.frompyfunc`, None elsewhere; a
+ufunc releases it when it is freed."""
+
+
+def _attach(ufunc: Any, kept: tuple[Any, ...]) -> None:
+    """Let a ufunc hold an object, in the place that it has for one."""
+    loops, pointers, _, kinds, *_ = kept
+
+    def word(offset: int) -> Any:
+        return ctypes.c_void_p.from_address(id(ufunc) + offset)
+
+    found = [word(offset).value for offset in (_LOOPS, _POINTERS, _TYPES, _OBJECT)]
+    if found == [ctypes.addressof(loops), ctypes.addressof(pointers), kinds.ctypes.data, None]:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+        word(_OBJECT).value = id(kept)
+    else:
+        _KEPT.append((ufunc, kept))
+
+
 _KEPT: list[tuple[Any, ...]] = []
-"""Ufuncs that cannot carry what they point at, and so are never freed."""
+"""Ufuncs that cannot hold what they point at, and so are never freed."""

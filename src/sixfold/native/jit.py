@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 from sixfold.errors import OptionError
-from sixfold.native import entry, environment
+from sixfold.forks import Rank, watch_lock
+from sixfold.native import code_pages, entry, environment
+from sixfold.native.limits import check_limits
+from sixfold.native.object_file import NotPlaceable, ObjectFile
 
 
 @lru_cache(maxsize=1)
@@ -18,6 +23,8 @@ def binding() -> Any:
     """Return llvmlite's binding, ready for this machine."""
     import llvmlite.binding as llvm
 
+    with contextlib.suppress(AttributeError):  # llvmlite lets one thread in at a time
+        watch_lock(llvm.ffi.lib._lock._lock, Rank.COMPILER)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for name in ("PyMem_RawMalloc", "PyMem_RawFree"):
@@ -69,7 +76,7 @@ LONG = 2_500_000
 """Bytes of text beyond which LLVM takes less trouble: a sixth less time, code 1 % slower."""
 
 
-def _machine(text: str = "") -> Any:
+def machine(text: str = "") -> Any:
     """Return what makes machine code of a text."""
     llvm = binding()
     triple, cpu, features = host()
@@ -85,15 +92,20 @@ def _machine(text: str = "") -> Any:
 
 def object_code(text: str) -> bytes:
     """Compile LLVM text for this machine, code generation only."""
+    check_limits(len(text))
     llvm = binding()
-    module = llvm.parse_assembly(text)
-    module.verify()
-    return bytes(_machine(text).emit_object(module))
+    # constants live as long as their context: one for each text, so that memory does not grow
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        module.verify()
+        with machine(text) as target:
+            return bytes(target.emit_object(module))
 
 
 def assembly(text: str) -> str:
     """Return the machine code of LLVM text as assembly."""
-    return str(_machine(text).emit_assembly(binding().parse_assembly(text)))
+    llvm = binding()
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        return str(machine(text).emit_assembly(module))
 
 
 class Loaded:
@@ -101,15 +113,81 @@ class Loaded:
 
     def __init__(self, code: bytes) -> None:
         """Load and link object code."""
-        llvm = binding()
-        empty = llvm.parse_assembly("")
-        self.engine = llvm.create_mcjit_compiler(empty, _machine())
-        self.engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-        self.engine.finalize_object()
+        self._pages: code_pages.Pages | None = None
+        self._unwind = 0
+        if code_pages.possible():
+            with contextlib.suppress(NotPlaceable):
+                self._place(ObjectFile(code))
+        if self._pages is None:
+            self._engine, self.size = _engine(code), len(code)
+
+    def _place(self, found: ObjectFile) -> None:
+        self._pages = code_pages.store(found.size, lambda base: found.image(base, _resolve))
+        self.size, self._symbols = self._pages.size, found.symbols
+        if found.unwind is not None and _unwinder():
+            self._unwind = self._pages.address + found.unwind
+            _unwinder()[0](self._unwind)
 
     def address(self, name: str) -> int:
         """Return the address of a function, 0 if there is none."""
-        return int(self.engine.get_function_address(name))
+        if self._pages is None:
+            return int(self._engine.get_function_address(name))
+        return self._pages.address + self._symbols[name] if name in self._symbols else 0
+
+    def __del__(self, ending: Any = sys.is_finalizing) -> None:
+        """Give the memory back; not at the end of the process, when threads may still be here."""
+        pages = getattr(self, "_pages", None)
+        if pages is None or ending():
+            return
+        if self._unwind:
+            _unwinder()[1](self._unwind)
+        code_pages.release(pages)
+
+
+def _engine(code: bytes) -> Any:
+    """Return LLVM's own loader with object code in it."""
+    check_limits()
+    llvm = binding()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+def _resolve(name: str) -> int:
+    """Return the address of a symbol, 0 if there is none."""
+    found = binding().address_of_symbol(name)
+    if found:
+        return int(found)
+    for library in _libraries():
+        with contextlib.suppress(AttributeError):
+            return int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
+    return 0
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> list[Any]:
+    found = [ctypes.CDLL(None)]
+    with contextlib.suppress(OSError):
+        found.append(ctypes.CDLL("libm.so.6"))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _unwinder() -> tuple[Any, ...]:
+    """Return the functions that tell the unwinder of code, and that it is gone; () without them.
+
+    When the interpreter ends, threads that want its lock are ended by unwinding their stacks, and
+    the unwinder has to find its way through kernels.
+    """
+    try:
+        library = ctypes.PyDLL("libgcc_s.so.1")
+        found = (library["__register_frame"], library["__deregister_frame"])
+    except (OSError, AttributeError):
+        return ()
+    for function in found:
+        function.argtypes, function.restype = [ctypes.c_void_p], None
+    return found
 
 
 @contextmanager

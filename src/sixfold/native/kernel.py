@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ class Kernel:
 
     Call it with one array for each input; leading axes broadcast, `out=` works.
     """
+
+    # a slot: each kernel has its own, and a call costs no Python frame
+    __slots__ = ("__call__", "__dict__", "__weakref__")
 
     def __init__(
         self,
@@ -45,12 +48,13 @@ class Kernel:
         if address:
             call = entry.builtin(address, name, self.ufunc, loaded)
             self.quick = entry.builtin(address, name, None, loaded)
-        # neither a ufunc nor a built-in is a descriptor: a call then costs no Python frame
-        self.__class__ = type("Kernel", (Kernel,), {"__call__": call, "__doc__": self._about})
+        object.__setattr__(self, "__call__", call)  # see __slots__
+        self.__doc__ = self._about
 
-    def __call__(self, *arrays: Any, **options: Any) -> Any:
-        """Evaluate."""
-        return self.ufunc(*arrays, **options)
+    if TYPE_CHECKING:
+
+        def __call__(self, *arrays: Any, **options: Any) -> Any:
+            """Evaluate."""
 
     def ufunc_for(self, size: int) -> np.ufunc:
         """Return the ufunc for parts of a batch whose arguments and results have so many bytes.
@@ -66,6 +70,11 @@ class Kernel:
     def _ufunc(self, data: bytes | None) -> np.ufunc:
         loop, dtype = self._loaded.address("loop"), self.layout.dtype
         return gufunc(loop, self.name, self._about, self.signature, self._loaded, dtype, data)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that it takes, roughly."""
+        return self._loaded.size + len(self.text) + len(self.data or b"") + _OBJECTS
 
     @property
     def _about(self) -> str:
@@ -149,6 +158,7 @@ def _built(
 
 
 _ROLLED = "rolled"
+_OBJECTS = 4096  # bytes of the Python objects of a kernel, roughly
 
 
 def _parsed(text: str) -> Program | Rolled:

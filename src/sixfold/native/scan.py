@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sixfold.errors import KernelMemoryError
 from sixfold.native import cache, environment, heap, jit
 from sixfold.native.block import Block
 from sixfold.native.chunks import Plan, plan
@@ -317,6 +318,11 @@ class ScanKernel:
         self._run = kind(self._loaded.address("scan"))
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of memory that it takes, roughly."""
+        return self._loaded.size + sum(map(len, self.texts)) + 4096
+
+    @property
     def graph(self) -> Outlined:
         """The optimised program of one step, and the block that it calls."""
         return _parsed(self.texts)
@@ -379,7 +385,11 @@ class ScanKernel:
         pointers = self._pointers(*[a.ctypes.data for a in arrays])
         code = self._run(pointers, self._words(*strides), rows, steps, every)
         if code == NO_MEMORY:
-            raise MemoryError("no memory for the scratch of a kernel")
+            raise KernelMemoryError(
+                "no memory for the scratch of a kernel",
+                "none from the allocator",
+                "drop large arrays that are not needed any more, or use fewer threads",
+            )
         return bool(code == LOST)
 
 

@@ -232,7 +232,13 @@ def _step(setup: Setup) -> Callable[..., list[Any]]:
 
 def _key(setup: Setup) -> tuple[Any, ...] | None:
     """Return what identifies a step; None for functions that may change their mind."""
-    known: list[Any] = [setup.model, setup.method, setup.f_ext_frame, setup.stops, setup.hold]
+    known: list[Any] = [
+        setup.model.digest,
+        setup.method,
+        setup.f_ext_frame,
+        setup.stops,
+        setup.hold,
+    ]
     known.append(None if setup.f_ext is None else "f_ext")
     for callback in (setup.control, setup.force):
         function = None if callback is None else callback.function

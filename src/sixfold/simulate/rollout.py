@@ -7,7 +7,6 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from operator import index
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.errors import NonFiniteStateWarning, NumberError, OptionError, ShapeError
 from sixfold.evaluate.arrays import Argument, Array, checked, leading_shape, model_checked
+from sixfold.evaluate.kernel_cache import per_model
 from sixfold.evaluate.scan import numpy_scan, run_scan, scan_kernel
 from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model, Tree
@@ -165,7 +165,7 @@ class _Plan:
             ordered += [arrays["tau"], times]
         key = None
         if self.control is None:
-            key = (self.model, self.integrator, self.names, self.sequence)
+            key = (self.model.digest, self.integrator, self.names, self.sequence)
         name = f"rollout of '{self.model.name}'"
         kernel = None
         if backend != "numpy":
@@ -283,7 +283,7 @@ def _check_out(out: Any, shapes: Sequence[tuple[int, ...]], arguments: Mapping[s
         raise OptionError("rollout", "out", apart, "arrays that share memory")
 
 
-@lru_cache(maxsize=256)
+@per_model(256)
 def _quaternions(model: Model) -> tuple[tuple[str, slice, slice], ...]:
     """Return the joints with a quaternion: their kind, their place in q, its place in theirs."""
     found = ((joint.kind, x, joint.quaternion()) for joint, x, _ in joints(model))

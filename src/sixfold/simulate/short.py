@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.scan import threads_for
 from sixfold.model import Model
 
@@ -28,9 +29,8 @@ class Runs(Protocol):
 
 
 _DOUBLE = np.dtype(np.float64)
-_READY: dict[tuple[int, Any, bool], tuple[Model, Runs]] = {}
-"""Kernels of plain calls, by model, integrator, and whether there are joint forces."""
-_MOST = 64
+_READY: dict[tuple[int, Any, bool], tuple[Any, Runs]] = {}
+"""Kernels of plain calls, by id of the model, integrator, and whether there are joint forces."""
 
 
 def remember(
@@ -38,9 +38,9 @@ def remember(
 ) -> None:
     """Keep a kernel for the short way, if its arguments are q0, v0 and perhaps forces by steps."""
     if names == ("q0", "v0") or (names == ("q0", "v0", "tau") and sequence):
-        if len(_READY) >= _MOST:
-            _READY.clear()
-        _READY[id(model), integrator, sequence] = (model, kernel)
+        place = (id(model), integrator, sequence)
+        entry = (while_alive(model, _READY, place), kernel)
+        KERNELS.short_cut(kernel, _READY, place, entry)
 
 
 def roll(
@@ -60,8 +60,8 @@ def roll(
     """
     if (type(integrator), type(dt), type(steps), type(every)) != (str, float, int, int):
         return None
-    known, kernel = _READY.get((id(model), integrator, tau is not None), (None, None))
-    if kernel is None or known is not model or type(q0) is not np.ndarray or q0.ndim != 2:
+    _, kernel = _READY.get((id(model), integrator, tau is not None), (None, None))
+    if kernel is None or type(q0) is not np.ndarray or q0.ndim != 2:
         return None
     rows, nq, nv = len(q0), model.nq, model.nv
     if not (

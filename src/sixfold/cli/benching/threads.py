@@ -12,7 +12,7 @@ import numpy as np
 from sixfold.cli.benching.clock import interleaved, multiply_adds, seconds
 from sixfold.cli.benching.robots import Robot
 from sixfold.cli.benching.ways import FUNCTIONS, States
-from sixfold.evaluate import get_threads, room, set_threads
+from sixfold.evaluate import get_threads, result_memory, set_threads
 from sixfold.evaluate.arrays import Array
 from sixfold.evaluate.threads import cuts, share, spread
 
@@ -112,7 +112,7 @@ def _moved(arrays: list[Array], shape: tuple[int, ...]) -> None:
     The memory is as old as that of results.  It is not filled with zeros: some processors have a
     short way for lines of them.
     """
-    out = room.empty(shape, arrays[0].dtype)
+    out = result_memory.empty(shape, arrays[0].dtype)
 
     def part(start: int, stop: int) -> None:
         for first in range(start, stop, STEP // 4):

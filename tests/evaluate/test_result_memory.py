@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import room
+from sixfold.evaluate import result_memory as room
 
 BIG = (1 << 22, 1)  # 32 MiB of doubles
 
@@ -15,9 +15,9 @@ BIG = (1 << 22, 1)  # 32 MiB of doubles
 @pytest.fixture(autouse=True)
 def nothing_kept():
     gc.collect()
-    room._kept.clear()
+    room._idle.clear()
     yield
-    room._kept.clear()
+    room._idle.clear()
 
 
 def where(array):
@@ -65,19 +65,19 @@ def test_results_start_with_a_line_of_the_caches():
             result = room.empty((size, 2), dtype)
             assert where(result) % 64 == 0 and result.shape == (size, 2)
             result[:] = 1.0
-            assert room._kept[0].nbytes <= result.nbytes * 2
+            assert result.base.block.nbytes <= result.nbytes * 2
 
 
 def test_small_and_huge_results_are_numpys_own():
     small = room.empty((1000,), np.float64)
-    assert small.base is None and not room._kept
-    huge = room.empty((room.MOST // 8 + 1,), np.float64)
-    assert huge.base is None and not room._kept
+    assert small.base is None and not room._idle
+    huge = room.empty((room.MAX_BYTES // 8 + 1,), np.float64)
+    assert huge.base is None and not room._idle
 
 
 def test_no_more_is_kept_than_said():
     held = [room.empty((1 << 23,), np.float64) for _ in range(8)]
-    assert sum(x.nbytes for x in room._kept) <= room.MOST
+    assert sum(x.nbytes for x in room._idle) <= room.MAX_BYTES
     assert len({where(x) for x in held}) == 8
 
 

@@ -1,0 +1,98 @@
+"""Memory of big results, used again when nobody holds it any more.
+
+The system hands out new memory page by page and clears it first, which for a batch of matrices
+takes longer than to work them out.  So the memory of big results is kept when they are gone, and
+goes to the next result of about that size.
+
+A result lies in the memory of an owner, which is the array's base: every view, buffer and capsule
+of the result holds the array, and so the owner.  When the owner is freed, its memory comes back.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sixfold.forks import Rank, Returns, fork_lock
+
+MIN_BYTES = 1 << 24
+"""Bytes of a result whose memory is worth keeping."""
+
+
+def _megabytes(text: str) -> int:
+    """Return how much to keep, as the environment variable SIXFOLD_KEEP_MB says.
+
+    Without it that is a sixteenth of the machine's memory, 1024 at most; 256 where that is unknown.
+    """
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    try:
+        known = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        known = -1
+    return min(1024, known >> 24) if known > 0 else 256
+
+
+LINE = 64
+"""Bytes of a line of the caches; results in kept memory start with a whole one."""
+
+MAX_BYTES = _megabytes(os.environ.get("SIXFOLD_KEEP_MB", "")) << 20
+"""Bytes of idle memory that are kept in all."""
+
+_idle: list[NDArray[np.uint8]] = []
+"""Memory that nobody uses, what came back last first."""
+
+
+def _take_back(block: NDArray[np.uint8]) -> None:
+    """Keep memory that came back, and let go of the oldest where it is too much."""
+    _idle.insert(0, block)
+    while sum(kept.nbytes for kept in _idle) > MAX_BYTES:
+        _idle.pop()
+
+
+_returns = Returns(fork_lock(Rank.RESULTS), _take_back)
+
+
+class _Owner:
+    """Memory of one result, in the form in which NumPy takes it over."""
+
+    __slots__ = ("__array_interface__", "block")
+
+    def __init__(self, block: NDArray[np.uint8], shape: tuple[int, ...], kind: Any) -> None:
+        self.block = block
+        start = block.ctypes.data
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": kind.str,
+            "data": (start + -start % LINE, False),
+        }
+
+    def __del__(self, ending: Any = sys.is_finalizing, give: Any = _returns.give) -> None:
+        # whoever has got hold of this object meanwhile, such as a tracer, can make no array of it
+        block = self.block
+        del self.block, self.__array_interface__
+        if not ending():
+            give(block)
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return an array with anything in it, as `numpy.empty` does."""
+    kind = np.dtype(dtype)
+    size = prod(shape) * kind.itemsize
+    if not MIN_BYTES <= size <= MAX_BYTES - LINE:
+        return np.empty(shape, kind)
+    block = None
+    with _returns.section():
+        for k, kept in enumerate(_idle):
+            if size + LINE <= kept.nbytes <= 2 * size:
+                block = _idle.pop(k)
+                break
+    if block is None:
+        block = np.empty(size + LINE, np.uint8)
+    return np.asarray(_Owner(block, shape, kind))
