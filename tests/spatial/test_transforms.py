@@ -88,6 +88,8 @@ def test_a_transform_and_its_inverse_cancel(X, m):
 def test_the_force_transform_is_the_inverse_transpose_carius_eq_14(X):
     want = np.linalg.inv(array(X.matrix())).T
     assert_close(X.star_matrix(), want, reach(X) ** 2)
+    columns = [six(X.star @ Force.of(row)) for row in np.eye(6).tolist()]
+    assert_close(np.array(columns).T, want, reach(X) ** 2)
 
 
 @law
