@@ -66,5 +66,7 @@ def resolve(path):
             if not hasattr(thing, name) and name in declared and k == len(parts[n:]) - 1:
                 return declared[name]  # a field without a default
             thing = getattr(thing, name)
+        if n == len(parts) > 1:  # `sixfold.simulate` is a function beside a package of that name
+            thing = getattr(importlib.import_module(".".join(parts[:-1])), parts[-1])
         return thing
     raise ModuleNotFoundError(path)

@@ -235,8 +235,9 @@ def test_a_congruence_preserves_neither_eigenvalues_nor_eigenvectors():
     assert_differ(np.linalg.eigvalsh(before), np.linalg.eigvalsh(after), by=1.0)
     # an eigenvector u of I is no eigenvector of X^T I X, and neither is X^-1 u
     back = array(X.inverse().matrix())
-    for vectors in (np.linalg.eigh(before)[1], back @ np.linalg.eigh(before)[1]):
-        u = vectors / np.linalg.norm(vectors, axis=0)
+    own = np.linalg.eigh(before)[1]
+    for u in (own, back @ own):
+        u = u / np.linalg.norm(u, axis=0)
         Au = after @ u
         off = np.linalg.norm(Au - u * (u * Au).sum(axis=0), axis=0)
         assert off.max() > 1.0
