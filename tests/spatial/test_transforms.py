@@ -197,7 +197,7 @@ def test_roll_pitch_yaw_are_turns_about_fixed_axes(roll, pitch, yaw, p):
 @given(transforms, vectors)
 def test_a_pose_has_the_axes_of_the_new_frame_as_columns(X, p):
     R = array(X.E).T
-    assert Transform.from_pose(R.tolist(), p) == (X.E, p)
+    assert Transform.from_pose(R.tolist(), p) == Transform(X.E, p)
 
 
 @law
