@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sixfold.errors import ModelError, ShapeError
 from sixfold.scalar import ZERO, Scalar, exact, is_plain
+from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import (
     ZERO3,
     ZERO33,
@@ -22,6 +23,7 @@ from sixfold.spatial.vector3 import (
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
+@compared()
 class Inertia(NamedTuple):
     """Rigid-body inertia in body coordinates: mass, first moment h = m c, rotational inertia at O.
 
@@ -183,6 +185,7 @@ def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
     )
 
 
+@compared()
 class ArticulatedInertia(NamedTuple):
     """A general symmetric inertia [[I, H], [H^T, M]] of 21 parameters."""
 

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sixfold.scalar import ZERO, Scalar, is_one
+from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.vector3 import Matrix3, Symmetric3, Vector3
 from sixfold.spatial.vectors import Force, Motion
 
 
+@compared(as_tuple=True)
 class Column(tuple[Scalar, ...]):
     """A short column of numbers: one joint's positions, velocities or forces."""
 
@@ -47,6 +49,7 @@ class Column(tuple[Scalar, ...]):
         return D.solve(self) if isinstance(D, JointMatrix) else Column([a / D for a in self])
 
 
+@compared(lambda D: tuple(map(Column, D.rows)))
 class JointMatrix:
     """A small matrix between the freedoms of two joints, or of one.
 
@@ -114,6 +117,7 @@ def ldl_solve(L: list[list[Scalar]], d: list[Scalar], b: Sequence[Scalar]) -> Co
     return Column(x)
 
 
+@compared(lambda S: S.columns)
 class Subspace:
     """S: the motions that a joint allows, one column for each freedom."""
 
@@ -146,6 +150,7 @@ class Subspace:
         return Subspace(*(column.over(convert) for column in self.columns))
 
 
+@compared(lambda T: T.columns)
 class ForceSubspace:
     """U = I S: forces, one column for each freedom."""
 

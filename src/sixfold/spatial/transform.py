@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 from sixfold.errors import ModelError
 from sixfold.scalar import Scalar, exact
+from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import ForceSubspace, Subspace
 from sixfold.spatial.vector3 import IDENTITY3, ZERO3, ZERO33, Matrix3, Vector3, rotation, skew
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
+@compared()
 class Transform(NamedTuple):
     """B_X_A: from coordinates of frame A to frame B.
 

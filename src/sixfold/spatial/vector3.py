@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from sixfold.errors import ShapeError
 from sixfold.scalar import ZERO, Scalar, exact, sqrt
+from sixfold.spatial.equality import compared
 
 
+@compared(as_tuple=True)
 class Vector3(NamedTuple):
     """Three coordinates."""
 
@@ -75,6 +77,7 @@ Vector3.__array_ufunc__ = None  # type: ignore[attr-defined]
 ZERO3 = Vector3(ZERO, ZERO, ZERO)
 
 
+@compared(as_tuple=True)
 class Matrix3(NamedTuple):
     """Three rows."""
 
@@ -181,6 +184,7 @@ def _alone(E: Matrix3, k: int, n: int) -> bool:
     return row[n] is not ZERO and all(x is ZERO for x in others)
 
 
+@compared(as_tuple=True)
 class Symmetric3(NamedTuple):
     """A symmetric 3x3 matrix by its six different elements."""
 

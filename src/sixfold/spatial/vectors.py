@@ -7,28 +7,18 @@ from typing import Any, NamedTuple, overload
 
 from sixfold.errors import ShapeError
 from sixfold.scalar import Scalar
+from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
 
 
+@compared()
 class Motion(NamedTuple):
     """A velocity or acceleration: angular part first, linear part at the origin."""
 
     ang: Vector3
     lin: Vector3
-
-    def __hash__(self) -> int:
-        """Hash as the tuple of numbers."""
-        return tuple.__hash__(self)
-
-    def __eq__(self, other: object) -> bool:
-        """Equal vectors are of one space."""
-        return type(self) is type(other) and tuple.__eq__(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        """Unequal numbers or spaces."""
-        return not self == other
 
     @classmethod
     def zero(cls) -> Motion:
@@ -97,23 +87,12 @@ class Motion(NamedTuple):
         return Motion(self.ang.over(convert), self.lin.over(convert))
 
 
+@compared()
 class Force(NamedTuple):
     """A force, momentum or impulse: moment about the origin first, linear part second."""
 
     ang: Vector3
     lin: Vector3
-
-    def __hash__(self) -> int:
-        """Hash as the tuple of numbers."""
-        return tuple.__hash__(self)
-
-    def __eq__(self, other: object) -> bool:
-        """Equal vectors are of one space."""
-        return type(self) is type(other) and tuple.__eq__(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        """Unequal numbers or spaces."""
-        return not self == other
 
     @classmethod
     def zero(cls) -> Force:
