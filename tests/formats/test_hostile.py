@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 import sixfold as sf
+from sixfold.errors import visible
 from sixfold.formats import files, xml
 from tests.formats.small_robots import ARM, one_joint
 
@@ -18,7 +19,8 @@ def refused(path, **options):
     error = caught.value
     assert error.file == str(path)
     assert "\n  fix: " in str(error)
-    place = f"{error.file}:{error.line}: " if error.line else f"{error.file}: "
+    file = visible(error.file)
+    place = f"{file}:{error.line}: " if error.line else f"{file}: "
     assert str(error).startswith(place)
     return error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import sys
@@ -12,6 +11,7 @@ import click
 
 from sixfold.cli.options import random_states
 from sixfold.doctor import Diagnosis, diagnose
+from sixfold.doctor.finding import json_text
 from sixfold.evaluate.check import check as run_check
 from sixfold.evaluate.findings import Report
 from sixfold.formats import load
@@ -46,7 +46,7 @@ def check(
     bad = bool(diagnosis.errors or (strict and diagnosis.warnings))
     good = not bad and (report is None or report.agrees)
     if as_json:
-        click.echo(json.dumps(as_data(diagnosis, report, good), indent=1, allow_nan=False))
+        click.echo(json_text(as_data(diagnosis, report, good)))
     else:
         _print(diagnosis, report, sys.maxsize if everything else 10)
     sys.exit(0 if good else 1)

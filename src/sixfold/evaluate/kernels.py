@@ -14,7 +14,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from sixfold.errors import NotApplicableError
+from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate.graphs import traced
 from sixfold.evaluate.lean import kernel_tree
 from sixfold.evaluate.rolled import ROLLS, trace_rolled
@@ -208,7 +208,7 @@ def announced(what: str) -> Iterator[None]:
 
     def say() -> None:
         if sys.stderr.isatty():
-            print(f"sixfold: compiling {what} ...", file=sys.stderr)
+            print(f"sixfold: compiling {visible(what)} ...", file=sys.stderr)
 
     timer = threading.Timer(1.0, say)
     timer.daemon = True

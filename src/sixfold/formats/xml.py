@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 from xml.parsers import expat
 
-from sixfold.errors import RobotFileError
+from sixfold.errors import RobotFileError, visible
 
 MAX_DEPTH = 100
 MAX_ELEMENTS = 400_000
@@ -170,5 +170,5 @@ def _encoding(file: str, reason: str) -> RobotFileError:
 def shown(text: object) -> str:
     """Return a text short enough for a message, on one line."""
     cut = str(text)[: SHOWN + 1]
-    flat = "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
+    flat = visible(cut)
     return flat if len(cut) <= SHOWN else flat[:SHOWN] + "..."
