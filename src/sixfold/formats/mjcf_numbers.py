@@ -34,6 +34,9 @@ def checked(element: Element, file: str, notes: Notes) -> dict[str, str]:
                     raise error
                 left = "the colour is left out" if name == "rgba" else "it is read as if left out"
                 notes.blemish(error, left)
+            elif name == "mass" and any(float(word) < 0 for word in value.split()):
+                # MuJoCo itself takes it for zero where the body does not move
+                raise _error(element, file, name, "the mass is negative")
             if what or contact:
                 continue
         kept[name] = value
