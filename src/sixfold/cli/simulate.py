@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from sixfold.errors import NotApplicableError
+from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate import mass_matrix, neutral, random_state
 from sixfold.formats import load
 from sixfold.model import Model
@@ -95,10 +95,10 @@ def simulate(
         click.echo(line)
     if out is not None:
         trajectory.save(out)
-        click.echo(f"written to {out}")
+        click.echo(f"written to {visible(out)}")
     if write is not None:
         write(report, model, trajectory)
-        click.echo(f"report in {report}")
+        click.echo(f"report in {visible(report)}")
     if show is not None:
         show(model, trajectory)
 

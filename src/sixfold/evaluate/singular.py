@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import SingularModelError, SingularPivotWarning
+from sixfold.errors import SingularModelError, SingularPivotWarning, visible
 from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import Array, joined
 from sixfold.evaluate.bounds import LIMIT, unproved_joints
@@ -47,8 +47,9 @@ def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> Arr
     body = model.bodies[owner[first]]
     rows = bad.any(axis=-1)
     warnings.warn(
-        f"model '{model.name}': {int(rows.sum())} of {rows.size} states have no inertia behind "
-        f"joint '{body.joint_name}' of body '{body.name}' (D <= 4 eps H_ii); those rows are NaN",
+        f"model '{visible(model.name)}': {int(rows.sum())} of {rows.size} states have no inertia "
+        f"behind joint '{visible(body.joint_name)}' of body '{visible(body.name)}' "
+        "(D <= 4 eps H_ii); those rows are NaN",
         SingularPivotWarning,
         stacklevel=4,
     )

@@ -107,6 +107,9 @@ def inertia_of(where: str, inertia: Inertia) -> Inertia:
     given = inertia.parameters()
     kept = _as_they_should_be(given)
     numbers = given if kept else numbers_of(where, "inertia", given, 10)
+    if numbers[0] < 0:
+        fix = "give a mass >= 0 [kg]"
+        raise ModelError(where, f"the mass {float(numbers[0])!r} is negative", fix)
     if numbers[0] == 0 and any(numbers[1:4]):
         raise ModelError(where, "has a first moment but no mass", "give it a mass")
     return inertia if kept else Inertia.from_parameters(numbers)

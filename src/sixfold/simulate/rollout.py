@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NonFiniteStateWarning, NumberError, OptionError, ShapeError
+from sixfold.errors import NonFiniteStateWarning, NumberError, OptionError, ShapeError, visible
 from sixfold.evaluate.arrays import Argument, Array, checked, leading_shape, model_checked
 from sixfold.evaluate.kernel_cache import per_model
 from sixfold.evaluate.scan import numpy_scan, run_scan, scan_kernel
@@ -337,9 +337,9 @@ def _warn_if_lost(model: Model, q: Array, v: Array, between: float) -> None:
         if span is not None and span.start <= first[-1] < span.stop
     )
     warnings.warn(
-        f"rollout of '{model.name}': {int(rows.sum())} of {rows.size} trajectories leave the finite"
-        f" numbers; first joint '{owner.joint_name}' of row {first[:-2]} by t = "
-        f"{(first[-2] + 1) * between:.6g} s",
+        f"rollout of '{visible(model.name)}': {int(rows.sum())} of {rows.size} trajectories leave"
+        f" the finite numbers; first joint '{visible(owner.joint_name)}' of row {first[:-2]} by "
+        f"t = {(first[-2] + 1) * between:.6g} s",
         NonFiniteStateWarning,
         stacklevel=3,
     )

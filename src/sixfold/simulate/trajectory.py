@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NumberError, OptionError, ShapeError, StateError
+from sixfold.errors import NumberError, OptionError, ShapeError, StateError, visible
 from sixfold.evaluate import kinetic_energy, potential_energy
 from sixfold.evaluate.arrays import Argument, Array, Shape, checked
 from sixfold.model import Model
@@ -185,7 +185,8 @@ class Trajectory:
         lines += [f"event '{event.name}' at t = {event.t:.9g} s" for event in self.events[:4]]
         if len(self.events) > 4:
             lines.append(f"and {len(self.events) - 4} more events")
-        return lines + [f"note: {note}" for note in self.notes]
+        lines += [f"note: {note}" for note in self.notes]
+        return [visible(line) for line in lines]
 
     def __repr__(self) -> str:
         """Print the summary."""
