@@ -95,10 +95,9 @@ def forward_dynamics(
         f_ext: external force on each body (n; f), shape (..., nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
         method: "aba" (articulated bodies, O(N)), "crba" (mass matrix and sparse LTDL), "operators"
-            (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3), eq. 19a).  Left out,
-            "crba" where the tree is shallow and every body has inertia enough of its own, which
-            takes fewest operations there, and "aba" elsewhere.  Near a singular configuration
-            "aba" keeps more digits.  Models with couplings always solve their reduced mass matrix.
+            (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3), eq. 19a); "aba" if left
+            out.  Near a singular configuration, and with light bodies before heavy ones, "aba"
+            keeps most digits.  Models with couplings always solve their reduced mass matrix.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
@@ -115,8 +114,6 @@ def forward_dynamics(
     if method is not None:
         _choice("forward_dynamics", "method", cores.METHODS, method)
     refuse_singular(model_checked("forward_dynamics", model))
-    if method is None and isinstance(backend, str) and backend == "rolled":
-        method = "aba"
     core = solved(model, f_ext_frame, method)
     given: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext}
     acc = _run("forward_dynamics", core, model, _nv, **given, backend=backend)

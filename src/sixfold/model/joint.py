@@ -15,7 +15,9 @@ from sixfold.spatial import (
     ForceSubspace,
     Motion,
     Subspace,
+    Symmetric3,
     Transform,
+    Vector3,
     constraint_basis,
 )
 
@@ -33,6 +35,20 @@ class JointState(NamedTuple):
     """Joint velocity S qd."""
     cJ: Motion
     """Componentwise derivative of S, times qd; zero when S is constant in the body."""
+
+
+class Passed(NamedTuple):
+    """The inertias that a joint lets pass to the parent: it neither works on them nor turns them.
+
+    An inertia J is one of them when J S = 0 and X_J^T J X_J = J at every q.
+    """
+
+    mass: bool = False
+    """A mass at the origin."""
+    first: tuple[Vector3, ...] = ()
+    """Directions of first moments."""
+    second: tuple[Symmetric3, ...] = ()
+    """Second moments, integrals of r r^T, one for each direction of their space."""
 
 
 class Joint(ABC):
@@ -96,6 +112,10 @@ class Joint(ABC):
             for value in [getattr(self, field.name)]
         }
         return replace(self, **changes)  # type: ignore[type-var]
+
+    def passed(self) -> Passed | None:
+        """Return the inertias that pass to the parent; None where only trying can tell."""
+        return None
 
     def constraint_basis(self, q: Sequence[float] | None = None) -> ForceSubspace:
         """Return T with S^T T = 0: the forces the joint bears without working."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from sys import float_info
 from types import NoneType
 from typing import Any, ClassVar, final
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from sixfold.errors import ModelError
 from sixfold.model import quaternion
-from sixfold.model.joint import Joint, JointState, Values
+from sixfold.model.joint import Joint, JointState, Passed, Values
 from sixfold.scalar import ZERO, cos, exact, is_plain, sin
 from sixfold.spatial import (
     IDENTITY3,
@@ -20,8 +21,10 @@ from sixfold.spatial import (
     Matrix3,
     Motion,
     Subspace,
+    Symmetric3,
     Transform,
     Vector3,
+    outer,
     rotation,
     unit,
 )
@@ -29,6 +32,8 @@ from sixfold.spatial import (
 EX, EY, EZ = IDENTITY3
 AXES = (EX, EY, EZ)
 STILL = Motion.zero()
+EACH_SECOND = tuple(Symmetric3(*(1.0 if n == k else ZERO for n in range(6))) for k in range(6))
+"""A basis of all second moments."""
 
 
 class _AlongAxis(Joint):
@@ -51,8 +56,18 @@ class _AlongAxis(Joint):
 
 
 def _long_or_short(axis: Vector3) -> bool:
-    """Return true for plain numbers whose length is not 1 within rounding."""
-    return is_plain(*axis) and not abs(math.hypot(*map(float, axis)) - 1.0) < 1e-12
+    """Return true for plain numbers whose length is not 1 within rounding.
+
+    Three quotients by a rounded length are of length 1 to less than 4 eps, so that an axis which
+    was scaled once is left as it is.
+    """
+    size = math.hypot(*map(float, axis)) if is_plain(*axis) else 1.0
+    return not abs(size - 1.0) <= 4 * float_info.epsilon
+
+
+def _along(u: Vector3) -> Symmetric3:
+    """Return u u^T: the second moments of mass spread along an axis."""
+    return Symmetric3.of(outer(u, u))
 
 
 @final
@@ -71,6 +86,10 @@ class Revolute(_AlongAxis):
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, ZERO3), S, S @ qd, STILL)
 
+    def passed(self) -> Passed:
+        """Mass on the axis stays where it is."""
+        return Passed(True, (self.axis,), (_along(self.axis),))
+
 
 @final
 @dataclass(frozen=True)
@@ -86,6 +105,10 @@ class Prismatic(_AlongAxis):
         """XJ = shift along the axis, S = (0; axis)."""
         S = Subspace(Motion(ZERO3, self.axis))
         return JointState(Transform(IDENTITY3, self.axis * q[0]), S, S @ qd, STILL)
+
+    def passed(self) -> Passed:
+        """What turns with the parent only."""
+        return Passed(second=EACH_SECOND)
 
     def random(self, rng: np.random.Generator) -> tuple[float, ...]:
         """Return a displacement within a metre."""
@@ -122,6 +145,11 @@ class Helical(_AlongAxis):
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, along * q[0]), S, S @ qd, STILL)
 
+    def passed(self) -> Passed:
+        """Second moments along the axis; with any pitch at all the mass advances."""
+        along = (_along(self.axis),)
+        return Passed(second=along) if self.pitch != 0 else Passed(True, (self.axis,), along)
+
 
 @final
 @dataclass(frozen=True)
@@ -137,6 +165,10 @@ class Cylindrical(_AlongAxis):
         S = Subspace(Motion(self.axis, ZERO3), Motion(ZERO3, self.axis))
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, self.axis * q[1]), S, S @ qd, STILL)
+
+    def passed(self) -> Passed:
+        """Second moments along the axis."""
+        return Passed(second=(_along(self.axis),))
 
     def random(self, rng: np.random.Generator) -> tuple[float, ...]:
         """Return an angle over a full turn and a slide within a metre."""
@@ -159,6 +191,10 @@ class Planar(Joint):
         vJ = S @ qd
         cJ = Motion(ZERO3, vJ.lin.cross(EZ) * qd[2])
         return JointState(Transform(E, Vector3(q[0], q[1], ZERO)), S, vJ, cJ)
+
+    def passed(self) -> Passed:
+        """Second moments across the plane."""
+        return Passed(second=(_along(EZ),))
 
     def random(self, rng: np.random.Generator) -> tuple[float, ...]:
         """Return a position within a metre and an angle over a full turn."""
@@ -183,6 +219,10 @@ class Universal(Joint):
         cJ = Motion(first.cross(EY) * (qd[0] * qd[1]), ZERO3)
         return JointState(Transform(E, ZERO3), S, S @ qd, cJ)
 
+    def passed(self) -> Passed:
+        """The mass at the crossing of the axes."""
+        return Passed(mass=True)
+
 
 @final
 @dataclass(frozen=True)
@@ -198,6 +238,10 @@ class Spherical(Joint):
         S = Subspace(*(Motion(axis, ZERO3) for axis in AXES))
         vJ = Motion(Vector3(*qd), ZERO3)
         return JointState(Transform(quaternion.rotation_to_body(q), ZERO3), S, vJ, STILL)
+
+    def passed(self) -> Passed:
+        """The mass at the centre."""
+        return Passed(mass=True)
 
     def step(self, q: Values, dq: Values) -> Column:
         """Turn by a rotation vector in body axes."""
@@ -245,6 +289,10 @@ class Translational(Joint):
         vJ = Motion(ZERO3, Vector3(*qd))
         return JointState(Transform(IDENTITY3, Vector3(*q)), S, vJ, STILL)
 
+    def passed(self) -> Passed:
+        """What turns with the parent only."""
+        return Passed(second=EACH_SECOND)
+
     def random(self, rng: np.random.Generator) -> tuple[float, ...]:
         """Return a position within a metre."""
         return tuple(float(x) for x in rng.uniform(-1, 1, 3))
@@ -267,6 +315,10 @@ class Free(Joint):
         vJ = Motion(Vector3(*qd[:3]), Vector3(*qd[3:]))
         X = Transform(quaternion.rotation_to_body(q[3:]), Vector3(*q[:3]))
         return JointState(X, S, vJ, STILL)
+
+    def passed(self) -> Passed:
+        """Nothing."""
+        return Passed()
 
     def step(self, q: Values, dq: Values) -> Column:
         """Move along the screw dq in body axes."""
@@ -323,6 +375,10 @@ class Fixed(Joint):
     def calc(self, q: Values, qd: Values) -> JointState:
         """Return identity, with an empty subspace."""
         return JointState(Transform.identity(), Subspace(), STILL, STILL)
+
+    def passed(self) -> Passed:
+        """Everything."""
+        return Passed(True, AXES, EACH_SECOND)
 
 
 STANDARD_JOINTS: tuple[type[Joint], ...] = (

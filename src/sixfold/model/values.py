@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from math import inf
+from sys import float_info
 from typing import Any
 
 from sixfold.errors import ModelError
@@ -14,6 +15,8 @@ from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Transform, Vector3
 
 Numbers = tuple[float, ...]
 Values = float | Sequence[float] | None
+_ROUNDING = 64 * float_info.epsilon
+"""How far from orthonormal a product of some twenty rounded rotations may be."""
 
 
 def numbers_of(
@@ -77,27 +80,55 @@ def placement_of(where: str, placement: Transform | Sequence[float] | None) -> T
         return Transform.identity()
     if isinstance(placement, Transform):
         flat = (*placement.E.a, *placement.E.b, *placement.E.c, *placement.r)
-        if _as_they_should_be(flat):
-            if placement.E is not IDENTITY3:
-                _rotation(where, *map(float, flat[:9]))
+        kept = _as_they_should_be(flat)
+        if kept and placement.E is IDENTITY3:
             return placement
-        numbers = numbers_of(where, "placement", flat, 12)
-        _rotation(where, *numbers[:9])
-        a, b, c, d, e, f, g, h, i, x, y, z = map(exact, numbers)
+        numbers = flat if kept else numbers_of(where, "placement", flat, 12)
+        nine = tuple(map(float, numbers[:9]))
+        turned = _rotation(where, nine)
+        if kept and turned is nine:
+            return placement
+        a, b, c, d, e, f, g, h, i, x, y, z = map(exact, (*turned, *numbers[9:]))
         return Transform(
             Matrix3(Vector3(a, b, c), Vector3(d, e, f), Vector3(g, h, i)), Vector3(x, y, z)
         )
     return Transform.translation(numbers_of(where, "placement", placement, 3))
 
 
-def _rotation(where: str, *nine: float) -> None:
-    """Refuse axes that are not orthonormal and right-handed to six digits."""
+def _rotation(where: str, nine: Numbers) -> Numbers:
+    """Return axes as they are, or orthonormal ones if these are so to six digits only.
+
+    Algorithms take the transpose for the inverse: what is missing to orthonormal axes would be an
+    error of that size in all results, and another one in each formulation.
+    """
     a, b, c, d, e, f, g, h, i = nine
     lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
     angles = (a * d + b * e + c * f, d * g + e * h + f * i, g * a + h * b + i * c)
     volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
-    if max(map(abs, lengths + angles)) > 1e-6 or volume < 0:
+    off = max(map(abs, lengths + angles))
+    if not off <= 1e-6 or volume < 0:
         raise ModelError(where, "the placement does not turn axes rigidly", "give a rotation")
+    return nine if off <= _ROUNDING else _orthonormal(nine, lengths, angles)
+
+
+def _orthonormal(nine: Numbers, lengths: Numbers, angles: Numbers) -> Numbers:
+    """Return the nearest rotation, E <- (3 - E E^T) / 2 E: each step squares what is missing."""
+    (x, y, z), (xy, yz, xz) = lengths, angles
+    half = (
+        (1 - x / 2, -xy / 2, -xz / 2),
+        (-xy / 2, 1 - y / 2, -yz / 2),
+        (-xz / 2, -yz / 2, 1 - z / 2),
+    )
+    rows = [nine[:3], nine[3:6], nine[6:]]
+    columns = list(zip(*rows, strict=True))
+    return _rotation(
+        "",
+        tuple(
+            sum(m * n for m, n in zip(row, column, strict=True))
+            for row in half
+            for column in columns
+        ),
+    )
 
 
 def inertia_of(where: str, inertia: Inertia) -> Inertia:

@@ -75,7 +75,15 @@ class Inertia(NamedTuple):
         """Build from mass, first moment and the integral of r r^T, which it keeps as it is."""
         xx, yy, zz, xy, xz, yz = second
         I = Symmetric3(yy + zz, zz + xx, xx + yy, -xy, -xz, -yz)
-        return _BySecondMoments(mass, h, I).keeping(second)
+        return _BothMoments.of(mass, h, I, second)
+
+    def with_second_moments(self) -> Inertia:
+        """Return the inertia with its second moments, which then move and add up beside it."""
+        return _BothMoments.of(*self, self.second_moments)
+
+    def with_moments(self, I: Symmetric3) -> Inertia:
+        """Return the inertia with other moments of inertia, and second moments as they are."""
+        return _BothMoments.of(self.m, self.h, I, self.second_moments)
 
     def parameters(self) -> tuple[Scalar, ...]:
         """Return the ten parameters in the order of `from_parameters`."""
@@ -149,20 +157,43 @@ class Inertia(NamedTuple):
         return Inertia(convert(self.m), self.h.over(convert), self.I.over(convert))
 
 
-class _BySecondMoments(Inertia):
-    """An inertia that remembers the second moments it was made from, which rounding would spoil."""
+class _BothMoments(Inertia):
+    """An inertia that carries its second moments along, each of the two moved by its own sums.
+
+    Worked out again from moments of inertia that were moved and rounded, a small second moment
+    would hold the rounding error of the largest.
+    """
 
     _second: Symmetric3
 
-    def keeping(self, second: Symmetric3) -> _BySecondMoments:
-        """Remember second moments."""
-        self._second = second
-        return self
+    @classmethod
+    def of(cls, m: Scalar, h: Vector3, I: Symmetric3, second: Symmetric3) -> _BothMoments:
+        """Take both."""
+        both = cls(m, h, I)
+        both._second = second
+        return both
 
     @property
     def second_moments(self) -> Symmetric3:
-        """What it was made from."""
+        """What it carries."""
         return self._second
+
+    def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
+        """Add both."""
+        total = super().__add__(other)
+        if not isinstance(total, Inertia):
+            return total
+        return self.of(*total, self.second_moments + other.second_moments)
+
+    def moved_back(self, E: Matrix3, r: Vector3) -> Inertia:
+        """Move both."""
+        moved = super().moved_back(E, r)
+        k, h = E.T @ self.h, moved.h
+        return self.of(*moved, self._second.congruence(E) + _spread(r, k, h))
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
+        """Convert both."""
+        return self.of(*super().over(convert), self._second.over(convert))
 
 
 def _half_sum(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
@@ -172,17 +203,27 @@ def _half_sum(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
     return (a - c + b) * 0.5
 
 
-def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
-    """Return -(r x k x + h x r x) for h = k + m r, by the elements a x b x = b a^T - a.b 1."""
-    d = r.dot(k) + h.dot(r)
+def _spread(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
+    """Return k r^T + r h^T for h = k + m r: what moving by r adds to second moments."""
+    s = k + h
     return Symmetric3(
-        d - (k.x * r.x + r.x * h.x),
-        d - (k.y * r.y + r.y * h.y),
-        d - (k.z * r.z + r.z * h.z),
-        -(k.x * r.y + r.x * h.y),
-        -(k.x * r.z + r.x * h.z),
-        -(k.y * r.z + r.y * h.z),
+        s.x * r.x,
+        s.y * r.y,
+        s.z * r.z,
+        k.x * r.y + r.x * h.y,
+        k.x * r.z + r.x * h.z,
+        k.y * r.z + r.y * h.z,
     )
+
+
+def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
+    """Return -(r x k x + h x r x) for h = k + m r: what moving by r adds to moments of inertia.
+
+    Sums of two second moments: the trace less the third would lose small moments about an axis to
+    large ones along it.
+    """
+    xx, yy, zz, xy, xz, yz = _spread(r, k, h)
+    return Symmetric3(yy + zz, xx + zz, xx + yy, -xy, -xz, -yz)
 
 
 @compared()
