@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sixfold.errors import (
+    ArgumentError,
     CallbackError,
     DisagreementError,
     ModelError,
@@ -22,6 +23,7 @@ from sixfold.errors import (
     SingularPivotWarning,
     SixfoldError,
     StateError,
+    TooLargeError,
     TrajectoryFileError,
     UnknownNameError,
 )
@@ -157,6 +159,7 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 __all__ = [
+    "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
     "CallbackError",
@@ -200,6 +203,7 @@ __all__ = [
     "Spherical",
     "StateError",
     "Subspace",
+    "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
     "Transform",

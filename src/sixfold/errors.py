@@ -26,7 +26,7 @@ class ShapeError(SixfoldError, ValueError):
         """Name the function and its argument, the shape it wants and the shape it got."""
         super().__init__(
             f"{function}: argument '{argument}' has the wrong shape\n"
-            f"  expected: {expected}\n  got: {got}\n  fix: {fix}"
+            f"  expected: {expected}\n  got: {brief(got)}\n  fix: {fix}"
         )
 
 
@@ -35,7 +35,23 @@ class NumberError(SixfoldError, TypeError):
 
     def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
         """Say where, which numbers were expected and what was found."""
-        super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {brief(got)}\n  fix: {fix}")
+
+
+class ArgumentError(SixfoldError, TypeError):
+    """An argument of the wrong kind: no model, no path, no function, no vector, no array."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Say which argument, what it should be, and what kind of object came instead."""
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {kind_of(got)}\n  fix: {fix}")
+
+
+class TooLargeError(SixfoldError, MemoryError):
+    """A result, a model or a formula too large to make."""
+
+    def __init__(self, where: str, what: str, fix: str) -> None:
+        """Say what would be too large, by how much, and the way out."""
+        super().__init__(f"{where}: {what}\n  fix: {fix}")
 
 
 class OptionError(SixfoldError, ValueError):
@@ -52,7 +68,7 @@ class OptionError(SixfoldError, ValueError):
             listed = ", ".join(repr(choice) for choice in choices)
         super().__init__(
             f"{function}: option '{option}' {wrong}\n"
-            f"  expected: {listed}\n  got: {got!r}\n  fix: {fix}"
+            f"  expected: {listed}\n  got: {shown(got)}\n  fix: {fix}"
         )
 
 
@@ -62,10 +78,12 @@ class UnknownNameError(SixfoldError, KeyError):
     def __init__(self, kind: str, name: object, known: Iterable[str], *, where: str) -> None:
         """Name the model or list searched and the nearest names in it."""
         names = [str(other) for other in known]
-        near = near_names(str(name), names, cutoff=0.4)
-        shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {shown}"
-        super().__init__(f"{where}: no {kind} named {name!r}\n  known: {shown}\n  fix: {hint}")
+        near = near_names(name, names, cutoff=0.4) if isinstance(name, str) else []
+        listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {listed}"
+        super().__init__(
+            f"{where}: no {kind} named {shown(name)}\n  known: {listed}\n  fix: {hint}"
+        )
 
     def __str__(self) -> str:
         """Return the message itself, not its quoted form as KeyError would."""
@@ -77,7 +95,7 @@ class ModelError(SixfoldError, ValueError):
 
     def __init__(self, where: str, what: str, fix: str) -> None:
         """Say which body or joint, what is wrong with it and how to mend it."""
-        super().__init__(f"{where}: {what}\n  fix: {fix}")
+        super().__init__(f"{brief(where)}: {brief(what)}\n  fix: {fix}")
 
 
 class RobotFileError(SixfoldError, ValueError):
@@ -127,7 +145,7 @@ class NotApplicableError(SixfoldError, ValueError):
 
     def __init__(self, what: str, where: str, fix: str) -> None:
         """Say what does not apply, to which joint or model, and what does."""
-        super().__init__(f"{what} does not apply to {where}\n  fix: {fix}")
+        super().__init__(f"{what} does not apply to {brief(where)}\n  fix: {fix}")
 
 
 class DisagreementError(SixfoldError, AssertionError):
@@ -139,7 +157,7 @@ class StateError(SixfoldError, ValueError):
 
     def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
         """Say which argument and joint, what was expected and what came."""
-        super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {brief(got)}\n  fix: {fix}")
 
 
 class CallbackError(SixfoldError, ValueError):
@@ -150,7 +168,7 @@ class CallbackError(SixfoldError, ValueError):
 
     def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
         """Name the function and the time, what it should return and what it did."""
-        super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {brief(got)}\n  fix: {fix}")
 
 
 class SimulationError(SixfoldError, RuntimeError):
@@ -172,7 +190,7 @@ class TrajectoryFileError(SixfoldError, ValueError):
 
     def __init__(self, file: object, what: str, fix: str) -> None:
         """Name the file and what is wrong with it."""
-        super().__init__(f"{file}: {what}\n  fix: {fix}")
+        super().__init__(f"{brief(file)}: {brief(what)}\n  fix: {fix}")
 
 
 class OutputFileError(SixfoldError, OSError):
@@ -180,7 +198,7 @@ class OutputFileError(SixfoldError, OSError):
 
     def __init__(self, file: object, what: str, fix: str) -> None:
         """Name the file and what is wrong with it."""
-        super().__init__(f"{file}: {what}\n  fix: {fix}")
+        super().__init__(f"{brief(file)}: {brief(what)}\n  fix: {fix}")
 
 
 class RobotFileWarning(UserWarning):
@@ -193,6 +211,47 @@ class SingularPivotWarning(RuntimeWarning):
 
 class NonFiniteStateWarning(RuntimeWarning):
     """Some trajectories of a batch leave the finite numbers; they are NaN from there on."""
+
+
+MOST_SHOWN = 200
+"""Characters of a value in a message, at most; five times as many of a text about it."""
+
+
+def shown(value: object) -> str:
+    """Return a value as Python writes it, cut to what a message has room for; never fails."""
+    if isinstance(value, int) and abs(value) >= 10**MOST_SHOWN:
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        return _cut(repr(value), MOST_SHOWN)
+    except Exception:  # an object whose own text fails
+        return kind_of(value)
+
+
+def brief(value: object) -> str:
+    """Return a value as text, cut to what a message has room for; never fails."""
+    try:
+        return _cut(str(value), 5 * MOST_SHOWN)
+    except Exception:  # an object whose own text fails
+        return shown(value)
+
+
+def kind_of(value: object) -> str:
+    """Return what kind of object a value is, in words."""
+    if value is None or isinstance(value, (bool, str, int, float)):
+        text = shown(value)
+        return text if len(text) <= 40 else f"{type(value).__name__} {text[:40]}..."
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    kind = type(value)
+    library = (kind.__module__ or "").partition(".")[0]
+    known = library in ("builtins", "sixfold", "__main__", "")
+    name = kind.__name__ if known else f"{library}.{kind.__name__}"
+    return f"an object of type {name}"
+
+
+def _cut(text: str, most: int) -> str:
+    clean = text[: most + 1].encode("utf-8", "backslashreplace").decode()
+    return clean if len(text) <= most else f"{clean[:most]}..."
 
 
 def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from types import NoneType
 from typing import Any, ClassVar, final
 
-import numpy as np
-
-from sixfold.errors import ModelError
+from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError, shown
 from sixfold.model import quaternion
 from sixfold.model.joint import Joint, JointState, Values
-from sixfold.scalar import ZERO, cos, exact, is_plain, sin
+from sixfold.scalar import ZERO, cos, exact, is_number, is_plain, sin
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,
@@ -41,13 +38,15 @@ class _AlongAxis(Joint):
         if isinstance(self.axis, Vector3):
             object.__setattr__(self, "axis", self.axis.over(exact))
         if not isinstance(self.axis, Vector3) or _long_or_short(self.axis):
-            try:
-                object.__setattr__(self, "axis", unit(self.axis, where))
-            except (TypeError, ValueError, OverflowError) as error:
-                if isinstance(error, ModelError):
-                    raise
-                fix = "use 'x', '-z' or three numbers"
-                raise ModelError(where, f"axis {self.axis!r} is no direction", fix) from None
+            object.__setattr__(self, "axis", _unit(self.axis, where))
+
+
+def _unit(axis: Any, where: str) -> Vector3:
+    try:
+        return unit(axis, where)
+    except (ArgumentError, NumberError, ShapeError):
+        fix = "use 'x', '-z' or three numbers"
+        raise ModelError(where, f"axis {shown(axis)} is no direction", fix) from None
 
 
 def _long_or_short(axis: Vector3) -> bool:
@@ -87,9 +86,9 @@ class Prismatic(_AlongAxis):
         S = Subspace(Motion(ZERO3, self.axis))
         return JointState(Transform(IDENTITY3, self.axis * q[0]), S, S @ qd, STILL)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a displacement within a metre."""
-        return (float(rng.uniform(-1, 1)),)
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre."""
+        return (1.0,)
 
 
 @final
@@ -108,10 +107,9 @@ class Helical(_AlongAxis):
         """Check the axis, and that the pitch is a finite number."""
         super().__post_init__()
         plain_number = isinstance(self.pitch, (int, float))
-        if isinstance(self.pitch, (str, NoneType)) or (
-            plain_number and not math.isfinite(self.pitch)
-        ):
-            raise ModelError("Helical", f"pitch = {self.pitch!r}", "give a finite number [m/rad]")
+        if not is_number(self.pitch) or (plain_number and not math.isfinite(self.pitch)):
+            fix = "give a finite number [m/rad]"
+            raise ModelError("Helical", f"pitch = {shown(self.pitch)}", fix)
         if plain_number:
             object.__setattr__(self, "pitch", float(self.pitch))
 
@@ -138,9 +136,9 @@ class Cylindrical(_AlongAxis):
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, self.axis * q[1]), S, S @ qd, STILL)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return an angle over a full turn and a slide within a metre."""
-        return tuple(float(x) for x in rng.uniform((-np.pi, -1), (np.pi, 1)))
+    def reach(self) -> tuple[float, ...]:
+        """Return a half turn and a metre."""
+        return (math.pi, 1.0)
 
 
 @final
@@ -160,9 +158,9 @@ class Planar(Joint):
         cJ = Motion(ZERO3, vJ.lin.cross(EZ) * qd[2])
         return JointState(Transform(E, Vector3(q[0], q[1], ZERO)), S, vJ, cJ)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a position within a metre and an angle over a full turn."""
-        return tuple(float(x) for x in rng.uniform((-1, -1, -np.pi), (1, 1, np.pi)))
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre twice and a half turn."""
+        return (1.0, 1.0, math.pi)
 
 
 @final
@@ -221,11 +219,6 @@ class Spherical(Joint):
         """No rotation."""
         return (0.0, 0.0, 0.0, 1.0)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a uniformly distributed rotation."""
-        q = rng.standard_normal(4)
-        return tuple(float(x) for x in q / np.linalg.norm(q))
-
     def quaternion(self) -> slice:
         """All of q."""
         return slice(0, 4)
@@ -245,9 +238,9 @@ class Translational(Joint):
         vJ = Motion(ZERO3, Vector3(*qd))
         return JointState(Transform(IDENTITY3, Vector3(*q)), S, vJ, STILL)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a position within a metre."""
-        return tuple(float(x) for x in rng.uniform(-1, 1, 3))
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre three times."""
+        return (1.0,) * 3
 
 
 @final
@@ -298,10 +291,9 @@ class Free(Joint):
         """At the origin, not turned."""
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a position within a metre and a uniformly distributed rotation."""
-        position = tuple(float(x) for x in rng.uniform(-1, 1, 3))
-        return position + Spherical().random(rng)
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre three times; the rotation is not drawn from an interval."""
+        return (1.0,) * 7
 
     def quaternion(self) -> slice:
         """The last four of q."""
