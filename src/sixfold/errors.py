@@ -46,6 +46,14 @@ class ArgumentError(SixfoldError, TypeError):
         super().__init__(f"{where}\n  expected: {expected}\n  got: {kind_of(got)}\n  fix: {fix}")
 
 
+class DomainError(SixfoldError, ValueError):
+    """A number where a function has no value: the logarithm of zero, the root of -1."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Say which function, what it takes and what went wrong."""
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {brief(got)}\n  fix: {fix}")
+
+
 class TooLargeError(SixfoldError, MemoryError):
     """A result, a model or a formula too large to make."""
 

@@ -6,6 +6,7 @@ from sixfold.scalar.check import (
     mistaken,
     number_of,
     several_numbers,
+    together,
     unconverted,
 )
 from sixfold.scalar.dual import Dual, differentiate
@@ -50,12 +51,13 @@ __all__ = [
     "log",
     "mistaken",
     "number_of",
-    "several_numbers",
     "plain",
     "register",
+    "several_numbers",
     "sign",
     "sin",
     "sqrt",
     "tanh",
+    "together",
     "unconverted",
 ]

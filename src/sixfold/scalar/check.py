@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from decimal import Decimal
 from numbers import Complex, Real
 from typing import Any
@@ -13,6 +14,7 @@ from sixfold.errors import (
     NumberError,
     ShapeError,
     SixfoldError,
+    TooLargeError,
     kind_of,
     shown,
 )
@@ -92,6 +94,21 @@ def unconverted(error: Exception, convert: Callable[..., Any]) -> Exception:
         return ArgumentError(where, expected, convert, "pass a function such as float")
     got = f"{kind_of(error)}: {error}"
     return CallbackError(where, expected, got, "pass a function that takes each of the numbers")
+
+
+@contextmanager
+def together(where: str) -> Iterator[None]:
+    """Turn what numbers say that do not go together into an error of the library."""
+    try:
+        yield
+    except SixfoldError:
+        raise
+    except (ArithmeticError, TypeError, ValueError) as error:
+        fix = "give numbers of one kind, not zero where they divide, and arrays of one shape"
+        place = f"{where}: the numbers do not go together"
+        raise NumberError(place, "numbers with a result", error, fix) from error
+    except MemoryError as error:
+        raise TooLargeError(where, f"{error}", "pass fewer numbers at a time") from None
 
 
 def _is_sequence(values: Any) -> bool:

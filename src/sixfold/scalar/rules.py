@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sixfold.scalar.functions import cos, exp, if_positive, register, sign, sin, sqrt, tanh
+from sixfold.scalar.functions import cos, exp, if_positive, register, sign, sin, sqrt, tanh, unable
 from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.zero import ZERO, Zero, plain
 
@@ -52,7 +52,10 @@ RULES: dict[Op, Rule] = {
 
 
 def _on_floats(op: Op, *arguments: Any) -> Any:
-    return RULES[op].value(*map(plain, arguments))
+    try:
+        return RULES[op].value(*map(plain, arguments))
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise unable(op, error) from None
 
 
 for _kind in (int, float, Zero):

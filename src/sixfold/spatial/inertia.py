@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError, shown
+from sixfold.errors import ArgumentError, ModelError, shown
 from sixfold.scalar import (
     ZERO,
     Scalar,
@@ -16,6 +16,7 @@ from sixfold.scalar import (
     mistaken,
     number_of,
     several_numbers,
+    together,
     unconverted,
 )
 from sixfold.spatial.vector3 import (
@@ -65,10 +66,8 @@ class Inertia(NamedTuple):
         fix = "pass (x, y, z)"
         c = Vector3.of(items_of("Inertia.from_mass", "center", center, 3, "3 numbers", fix))
         Ic = _rotational(rotational)
-        try:
+        with together("Inertia.from_mass"):
             return cls(exact(m), (c * m).over(exact), (Ic + steiner(m, c)).over(exact))
-        except (ArithmeticError, TypeError, ValueError) as error:
-            raise _apart("Inertia.from_mass", error) from None
 
     @classmethod
     def from_parameters(cls, parameters: Sequence[Scalar]) -> Inertia:
@@ -93,10 +92,8 @@ class Inertia(NamedTuple):
             fix = "pass the integrals of xx, yy, zz, xy, xz, yz"
             second = Symmetric3(*several_numbers(where, "second", second, 6, fix))
         xx, yy, zz, xy, xz, yz = second
-        try:
+        with together(where):
             I = Symmetric3(yy + zz, zz + xx, xx + yy, -xy, -xz, -yz)
-        except (ArithmeticError, TypeError, ValueError) as error:
-            raise _apart(where, error) from None
         return _BySecondMoments(mass, h, I).keeping(second)
 
     def parameters(self) -> tuple[Scalar, ...]:
@@ -123,7 +120,8 @@ class Inertia(NamedTuple):
     def about(self, point: Sequence[Scalar]) -> Symmetric3:
         """Return the rotational inertia about any point (parallel-axis theorem, outward)."""
         p = Vector3.of(items_of("Inertia.about", "point", point, 3, "3 numbers", "pass (x, y, z)"))
-        return self.about_center + steiner(self.m, self.center - p)
+        with together("Inertia.about"):
+            return self.about_center + steiner(self.m, self.center - p)
 
     def __matmul__(self, v: Any) -> Any:
         """Return the momentum of a velocity, h = I v (or the force of an acceleration, I a)."""
@@ -299,14 +297,6 @@ def _moved_by(kind: str, E: Any, r: Any, error: Exception) -> Exception:
     if first is not error:
         return first
     return mistaken(error, f"{kind}.moved_back: argument 'r'", Vector3, r)
-
-
-def _apart(where: str, error: Exception) -> Exception:
-    """Return the error to raise for numbers that are right each by itself."""
-    if isinstance(error, (NumberError, ShapeError, ArgumentError)):
-        return error
-    fix = "give numbers of one kind, and arrays of one shape"
-    return NumberError(f"{where}: the numbers do not go together", "one kind", error, fix)
 
 
 def products(Ixy: Scalar, Ixz: Scalar, Iyz: Scalar) -> tuple[Scalar, Scalar, Scalar]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
 from sixfold.errors import ArgumentError, kind_of
-from sixfold.scalar import Scalar, items_of
+from sixfold.scalar import Scalar, items_of, together
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
@@ -128,7 +128,8 @@ class Force(NamedTuple):
     def at_point(cls, force: Sequence[Scalar], point: Sequence[Scalar]) -> Force:
         """Return a pure force acting along a line through a point; each is three numbers."""
         f, p = (_three("Force.at_point", *x) for x in (("force", force), ("point", point)))
-        return cls(p.cross(f), f)
+        with together("Force.at_point"):
+            return cls(p.cross(f), f)
 
     def __add__(self, other: Force) -> Force:  # type: ignore[override]
         """Add two forces."""
