@@ -6,8 +6,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sixfold.errors import (
+    ArgumentError,
     CallbackError,
     DisagreementError,
+    DomainError,
     KernelMemoryError,
     ModelError,
     NonFiniteStateWarning,
@@ -23,6 +25,7 @@ from sixfold.errors import (
     SingularPivotWarning,
     SixfoldError,
     StateError,
+    TooLargeError,
     TrajectoryFileError,
     UnknownNameError,
 )
@@ -158,6 +161,7 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 __all__ = [
+    "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
     "CallbackError",
@@ -169,6 +173,7 @@ __all__ = [
     "DHRow",
     "Diagnosis",
     "DisagreementError",
+    "DomainError",
     "Equations",
     "Event",
     "Fixed",
@@ -202,6 +207,7 @@ __all__ = [
     "Spherical",
     "StateError",
     "Subspace",
+    "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
     "Transform",

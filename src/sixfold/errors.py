@@ -31,7 +31,8 @@ def visible_lines(text: object) -> str:
 
 def _flat(value: object) -> str:
     """Return a part of a message on one line; arrays are printed on several, names are not."""
-    return visible(value if isinstance(value, str) else " ".join(str(value).split()))
+    text = brief(value)
+    return visible(text if isinstance(value, str) else " ".join(text.split()))
 
 
 def _message(what: object, **parts: object) -> str:
@@ -68,6 +69,30 @@ class NumberError(SixfoldError, TypeError):
         super().__init__(_message(where, expected=expected, got=got, fix=fix))
 
 
+class ArgumentError(SixfoldError, TypeError):
+    """An argument of the wrong kind: no model, no path, no function, no vector, no array."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Say which argument, what it should be, and what kind of object came instead."""
+        super().__init__(_message(where, expected=expected, got=kind_of(got), fix=fix))
+
+
+class DomainError(SixfoldError, ValueError):
+    """A number where a function has no value: the logarithm of zero, the root of -1."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Say which function, what it takes and what went wrong."""
+        super().__init__(_message(where, expected=expected, got=got, fix=fix))
+
+
+class TooLargeError(SixfoldError, MemoryError):
+    """A result, a model or a formula too large to make."""
+
+    def __init__(self, where: str, what: str, fix: str) -> None:
+        """Say what would be too large, by how much, and the way out."""
+        super().__init__(_message(f"{where}: {what}", fix=fix))
+
+
 class OptionError(SixfoldError, ValueError):
     """An option with a value that is not one of the choices, or not of the kind it takes."""
 
@@ -81,7 +106,7 @@ class OptionError(SixfoldError, ValueError):
             wrong, fix = "is not one of its choices", "pass one of the choices"
             listed = ", ".join(repr(choice) for choice in choices)
         what = f"{function}: option '{option}' {wrong}"
-        super().__init__(_message(what, expected=listed, got=" ".join(repr(got).split()), fix=fix))
+        super().__init__(_message(what, expected=listed, got=" ".join(shown(got).split()), fix=fix))
 
 
 class UnknownNameError(SixfoldError, KeyError):
@@ -90,11 +115,11 @@ class UnknownNameError(SixfoldError, KeyError):
     def __init__(self, kind: str, name: object, known: Iterable[str], *, where: str) -> None:
         """Name the model or list searched and the nearest names in it."""
         names = [str(other) for other in known]
-        near = near_names(str(name), names, cutoff=0.4)
-        shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {shown}"
-        what = f"{where}: no {kind} named {name!r}"
-        super().__init__(_message(what, known=shown, fix=hint))
+        near = near_names(name, names, cutoff=0.4) if isinstance(name, str) else []
+        listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {listed}"
+        what = f"{where}: no {kind} named {shown(name)}"
+        super().__init__(_message(what, known=listed, fix=hint))
 
     def __str__(self) -> str:
         """Return the message itself, not its quoted form as KeyError would."""
@@ -233,6 +258,47 @@ class SingularPivotWarning(RuntimeWarning):
 
 class NonFiniteStateWarning(RuntimeWarning):
     """Some trajectories of a batch leave the finite numbers; they are NaN from there on."""
+
+
+MOST_SHOWN = 200
+"""Characters of a value in a message, at most; five times as many of a text about it."""
+
+
+def shown(value: object) -> str:
+    """Return a value as Python writes it, cut to what a message has room for; never fails."""
+    if isinstance(value, int) and abs(value) >= 10**MOST_SHOWN:
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        return _cut(repr(value), MOST_SHOWN)
+    except Exception:  # an object whose own text fails
+        return kind_of(value)
+
+
+def brief(value: object) -> str:
+    """Return a value as text, cut to what a message has room for; never fails."""
+    try:
+        return _cut(str(value), 5 * MOST_SHOWN)
+    except Exception:  # an object whose own text fails
+        return shown(value)
+
+
+def kind_of(value: object) -> str:
+    """Return what kind of object a value is, in words."""
+    if value is None or isinstance(value, (bool, str, int, float)):
+        text = shown(value)
+        return text if len(text) <= 40 else f"{type(value).__name__} {text[:40]}..."
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    kind = type(value)
+    library = (kind.__module__ or "").partition(".")[0]
+    known = library in ("builtins", "sixfold", "__main__", "")
+    name = kind.__name__ if known else f"{library}.{kind.__name__}"
+    return f"an object of type {name}"
+
+
+def _cut(text: str, most: int) -> str:
+    clean = text[: most + 1].encode("utf-8", "backslashreplace").decode()
+    return clean if len(text) <= most else f"{clean[:most]}..."
 
 
 def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:

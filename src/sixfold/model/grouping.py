@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sixfold.model.joint import Joint, Passed
 from sixfold.model.model import Model
+from sixfold.model.rename import checked
 from sixfold.model.tree import Tree
 from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial import Inertia, Symmetric3, Vector3
@@ -48,6 +49,7 @@ def grouped(model: Model) -> Model:
     mass matrix, kinetic energy and potential differences are those of the original.  Momenta,
     centres of mass and forces through the joints are not.
     """
+    checked("grouped", model)
     inertias = grouped_inertias(model.tree)
     bodies = tuple(
         replace(body, inertia=inertia)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from sys import float_info
-from types import NoneType
 from typing import Any, ClassVar, final
 
-import numpy as np
-
-from sixfold.errors import ModelError
+from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError, shown
 from sixfold.model import quaternion
 from sixfold.model.joint import Joint, JointState, Passed, Values
-from sixfold.scalar import ZERO, cos, exact, is_plain, sin
+from sixfold.scalar import ZERO, cos, exact, is_number, is_plain, sin
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,
@@ -46,13 +43,15 @@ class _AlongAxis(Joint):
         if isinstance(self.axis, Vector3):
             object.__setattr__(self, "axis", self.axis.over(exact))
         if not isinstance(self.axis, Vector3) or _long_or_short(self.axis):
-            try:
-                object.__setattr__(self, "axis", unit(self.axis, where))
-            except (TypeError, ValueError, OverflowError) as error:
-                if isinstance(error, ModelError):
-                    raise
-                fix = "use 'x', '-z' or three numbers"
-                raise ModelError(where, f"axis {self.axis!r} is no direction", fix) from None
+            object.__setattr__(self, "axis", _unit(self.axis, where))
+
+
+def _unit(axis: Any, where: str) -> Vector3:
+    try:
+        return unit(axis, where)
+    except (ArgumentError, NumberError, ShapeError):
+        fix = "use 'x', '-z' or three numbers"
+        raise ModelError(where, f"axis {shown(axis)} is no direction", fix) from None
 
 
 def _long_or_short(axis: Vector3) -> bool:
@@ -110,9 +109,9 @@ class Prismatic(_AlongAxis):
         """What turns with the parent only."""
         return Passed(second=EACH_SECOND)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a displacement within a metre."""
-        return (float(rng.uniform(-1, 1)),)
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre."""
+        return (1.0,)
 
 
 @final
@@ -131,10 +130,9 @@ class Helical(_AlongAxis):
         """Check the axis, and that the pitch is a finite number."""
         super().__post_init__()
         plain_number = isinstance(self.pitch, (int, float))
-        if isinstance(self.pitch, (str, NoneType)) or (
-            plain_number and not math.isfinite(self.pitch)
-        ):
-            raise ModelError("Helical", f"pitch = {self.pitch!r}", "give a finite number [m/rad]")
+        if not is_number(self.pitch) or (plain_number and not math.isfinite(self.pitch)):
+            fix = "give a finite number [m/rad]"
+            raise ModelError("Helical", f"pitch = {shown(self.pitch)}", fix)
         if plain_number:
             object.__setattr__(self, "pitch", float(self.pitch))
 
@@ -170,9 +168,9 @@ class Cylindrical(_AlongAxis):
         """Second moments along the axis."""
         return Passed(second=(_along(self.axis),))
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return an angle over a full turn and a slide within a metre."""
-        return tuple(float(x) for x in rng.uniform((-np.pi, -1), (np.pi, 1)))
+    def reach(self) -> tuple[float, ...]:
+        """Return a half turn and a metre."""
+        return (math.pi, 1.0)
 
 
 @final
@@ -196,9 +194,9 @@ class Planar(Joint):
         """Second moments across the plane."""
         return Passed(second=(_along(EZ),))
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a position within a metre and an angle over a full turn."""
-        return tuple(float(x) for x in rng.uniform((-1, -1, -np.pi), (1, 1, np.pi)))
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre twice and a half turn."""
+        return (1.0, 1.0, math.pi)
 
 
 @final
@@ -265,11 +263,6 @@ class Spherical(Joint):
         """No rotation."""
         return (0.0, 0.0, 0.0, 1.0)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a uniformly distributed rotation."""
-        q = rng.standard_normal(4)
-        return tuple(float(x) for x in q / np.linalg.norm(q))
-
     def quaternion(self) -> slice:
         """All of q."""
         return slice(0, 4)
@@ -293,9 +286,9 @@ class Translational(Joint):
         """What turns with the parent only."""
         return Passed(second=EACH_SECOND)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a position within a metre."""
-        return tuple(float(x) for x in rng.uniform(-1, 1, 3))
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre three times."""
+        return (1.0,) * 3
 
 
 @final
@@ -350,10 +343,9 @@ class Free(Joint):
         """At the origin, not turned."""
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a position within a metre and a uniformly distributed rotation."""
-        position = tuple(float(x) for x in rng.uniform(-1, 1, 3))
-        return position + Spherical().random(rng)
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre three times; the rotation is not drawn from an interval."""
+        return (1.0,) * 7
 
     def quaternion(self) -> slice:
         """The last four of q."""

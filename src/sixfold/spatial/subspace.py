@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import ZERO, Scalar, is_one
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
@@ -126,11 +127,16 @@ class Subspace:
     def __init__(self, *columns: Motion) -> None:
         """Take the columns."""
         self.columns = columns
+        for column in columns:
+            if type(column) is not Motion:
+                raise ArgumentError("Subspace", "motions", column, "pass Motion.of(...) columns")
 
     def __matmul__(self, rates: Any) -> Motion:
         """S qd: the motion with these rates."""
         if not isinstance(rates, (tuple, list)) or isinstance(rates, (Motion, Force)):
             return NotImplemented
+        if len(rates) != len(self.columns):
+            raise _unequal("Subspace", self.columns, rates)
         total = Motion.zero()
         for column, rate in zip(self.columns, rates, strict=True):
             total = total + column * rate
@@ -138,6 +144,8 @@ class Subspace:
 
     def __rmatmul__(self, inertia: Inertia | ArticulatedInertia) -> ForceSubspace:
         """I S: one force for each freedom."""
+        if not isinstance(inertia, (Inertia, ArticulatedInertia)):
+            return NotImplemented
         return ForceSubspace(*(inertia @ column for column in self.columns))
 
     @property
@@ -166,6 +174,8 @@ class ForceSubspace:
             return _outer(self.columns, other.columns)
         if not isinstance(other, (tuple, list)) or isinstance(other, (Motion, Force)):
             return NotImplemented
+        if len(other) != len(self.columns):
+            raise _unequal("ForceSubspace", self.columns, other)
         total = Force.zero()
         for column, weight in zip(self.columns, other, strict=True):
             total = total + column * weight
@@ -204,6 +214,11 @@ class Rows:
         if isinstance(other, (Subspace, ForceSubspace)):
             return JointMatrix([[row.dot(c) for c in other.columns] for row in self.columns])
         return NotImplemented
+
+
+def _unequal(kind: str, columns: Sequence[Any], given: Sequence[Any]) -> ShapeError:
+    fix = "give one number for each column"
+    return ShapeError(f"{kind} @ x", "x", f"{len(columns)} numbers", len(given), fix)
 
 
 def _outer(K: Sequence[Force], U: Sequence[Force]) -> ArticulatedInertia:
