@@ -153,6 +153,10 @@ class _Package(ModuleType):
         if not (name in _ROOM and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name, as cloudpickle does for plain modules only."""
+        return import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package
 
