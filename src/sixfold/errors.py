@@ -195,6 +195,10 @@ class NonFiniteStateWarning(RuntimeWarning):
     """Some trajectories of a batch leave the finite numbers; they are NaN from there on."""
 
 
+class PythonCallbackWarning(RuntimeWarning):
+    """A controller runs as Python, which is slow: it could not be compiled."""
+
+
 def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
     """Return up to three names like another one; neither many nor long names take long."""
     if len(name) > 80:

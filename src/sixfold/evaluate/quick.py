@@ -14,6 +14,7 @@ import numpy as np
 
 from sixfold.evaluate.bounds import unproved_joints
 from sixfold.evaluate.kernels import kernel_for
+from sixfold.evaluate.quaternions import last_numbers, refuse_zero, some_zero, watched_call
 from sixfold.evaluate.threads import SHARED
 from sixfold.model import Model
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Entry = tuple[Model, "Kernel | None", Callable[..., Any]]
-"""A model, its kernel, and the kernel's short way for one state."""
+Entry = tuple[Model, "Kernel | None", Callable[..., Any], tuple[int, ...]]
+"""A model, its kernel, the kernel's short way for one state, where in q a w lies."""
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 _MOST = 256  # models remembered for each function
 _FEW = 8192  # numbers in an array
@@ -57,7 +58,7 @@ def quick(
                 chosen = core(model) if solves else core
                 kernel = kernel_for(name, chosen, model, names, shape, dtype)
             one = kernel.quick if kernel is not None and kernel.quick is not None else _nothing
-            return model, kernel, one
+            return model, kernel, watched_call(one, name, model), last_numbers(model)
 
         def some(model: Model, arrays: tuple[Any, ...]) -> Any:
             """Return the result for several states, or None where the long way has to explain."""
@@ -72,9 +73,12 @@ def quick(
             if kernel is None or _many(kernel.layout.sizes, arrays):
                 return None
             try:
-                return kernel(*arrays)
+                result = kernel(*arrays)
             except ValueError:
                 return None
+            if entry[3] and some_zero(arrays[0], entry[3]):
+                refuse_zero(name, model, {"q": arrays[0]})
+            return result
 
         @wraps(function)
         def call(*arguments: P.args, **options: P.kwargs) -> R:
