@@ -45,9 +45,10 @@ class Numeric(System):
         outside = None if self.wrenches is None else self.wrenches(t, q, v)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularPivotWarning)
-            options: dict[str, Any] = {"method": self.method, "backend": self.backend}
-            if outside is not None:
-                options["f_ext_frame"] = self.f_ext_frame
+            if outside is None and self.method is None and self.backend is None:
+                return forward_dynamics(self.model, q, v, pushed)
+            frame = {} if outside is None else {"f_ext_frame": self.f_ext_frame}
+            options: dict[str, Any] = {"method": self.method, "backend": self.backend, **frame}
             return forward_dynamics(self.model, q, v, pushed, outside, **options)
 
     def acceleration(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:

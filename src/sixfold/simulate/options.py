@@ -47,6 +47,9 @@ def check_shared(
         backend: of the steps.
         has: the controller and what goes with it.
     """
+    if method in SOLVERS:
+        fix = f"write solver={method!r}: method is that of forward dynamics"
+        raise NotApplicableError(f"{function}: method {method!r}", "forward dynamics", fix)
     choice(function, "method", (None, *cores.METHODS), method)
     choice(function, "hold", (True, False), hold)
     choice(function, "compiled", (None, True, False), compiled)
