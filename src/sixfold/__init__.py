@@ -17,6 +17,7 @@ from sixfold.errors import (
     NumberError,
     OptionError,
     OutputFileError,
+    PythonCallbackWarning,
     RobotFileError,
     RobotFileWarning,
     ShapeError,
@@ -157,6 +158,10 @@ class _Package(ModuleType):
         if not (name in _ROOM and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name, as cloudpickle does for plain modules only."""
+        return import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package
 
@@ -196,6 +201,7 @@ __all__ = [
     "Planar",
     "PlanarChain",
     "Prismatic",
+    "PythonCallbackWarning",
     "Revolute",
     "RobotFileError",
     "RobotFileWarning",

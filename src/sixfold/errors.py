@@ -260,6 +260,10 @@ class NonFiniteStateWarning(RuntimeWarning):
     """Some trajectories of a batch leave the finite numbers; they are NaN from there on."""
 
 
+class PythonCallbackWarning(RuntimeWarning):
+    """A controller runs as Python, which is slow: it could not be compiled."""
+
+
 MOST_SHOWN = 200
 """Characters of a value in a message, at most; five times as many of a text about it."""
 

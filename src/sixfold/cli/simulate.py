@@ -14,7 +14,7 @@ from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.simulate import Trajectory, controllers
 from sixfold.simulate import simulate as run
-from sixfold.simulate.run import CHOICES
+from sixfold.simulate.options import CHOICES
 
 FREQUENCY = 10.0
 """How fast the PD controller pulls its joints to the target [rad/s]."""

@@ -28,6 +28,7 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.lean import in_kernel, solved
 from sixfold.evaluate.machine import BACKENDS, machine
+from sixfold.evaluate.quaternions import watched_core
 from sixfold.evaluate.quick import quick
 from sixfold.evaluate.singular import refuse_singular, spoil_singular_rows
 from sixfold.model import Model
@@ -482,7 +483,7 @@ def _evaluate(
     if backend is not None:
         _choice(function, "backend", BACKENDS, backend)
     native = machine(function, core, model, arguments, shape, backend)
-    whole = partial(core, model, model.tree)
+    whole = watched_core(partial(core, model, model.tree), function, model, list(arguments))
     return evaluate(function, whole, arguments, shape, native, lambda: in_kernel(core, model))
 
 

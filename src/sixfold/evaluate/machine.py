@@ -9,6 +9,7 @@ from sixfold.errors import OptionError
 from sixfold.evaluate import result_memory
 from sixfold.evaluate.arrays import Argument, Array, Shape
 from sixfold.evaluate.kernels import FORMS, kernel_for
+from sixfold.evaluate.quaternions import watched_ufunc
 from sixfold.evaluate.threads import spread
 from sixfold.model import Model
 
@@ -40,7 +41,8 @@ def machine(
             return None
         out = result_memory.empty((*lead, *shape), dtype)
         ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
-        spread(ufunc, inputs, [len(s) for s in shapes.values()], lead, out)
+        watched = watched_ufunc(ufunc, function, model, arrays)
+        spread(watched, inputs, [len(s) for s in shapes.values()], lead, out)
         return out
 
     return run

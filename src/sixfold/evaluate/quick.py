@@ -15,6 +15,7 @@ import numpy as np
 from sixfold.evaluate.bounds import unproved_joints
 from sixfold.evaluate.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels import kernel_for
+from sixfold.evaluate.quaternions import last_numbers, refuse_zero, some_zero, watched_call
 from sixfold.evaluate.threads import SHARED
 from sixfold.model import Model
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Entry = tuple[Any, "Kernel | None", Callable[..., Any]]
-"""A weak reference to a model, its kernel, and the kernel's short way for one state."""
+Entry = tuple[Any, "Kernel | None", Callable[..., Any], tuple[int, ...]]
+"""A weak reference to a model, its kernel, the kernel's short way for one state, where in q a w
+lies."""
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 _MOST = 4096  # models remembered for each function
 _FEW = 8192  # numbers in an array
@@ -56,7 +58,8 @@ def quick(
                 chosen = core(model) if solves else core
                 kernel = kernel_for(name, chosen, model, names, shape, dtype)
             one = kernel.quick if kernel is not None and kernel.quick is not None else _nothing
-            entry = (while_alive(model, ready, key), kernel, one)
+            short = watched_call(one, name, model)
+            entry = (while_alive(model, ready, key), kernel, short, last_numbers(model))
             if kernel is not None:
                 KERNELS.short_cut(kernel, ready, key, entry)
             else:
@@ -78,9 +81,12 @@ def quick(
             if kernel is None or _many(kernel.layout.sizes, arrays):
                 return None
             try:
-                return kernel(*arrays)
+                result = kernel(*arrays)
             except ValueError:
                 return None
+            if entry[3] and some_zero(arrays[0], entry[3]):
+                refuse_zero(name, model, {"q": arrays[0]})
+            return result
 
         @wraps(function)
         def call(*arguments: P.args, **options: P.kwargs) -> R:
