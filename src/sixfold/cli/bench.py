@@ -12,7 +12,7 @@ from sixfold.cli.benching.chains import LENGTHS
 from sixfold.cli.benching.robots import STANDARD, find
 from sixfold.cli.benching.run import Settings, run
 from sixfold.cli.benching.ways import FUNCTIONS
-from sixfold.errors import OptionError
+from sixfold.errors import OptionError, visible
 
 QUOTABLE = 15
 """Rounds from which on a best is worth quoting."""
@@ -100,10 +100,10 @@ def bench(
         click.echo(f"\nfewer than {QUOTABLE} rounds: figures to look at, not to quote")
     if json_file:
         report.write(json_file, results, settings, missing)
-        click.echo(f"\nevery round is in {json_file}")
+        click.echo(f"\nevery round is in {visible(json_file)}")
     if plot_file:
         picture.draw(plot_file, results.speed, settings)
-        click.echo(f"\nthe picture is in {plot_file}")
+        click.echo(f"\nthe picture is in {visible(plot_file)}")
     if results.disagreements:
         click.echo("\nENGINES DISAGREE:\n  " + "\n  ".join(results.disagreements), err=True)
         sys.exit(1)

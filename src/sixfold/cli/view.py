@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from sixfold.errors import SixfoldError, TrajectoryFileError
 from sixfold.formats import load
@@ -37,7 +35,9 @@ def _opened(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:
     if not robot.endswith(".npz"):
         return load(robot, floating_base=floating), None
     named = None if body is None else load(body, floating_base=floating)
-    arrays = _arrays(Path(robot))
+    from sixfold.simulate.storage import read_arrays
+
+    arrays = read_arrays(Path(robot))
     if "about" not in arrays:
         if named is None:
             fix = "name its robot with --robot"
@@ -58,12 +58,3 @@ def _with_shapes(model: Model) -> Model:
     except SixfoldError:
         return model
     return same if same == model else model
-
-
-def _arrays(path: Path) -> dict[str, Any]:
-    fix = "give a file that `sixfold simulate --out` or numpy.savez wrote"
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise TrajectoryFileError(path, f"cannot be read ({error})", fix) from None

@@ -41,6 +41,11 @@ def read(path: Path) -> bytes:
     return data
 
 
+def is_json(data: bytes) -> bool:
+    """Tell a JSON file from XML by what is in it."""
+    return data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+
+
 def write(path: Path, data: bytes) -> None:
     """Write a file at once: a reader finds the old one or the new one, never half of it.
 

@@ -125,7 +125,7 @@ def _from_file(
     path: Path, floating_base: bool, folders: tuple[str, ...], mimic: str, strict: bool
 ) -> Model:
     data = files.read(path)
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+    if files.is_json(data):
         _only_urdf(floating_base, f"'{path}', a JSON file")
         return read_json(data, str(path), folders)
     with _no_collections():

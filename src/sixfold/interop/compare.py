@@ -11,7 +11,7 @@ from typing import Any
 from sixfold.errors import NumberError, OptionError, visible
 from sixfold.evaluate.singular import singular_joints
 from sixfold.formats import load
-from sixfold.formats.files import read
+from sixfold.formats.files import is_json, read
 from sixfold.formats.xml import parse
 from sixfold.interop.differences import Difference, differences
 from sixfold.interop.matching import LIBRARIES
@@ -148,8 +148,8 @@ def _from_file(library: str, model: Model, floating_base: bool) -> Any:
 
 
 def _root(path: Path) -> str:
-    """Return the tag of a file's root element, nothing where there is no such file."""
-    if not path.is_file():
+    """Return the tag of a file's root element, nothing where there is no such file or element."""
+    if not path.is_file() or is_json(read(path)):
         return ""
     return parse(read(path), str(path), frozenset({"robot", "mujoco"})).tag
 

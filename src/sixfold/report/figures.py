@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, SOFT, FAINT = "#1d2733", "#5d6b7a", "#e4e8ee"
+LONGEST = 40
+"""Characters of a name beside a plot; more would leave no room for the plot."""
 MOST_NAMES = 10
 """Lines of a plot that are named; more would hide it."""
 
@@ -85,7 +87,8 @@ def _panel(panel: Any, t: Any, lines: Lines) -> None:
 
 def _as_text(name: str) -> str:
     """Return a name that matplotlib draws as it stands: a dollar begins no formula."""
-    return name.replace("$", r"\$")
+    short = name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
+    return short.replace("$", r"\$")
 
 
 def _save(figure: Figure, path: str | os.PathLike[str]) -> None:

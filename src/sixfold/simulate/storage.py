@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sixfold.errors import NotApplicableError, NumberError, SixfoldError, TrajectoryFileError
+from sixfold.errors import NotApplicableError, NumberError, TrajectoryFileError
 from sixfold.evaluate.arrays import Array
 from sixfold.formats.json_in import read_json
 from sixfold.formats.json_out import to_json
@@ -22,20 +20,6 @@ from sixfold.simulate.events import Crossing
 FORMAT = "sixfold trajectory 1"
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
 """The arrays of a trajectory that have a time axis, `t` apart."""
-
-DAMAGED = (
-    OSError,
-    ValueError,
-    TypeError,
-    KeyError,
-    EOFError,
-    AttributeError,
-    MemoryError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What NumPy raises on files that are not what they seem."""
 
 
 def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
@@ -76,8 +60,9 @@ def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, Any]:
     """Read the fields of a trajectory, its model among them."""
     source = _path("Trajectory.load", path)
-    data = _read(source)
+    data = read_arrays(source)
     fix = "write it with Trajectory.save"
+    # whatever a damaged file makes its readers raise, it is one error to the caller
     try:
         about = json.loads(bytes(data["about"]))
         if not isinstance(about, dict) or about.get("format") != FORMAT:
@@ -89,7 +74,7 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
             raise TrajectoryFileError(source, what, "pass the model it was made with")
         fields: dict[str, Any] = {
             "model": model,
-            **{name: np.asarray(data[name], float) for name in ("t", *ALONG)},
+            **{name: _numbers(data, name) for name in ("t", *ALONG)},
             "integrator": str(about["integrator"]),
             "dt": float(about["dt"]),
             "steps": int(about["steps"]),
@@ -98,17 +83,22 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
             "notes": tuple(map(str, about["notes"])),
             "x": np.asarray(data["x"], float) if "x" in data else None,
         }
-    except SixfoldError:
+    except TrajectoryFileError:
         raise
     except KeyError as error:
         raise TrajectoryFileError(source, f"has no entry {error}", fix) from None
-    except (ValueError, TypeError) as error:
-        raise TrajectoryFileError(source, f"cannot be understood ({error})", fix) from None
+    except Exception as error:
+        raise TrajectoryFileError(source, f"cannot be understood ({_first(error)})", fix) from None
     _check_shapes(source, model, fields)
     return fields
 
 
-def _read(source: Path) -> dict[str, Array]:
+def read_arrays(source: Path) -> dict[str, Array]:
+    """Return the arrays of an `.npz` file; nothing in it is run.
+
+    Raises:
+        TrajectoryFileError: whatever is wrong with the file.
+    """
     fix = "give the path of a file that Trajectory.save wrote"
     try:
         with np.load(source, allow_pickle=False) as stored:
@@ -117,8 +107,21 @@ def _read(source: Path) -> dict[str, Array]:
             return {name: stored[name] for name in stored.files}
     except TrajectoryFileError:
         raise
-    except DAMAGED as error:
-        raise TrajectoryFileError(source, f"cannot be read ({error})", fix) from None
+    except Exception as error:
+        # NumPy, zipfile, zlib, the tokenizer and the parser of headers all have errors of their own
+        raise TrajectoryFileError(source, f"cannot be read ({_first(error)})", fix) from None
+
+
+def _first(error: Exception) -> str:
+    """Return the first line of a message, the kind of the error where there is none."""
+    return (str(error).splitlines() or [""])[0][:200] or type(error).__name__
+
+
+def _numbers(data: dict[str, Array], name: str) -> Array:
+    array = data[name]
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"array '{name}' is of type {array.dtype}")
+    return np.asarray(array, float)
 
 
 def _model(source: Path, data: dict[str, Array]) -> Model:
@@ -129,8 +132,10 @@ def _model(source: Path, data: dict[str, Array]) -> Model:
 
 
 def _crossings(model: Model, names: list[str], data: dict[str, Array]) -> tuple[Crossing, ...]:
-    rows = [data[f"event{k}"] for k in range(len(names))]
+    rows = [_numbers(data, f"event{k}") for k in range(len(names))]
     n = model.nq
+    if any(row.shape != (1 + n + model.nv,) for row in rows):
+        raise ValueError("an event has another size than the model's state")
     return tuple(
         Crossing(str(name), float(row[0]), row[1 : 1 + n], row[1 + n :])
         for name, row in zip(names, rows, strict=True)
