@@ -13,7 +13,6 @@ import numpy as np
 
 from sixfold.scalar import RULES, Op, Zero, plain, register
 
-
 NUMBERS = (int, float, np.floating, Zero)
 
 
