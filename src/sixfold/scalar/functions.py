@@ -7,6 +7,7 @@ with ``register``.  No library is imported before one of its numbers appears.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,15 +16,19 @@ from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.zero import Zero, plain
 
 Apply = Callable[..., Any]
+Bits = Callable[[Any], float]
+DOUBLE = 53
+"""Bits of precision of a double."""
 
 
 class Reading:
     """How one kind of number carries out an operation; the highest rank among arguments decides."""
 
-    def __init__(self, rank: int, apply: Apply) -> None:
-        """Take `apply(op, *arguments)` and the rank of this kind of number."""
+    def __init__(self, rank: int, apply: Apply, bits: Bits | None = None) -> None:
+        """Take `apply(op, *arguments)`, the rank of this kind of number, and its precision."""
         self.rank = rank
         self.apply = apply
+        self.bits = bits or (lambda _: DOUBLE)
 
 
 def _numpy_reading() -> Reading:
@@ -44,7 +49,12 @@ def _numpy_reading() -> Reading:
         Op.SIGN: np.sign,
         Op.IF_POSITIVE: if_positive,
     }
-    return Reading(1, lambda op, *arguments: table[op](*map(plain, arguments)))
+
+    def bits(x: Any) -> int:
+        longer = x.dtype.kind == "f" and x.dtype.itemsize > 8
+        return np.finfo(x.dtype).nmant + 1 if longer else DOUBLE
+
+    return Reading(1, lambda op, *arguments: table[op](*map(plain, arguments)), bits)
 
 
 def _gmpy2_reading() -> Reading:
@@ -62,7 +72,11 @@ def _gmpy2_reading() -> Reading:
         Op.SIGN: lambda x: x if gmpy2.is_nan(x) else gmpy2.mpfr(gmpy2.sign(x)),
         Op.IF_POSITIVE: lambda x, a, b: a if x > 0 else b if x <= 0 else x,
     }
-    return Reading(2, lambda op, *arguments: table[op](*map(plain, arguments)))
+
+    def bits(_: Any) -> int:
+        return int(gmpy2.get_context().precision)  # results are rounded to the context
+
+    return Reading(2, lambda op, *arguments: table[op](*map(plain, arguments)), bits)
 
 
 def _sympy_reading() -> Reading:
@@ -80,7 +94,7 @@ def _sympy_reading() -> Reading:
         Op.SIGN: sympy.sign,
         Op.IF_POSITIVE: lambda x, a, b: sympy.Piecewise((a, x > 0), (b, True)),
     }
-    return Reading(3, lambda op, *arguments: table[op](*arguments))
+    return Reading(3, lambda op, *arguments: table[op](*arguments), lambda _: math.inf)
 
 
 _BY_LIBRARY: dict[str, Callable[[], Reading]] = {
@@ -91,9 +105,16 @@ _BY_LIBRARY: dict[str, Callable[[], Reading]] = {
 _READINGS: dict[type, Reading] = {}
 
 
-def register(kind: type, rank: int, apply: Apply) -> None:
-    """Add a kind of number with its own way to carry out every operation."""
-    _READINGS[kind] = Reading(rank, apply)
+def register(kind: type, rank: int, apply: Apply, bits: Bits | None = None) -> None:
+    """Add a kind of number with its own way to carry out every operation.
+
+    Args:
+        kind: the type.
+        rank: which kind decides where several meet; the highest does.
+        apply: takes an operation and its arguments.
+        bits: returns the precision of a number; that of a double if left out.
+    """
+    _READINGS[kind] = Reading(rank, apply, bits)
 
 
 def reading_of(kind: type) -> Reading:
@@ -117,6 +138,11 @@ def _search(kind: type) -> Reading:
         kind,
         "convert the value, or register its type with sixfold.scalar.register",
     )
+
+
+def precision(x: Scalar) -> float:
+    """Return how many bits results of arithmetic with a number have; infinity where it is exact."""
+    return reading_of(type(x)).bits(x)
 
 
 def apply(op: Op, *arguments: Scalar) -> Scalar:
