@@ -22,6 +22,7 @@ import functools
 import gc
 import sys
 from abc import ABCMeta
+from collections import namedtuple
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import EnumMeta
@@ -31,6 +32,8 @@ from types import (
     ClassMethodDescriptorType,
     CodeType,
     FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     ModuleType,
@@ -80,6 +83,11 @@ C_CODE = (
     BuiltinFunctionType,
 )
 """What the methods of classes are that are not written in Python."""
+FIELDS = (
+    *(MemberDescriptorType, GetSetDescriptorType),
+    type(namedtuple("_Pair", "first").first),  # type: ignore[attr-defined]
+)
+"""Class attributes that give a value which the object holds, and which is looked at there."""
 
 
 @dataclass
@@ -113,7 +121,8 @@ class Study:
 def study(function: Callable[..., Any]) -> Study:
     """Find out whether a function can remember anything between its calls."""
     walk = _Walk()
-    name = getattr(function, "__name__", type(function).__name__)
+    named = isinstance(function, (FunctionType, MethodType))
+    name = function.__name__ if named else type(function).__name__
     walk.visit(function, name, called=True)
     walk.settle()
     return walk.found
@@ -235,6 +244,8 @@ class _Walk:
                     value = value.__func__
                 elif isinstance(value, property):
                     value = value.fget
+                if isinstance(value, FIELDS):
+                    continue
                 if not special or isinstance(value, FunctionType):
                     self.visit(value, f"{path}.{name}")
 

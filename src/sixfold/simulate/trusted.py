@@ -100,7 +100,7 @@ def trusted() -> dict[int, Any]:
     listed += [getattr(np.linalg, name) for name in _LINALG]
     listed += [x for x in vars(np).values() if isinstance(x, np.ufunc)]
     listed += [x for x in vars(np).values() if isinstance(x, type) and issubclass(x, np.generic)]
-    listed += [np.ndarray, functools.reduce, functools.partial, neutral]
+    listed += [np.ndarray, np.dtype, functools.reduce, functools.partial, neutral]
     listed += [getattr(functions, name) for name in functions.__all__]
     listed += [*_SCALAR, *_SPATIAL]
     return {id(x): x for x in listed}
