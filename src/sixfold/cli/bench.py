@@ -12,6 +12,7 @@ from sixfold.cli.benching.chains import LENGTHS
 from sixfold.cli.benching.robots import STANDARD, find
 from sixfold.cli.benching.run import Settings, run
 from sixfold.cli.benching.ways import FUNCTIONS
+from sixfold.cli.options import refuse_idle
 from sixfold.errors import OptionError, visible
 
 QUOTABLE = 15
@@ -84,6 +85,7 @@ def bench(
     of example-robot-data, which are measured with puma560 when none is named.  Every engine is
     checked to agree before it is timed.  Exits with 1 if one does not.
     """
+    refuse_idle("--longest", not options["chains"], "a run without chains", "add --chains")
     settings = Settings(functions, rounds=rounds or (5 if quick else 20), quick=quick, **options)
     for name, file in (("--json", json_file), ("--plot", plot_file)):
         report.refuse_unwritable(name, file)

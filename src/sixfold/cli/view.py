@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from sixfold.cli.options import refuse_idle
 from sixfold.errors import SixfoldError, TrajectoryFileError
 from sixfold.formats import load
 from sixfold.model import Model
@@ -26,6 +27,12 @@ def view(robot: str, body: str | None, floating_base: bool, port: int, no_browse
     """
     from sixfold.view import view as show
 
+    motion_file = robot.endswith(".npz")
+    named = "a robot that is named already"
+    fix = "pass the .npz file of a motion first"
+    refuse_idle("--robot", not motion_file, named, fix, name="body")
+    where = "a motion whose robot is in its file"
+    refuse_idle("--floating-base", motion_file and body is None, where, "name it with --robot")
     model, motion = _opened(robot, body, floating_base)
     show(model, motion, port=port, open_browser=not no_browser)
 

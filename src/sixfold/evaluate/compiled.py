@@ -61,6 +61,11 @@ def compile(
             shapes[parameter.name] = extra.pop(parameter.name)
         elif parameter.default is inspect.Parameter.empty:
             shapes[parameter.name] = _known_shape(name, parameter.name, model)
+    of_model = {"q", "v", "a", "tau", "f_ext"} & set(shapes) - set(inputs or {})
+    if model is not None and not isinstance(function, partial) and not of_model:
+        where = f"'{name}', no argument of which gets its size from a model"
+        fix = "leave it out, or name arguments q, v, a, tau or f_ext"
+        raise NotApplicableError("compile: argument 'model'", where, fix)
     if extra:
         raise OptionError("compile", "inputs", [p.name for p in parameters], next(iter(extra)))
     if form is not None and derivative is not None:

@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import ModelError, NumberError, OptionError, ShapeError, UnknownNameError
+from sixfold.errors import (
+    ModelError,
+    NotApplicableError,
+    NumberError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+)
 from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import (
     Argument,
@@ -69,7 +76,7 @@ def inverse_dynamics(
     Reference: recursive Newton-Euler (Featherstone, RBDA, table 5.1; Carius eqs. (30)-(38)), worked
     out about the joint points (Khatib; Concurrent Dynamics eqs. (5), (16), (17)).
     """
-    _choice("inverse_dynamics", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    _force_frame("inverse_dynamics", f_ext, f_ext_frame)
     core = partial(cores.inverse_dynamics, frame=f_ext_frame)
     return _run("inverse_dynamics", core, model, _nv, q=q, v=v, a=a, f_ext=f_ext, backend=backend)
 
@@ -98,7 +105,8 @@ def forward_dynamics(
         method: "aba" (articulated bodies, O(N)), "crba" (mass matrix and sparse LTDL), "operators"
             (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3), eq. 19a); "aba" if left
             out.  Near a singular configuration, and with light bodies before heavy ones, "aba"
-            keeps most digits.  Models with couplings always solve their reduced mass matrix.
+            keeps most digits.  Models with couplings always solve their reduced mass matrix
+            and have no choice.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
@@ -111,10 +119,13 @@ def forward_dynamics(
 
     Reference: Featherstone, RBDA, tables 7.1 and 6.2; Concurrent Dynamics eqs. (19a), (19b).
     """
-    _choice("forward_dynamics", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    _force_frame("forward_dynamics", f_ext, f_ext_frame)
     if method is not None:
         _choice("forward_dynamics", "method", cores.METHODS, method)
     refuse_singular(model_checked("forward_dynamics", model))
+    if method is not None and model.couplings:
+        where = f"model '{model.name}': coupled joints always solve their reduced mass matrix"
+        raise NotApplicableError("forward_dynamics: option 'method'", where, "leave it out")
     core = solved(model, f_ext_frame, method)
     given: dict[str, Any] = {"q": q, "v": v, "tau": tau, "f_ext": f_ext}
     acc = _run("forward_dynamics", core, model, _nv, **given, backend=backend)
@@ -153,7 +164,7 @@ def bias_force(
     backend: str | None = None,
 ) -> Array:
     """Return C = ID(q, v, 0): every joint force that does not depend on acceleration, (..., nv)."""
-    _choice("bias_force", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    _force_frame("bias_force", f_ext, f_ext_frame)
     core = partial(cores.bias_force, frame=f_ext_frame)
     return _run("bias_force", core, model, _nv, q=q, v=v, f_ext=f_ext, backend=backend)
 
@@ -331,7 +342,7 @@ def joint_wrenches(
     backend: str | None = None,
 ) -> Array:
     """Return the force of each parent on its body (n; f), (..., nb, 6), body axes, body origin."""
-    _choice("joint_wrenches", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    _force_frame("joint_wrenches", f_ext, f_ext_frame)
     core = partial(cores.joint_wrenches, frame=f_ext_frame)
     return _run("joint_wrenches", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext, backend=backend)
 
@@ -350,7 +361,7 @@ def constraint_forces(
 
     Reference: Concurrent Dynamics eq. (20); `joint.constraint_basis` gives T.
     """
-    _choice("constraint_forces", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    _force_frame("constraint_forces", f_ext, f_ext_frame)
     core = partial(cores.joint_wrenches, frame=f_ext_frame, working=False)
     return _run(
         "constraint_forces", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext, backend=backend
@@ -500,6 +511,13 @@ def _argument(model: Model, name: str, value: Any) -> Argument:
 def _choice(function: str, option: str, choices: Any, got: Any) -> None:
     if not isinstance(got, str) or got not in choices:
         raise OptionError(function, option, choices, got)
+
+
+def _force_frame(function: str, f_ext: ArrayLike | None, frame: Any) -> None:
+    _choice(function, "f_ext_frame", FORCE_FRAMES, frame)
+    if f_ext is None and frame != "world":
+        fix = "pass f_ext, or leave it out"
+        raise NotApplicableError(f"{function}: option 'f_ext_frame'", "a call without f_ext", fix)
 
 
 def _locate(

@@ -71,6 +71,10 @@ def load(
     path = _path(source, text)
     if path is None:
         _only_urdf(floating_base, f"sample '{text}'")
+        _without_mimics(mimic, f"sample '{text}'")
+        if folders:
+            fix = "leave it out: samples have no meshes"
+            raise NotApplicableError("load: option 'package_dirs'", f"sample '{text}'", fix)
         model = sample(text)
     else:
         model = _from_file(path, floating_base, folders, mimic, strict)
@@ -127,6 +131,7 @@ def _from_file(
     data = files.read(path)
     if files.is_json(data):
         _only_urdf(floating_base, f"'{path}', a JSON file")
+        _without_mimics(mimic, f"'{path}', a JSON file")
         return read_json(data, str(path), folders)
     with _no_collections():
         reader = _urdf_reader(data, path, strict)
@@ -136,6 +141,7 @@ def _from_file(
             )
     from sixfold.formats.mjcf import load_mjcf
 
+    _without_mimics(mimic, f"'{path}', an MJCF file")
     return load_mjcf(path, floating_base=floating_base, package_dirs=folders, strict=strict)
 
 
@@ -194,6 +200,12 @@ def _only_urdf(floating_base: bool, where: str) -> None:
         raise NotApplicableError(
             "floating_base=True", where, "leave it out: the model says itself how its base moves"
         )
+
+
+def _without_mimics(mimic: str, where: str) -> None:
+    if mimic != "couple":
+        fix = "leave it out: mimic joints are an element of URDF files"
+        raise NotApplicableError(f"load: option mimic={mimic!r}", where, fix)
 
 
 def _listed(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:

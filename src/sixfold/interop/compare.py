@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sixfold.errors import NumberError, OptionError, visible
+from sixfold.errors import NotApplicableError, NumberError, OptionError, visible
 from sixfold.evaluate.singular import singular_joints
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
@@ -95,6 +95,9 @@ def compare_with(
         raise OptionError("compare_with", "library", LIBRARIES, library)
     if not isinstance(samples, int) or samples < 1:
         raise OptionError("compare_with", "samples", "a whole number >= 1", samples)
+    if isinstance(robot, Model) and (floating_base or tuple(package_dirs)):
+        what = "compare_with: options 'floating_base' and 'package_dirs'"
+        raise NotApplicableError(what, "a Model", "pass them to sixfold.load instead")
     if isinstance(robot, Model):
         model = robot
         engine = _from_model(library, model)

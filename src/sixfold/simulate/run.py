@@ -191,7 +191,11 @@ def _stops(model: Model, limits: Any, q: Array) -> Any:
     law = JointStops() if limits is True else limits
     if not isinstance(law, JointStops):
         raise OptionError("simulate", "limits", (True, None, "sixfold.JointStops(...)"), limits)
-    return stops_of(model, law, q.reshape(-1, model.nq)[0], System(model).additive)
+    found = stops_of(model, law, q.reshape(-1, model.nq)[0], System(model).additive)
+    if not found:
+        where = f"model '{model.name}', no joint of which has a limit to stop at"
+        raise NotApplicableError("simulate: option 'limits'", where, "leave it out")
+    return found
 
 
 def _trajectory(

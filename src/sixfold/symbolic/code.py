@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sixfold import evaluate
-from sixfold.errors import OptionError, RobotFileError, visible
+from sixfold.errors import NotApplicableError, OptionError, RobotFileError, visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.evaluate.graphs import graph_of
 from sixfold.model import Model
@@ -203,6 +203,9 @@ def _checked(language: str, dtype: str) -> None:
         raise OptionError("code", "language", LANGUAGES, language)
     if dtype not in DTYPES:
         raise OptionError("code", "dtype", DTYPES, dtype)
+    if dtype != "double" and language != "c":
+        fix = "leave it out: the type of the arguments decides"
+        raise NotApplicableError("option 'dtype'", f"code in language '{language}'", fix)
 
 
 def _plain(text: str) -> str:

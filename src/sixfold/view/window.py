@@ -56,6 +56,9 @@ def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike |
     array = None if q is None else finite("view", "q", q, f"(nq,) = ({model.nq},)")
     if array is not None and array.ndim > 2 and trajectory is None:
         trajectory, array = array, None
+    if t is not None and trajectory is None:
+        fix = "pass the configurations as trajectory=q, or leave t out"
+        raise NotApplicableError("view: argument 't'", "a robot that does not move", fix)
     motion = None if trajectory is None else record("view", model, trajectory, t)
     poses = np.zeros((0, model.nq)) if array is None else configurations(model, array)
     if motion is not None:
