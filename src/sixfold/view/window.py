@@ -18,6 +18,7 @@ from sixfold.evaluate.arrays import model_checked
 from sixfold.model import Model
 from sixfold.picture import finite, record
 from sixfold.picture.files import PIP
+from sixfold.view.guard import guarded, hush
 from sixfold.view.scenario import Scenario, configurations
 from sixfold.view.viewer import Viewer
 
@@ -94,9 +95,16 @@ def _server(port: int) -> Any:
         import viser
     except ImportError:
         raise NotApplicableError("view", "an installation without viser", PIP) from None
-    # viser prints a box of its own
-    with contextlib.redirect_stdout(io.StringIO()):
-        server: Any = viser.ViserServer(host=HOST, port=port, verbose=False)
+    server: Any = None
+    try:
+        # viser prints a box of its own
+        with guarded(), contextlib.redirect_stdout(io.StringIO()):
+            server = viser.ViserServer(host=HOST, port=port, verbose=False)
+    except NotApplicableError:
+        if server is not None:
+            server.stop()
+        raise
+    hush(server)
     # a page could ask it to open a tunnel to the internet: there is none
     server.request_share_url = lambda verbose=True: None
     return server
