@@ -14,7 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NotApplicableError, NumberError, OptionError, StateError
+from sixfold.errors import (
+    NotApplicableError,
+    NumberError,
+    OptionError,
+    StateError,
+    shown,
+    yes_or_no,
+)
 from sixfold.evaluate import (
     difference,
     frame_pose,
@@ -153,6 +160,7 @@ def pd(
         gravity: carry the weight as well.
     """
     model_checked("pd", model)
+    yes_or_no("pd", gravity=gravity)
     goal = _numbers("pd", "target", target, model.nq)
     return PD(model, goal, _gains(model, "kp", kp), _gains(model, "kd", kd), bool(gravity))
 
@@ -276,7 +284,8 @@ def operational_space(
     point = _numbers("operational_space", "target", target, 3)
     (stiffness,) = _numbers("operational_space", "kp", kp, 1)
     (damper,) = _numbers("operational_space", "kd", kd, 1)
-    return OperationalSpace(model, frame, point, stiffness, damper, float(damping))
+    (own,) = _numbers("operational_space", "damping", damping, 1)
+    return OperationalSpace(model, frame, point, stiffness, damper, own)
 
 
 def saturated(model: Model, control: Callable[..., Any]) -> Saturated:
@@ -291,11 +300,17 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
 
     The path is the polynomial of degree 5 that rests at both ends; not for quaternions.
     """
-    a, b = np.array(start, float), np.array(goal, float)
+    a, b = (
+        checked("minimum_jerk", name, Argument(given, (), "a list of positions"))
+        for name, given in (("start", start), ("goal", goal))
+    )
+    where = "minimum_jerk: arguments 'start' and 'goal'"
     if a.shape != b.shape or a.ndim != 1:
-        where = "minimum_jerk: arguments 'start' and 'goal'"
         raise NumberError(where, "two lists of one length", f"{a.shape}, {b.shape}", "match them")
-    if not isinstance(duration, (int, float)) or not 0 < duration < np.inf:
+    if a.dtype.kind != "f" or b.dtype.kind != "f" or not np.isfinite(a + b).all():
+        raise NumberError(where, "finite numbers", f"{a}, {b}", "give positions in numbers")
+    number = isinstance(duration, (int, float)) and not isinstance(duration, bool)
+    if not number or not 0 < duration < np.inf or duration >= 1e308:
         raise OptionError("minimum_jerk", "duration", "a time > 0", duration)
     way, T = b - a, float(duration)
 
@@ -342,13 +357,13 @@ def _gains(model: Model, name: str, value: ArrayLike) -> Numbers:
 
 
 def _numbers(function: str, name: str, value: ArrayLike, n: int) -> Numbers:
-    if isinstance(value, (int, float)):
-        value = [float(value)] * n
-    array = checked(function, name, Argument(value, (n,), f"{n} numbers")).astype(float)
-    if array.ndim != 1 or not np.isfinite(array).all():
-        where = f"{function}: argument '{name}'"
-        raise StateError(where, f"{n} finite numbers", value, "give one number for each coordinate")
-    return tuple(array.tolist())
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = [value] * n
+    array = checked(function, name, Argument(value, (n,), f"{n} numbers"))
+    if array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
+        where, fix = f"{function}: argument '{name}'", "give one number for each coordinate"
+        raise StateError(where, f"{n} finite numbers", shown(value), fix)
+    return tuple(map(float, array.tolist()))
 
 
 __all__ = [

@@ -1,21 +1,24 @@
-"""Trajectories on disk: one `.npz` file of plain arrays, never a pickle."""
+"""Trajectories on disk: the whole of one as `.npz`, plain arrays and never a pickle, or a table."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sixfold.errors import NotApplicableError, NumberError, TrajectoryFileError
-from sixfold.evaluate.arrays import Array
+from sixfold.errors import NotApplicableError, TrajectoryFileError
+from sixfold.evaluate.arrays import Array, model_checked
+from sixfold.formats.files import path_of
 from sixfold.formats.json_in import read_json
 from sixfold.formats.json_out import to_json
 from sixfold.model import Model
 from sixfold.simulate.events import Crossing
+from sixfold.simulate.tables import at_once, to_csv, to_parquet
 
 FORMAT = "sixfold trajectory 1"
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
@@ -23,8 +26,17 @@ ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
 
 
 def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
+    """Write a trajectory in the format of the path's suffix."""
+    target = path_of("Trajectory.save", path, "run.npz")
+    suffix = target.suffix.lower()
+    if suffix not in WRITERS:
+        fix = f"name the file *{', *'.join(WRITERS)}"
+        raise TrajectoryFileError(target, f"no format has the suffix '{suffix}'", fix)
+    WRITERS[suffix](trajectory, target)
+
+
+def _save_npz(trajectory: Any, target: Path) -> None:
     """Write a trajectory, its model and its notes; the file appears at once or not at all."""
-    target = _path("Trajectory.save", path)
     arrays = {name: getattr(trajectory, name) for name in ("t", *ALONG)}
     if trajectory.x is not None:
         arrays["x"] = trajectory.x
@@ -46,20 +58,29 @@ def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
     # joints of the user's own making are code: load then needs the model beside the file
     with suppress(NotApplicableError):
         arrays["model"] = _bytes(to_json(trajectory.model))
-    part = target.with_name(target.name + ".part")
-    try:
-        with open(part, "wb") as stream:
-            np.savez_compressed(stream, **arrays)
-        os.replace(part, target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        fix = "choose a folder that exists and can be written"
-        raise TrajectoryFileError(target, f"cannot be written ({error})", fix) from None
+    with at_once(target) as part, open(part, "wb") as stream:
+        np.savez_compressed(stream, **arrays)
+
+
+WRITERS: dict[str, Callable[[Any, Path], None]] = {
+    ".npz": _save_npz,
+    ".csv": to_csv,
+    ".parquet": to_parquet,
+}
+"""How to write a trajectory, by the suffix of its file."""
 
 
 def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, Any]:
     """Read the fields of a trajectory, its model among them."""
-    source = _path("Trajectory.load", path)
+    source = path_of("Trajectory.load", path, "run.npz")
+    if model is not None:
+        model_checked("Trajectory.load", model)
+    if source.suffix.lower() in (".csv", ".parquet"):
+        what = "is a table, which holds neither the model nor the notes of a motion"
+        raise TrajectoryFileError(source, what, "save the motion as .npz and load that file")
+    if source.suffix.lower() != ".npz":
+        what = f"no motion is kept in files with the suffix '{source.suffix}'"
+        raise TrajectoryFileError(source, what, "give an .npz file that Trajectory.save wrote")
     data = read_arrays(source)
     fix = "write it with Trajectory.save"
     # whatever a damaged file makes its readers raise, it is one error to the caller
@@ -142,14 +163,26 @@ def _crossings(model: Model, names: list[str], data: dict[str, Array]) -> tuple[
     )
 
 
+def shapes(model: Model, t: Array, q: Array, x: Array | None = None) -> dict[str, tuple[int, ...]]:
+    """Return the shapes that the arrays of a trajectory have.
+
+    Args:
+        model: the robot.
+        t: the times.
+        q: the positions.
+        x: the states of the controller, if it has some.
+    """
+    n, lead = t.size, q.shape[:-2]
+    sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "tau": model.nv}
+    along = {name: (*lead, n, sizes[name]) if name in sizes else (*lead, n) for name in ALONG}
+    if x is not None:
+        along["x"] = (*lead, n, *x.shape[-1:])
+    return {"t": (n,), **along}
+
+
 def _check_shapes(source: Path, model: Model, fields: dict[str, Any]) -> None:
     """Refuse arrays whose shapes do not fit each other and the model."""
-    n, lead = fields["t"].size, fields["q"].shape[:-2]
-    sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "tau": model.nv}
-    shapes = {name: (*lead, n, sizes[name]) if name in sizes else (*lead, n) for name in ALONG}
-    if fields["x"] is not None:
-        shapes["x"] = (*lead, n, *fields["x"].shape[-1:])
-    for name, expected in {"t": (n,), **shapes}.items():
+    for name, expected in shapes(model, fields["t"], fields["q"], fields["x"]).items():
         got = fields[name].shape
         if got != expected:
             what = f"array '{name}' has shape {got} where {expected} belongs"
@@ -158,10 +191,3 @@ def _check_shapes(source: Path, model: Model, fields: dict[str, Any]) -> None:
 
 def _bytes(text: str) -> Array:
     return np.frombuffer(text.encode("utf-8"), np.uint8)
-
-
-def _path(function: str, path: Any) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        fix = 'pass a path such as "run.npz"'
-        raise NumberError(f"{function}: argument 'path'", "a path", repr(path), fix)
-    return Path(path)
