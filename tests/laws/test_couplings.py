@@ -8,8 +8,8 @@ import pytest
 import sixfold as sf
 from sixfold.evaluate import cores
 from sixfold.spatial import Inertia, Transform
-from tests.dynamics.support import EPS, fn, rate
-from tests.laws.conftest import State, force_scale, rates
+from tests.dynamics.support import EPS, rate
+from tests.laws.conftest import State, fn, force_scale, rates
 
 METHODS = ("aba", "crba", "operators", "operators_dense")
 

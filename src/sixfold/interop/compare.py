@@ -48,10 +48,13 @@ class Comparison:
         """Return the table."""
         name, samples = visible(self.robot), f"{self.samples} random states"
         head = f"{name} with {self.library} {self.version}: {samples}"
-        lines = [head, "", f"{'quantity':<22} {'worst':>9} {'allowed':>9}"]
+        beside = any(d.numpy for d in self.differences)
+        title = f"{'quantity':<22} {'worst':>9} {'allowed':>9}"
+        lines = [head, "", f"{title} {'by NumPy':>9}" if beside else title]
         for d in self.differences:
+            numpy = f" {d.numpy.worst:>9.1e}" if d.numpy else ""
             mark = "" if d.agrees else f"   differs (state {d.state})"
-            lines.append(f"{d.quantity:<22} {d.worst:>9.1e} {d.tolerance:>9.1e}{mark}")
+            lines.append(f"{d.quantity:<22} {d.worst:>9.1e} {d.tolerance:>9.1e}{numpy}{mark}")
         lines += ["", *(f"- {text}" for text in self.left_out)] if self.left_out else []
         return "\n".join(lines)
 
@@ -79,8 +82,8 @@ def compare_with(
         seed: same seed, same states.
         floating_base: as in `sixfold.load`, for files.
         package_dirs: as in `sixfold.load`, for files.
-        backend: "numpy" for the reference reading, which needs no compilation; machine code if
-            left out.
+        backend: one backend to compare; if left out, the default call, which is what users run,
+            with the NumPy reading beside it.  "numpy" alone needs no compilation.
 
     Returns:
         Worst differences: of the largest element, relative to the largest element of that state.
