@@ -15,6 +15,7 @@ import time
 import types
 import weakref
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
@@ -534,8 +535,108 @@ def list_subclass():
     return lambda t, q, v: -len(log) * q
 
 
+def float_that_counts():
+    class Gain(float):
+        seen = []  # noqa: RUF012
+
+        def __mul__(self, q):
+            self.seen.append(1)
+            return -len(self.seen) * q
+
+    Gain.seen.clear()
+    gain = Gain(1.0)
+    return lambda t, q, v: gain * q
+
+
+def comparison_that_counts():
+    class Mode:
+        def __init__(self):
+            self.seen = []
+
+        def __eq__(self, other):
+            self.seen.append(1)
+            return True
+
+        __hash__ = None
+
+    mode = Mode()
+    return lambda t, q, v: -len(mode.seen) * q if mode == 1 else q
+
+
+def constructor_that_counts():
+    made = []
+
+    class Law:
+        def __init__(self):
+            made.append(1)
+
+        def __call__(self, t, q, v):
+            self.__class__()
+            return -len(made) * q
+
+    return Law()
+
+
+def mangled_slots():
+    class Law:
+        __slots__ = ("__memory",)
+
+        def __init__(self):
+            self.__memory = []
+
+        def __call__(self, t, q, v):
+            self.__memory.append(1)
+            return -len(self.__memory) * q
+
+    return Law()
+
+
+def by_printed_form():
+    seen = []
+
+    def law(t, q, v):
+        if "node" not in "%s" % t:  # noqa: UP031
+            seen.append(1)
+        return -len(seen) * q
+
+    return law
+
+
+def by_kind_in_a_dict():
+    seen = []
+    table = {np.dtype(float): lambda: seen.append(1)}
+    return lambda t, q, v: (table.get(q.dtype, list)(), -len(seen) * q)[1]
+
+
+def by_class_of_a_number():
+    seen = []
+    note = {float: lambda: seen.append(1)}
+    return lambda t, q, v: (note.get(t.__class__, list)(), -len(seen) * q)[1]
+
+
+def lazy_module():
+    module = types.ModuleType("lazy")
+    seen = []
+    module.__getattr__ = lambda name: lambda: (seen.append(1), len(seen))[1]
+    return lambda t, q, v: -module.grow() * q
+
+
+def subscripted_class():
+    class Counting:
+        seen = []  # noqa: RUF012
+
+        def __class_getitem__(cls, k):
+            cls.seen.append(k)
+            return len(cls.seen)
+
+    Counting.seen.clear()
+    return lambda t, q, v: -Counting[0] * q
+
+
 keep = []
 REMEMBER = [
+    *(float_that_counts, comparison_that_counts, constructor_that_counts, mangled_slots),
+    *(by_printed_form, by_kind_in_a_dict, by_class_of_a_number, lazy_module, subscripted_class),
     *(mutable_default, keyword_default, default_array, class_attribute, class_list, attribute),
     *(attribute_by_setattr, attribute_by_dict, bound_method, slots, frozen_dataclass_with_a_list),
     *(inherited_method, property_that_counts, global_counter, global_list, closure_list),
@@ -701,6 +802,23 @@ def by_branches(t, q, v, gains=Gains(2.0, 1.0), mode="soft"):  # noqa: B008
     return -gains.kp * q - gains.kd * v + (0.0 if PENDULUM.nv == 2 else 1.0)
 
 
+class Mode(Enum):
+    SOFT = 1
+    HARD = 2
+
+
+def by_mode(t, q, v, mode=Mode.SOFT):
+    return -3.0 * q if mode is Mode.SOFT else -300.0 * q
+
+
+@dataclass(frozen=True)
+class Frozen:
+    k: float = 2.0
+
+    def __call__(self, t, q, v):
+        return -self.k * q
+
+
 class Slotted:
     __slots__ = ("k",)
 
@@ -724,6 +842,8 @@ PURE = {
     "object": PlainObject(),
     "subclass": Doubled(),
     "slots": Slotted(),
+    "enum": by_mode,
+    "frozen dataclass": Frozen(),
     "method": PlainObject().__call__,
     "partial": functools.partial(lambda k, t, q, v: -k * q, 4.0),
     "closure": with_parameters(3.0),
@@ -746,6 +866,14 @@ def test_what_is_pure_is_compiled(name):
     python = run(law, duration=0.005, compiled=False)
     np.testing.assert_allclose(found.q, python.q, rtol=0, atol=1e-14)
     np.testing.assert_allclose(found.tau, python.tau, rtol=0, atol=1e-12)
+
+
+def test_what_is_nested_without_end_runs_as_python():
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    found = run(lambda t, q, v: -3.0 * q if deep else q, duration=0.003)
+    assert "nested too deeply" in found.notes[0] or "more than" in found.notes[0]
 
 
 # -- insisting, and functions that disturb each other
