@@ -12,6 +12,7 @@ from textwrap import fill
 from typing import Any
 
 from sixfold.doctor.codes import CODES, SEVERITIES, Severity
+from sixfold.errors import OptionError
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class Diagnosis:
 
     def to_json(self, indent: int | None = 1) -> str:
         """Return JSON text."""
+        if indent is not None:
+            _whole("to_json", "indent", indent, 0, 100)
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def __str__(self) -> str:
@@ -109,6 +112,8 @@ class Diagnosis:
             width: columns to fill.
             most: places shown for each kind; the rest is counted.
         """
+        _whole("text", "width", width, 20, 100_000)
+        _whole("text", "most", most, 1, 10**9)
         return "\n".join(self._lines(width, most))
 
     def _lines(self, width: int, most: int) -> Iterator[str]:
@@ -129,6 +134,13 @@ class Diagnosis:
         counts = Counter(finding.severity for finding in self.findings)
         listed = [f"{n} {name}{'s' * (n > 1)}" for name in SEVERITIES if (n := counts[name])]
         return f"{self.model}: {', '.join(listed)}"
+
+
+def _whole(function: str, option: str, value: Any, least: int, most: int) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        words = f"a whole number from {least} to {most:,}"
+        raise OptionError(f"Diagnosis.{function}", option, words, value)
 
 
 def _places(found: list[Finding], width: int, most: int) -> Iterator[str]:
