@@ -39,6 +39,7 @@ from sixfold.evaluate.quaternions import watched_core
 from sixfold.evaluate.quick import quick
 from sixfold.evaluate.singular import refuse_singular, spoil_singular_rows
 from sixfold.model import Model
+from sixfold.scalar import together
 from sixfold.spatial import ZERO3
 
 FRAMES = ("body", "world", "aligned")
@@ -417,7 +418,7 @@ def integrate(
     arrays = {name: checked("integrate", name, given) for name, given in arguments.items()}
     leading_shape("integrate", arguments, arrays)
     time = float(dt) if isinstance(dt, (int, float)) else arrays["dt"][..., None]
-    with np.errstate(all="ignore"):
+    with together("integrate"), np.errstate(all="ignore"):
         step = arrays["v"] * time
     return _run("integrate", cores.integrate, model, _nq, q=arrays["q"], v=step, backend=backend)
 

@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 from sixfold.errors import NotApplicableError, NumberError, OptionError, visible
+=======
+from sixfold.errors import (
+    NumberError,
+    OptionError,
+    UnknownNameError,
+    one_of,
+    shown,
+    yes_or_no,
+)
+from sixfold.evaluate.machine import BACKENDS
+>>>>>>> api
 from sixfold.evaluate.singular import singular_joints
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
@@ -42,7 +54,10 @@ class Comparison:
 
     def worst(self, quantity: str) -> float:
         """Return the worst difference of one quantity."""
-        return next(d.worst for d in self.differences if d.quantity == quantity)
+        found = {d.quantity: d.worst for d in self.differences}
+        if not isinstance(quantity, str) or quantity not in found:
+            raise UnknownNameError("quantity", quantity, found, where="Comparison.worst")
+        return found[quantity]
 
     def __str__(self) -> str:
         """Return the table."""
@@ -96,21 +111,28 @@ def compare_with(
     """
     if library not in LIBRARIES:
         raise OptionError("compare_with", "library", LIBRARIES, library)
-    if not isinstance(samples, int) or samples < 1:
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
         raise OptionError("compare_with", "samples", "a whole number >= 1", samples)
+<<<<<<< HEAD
     if isinstance(robot, Model) and (floating_base or tuple(package_dirs)):
         what = "compare_with: options 'floating_base' and 'package_dirs'"
         raise NotApplicableError(what, "a Model", "pass them to sixfold.load instead")
+=======
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+        raise OptionError("compare_with", "seed", "a whole number from 0 to 2**64 - 1", seed)
+    if backend is not None:
+        one_of("compare_with", "backend", BACKENDS, backend)
+    yes_or_no("compare_with", floating_base=floating_base)
+>>>>>>> api
     if isinstance(robot, Model):
         model = robot
         engine = _from_model(library, model)
     elif isinstance(robot, (str, os.PathLike)):
-        folders = tuple(package_dirs)
-        model = load(robot, floating_base=floating_base, package_dirs=folders)
+        model = load(robot, floating_base=floating_base, package_dirs=package_dirs)
         engine = _from_file(library, model, floating_base)
     else:
         fix = "pass a model, or the path of a robot file"
-        raise NumberError("compare_with: argument 'robot'", "a Model or a path", repr(robot), fix)
+        raise NumberError("compare_with: argument 'robot'", "a Model or a path", shown(robot), fix)
     return compare(model, engine, samples=samples, seed=seed, backend=backend)
 
 

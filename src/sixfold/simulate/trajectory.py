@@ -198,8 +198,8 @@ class Trajectory:
 
     def resample(self, dt: float) -> Trajectory:
         """Return the motion at even times, dt [s] apart, from the first sample on."""
-        good = isinstance(dt, (int, float)) and not isinstance(dt, bool) and np.isfinite(dt)
-        if not good or dt <= 0:
+        good = isinstance(dt, (int, float)) and not isinstance(dt, bool)
+        if not good or not 0 < dt < 1e300:
             raise OptionError("Trajectory.resample", "dt", "a time > 0", dt)
         if not self.duration / dt < MOST_SAMPLES:
             words = f"a time of at least {self.duration / MOST_SAMPLES:.1g} s for this motion"

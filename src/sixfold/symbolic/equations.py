@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from sixfold.dynamics.passive import passive_forces
-from sixfold.errors import NotApplicableError, NumberError, OptionError, shown
+from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, yes_or_no
 from sixfold.evaluate.arrays import model_checked
 from sixfold.model import Model
 from sixfold.model.grouping import grouped
@@ -146,12 +146,15 @@ class Equations:
         """Return the terms in the shorthand S2 = sin q2, C(2+3) = cos(q2 + q3), SS, CC, SC."""
         from sixfold.symbolic.text import text
 
+        if isinstance(width, bool) or not isinstance(width, int) or width < 1:
+            raise OptionError("Equations.text", "width", "a whole number >= 1", width)
         return text(self, terms, width)
 
     def latex(self, terms: str = "M,V,G", *, shorthand: bool = True, document: bool = False) -> str:
         """Return the terms in LaTeX, aligned and in broken lines; a whole document if asked."""
         from sixfold.symbolic.latex import latex
 
+        yes_or_no("Equations.latex", shorthand=shorthand, document=document)
         return latex(self, terms, shorthand=shorthand, document=document)
 
     def html(self, terms: str = "M,V,G") -> str:
