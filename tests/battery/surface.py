@@ -254,23 +254,10 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "rollout": {"integrator": lambda: "midpoint", "tau": GOOD["tau"]},
     "Comparison.worst": {"quantity": lambda: "mass matrix"},
     "Diagnosis.to_json": {"indent": lambda: 1},
-<<<<<<< HEAD
-    "skeleton_fd": {
-        "f_E": lambda: (1.0, 0.0),
-        "point": lambda: (0.1, 0.0),
-        "gravity": lambda: (0, 0),
-    },
-    "skeleton_id": {
-        "f_E": lambda: (1.0, 0.0),
-        "point": lambda: (0.1, 0.0),
-        "gravity": lambda: (0, 0),
-    },
-=======
     "skeleton_fd": _PLANE,
     "skeleton_id": _PLANE,
     "planar.skeleton_fd": _PLANE,
     "planar.skeleton_id": _PLANE,
->>>>>>> api
 }
 
 FORCED: dict[str, dict[str, Any]] = {
@@ -419,14 +406,6 @@ def _target(
         {name: known[name] for name in (*required, *optional) if name in known},
         required,
         optional,
-<<<<<<< HEAD
-        tuple(
-            p.name
-            for p in parameters
-            if p.kind in places or p.kind is inspect.Parameter.VAR_POSITIONAL
-        ),
-=======
         tuple(p.name for p in parameters if p.kind in places),
->>>>>>> api
         FORCED.get(label, {}),
     )

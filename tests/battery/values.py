@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Bad values: what no argument should be, and what a good one becomes when spoilt."""
-=======
 """Bad values: what no argument should be, and what a good one becomes when it is spoilt."""
->>>>>>> api
 
 from __future__ import annotations
 

@@ -12,11 +12,7 @@ from textwrap import fill
 from typing import Any
 
 from sixfold.doctor.codes import CODES, SEVERITIES, Severity
-<<<<<<< HEAD
-from sixfold.errors import visible
-=======
-from sixfold.errors import OptionError
->>>>>>> api
+from sixfold.errors import OptionError, visible
 
 
 @dataclass(frozen=True)
@@ -102,13 +98,9 @@ class Diagnosis:
 
     def to_json(self, indent: int | None = 1) -> str:
         """Return JSON text."""
-<<<<<<< HEAD
-        return json_text(self.to_dict(), indent)
-=======
         if indent is not None:
             _whole("to_json", "indent", indent, 0, 100)
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
->>>>>>> api
+        return json_text(self.to_dict(), indent)
 
     def __str__(self) -> str:
         """Print as a report."""

@@ -22,15 +22,11 @@ LANES = 8
 LEAST = 1 << 16
 """Numbers in a part that is handed to a thread, at least, but for the last part."""
 
-<<<<<<< HEAD
-_state: dict[str, Any] = {"threads": None, "pool": None, "size": 0, "parent": None}
-_lock = fork_lock(Rank.THREADS)
-=======
 MOST = 4096
 """Threads that may be asked for; more than any machine has cores."""
 
-_state: dict[str, Any] = {"threads": None, "pool": None, "size": 0}
->>>>>>> api
+_state: dict[str, Any] = {"threads": None, "pool": None, "size": 0, "parent": None}
+_lock = fork_lock(Rank.THREADS)
 
 
 def _forget_pool() -> None:

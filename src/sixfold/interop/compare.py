@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-from sixfold.errors import NotApplicableError, NumberError, OptionError, visible
-=======
 from sixfold.errors import (
+    NotApplicableError,
     NumberError,
     OptionError,
     UnknownNameError,
     one_of,
     shown,
+    visible,
     yes_or_no,
 )
 from sixfold.evaluate.machine import BACKENDS
->>>>>>> api
 from sixfold.evaluate.singular import singular_joints
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
@@ -113,17 +111,14 @@ def compare_with(
         raise OptionError("compare_with", "library", LIBRARIES, library)
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
         raise OptionError("compare_with", "samples", "a whole number >= 1", samples)
-<<<<<<< HEAD
-    if isinstance(robot, Model) and (floating_base or tuple(package_dirs)):
-        what = "compare_with: options 'floating_base' and 'package_dirs'"
-        raise NotApplicableError(what, "a Model", "pass them to sixfold.load instead")
-=======
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
         raise OptionError("compare_with", "seed", "a whole number from 0 to 2**64 - 1", seed)
     if backend is not None:
         one_of("compare_with", "backend", BACKENDS, backend)
     yes_or_no("compare_with", floating_base=floating_base)
->>>>>>> api
+    if isinstance(robot, Model) and (floating_base or tuple(package_dirs)):
+        what = "compare_with: options 'floating_base' and 'package_dirs'"
+        raise NotApplicableError(what, "a Model", "pass them to sixfold.load instead")
     if isinstance(robot, Model):
         model = robot
         engine = _from_model(library, model)

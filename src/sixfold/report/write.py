@@ -8,11 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-from sixfold.errors import OutputFileError, visible
-=======
-from sixfold.errors import OptionError, OutputFileError
->>>>>>> api
+from sixfold.errors import OptionError, OutputFileError, visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.formats.files import path_of
 from sixfold.model import Model

@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sixfold import evaluate
-<<<<<<< HEAD
-from sixfold.errors import NotApplicableError, OptionError, RobotFileError, visible
-=======
-from sixfold.errors import OptionError, RobotFileError, brief, one_of
->>>>>>> api
+from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.evaluate.graphs import graph_of
 from sixfold.formats.files import path_of
@@ -204,18 +200,11 @@ def _each(forms: Any, value_of: Callable[[Variable], Any], symmetric: bool) -> A
 
 
 def _checked(language: str, dtype: str) -> None:
-<<<<<<< HEAD
-    if language not in LANGUAGES:
-        raise OptionError("code", "language", LANGUAGES, language)
-    if dtype not in DTYPES:
-        raise OptionError("code", "dtype", DTYPES, dtype)
+    one_of("code", "language", LANGUAGES, language)
+    one_of("code", "dtype", DTYPES, dtype)
     if dtype != "double" and language != "c":
         fix = "leave it out: the type of the arguments decides"
         raise NotApplicableError("option 'dtype'", f"code in language '{language}'", fix)
-=======
-    one_of("code", "language", LANGUAGES, language)
-    one_of("code", "dtype", DTYPES, dtype)
->>>>>>> api
 
 
 def _plain(text: str) -> str:
