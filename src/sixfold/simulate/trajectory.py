@@ -69,7 +69,7 @@ class Trajectory:
         for name, shape in storage.shapes(self.model, self.t, self.q).items():
             if getattr(self, name).shape != shape:
                 fix = "give one row of each array for each of the times"
-                raise ShapeError("Trajectory", name, shape, getattr(self, name).shape, fix)
+                raise ShapeError("Trajectory", name, f"{shape}", getattr(self, name).shape, fix)
         self._check_notes()
 
     def _check_notes(self) -> None:
