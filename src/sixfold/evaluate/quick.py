@@ -58,7 +58,7 @@ def quick(
                 chosen = core(model) if solves else core
                 kernel = kernel_for(name, chosen, model, names, shape, dtype)
             one = kernel.quick if kernel is not None and kernel.quick is not None else _nothing
-            short = watched_call(one, name, model)
+            short = watched_call(one, name, model, _NAMES[name])
             entry = (while_alive(model, ready, key), kernel, short, last_numbers(model))
             if kernel is not None:
                 KERNELS.short_cut(kernel, ready, key, entry)

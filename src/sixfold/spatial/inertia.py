@@ -189,11 +189,12 @@ class Inertia(NamedTuple):
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
         """Return the inertia with each number converted."""
-        h, I = self.h.over(convert), self.I.over(convert)
+        # in the order of the parameters: a converter may count
         try:
-            return Inertia(convert(self.m), h, I)
+            m = convert(self.m)
         except Exception as error:
             raise unconverted(error, convert) from error
+        return Inertia(m, self.h.over(convert), self.I.over(convert))
 
 
 class _BothMoments(Inertia):
