@@ -386,6 +386,8 @@ def test_a_small_moment_about_an_axis_survives_a_long_way_along_it():
     for far in (1e5, -1e8):
         X = Transform.translation((far, 0.0, 0.0))
         assert (X.T @ rod @ X).I.xx == 1e-3
+        aside = Transform.translation((far, 0.5, 0.0))
+        assert (aside.T @ rod @ aside).I.xx == 0.251
         both = rod.with_second_moments()
         assert (X.T @ both @ X).second_moments.yy == 5e-4
         assert (X.T @ both @ X).second_moments.xx == (X.T @ rod @ X).second_moments.xx
