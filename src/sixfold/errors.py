@@ -249,7 +249,7 @@ class OutputFileError(SixfoldError, OSError):
         super().__init__(_message(f"{file}: {what}", fix=fix))
 
 
-class KernelMemoryError(SixfoldError, MemoryError):
+class KernelMemoryError(MemoryError, SixfoldError):  # in this order it can be made anew
     """No memory, or no memory map, is left for machine code or for its scratch."""
 
     def __init__(self, what: str, got: object, fix: str) -> None:
