@@ -103,18 +103,23 @@ def _callback(
             type(function).__name__,
             "pass a function, or one of sixfold.controllers",
         )
+    check_signature("simulate", function, 3 if parameters is None else 4, name)
+    return Callback(function, name, shape, labels, parameters)
+
+
+def check_signature(where: str, function: Any, count: int, name: str = "control") -> None:
+    """Refuse a function that does not take (t, q, v), and parameters if there are some."""
     try:
-        arguments = (None,) * (3 if parameters is None else 4)
-        inspect.signature(function).bind(*arguments)
+        inspect.signature(function).bind(*(None,) * count)
     except TypeError as error:
+        takes = "(t, q, v)" if count == 3 else "(t, q, v, parameters)"
         fix = "pass parameters=... for a fourth argument, and leave it out for three"
         got = f"{inspect.signature(function)} ({error})"
         raise CallbackError(
-            f"simulate: argument '{name}'", f"a function of {takes}", got, fix
+            f"{where}: argument '{name}'", f"a function of {takes}", got, fix
         ) from None
     except ValueError:
         pass  # a function that tells nothing about its arguments
-    return Callback(function, name, shape, labels, parameters)
 
 
 def _labels(model: Model) -> list[str]:

@@ -218,6 +218,8 @@ def _law(
     if control is None and push is None:
         return None
     rest = () if parameters is None else (as_array(parameters),)
+    if control is not None:
+        check_signature("rollout", control, 3 + len(rest))
 
     def law(t: Scalar, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
         if control is None:

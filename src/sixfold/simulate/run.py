@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NotApplicableError, NumberError, OptionError
+from sixfold.errors import NotApplicableError, NumberError, OptionError, SixfoldError, shown
 from sixfold.evaluate import kinetic_energy, potential_energy
 from sixfold.evaluate.arrays import Argument, Array, model_checked
+from sixfold.evaluate.foreign import as_array
 from sixfold.evaluate.functions import FORCE_FRAMES
 from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model
@@ -176,13 +177,15 @@ def _parameters(given: Any) -> Argument | None:
     if given is None:
         return None
     try:
-        shape = np.shape(given)
-    except ValueError:
+        shape = as_array("simulate", "parameters", given).shape
+    except SixfoldError:
+        raise
+    except Exception:  # ragged data, or what an object's own library says
         shape = ()
     size = shape[-1] if shape else 0
     if not size:
         where = "simulate: argument 'parameters'"
-        raise NumberError(where, "an array (..., n)", repr(given), "pass a list of numbers")
+        raise NumberError(where, "an array (..., n)", shown(given), "pass a list of numbers")
     return Argument(given, (size,), "parameters of the controller")
 
 

@@ -21,6 +21,7 @@ from sixfold.errors import (
 from sixfold.evaluate import kinetic_energy, potential_energy
 from sixfold.evaluate.arrays import Argument, Array, Shape, checked, model_checked
 from sixfold.model import Model
+from sixfold.scalar import together
 from sixfold.simulate import storage, tables
 from sixfold.simulate.events import Crossing
 from sixfold.simulate.interpolate import between
@@ -63,7 +64,8 @@ class Trajectory:
         model_checked("Trajectory", self.model)
         for name in ("t", *ALONG):
             given = Argument(getattr(self, name), (), "numbers")
-            array = np.ascontiguousarray(checked("Trajectory", name, given), float)
+            with together("Trajectory"):
+                array = np.ascontiguousarray(checked("Trajectory", name, given), float)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         for name, shape in storage.shapes(self.model, self.t, self.q).items():
