@@ -140,7 +140,6 @@ def _callback(made: Callback) -> Callback:
     function, where = made.function, f"{made.caller}: argument '{made.name}'"
     wanted = f"a function of {made.takes}"
     if not callable(function):
-<<<<<<< HEAD
         fix = "pass a function, or one of sixfold.controllers"
         raise NumberError(where, wanted, type(function).__name__, fix)
     try:
@@ -162,31 +161,6 @@ def declared(control: Any, name: str, otherwise: Any = None) -> Any:
     except AttributeError:
         return otherwise
     return getattr(control, name)
-=======
-        raise NumberError(
-            f"simulate: argument '{name}'",
-            f"a function of {takes}",
-            type(function).__name__,
-            "pass a function, or one of sixfold.controllers",
-        )
-    check_signature("simulate", function, 3 if parameters is None else 4, name)
-    return Callback(function, name, shape, labels, parameters)
-
-
-def check_signature(where: str, function: Any, count: int, name: str = "control") -> None:
-    """Refuse a function that does not take (t, q, v), and parameters if there are some."""
-    try:
-        inspect.signature(function).bind(*(None,) * count)
-    except TypeError as error:
-        takes = "(t, q, v)" if count == 3 else "(t, q, v, parameters)"
-        fix = "pass parameters=... for a fourth argument, and leave it out for three"
-        got = f"{inspect.signature(function)} ({error})"
-        raise CallbackError(
-            f"{where}: argument '{name}'", f"a function of {takes}", got, fix
-        ) from None
-    except ValueError:
-        pass  # a function that tells nothing about its arguments
->>>>>>> api
 
 
 def _labels(model: Model) -> list[str]:

@@ -270,22 +270,10 @@ def _with_inertias(tree: Tree, numbers: Sequence[Scalar]) -> Tree:
     return replace(tree, inertia=(tree.inertia[0], *each))
 
 
-<<<<<<< HEAD
 def _pushed(system: System, push: Sequence[Scalar] | None) -> System:
     """Return the system with joint forces added to those of its controller."""
     if push is None:
         return system
-=======
-def _law(
-    control: Law | None, parameters: Sequence[Scalar] | None, push: Sequence[Scalar] | None
-) -> Callable[..., list[Scalar]] | None:
-    """Return the joint forces of the controller and of the push as one law on flat lists."""
-    if control is None and push is None:
-        return None
-    rest = () if parameters is None else (as_array(parameters),)
-    if control is not None:
-        check_signature("rollout", control, 3 + len(rest))
->>>>>>> api
 
     def law(t: Scalar, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
         tau = list(push)

@@ -8,17 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-<<<<<<< HEAD
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import kinetic_energy, potential_energy
 from sixfold.evaluate.arrays import Argument, Array, model_checked
-=======
-from sixfold.errors import NotApplicableError, NumberError, OptionError, SixfoldError, shown
-from sixfold.evaluate import kinetic_energy, potential_energy
-from sixfold.evaluate.arrays import Argument, Array, model_checked
-from sixfold.evaluate.foreign import as_array
-from sixfold.evaluate.functions import FORCE_FRAMES
->>>>>>> api
 from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model
 from sixfold.simulate.adaptive import adaptive_step
@@ -193,42 +185,6 @@ def simulate(
     return made
 
 
-<<<<<<< HEAD
-=======
-def _choices(integrator: Any, f_ext_frame: Any, hold: Any, backend: Any) -> None:
-    for name, value, choices in (
-        ("integrator", integrator, CHOICES),
-        ("f_ext_frame", f_ext_frame, FORCE_FRAMES),
-        ("hold", hold, (True, False)),
-        ("backend", backend, (None, "native", "numpy")),
-    ):
-        if not isinstance(value, (str, bool, type(None))) or value not in choices:
-            raise OptionError("simulate", name, choices, value)
-    if hold and integrator == ADAPTIVE:
-        raise NotApplicableError(
-            "simulate with hold=True",
-            "integrator 'solve_ivp'",
-            "choose an integrator with fixed steps",
-        )
-
-
-def _parameters(given: Any) -> Argument | None:
-    if given is None:
-        return None
-    try:
-        shape = as_array("simulate", "parameters", given).shape
-    except SixfoldError:
-        raise
-    except Exception:  # ragged data, or what an object's own library says
-        shape = ()
-    size = shape[-1] if shape else 0
-    if not size:
-        where = "simulate: argument 'parameters'"
-        raise NumberError(where, "an array (..., n)", shown(given), "pass a list of numbers")
-    return Argument(given, (size,), "parameters of the controller")
-
-
->>>>>>> api
 def _stops(model: Model, limits: Any, q: Array) -> Any:
     if limits is None or limits is False:
         return ()

@@ -11,12 +11,8 @@ from numpy.typing import ArrayLike
 
 from sixfold.errors import NumberError, OptionError, StateError, TooLargeError
 from sixfold.evaluate import neutral
-<<<<<<< HEAD
-from sixfold.evaluate.arrays import Argument, Array, Shape, checked, leading_shape
-from sixfold.evaluate.quaternions import quaternions
-=======
 from sixfold.evaluate.arrays import FEWER, Argument, Array, Shape, checked, leading_shape
->>>>>>> api
+from sixfold.evaluate.quaternions import quaternions
 from sixfold.model import Model
 from sixfold.simulate.drive import Grid
 from sixfold.simulate.tables import labels
