@@ -20,8 +20,8 @@ test: lint
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
 
 test-long: $(READY)
-	$(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
-	$(BIN)/python benchmarks/random_trees.py --trees 10000 --processes $(PROCESSES)
+	SIXFOLD_LAWS=default $(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
+	$(BIN)/python benchmarks/random_trees.py --trees 10000 --every 10 --processes $(PROCESSES)
 	$(BIN)/python -m tests.formats.mutations --files 10000 --processes $(PROCESSES)
 	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q
 	$(BIN)/python benchmarks/robots_vs_pinocchio.py
