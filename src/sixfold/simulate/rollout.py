@@ -21,6 +21,7 @@ from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model, Tree
 from sixfold.scalar import Scalar
 from sixfold.simulate import short
+from sixfold.simulate.callbacks import check_signature
 from sixfold.simulate.integrators import INTEGRATORS
 from sixfold.simulate.system import System, as_array, flat, joints
 from sixfold.spatial import Inertia
