@@ -167,3 +167,88 @@ def test_sizes_and_seeds_that_make_no_sense_are_refused():
     with pytest.raises(sf.OptionError, match=r"check.*'samples'"):
         sf.check(model, 0)
     assert sf.random_state(model, np.int64(3))[0].shape == (3, 1)
+
+
+def _row_by_row(model, count, seed):
+    """Return positions drawn joint by joint, state by state."""
+    rng = np.random.default_rng(seed)
+    return np.array([[x for b in model.bodies for x in b.joint.random(rng)] for _ in range(count)])
+
+
+@pytest.mark.parametrize("name", ["tree6", "planar_chain:4", "puma560"])
+def test_states_drawn_at_once_are_those_drawn_one_by_one(name):
+    model = sf.load(name)
+    np.testing.assert_array_equal(
+        sf.random_state(model, 7, seed=3)[0], _row_by_row(model, 7, seed=3)
+    )
+
+
+@pytest.mark.parametrize("name", ["floating_link", "random_tree:12:4"])
+def test_one_state_with_rotations_is_the_one_drawn_joint_by_joint(name):
+    model = sf.load(name)
+    np.testing.assert_array_equal(
+        sf.random_state(model, seed=3)[0], _row_by_row(model, 1, seed=3)[0]
+    )
+
+
+class Still(sf.Joint):
+    """A joint of the user's own that draws in its own way."""
+
+    nq = nv = 1
+    calc = sf.Revolute.calc
+    axis = sf.Vector3(0.0, 0.0, 1.0)
+
+    def random(self, rng):
+        return (0.25 + 0.0 * rng.random(),)
+
+    def constants(self):
+        return ("Still",)
+
+
+def test_a_joint_that_draws_in_its_own_way_is_asked():
+    model = sf.ModelBuilder().add_body("a", joint=Still()).build()
+    assert (sf.random_state(model, 5, seed=1)[0] == 0.25).all()
+
+
+def test_a_hundred_thousand_states_are_drawn_in_a_few_steps(monkeypatch):
+    model = sf.load("random_tree:12:4")
+    called = []
+    monkeypatch.setattr(sf.Joint, "random", lambda self, rng: called.append(self))
+    q, _ = sf.random_state(model, 100_000, seed=1)
+    assert not called and q.shape == (100_000, model.nq)
+    assert len(np.unique(q[:, 0])) == 100_000
+
+
+@pytest.mark.parametrize("seed", [-1, 2**128, 10**5000, 0.5, True, "1", [1] * 10, object()])
+def test_seeds_are_whole_numbers_or_generators(seed):
+    with pytest.raises(sf.OptionError, match="option 'seed'"):
+        sf.random_state(sf.load("tree6"), seed=seed)
+
+
+@pytest.mark.parametrize("size", [10**15, 10**30, (10**9, 10**9)])
+def test_states_beyond_memory_are_refused(size):
+    with pytest.raises(sf.TooLargeError, match=r"random_state: no memory for"):
+        sf.random_state(sf.load("tree6"), size, seed=1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sf.random_tree(10**9),
+        lambda: sf.load("random_tree:999999999:1"),
+        lambda: sf.load("planar_chain:999999999"),
+        lambda: sf.load("star:999999999"),
+    ],
+)
+def test_models_of_a_thousand_million_bodies_are_refused_at_once(make):
+    with pytest.raises(sf.TooLargeError, match="at most 100,000"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n": 0}, {"n": 2.5}, {"seed": -1}, {"branching": 2}, {"joints": []}, {"joints": [int]}],
+)
+def test_random_trees_name_the_option_that_is_wrong(options):
+    with pytest.raises(sf.OptionError, match=f"random_tree: option '{next(iter(options))}'"):
+        sf.random_tree(**options)

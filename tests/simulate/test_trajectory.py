@@ -1,5 +1,7 @@
 """Trajectories: slices, other times, files and tables."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -213,3 +215,43 @@ def test_the_summary_is_short(single, batch):
     assert "largest change" in text and "event '<lambda>' at t = 0.05 s" in text
     assert "6 starts (2, 3)" in repr(batch)
     assert len(text.splitlines()) < 8
+
+
+def test_a_file_has_the_format_of_its_suffix(batch, tmp_path):
+    batch.save(tmp_path / "run.csv")
+    with open(tmp_path / "run.csv", encoding="utf-8", newline="") as stream:
+        names, *rows = list(csv.reader(stream))
+    assert names[:3] == ["start", "t", "q[trunk_joint.0]"] and names[-1] == "total"
+    table = np.array(rows, float)
+    assert table.shape == (6 * len(batch), len(names))
+    np.testing.assert_array_equal(table[:, 2], batch.q[..., 0].ravel())
+    np.testing.assert_array_equal(table[:, -1], batch.total.ravel())
+    batch.save(tmp_path / "RUN.NPZ")
+    assert (tmp_path / "RUN.NPZ").read_bytes()[:2] == b"PK"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["RUN.NPZ", "run.csv"]
+
+
+def test_a_suffix_without_a_format_is_refused_with_those_there_are(single, tmp_path):
+    for name in ("run.txt", "run", "run.npz.gz", "run.json"):
+        with pytest.raises(sf.TrajectoryFileError, match=r"\*\.npz, \*\.csv, \*\.parquet"):
+            single.save(tmp_path / name)
+        with pytest.raises(sf.TrajectoryFileError, match=r"give an \.npz file"):
+            sf.Trajectory.load(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_is_not_taken_for_a_motion(single, tmp_path):
+    single.save(tmp_path / "run.csv")
+    with pytest.raises(sf.TrajectoryFileError, match=r"is a table.*\n  fix: save .* as \.npz"):
+        sf.Trajectory.load(tmp_path / "run.csv")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"q": np.zeros((3, 1))}, {"t": "abc"}, {"tau": [[1.0], [1.0, 2.0]]}, {"kinetic": 0.0}],
+)
+def test_a_motion_made_by_hand_has_arrays_that_fit(single, changes):
+    from dataclasses import replace
+
+    with pytest.raises((sf.ShapeError, sf.NumberError), match="Trajectory: argument"):
+        replace(single, **changes)

@@ -16,9 +16,11 @@ from sixfold.spatial import (
     Column,
     Force,
     ForceSubspace,
+    Inertia,
     JointMatrix,
     Motion,
     Subspace,
+    Transform,
     ldl,
     ldl_solve,
 )
@@ -304,3 +306,20 @@ def test_a_transposed_subspace_keeps_the_two_spaces_apart():
 def test_a_transposed_subspace_refuses_a_plain_number():
     with pytest.raises(TypeError):
         S2.T @ 2.0
+
+
+@pytest.mark.parametrize("scale", [2, 2.0, np.float64(2.0)])
+def test_a_number_scales_from_either_side(scale):
+    rigid = Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
+    for inertia in (rigid, ArticulatedInertia.of(rigid)):
+        doubled = inertia + inertia
+        assert scale * inertia == inertia * scale == doubled and type(scale * inertia) is type(
+            inertia
+        )
+
+
+def test_transforms_are_neither_added_nor_scaled():
+    X = Transform.translation((1.0, 2.0, 3.0))
+    for act in (lambda: X + X, lambda: X * 2, lambda: 2 * X):
+        with pytest.raises(TypeError, match="chain with X @ Y"):
+            act()
