@@ -63,7 +63,7 @@ def _raises(error):
         (_calls_itself, "foreign"),
         (_spins, "hang"),
         (_raises(sf.NumberError("f", "floats", "x", "convert")), "refused"),
-        (_raises(sf.ModelError("f", "y" * 10**6, "z" * 10**6)), "foreign"),
+        (_raises(sf.SixfoldError("y" * 10**6)), "foreign"),
         (lambda: None, "signature"),
         (lambda x: x, "answer"),
     ],

@@ -219,7 +219,11 @@ def test_a_hundred_thousand_states_are_drawn_in_a_few_steps(monkeypatch):
     assert len(np.unique(q[:, 0])) == 100_000
 
 
-@pytest.mark.parametrize("seed", [-1, 2**128, 10**5000, 0.5, True, "1", [1] * 10, object()])
+@pytest.mark.parametrize(
+    "seed",
+    [-1, 2**128, 10**5000, 0.5, True, "1", [1] * 10, object()],
+    ids=lambda x: type(x).__name__,
+)
 def test_seeds_are_whole_numbers_or_generators(seed):
     with pytest.raises(sf.OptionError, match="option 'seed'"):
         sf.random_state(sf.load("tree6"), seed=seed)
