@@ -122,7 +122,11 @@ def outcome(target: Target, made: Call) -> Outcome:
             return Outcome("signature")
         if target.type_errors and isinstance(error, (TypeError, MemoryError, ArithmeticError)):
             return Outcome("refused")  # as arithmetic says it
-        if target.numpy_errors and isinstance(error, (TypeError, ValueError, MemoryError)):
+        if target.type_errors and isinstance(error, ValueError) and _in_numpy(error):
+            return Outcome("refused")  # as NumPy says it
+        if target.numpy_errors and isinstance(
+            error, (TypeError, ValueError, MemoryError, OverflowError)
+        ):
             return Outcome("refused")
         return Outcome("foreign", _told(error))
     return Outcome("answer")
@@ -143,6 +147,11 @@ def _message(error: SixfoldError) -> Outcome:
 def _shallow(error: BaseException) -> bool:
     """Return whether an error comes from the call itself and not from deep inside."""
     return len(traceback.extract_tb(error.__traceback__)) <= 3
+
+
+def _in_numpy(error: BaseException) -> bool:
+    """Return whether NumPy's own code raised an error."""
+    return "/numpy/" in traceback.extract_tb(error.__traceback__)[-1].filename
 
 
 def _told(error: BaseException) -> str:

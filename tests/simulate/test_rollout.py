@@ -243,3 +243,32 @@ def test_a_quaternion_that_is_not_of_unit_length_is_refused():
     q0[6] = 2.0
     with pytest.raises(sf.StateError, match="joint 'free'"):
         sf.rollout(model, q0, np.zeros(model.nv), dt=1e-3, steps=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", ">f8", "longdouble", "int64"])
+def test_numbers_of_other_kinds_take_the_same_steps(dtype):
+    model = sf.load("double_pendulum")
+    q0 = np.array([[1, 0], [0, 2]])
+    tau = np.ones((4, 2))
+    expected = sf.rollout(model, q0.astype(float), q0 * 0.0, tau, dt=0.01, steps=4)
+    found = sf.rollout(model, q0.astype(dtype), q0 * 0, tau.astype(dtype), dt=0.01, steps=4)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_position_that_overflows_alone_is_reported():
+    builder = sf.ModelBuilder("slide", gravity=(0, 0, 0))
+    inertia = sf.Inertia.from_parameters((1, 0, 0, 0, 1, 1, 1, 0, 0, 0))
+    builder.add_body("box", joint=sf.Prismatic("x"), inertia=inertia)
+    v0 = np.array([[0.0], [1e160], [0.0]])
+    with pytest.warns(sf.NonFiniteStateWarning, match=r"1 of 3 .*row \(1,\)"):
+        q, v = sf.rollout(builder.build(), v0 * 0, v0, dt=1e150, steps=1)
+    assert np.isfinite(v).all() and np.isinf(q[1]).all()
+    assert np.isfinite(q[::2]).all()
+
+
+@pytest.mark.parametrize("option", ["steps", "every"])
+def test_more_steps_than_memory_holds_are_refused(option):
+    model = sf.load("double_pendulum")
+    options = {"steps": 3, "every": 1, option: 10**25}
+    with pytest.raises(sf.OptionError, match="from 1 to 1000000000"):
+        sf.rollout(model, [0, 0], [0, 0], dt=0.01, **options)

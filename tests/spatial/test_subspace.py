@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sixfold.errors import ShapeError
+from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import ZERO
 from sixfold.spatial import (
     ArticulatedInertia,
@@ -323,3 +323,11 @@ def test_transforms_are_neither_added_nor_scaled():
     for act in (lambda: X + X, lambda: X * 2, lambda: 2 * X):
         with pytest.raises(TypeError, match="chain with X @ Y"):
             act()
+
+
+def test_a_subspace_takes_an_array_of_rates():
+    assert S2 @ np.array([1.0, 2.0]) == S2 @ (1.0, 2.0)
+    assert U2 @ np.array([1.0, 2.0]) == U2 @ (1.0, 2.0)
+    for odd in (np.ma.masked_array([1.0, 2.0]), np.array(1.0)):
+        with pytest.raises(ArgumentError):
+            S2 @ odd

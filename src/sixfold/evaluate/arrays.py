@@ -7,7 +7,8 @@ whole batch; run on object arrays (SymPy, MPFR), the core is called once for eac
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
 from numbers import Complex, Real
@@ -24,6 +25,7 @@ from sixfold.errors import (
     TooLargeError,
     brief,
     kind_of,
+    shown,
 )
 from sixfold.evaluate.foreign import as_array
 from sixfold.model import Model
@@ -69,12 +71,19 @@ def evaluate(
     """
     arrays = {name: checked(function, name, given) for name, given in arguments.items()}
     lead = leading_shape(function, arguments, arrays)
-    try:
+    with enough_memory(function, f"results of states {lead}"):
         return _evaluated(function, core, arguments, arrays, lead, shape, native, lean)
+
+
+@contextmanager
+def enough_memory(function: str, purpose: str) -> Iterator[None]:
+    """Turn a MemoryError into one that says what there is no memory for."""
+    try:
+        yield
+    except TooLargeError:
+        raise
     except MemoryError as error:
-        if isinstance(error, TooLargeError):
-            raise
-        what = f"no memory for the results of states {lead} ({error})"
+        what = f"no memory for {purpose} ({error})"
         raise TooLargeError(function, what, FEWER) from None
 
 
@@ -125,15 +134,12 @@ def joined(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any) -> A
 def checked(function: str, name: str, given: Argument) -> Array:
     """Return the argument as a native float or object array, or say what is wrong with it."""
     where = f"{function}: argument '{name}' does not hold real numbers"
-    try:
-        array = _plain_array(function, name, given)
-        return _fitting(function, name, given, array, where)
-    except OverflowError as error:
-        raise NumberError(where, "numbers below 1e308", error, "scale the values") from None
-    except MemoryError as error:
-        if isinstance(error, TooLargeError):
-            raise
-        raise TooLargeError(f"{function}: argument '{name}'", f"{error}", FEWER) from None
+    with enough_memory(function, f"argument '{name}'"):
+        try:
+            array = _plain_array(function, name, given)
+            return _fitting(function, name, given, array, where)
+        except OverflowError as error:
+            raise NumberError(where, "numbers below 1e308", error, "scale the values") from None
 
 
 def _plain_array(function: str, name: str, given: Argument) -> Array:
@@ -259,7 +265,9 @@ def _check_objects(where: str, array: Array) -> None:
             got = f"an integer of {x.bit_length()} bits"
             raise NumberError(where, "numbers below 1e308", got, "scale the value") from None
         except Exception as error:  # a number's own complaint, for example a domain error
-            raise NumberError(where, "real numbers", f"{x!r} ({error})", "mend the value") from None
+            raise NumberError(
+                where, "real numbers", f"{shown(x)} ({error})", "fix the value"
+            ) from None
 
 
 def _python_numbers(array: Array) -> Array:

@@ -157,7 +157,7 @@ def _dtype(dtype: Any) -> str:
     choices = ("float64", "float32")
     try:
         kind = np.dtype(dtype).name
-    except TypeError:
+    except Exception:  # an object of any kind, whose own text may fail too
         kind = ""
     if kind not in choices:
         raise OptionError("compile", "dtype", choices, dtype)

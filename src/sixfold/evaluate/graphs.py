@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixfold.errors import ArgumentError
 from sixfold.evaluate.lazily import lazily
+from sixfold.scalar.check import is_number
 
 if TYPE_CHECKING:
     from sixfold.native import Program as Program
@@ -40,6 +42,10 @@ def traced(
             array[:] = values
             arrays.append(array.reshape(shape))
         result = np.asarray(function(*arrays), dtype=object)
+        for x in result.reshape(-1):
+            if not is_number(x):
+                where, fix = "compile: argument 'function'", "return numbers, or an array of them"
+                raise ArgumentError(f"{where} returned", "numbers", x, fix)
         found.append(result.shape)
         return list(result.reshape(-1))
 

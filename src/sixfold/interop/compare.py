@@ -115,7 +115,8 @@ def compare_with(
     if backend is not None:
         one_of("compare_with", "backend", BACKENDS, backend)
     yes_or_no("compare_with", floating_base=floating_base)
-    if isinstance(robot, Model) and (floating_base or tuple(package_dirs)):
+    named = not isinstance(package_dirs, (tuple, list)) or len(package_dirs) > 0
+    if isinstance(robot, Model) and (floating_base or named):
         what = "compare_with: options 'floating_base' and 'package_dirs'"
         raise NotApplicableError(what, "a Model", "pass them to sixfold.load instead")
     if isinstance(robot, Model):

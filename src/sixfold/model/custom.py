@@ -15,7 +15,14 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sixfold.errors import CallbackError, ModelError, SixfoldError, kind_of, shown
+from sixfold.errors import (
+    ArgumentError,
+    CallbackError,
+    ModelError,
+    SixfoldError,
+    kind_of,
+    shown,
+)
 from sixfold.model.joint import Joint, JointState, Values
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, Matrix3, Motion, Subspace, Transform, Vector3
@@ -92,6 +99,9 @@ class CustomJoint(Joint):
 
     def calc(self, q: Values, qd: Values) -> JointState:
         """Evaluate the transform; differentiate it for S, and S along qd for the bias."""
+        for x in (*q, *qd):
+            if isinstance(x, np.matrix):  # its products are not those of numbers
+                raise ArgumentError("CustomJoint.calc", "numbers", x, "pass tuples or arrays")
         S = self._subspace(q)
         cJ = self.bias(q, qd) if self.bias else self._bias(q, qd)
         return JointState(self.transform(q), S, S @ qd, cJ)

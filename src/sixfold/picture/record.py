@@ -155,7 +155,7 @@ def finite(function: str, name: str, value: Any, shape: str) -> Array:
         if array.dtype.kind not in "iufO" or value is None:
             raise TypeError(f"dtype {array.dtype}")
         array = array.astype(float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
         where = f"{function}: argument '{name}' does not hold numbers"
         raise NumberError(where, f"an array {shape}", error, "pass an array of floats") from None
     bad = np.argwhere(~np.isfinite(array))

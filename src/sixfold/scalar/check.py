@@ -8,6 +8,8 @@ from decimal import Decimal
 from numbers import Complex, Real
 from typing import Any
 
+import numpy as np
+
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
@@ -34,6 +36,8 @@ def is_number(x: Any) -> bool:
     if type(x) in _PLAIN:
         return not isinstance(x, int) or -_LARGEST < x < _LARGEST
     if isinstance(x, bool) or (isinstance(x, Complex) and not isinstance(x, Real)):
+        return False
+    if isinstance(x, np.matrix):  # its products are not those of numbers
         return False
     kind = getattr(getattr(x, "dtype", None), "kind", None)
     if isinstance(kind, str):

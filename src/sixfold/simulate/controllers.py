@@ -235,6 +235,7 @@ def disturbance_observer(
     """
     model_checked("disturbance_observer", model)
     _stateless("disturbance_observer", control)
+    yes_or_no("disturbance_observer", compensate=compensate)
     return DisturbanceObserver(model, control, _gains(model, "gain", gain), bool(compensate))
 
 

@@ -49,7 +49,7 @@ def check_shared(
         backend: of the steps.
         has: the controller and what goes with it.
     """
-    if method in SOLVERS:
+    if isinstance(method, str) and method in SOLVERS:
         fix = f"write solver={method!r}: method is that of forward dynamics"
         raise NotApplicableError(f"{function}: method {method!r}", "forward dynamics", fix)
     choice(function, "method", (None, *cores.METHODS), method)

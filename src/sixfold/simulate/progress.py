@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from sixfold.errors import NumberError
+from sixfold.errors import NumberError, shown
 
 Progress = Callable[[float, float], object]
 """Called with the time reached and the time to reach [s]."""
@@ -23,10 +24,27 @@ def progress_of(given: Any) -> Progress | None:
         raise NumberError(
             "simulate: argument 'progress'",
             "True, or a function of (time reached, time to reach)",
-            repr(given),
+            shown(given),
             "pass progress=True for a bar",
         )
+    if not _takes_two(given):
+        raise NumberError(
+            "simulate: argument 'progress'",
+            "a function of (time reached, time to reach)",
+            shown(given),
+            "write def progress(reached, end): ...",
+        )
     return given
+
+
+def _takes_two(function: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(function).bind(0.0, 1.0)
+    except TypeError:
+        return False
+    except ValueError:  # a builtin that does not tell
+        return True
+    return True
 
 
 class Bar:

@@ -21,7 +21,14 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
-from sixfold.evaluate.arrays import Argument, Array, checked, leading_shape, model_checked
+from sixfold.evaluate.arrays import (
+    Argument,
+    Array,
+    checked,
+    enough_memory,
+    leading_shape,
+    model_checked,
+)
 from sixfold.evaluate.quaternions import quaternions
 from sixfold.evaluate.scan import numpy_scan, run_scan, scan_kernel
 from sixfold.evaluate.singular import refuse_singular
@@ -36,6 +43,8 @@ from sixfold.simulate.system import System, as_array, system_of
 from sixfold.spatial import Inertia
 
 Law = Callable[..., Any]
+MAX_STEPS = 10**9
+"""Most steps of one call: the times of the steps are kept, 8 bytes each."""
 
 
 def rollout(
@@ -89,6 +98,8 @@ def rollout(
         out: float64 arrays in C order, of the results' shapes, to write the results to.
         backend: "numpy" takes the same steps in NumPy, to look into.
 
+    Steps are taken in float64, whatever the dtype of the arguments.
+
     Returns:
         q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv); with x0 also x,
         shape (..., steps // every, nx).  A trajectory that leaves the finite numbers is NaN from
@@ -117,7 +128,9 @@ def rollout(
     given |= _more(model, x0=x0, parameters=parameters, inertias=inertias)
     arrays = {name: checked("rollout", name, argument) for name, argument in given.items()}
     lead = leading_shape("rollout", given, arrays)
-    _check_start(model, arrays)
+    with enough_memory("rollout", f"trajectories {lead}"):
+        _check_start(model, arrays)
+    arrays = {name: np.asarray(array, np.float64) for name, array in arrays.items()}
     sequence = tau is not None and len(given["tau"].shape) == 2
     states = arrays["x0"].shape[-1] if "x0" in arrays else 0
     law = None
@@ -298,7 +311,7 @@ def _arguments(
     }
     if tau is not None:
         shape: tuple[int, ...] = (steps, model.nv)
-        with contextlib.suppress(ValueError):  # ragged data is refused below
+        with contextlib.suppress(Exception):  # what is no array is refused below
             if np.ndim(tau) == 1:
                 shape = (model.nv,)
             elif np.ndim(tau) > 1 and np.shape(tau)[-2] == 1:
@@ -353,42 +366,51 @@ def _check_start(model: Model, arrays: dict[str, Array]) -> None:
             "rollout: argument 'inertias' has a mass",
             "masses >= 0",
             float(arrays["inertias"][..., 0].min()),
-            "mend the first of the ten numbers",
+            "fix the first of the ten numbers",
         )
 
 
 def _warn_if_lost(model: Model, q: Array, v: Array, between: float) -> None:
     if not q.size or (np.isfinite(q[..., -1, :]).all() and np.isfinite(v[..., -1, :]).all()):
         return
-    bad = ~np.isfinite(v)
-    rows = bad.any(axis=(-1, -2))
+    bad_q, bad_v = ~np.isfinite(q), ~np.isfinite(v)
+    bad = bad_q.any(axis=-1) | bad_v.any(axis=-1)
+    rows = bad.any(axis=-1)
     first = tuple(int(k) for k in np.argwhere(bad)[0])
+    # velocities as a rule leave first; a long step can overflow q alone
+    slice_of, where = (_v_slice, bad_v[first]) if bad_v[first].any() else (_q_slice, bad_q[first])
+    place = int(np.flatnonzero(where)[0])
     owner = next(
         body
         for body in model.bodies
-        for span in [_v_slice(model, body.joint_name)]
-        if span is not None and span.start <= first[-1] < span.stop
+        for span in [slice_of(model, body.joint_name)]
+        if span is not None and span.start <= place < span.stop
     )
     warnings.warn(
         f"rollout of '{visible(model.name)}': {int(rows.sum())} of {rows.size} trajectories leave"
-        f" the finite numbers; first joint '{visible(owner.joint_name)}' of row {first[:-2]} by "
-        f"t = {(first[-2] + 1) * between:.6g} s",
+        f" the finite numbers; first joint '{visible(owner.joint_name)}' of row {first[:-1]} by "
+        f"t = {(first[-1] + 1) * between:.6g} s",
         NonFiniteStateWarning,
         stacklevel=3,
     )
 
 
 def _v_slice(model: Model, joint: str) -> slice | None:
-    followers = {coupling.follower for coupling in model.couplings}
-    if model.joint_names.index(joint) in followers:
-        return None
-    return model.v_slice(joint)
+    return None if _follows(model, joint) else model.v_slice(joint)
+
+
+def _q_slice(model: Model, joint: str) -> slice | None:
+    return None if _follows(model, joint) else model.q_slice(joint)
+
+
+def _follows(model: Model, joint: str) -> bool:
+    return model.joint_names.index(joint) in {coupling.follower for coupling in model.couplings}
 
 
 def _positive(option: str, got: Any) -> float:
     try:
         value = float(got)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not (value > 0 and math.isfinite(value)) or isinstance(got, (str, bool)):
         raise OptionError("rollout", option, "a finite number > 0", got)
@@ -400,6 +422,6 @@ def _whole(option: str, got: Any) -> int:
         value = index(got)
     except TypeError:
         value = 0
-    if value < 1 or isinstance(got, bool):
-        raise OptionError("rollout", option, "a whole number >= 1", got)
+    if not 1 <= value <= MAX_STEPS or isinstance(got, bool):
+        raise OptionError("rollout", option, f"a whole number from 1 to {MAX_STEPS}", got)
     return value

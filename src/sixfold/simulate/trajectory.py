@@ -206,6 +206,7 @@ class Trajectory:
         if not self.duration / dt < MOST_SAMPLES:
             words = f"a time of at least {self.duration / MOST_SAMPLES:.1g} s for this motion"
             raise OptionError("Trajectory.resample", "dt", words, dt)
+        dt = float(dt)
         count = int(np.floor(self.duration / dt + 1e-9)) + 1
         return self.at(np.minimum(self.t[0] + dt * np.arange(count), self.t[-1]))
 

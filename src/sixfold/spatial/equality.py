@@ -24,11 +24,12 @@ def compared(numbers: Callable[[Any], Sequence[Any]] = tuple, *, as_tuple: bool 
 
     def decorate(kind: Kind) -> Kind:
         others = (kind, tuple) if as_tuple else kind
+        unlike = tuple if as_tuple else (tuple, np.ndarray)  # arrays would compare themselves
 
         def eq(self: Any, other: object) -> Any:
             if isinstance(other, others):
                 return equal(numbers(self), numbers(other))
-            return False if isinstance(other, tuple) else NotImplemented
+            return False if isinstance(other, unlike) else NotImplemented
 
         def ne(self: Any, other: object) -> Any:
             same = eq(self, other)

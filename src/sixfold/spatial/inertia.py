@@ -304,14 +304,14 @@ class ArticulatedInertia(NamedTuple):
             other = ArticulatedInertia.of(other)
         try:
             return ArticulatedInertia(self.I + other.I, self.H + other.H, self.M + other.M)
-        except (AttributeError, TypeError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
             raise mistaken(error, "ArticulatedInertia + other", _INERTIAS, other) from None
 
     def __sub__(self, other: ArticulatedInertia) -> ArticulatedInertia:
         """Subtract."""
         try:
             return ArticulatedInertia(self.I - other.I, self.H - other.H, self.M - other.M)
-        except (AttributeError, TypeError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
             where = "ArticulatedInertia - other"
             raise mistaken(error, where, ArticulatedInertia, other) from None
 

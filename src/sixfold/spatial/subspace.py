@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import ZERO, Scalar, is_one
 from sixfold.spatial.equality import compared
@@ -134,7 +136,8 @@ class Subspace:
 
     def __matmul__(self, rates: Any) -> Motion:
         """S qd: the motion with these rates."""
-        if not isinstance(rates, (tuple, list)) or isinstance(rates, (Motion, Force)):
+        rates = _numbers(rates, "Subspace")
+        if rates is None:
             return NotImplemented
         if len(rates) != len(self.columns):
             raise _unequal("Subspace", self.columns, rates)
@@ -173,7 +176,8 @@ class ForceSubspace:
         """U x for a column of numbers; K U^T as a symmetric inertia when K = U / D."""
         if isinstance(other, Rows):
             return _outer(self.columns, other.columns)
-        if not isinstance(other, (tuple, list)) or isinstance(other, (Motion, Force)):
+        other = _numbers(other, "ForceSubspace")
+        if other is None:
             return NotImplemented
         if len(other) != len(self.columns):
             raise _unequal("ForceSubspace", self.columns, other)
@@ -215,6 +219,17 @@ class Rows:
         if isinstance(other, (Subspace, ForceSubspace)):
             return JointMatrix([[row.dot(c) for c in other.columns] for row in self.columns])
         return NotImplemented
+
+
+def _numbers(given: Any, name: str) -> Any:
+    """Return numbers, one for each column; None for objects that are no sequence of numbers."""
+    if isinstance(given, np.ndarray):
+        if type(given) is not np.ndarray or given.ndim == 0:
+            raise ArgumentError(f"{name} @ other", "numbers", given, "pass a tuple or a 1-D array")
+        return tuple(given)
+    if not isinstance(given, (tuple, list)) or isinstance(given, (Motion, Force)):
+        return None
+    return given
 
 
 def _unequal(kind: str, columns: Sequence[Any], given: Sequence[Any]) -> ShapeError:
