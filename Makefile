@@ -27,7 +27,7 @@ test-long: $(READY)
 	$(BIN)/python benchmarks/robots_vs_pinocchio.py
 	$(BIN)/python benchmarks/robots_vs_mujoco.py
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
-	$(BIN)/python -m tests.simulate.damaged --files 5000
+	$(BIN)/python -m tests.simulation.damaged --files 5000
 	$(BIN)/python -m tests.battery.run --calls 24000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.long.many_models --models 100000 --minutes 180
 	$(BIN)/python -m tests.long.forks --forks 500
@@ -42,14 +42,14 @@ test-lanes: $(READY)
 	@for n in $(LANES); do \
 	  echo "$$n lanes"; \
 	  SIXFOLD_LANES=$$n $(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal \
-	    tests/native tests/evaluate tests/laws tests/simulate tests/dynamics || exit 1; \
+	    tests/llvm tests/evaluate tests/laws tests/simulation tests/dynamics || exit 1; \
 	done
 
 # the lowest versions that pyproject.toml admits, in a virtual environment of their own
 test-lowest: $(LOWEST_READY)
 	$(LOWEST)/bin/python -m pytest -n $(PROCESSES) --dist worksteal \
-	  tests/scalar tests/spatial tests/model tests/dynamics tests/native tests/evaluate \
-	  tests/laws tests/simulate tests/cli tests/test_errors.py tests/test_imports.py
+	  tests/scalar tests/spatial tests/model tests/dynamics tests/llvm tests/evaluate \
+	  tests/laws tests/simulation tests/cli tests/test_errors.py tests/test_imports.py
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

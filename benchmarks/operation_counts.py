@@ -14,14 +14,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import sixfold as sf
-from sixfold.dynamics import articulated, stacked
-from sixfold.dynamics.aba import aba
-from sixfold.dynamics.crba import crba, dense
-from sixfold.dynamics.factorization import ltdl, solve_ltdl
-from sixfold.dynamics.inertial import inertial
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.factorization import ltdl, solve_ltdl
+from sixfold.dynamics.book.newton_euler import newton_euler
+from sixfold.dynamics.book.operators import equations
+from sixfold.dynamics.book.operators.inertial_axes import inertial
+from sixfold.dynamics.book.rnea import rnea
+from sixfold.dynamics.fast import articulated
+from sixfold.dynamics.fast.aba import aba
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.dynamics.newton_euler import newton_euler
-from sixfold.dynamics.rnea import rnea
 from sixfold.model import Tree
 from sixfold.model.tree import Table
 from sixfold.scalar import RULES, Op, Zero, plain, register
@@ -150,14 +151,16 @@ def mass_matrix_steps(n: int) -> dict[str, Count]:
     """
     c = chain(n)
     s = inertial(c.tree, c.q, c.qd, c.f_ext)
-    J = stacked.jacobian_columns(s)
-    first = count(lambda: stacked.jacobian_columns(s))
+    J = equations.jacobian_columns(s)
+    first = count(lambda: equations.jacobian_columns(s))
     second = count(lambda: [{i: s.M[i] @ column[i] for i in c.tree.bodies} for column in J])
     return {
         "1. J = Psi_D G": first,
         "2. Q = M J": second,
-        "3. J^T Q (as printed)": count(lambda: stacked.mass_matrix_as_printed(s)) - first - second,
-        "3. G^T (Psi_D^T Q)": count(lambda: stacked.mass_matrix(s)) - first - second,
+        "3. J^T Q (as printed)": count(lambda: equations.mass_matrix_as_printed(s))
+        - first
+        - second,
+        "3. G^T (Psi_D^T Q)": count(lambda: equations.mass_matrix(s)) - first - second,
     }
 
 
@@ -170,24 +173,24 @@ def algorithms(n: int) -> dict[str, Count]:
         L, D = ltdl(dense(tree, crba(tree, q)), tree.dof_parent)
         return solve_ltdl(L, D, tree.dof_parent, [x for i in tree.bodies for x in qdd[i]])
 
-    def frame() -> stacked.System:
-        return stacked.body_frame(tree, q, qd, f_ext)
+    def frame() -> equations.System:
+        return equations.body_frame(tree, q, qd, f_ext)
 
     return {
         "inverse dynamics: RNEA": count(lambda: rnea(*c)),
         "inverse dynamics: Newton-Euler, three-vectors": count(lambda: newton_euler(*c)),
         "inverse dynamics: operators (15), (18a)": count(
-            lambda: stacked.joint_forces(frame(), qdd)
+            lambda: equations.joint_forces(frame(), qdd)
         ),
         "mass matrix: CRBA": count(lambda: crba(tree, q)),
         "inverse mass matrix": count(lambda: articulated.inverse_inertia(tree, q)),
         "mass matrix: CRBA, factorised and solved": count(by_crba),
         "forward dynamics: ABA": count(lambda: aba(*c)),
         "forward dynamics: operators, O(N) (19b)": count(
-            lambda: stacked.solve_factorised(frame(), qdd)
+            lambda: equations.solve_factorised(frame(), qdd)
         ),
         "forward dynamics: operators, O(N^3) (19a)": count(
-            lambda: stacked.solve_dense(frame(), qdd)
+            lambda: equations.solve_dense(frame(), qdd)
         ),
     }
 

@@ -1,8 +1,6 @@
 """Rigid-body dynamics in Python: each algorithm written once, as the textbook prints it."""
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sixfold.errors import (
@@ -91,10 +89,11 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
+    from sixfold.control import controllers
     from sixfold.doctor import Diagnosis, diagnose
-    from sixfold.dynamics.planar import PlanarChain, skeleton_fd, skeleton_id
-    from sixfold.evaluate.check import check
+    from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
+    from sixfold.identify import BaseParameters, base_parameters
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.model import (
         DHRow,
@@ -106,30 +105,33 @@ if TYPE_CHECKING:
         random_tree,
         replace_inertias,
     )
-    from sixfold.model.rename import rename
+    from sixfold.model.edit.rename import rename
     from sixfold.report import plot, write_report
-    from sixfold.simulate import Event, JointStops, Trajectory, controllers, rollout, simulate
-    from sixfold.symbolic import BaseParameters, Code, base_parameters, export
+    from sixfold.simulation import Event, JointStops, Trajectory, rollout, simulate
+    from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
-    from sixfold.view import view
+    from sixfold.verify.check import check
+    from sixfold.viewer import view
 
 __version__ = "0.1.0"
 
 _LATER = {
     "doctor": ("Diagnosis", "diagnose"),
-    "dynamics.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
-    "evaluate.check": ("check",),
+    "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
+    "verify": ("check",),
     "formats": ("load", "save"),
     "interop": ("Comparison", "Converter", "compare_with", "convert"),
     "model": (
         *("DHRow", "add_payload", "attach", "from_dh", "grouped"),
         *("lock_joints", "random_tree", "replace_inertias"),
     ),
-    "model.rename": ("rename",),
+    "model.edit.rename": ("rename",),
     "report": ("plot", "write_report"),
-    "simulate": ("Event", "JointStops", "Trajectory", "controllers", "rollout", "simulate"),
-    "symbolic": ("BaseParameters", "Code", "Equations", "base_parameters", "equations", "export"),
-    "view": ("view",),
+    "control": ("controllers",),
+    "simulation": ("Event", "JointStops", "Trajectory", "rollout", "simulate"),
+    "identify": ("BaseParameters", "base_parameters"),
+    "symbolic": ("Code", "Equations", "equations", "export"),
+    "viewer": ("view",),
 }
 """Names that come from rooms which are imported when one of them is first asked for."""
 _ROOM = {name: room for room, names in _LATER.items() for name in names}
@@ -148,23 +150,6 @@ def __dir__() -> list[str]:
     """List all public names."""
     return [*globals(), *_ROOM]
 
-
-class _Package(ModuleType):
-    """The package, in which a function named like its room (`simulate`, `view`) stays one.
-
-    Importing a room would otherwise put the room's module in the function's place.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _ROOM and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by name, as cloudpickle does for plain modules only."""
-        return import_module, (self.__name__,)
-
-
-sys.modules[__name__].__class__ = _Package
 
 __all__ = [
     "ArgumentError",

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import cores
-from sixfold.evaluate.lean import kernel_tree
+from sixfold.evaluate import scalar_functions
+from sixfold.evaluate.kernels.kernel_tree import kernel_tree
 from sixfold.model import Model
 from sixfold.scalar import plain
 from sixfold.spatial import Transform
@@ -45,12 +45,12 @@ def test_default_calls_keep_their_digits(part):
     assert tried > 7
 
 
-@pytest.mark.parametrize("core", [cores.inverse_dynamics, cores.mass_matrix])
+@pytest.mark.parametrize("core", [scalar_functions.inverse_dynamics, scalar_functions.mass_matrix])
 def test_trees_of_kernels_have_the_dynamics_of_the_model(core):
     """Without compiling: the same page on the tree as given and as kernels take it."""
     for k in range(MODELS):
         s = draw(number(k), states=1)
-        given = (s.q, s.v, s.a) if core is cores.inverse_dynamics else (s.q,)
+        given = (s.q, s.v, s.a) if core is scalar_functions.inverse_dynamics else (s.q,)
         exact = Reference(s).of(core, *given)[0]
         tree = kernel_tree(core, s.model)
         row = [x[0].tolist() for x in given]

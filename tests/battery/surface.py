@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import sixfold as sf
-from sixfold.dynamics import planar
+from sixfold.dynamics.book import planar
 from sixfold.interop.blocks import Same
 from sixfold.interop.converter import Piece, Site
 from sixfold.spatial import Matrix3, Symmetric3, solids
@@ -265,7 +265,7 @@ FORCED: dict[str, dict[str, Any]] = {
     "compare_with": {"samples": 2},
 }
 SKIPPED = {
-    "view",  # starts a server; its arguments are looked at in tests/view
+    "view",  # starts a server; its arguments are looked at in tests/viewer
 }
 
 OPERATORS: tuple[Callable[[Any, Any], Any], ...] = (

@@ -11,17 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 import sixfold as sf
+from sixfold.bench import peers, pinocchio_ways, report, robots, tables, threads
+from sixfold.bench.speed import Speed, Timing
+from sixfold.bench.ways import FUNCTIONS, Way
 from sixfold.cli import main
-from sixfold.cli.benching import (
-    peers,
-    pinocchio_ways,
-    report,
-    robots,
-    tables,
-    threads,
-)
-from sixfold.cli.benching.speed import Speed, Timing
-from sixfold.cli.benching.ways import FUNCTIONS, Way
 
 SMALL = ("--rounds", "2", "--batch", "32", "--quick")
 
@@ -227,7 +220,7 @@ def test_results_that_are_not_finite_disagree(bad, stand_in, tmp_path):
 
 
 def test_nothing_is_timed_when_the_kernel_itself_is_wrong(stand_in, monkeypatch, tmp_path):
-    from sixfold.cli.benching import speed
+    from sixfold.bench import speed
 
     stand_in()
     wrong = sf.compile(lambda q, v, a: q * 0.0, sf.load("tree6"))
@@ -323,8 +316,8 @@ def test_a_picture_of_unknown_kind_is_refused_before_anything_is_measured(tmp_pa
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_a_picture_is_drawn(suffix, tmp_path):
     pytest.importorskip("matplotlib")
-    from sixfold.cli.benching import picture
-    from sixfold.cli.benching.run import Settings
+    from sixfold.bench import picture
+    from sixfold.bench.run import Settings
 
     def timing(name, ns, agrees=True):
         return Timing(name, "", 8, 0.0, agrees, (ns, 2 * ns) if agrees else ())
@@ -354,7 +347,7 @@ def test_tables_line_up_and_show_a_dash_for_nothing():
 
 
 def test_a_busy_machine_is_noticed_by_rounds_that_differ():
-    from sixfold.cli.benching.run import disturbed
+    from sixfold.bench.run import disturbed
 
     def record(*rounds):
         timing = Timing("sixfold", "", 8, 0.0, True, rounds)

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from sixfold.evaluate import functions, kernels
+from sixfold.evaluate import functions
+from sixfold.evaluate.kernels import kernels
 from tests.docs.ledger import ROOT, every_row, resolve
 
 TESTS = str(Path(__file__).parents[1])

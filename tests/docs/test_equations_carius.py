@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.kinematics import forces_from_world, motions, no_forces, transforms
-from sixfold.dynamics.rnea import rnea
 from sixfold.scalar import differentiate, plain
 from sixfold.spatial import Force, Motion, Transform, Vector3, equation_of_motion, rotation
 from tests.docs.support import rows, six

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics import stacked
-from sixfold.dynamics.inertial import geometry, inertial
+from sixfold.dynamics.book.operators import equations
+from sixfold.dynamics.book.operators.inertial_axes import geometry, inertial
+from sixfold.dynamics.book.operators.operators import BlockMatrix
 from sixfold.dynamics.kinematics import forces_from_world, no_forces
-from sixfold.dynamics.operators import BlockMatrix
 from sixfold.dynamics.passive import passive_forces
 from sixfold.scalar import plain
 from sixfold.spatial import Column, Force, Vector3
@@ -121,7 +121,7 @@ def test_the_steps_of_the_solution_give_the_accelerations_and_the_next_configura
     tau = np.random.default_rng(6).standard_normal(model.nv)
     # step 1: geometry, D, G, M, A, B and external forces, then (19a) or (19b)
     system = inertial(model.tree, columns, rates, no_forces(model.tree))
-    solve = stacked.solve_factorised if method == "operators" else stacked.solve_dense
+    solve = equations.solve_factorised if method == "operators" else equations.solve_dense
     qdd = vector(model.gather(solve(system, model.velocities(tau))))
     a = sf.forward_dynamics(model, q, v, tau, method=method)
     assert np.abs(a - qdd).max() < 1e-9 * np.abs(a).max()
@@ -191,7 +191,9 @@ def test_swept_bias_of_the_pendulum_is_that_of_example_1():
     system = inertial(model.tree, {1: (theta,)}, {1: (rate,)}, no_forces(model.tree))
     (F,) = (system.Psi.T @ {1: system.B[1] - system.YF[1]}).values()
     # the acceleration A is zero here, so that (15) at q-ddot = 0 is the same
-    assert six(stacked.interbody_forces(system, {1: Column([0.0])})[1]).tolist() == six(F).tolist()
+    assert (
+        six(equations.interbody_forces(system, {1: Column([0.0])})[1]).tolist() == six(F).tolist()
+    )
     s = L * np.array([np.sin(theta), -np.cos(theta), 0])
     up = np.array([0, m * g, 0])
     assert np.allclose(six(F), [*np.cross(s, up), *(-m * rate**2 * s + up)])
@@ -204,7 +206,7 @@ def test_swept_bias_of_the_cart_and_its_pendulum_is_that_of_example_2():
     q, qd = model.positions([0.3, theta]), model.velocities([0.7, rate])
     system = inertial(model.tree, q, qd, pushed)
     F = system.Psi.T @ {i: system.B[i] - system.YF[i] for i in (1, 2)}
-    still = stacked.interbody_forces(system, {i: Column([0.0]) for i in (1, 2)})
+    still = equations.interbody_forces(system, {i: Column([0.0]) for i in (1, 2)})
     assert all(np.allclose(six(still[i]), six(F[i]), rtol=0, atol=1e-14) for i in (1, 2))
     s = L * np.array([np.sin(theta), -np.cos(theta), 0])
     up, along = np.array([0, g, 0]), np.array([push, 0, 0])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics.crba import crba, dense
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.energy import composite_inertia
 from sixfold.dynamics.kinematics import motions, no_forces, transforms
-from sixfold.dynamics.rnea import rnea
 from sixfold.dynamics.wrenches import joint_wrenches
 from sixfold.scalar import differentiate, plain
 from sixfold.spatial import equation_of_motion

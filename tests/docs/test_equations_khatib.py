@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.dynamics.book.newton_euler import newton_euler
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.dynamics.newton_euler import newton_euler
 from sixfold.spatial import Inertia
 
 # rows (a, alpha, d, theta, sigma) in the lecture's convention: a and alpha of row i are a_(i-1)

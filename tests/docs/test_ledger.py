@@ -90,7 +90,7 @@ rows = [
     row("docs/test_equations_featherstone.py::"
         "test_joint_space_equation_holds_with_the_bias_of_inverse_dynamics",
         *(public + name for name in ("bias_force", "mass_matrix", "gravity_force", "integrate")),
-        public + "dynamics.joint_points.joint_forces", public + "dynamics.rnea.rnea"),
+        public + "dynamics.fast.body_forces.joint_forces", public + "dynamics.book.rnea.rnea"),
     row("docs/test_equations_featherstone.py::"
         "test_a_model_holds_connectivity_joints_geometry_and_inertias",
         *(public + "model.Tree." + name for name in ("parent", "gravity", "bodies", "support"))),
@@ -107,7 +107,7 @@ def test_functions_that_the_tests_of_a_row_leave_out_are_found():
     assert done.stdout.splitlines()[-5:] == [
         "0",
         "['sixfold.spatial.Inertia', 'sixfold.spatial.Vector3.cross', 'sixfold.spatial.steiner']",
-        "['sixfold.dynamics.rnea.rnea', 'sixfold.gravity_force', 'sixfold.integrate']",
+        "['sixfold.dynamics.book.rnea.rnea', 'sixfold.gravity_force', 'sixfold.integrate']",
         "['sixfold.model.Tree.gravity', 'sixfold.model.Tree.support']",
         "['sixfold.symbolic.ma23.corrected']",
     ], done.stdout + done.stderr

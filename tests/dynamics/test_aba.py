@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics.aba import aba
-from sixfold.dynamics.articulated import articulate, inverse_inertia, pivots
-from sixfold.dynamics.crba import crba, dense
-from sixfold.dynamics.factorization import ltdl
-from sixfold.dynamics.rnea import rnea
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.factorization import ltdl
+from sixfold.dynamics.book.rnea import rnea
+from sixfold.dynamics.fast.aba import aba
+from sixfold.dynamics.fast.articulated import articulate, inverse_inertia, pivots
 from sixfold.spatial import Force, Inertia, Subspace
 from sixfold.spatial.constraint import apparent_inverse_inertia, constrained_motion
 from tests.dynamics.support import EPS, array, error, flat, fn, pushes, six, tables

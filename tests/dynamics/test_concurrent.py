@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics import stacked
-from sixfold.dynamics.inertial import (
+from sixfold.dynamics.book.operators import equations
+from sixfold.dynamics.book.operators.inertial_axes import (
     center_accelerations,
     center_velocities,
     geometry,
     inertial,
 )
-from sixfold.dynamics.rnea import rnea
+from sixfold.dynamics.book.rnea import rnea
 from sixfold.spatial import IDENTITY3, ZERO3, Column, Force, Inertia, Motion, Transform
 from tests.dynamics.support import (
     EPS,
@@ -143,7 +143,7 @@ def test_eq_5_acceleration_of_a_joint_is_the_rate_of_its_velocity(model):
     path = along(model, q, qd, qdd)
     measured = rate(lambda t: joint_velocities(model, *path(t)))
     s = inertial(model.tree, q, qd, none)
-    vdot = stacked.accelerations(s, qdd)
+    vdot = equations.accelerations(s, qdd)
     bar = DIFFERENCES * np.abs(measured).max()
     for i in model.tree.bodies:
         p = model.tree.parent[i]
@@ -186,7 +186,7 @@ def test_eq_6_and_7_stacked_accelerations_solve_the_influence_equation(model):
     q, qd, qdd, none = tables(model)
     path = along(model, q, qd, qdd)
     s = inertial(model.tree, q, qd, none)
-    vdot = stacked.accelerations(s, qdd)
+    vdot = equations.accelerations(s, qdd)
     handed = s.Phi @ vdot
     for i in model.tree.bodies:
         assert error(six(handed[i] + s.G[i] @ qdd[i] + s.A[i]), six(vdot[i])) <= TIGHT
@@ -217,7 +217,7 @@ def loaded(model, seed=0):
     q, qd, qdd, _ = tables(model, seed)
     contact = pushes(model, seed)
     s = inertial(model.tree, q, qd, contact)
-    return q, qd, qdd, contact, s, stacked.interbody_forces(s, qdd)
+    return q, qd, qdd, contact, s, equations.interbody_forces(s, qdd)
 
 
 def balance_scale(F):

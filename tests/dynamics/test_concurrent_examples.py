@@ -10,12 +10,12 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
-from sixfold.dynamics import stacked
-from sixfold.dynamics.aba import aba
-from sixfold.dynamics.crba import crba, dense
-from sixfold.dynamics.inertial import geometry, inertial
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.operators import equations
+from sixfold.dynamics.book.operators.inertial_axes import geometry, inertial
+from sixfold.dynamics.book.rnea import rnea
+from sixfold.dynamics.fast.aba import aba
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.dynamics.rnea import rnea
 from sixfold.scalar import ZERO, plain
 from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Vector3
 from tests.dynamics.support import EPS, array, six
@@ -25,7 +25,7 @@ x, x_rate, x_acc, push = sp.symbols("x xdot xddot f", real=True)
 m1, m2, L, g = sp.symbols("m1 m2 L g", positive=True)
 I1 = sp.symbols("I1xx I1yy I1zz", positive=True)
 I2 = sp.symbols("I2xx I2yy I2zz", positive=True)
-READINGS = [inertial, stacked.body_frame]
+READINGS = [inertial, equations.body_frame]
 
 
 def symbolic_pendulum():
@@ -106,11 +106,11 @@ def test_bias_terms_of_the_pendulum_are_those_of_example_1():
 @pytest.mark.parametrize("read", READINGS)
 def test_m4_equation_of_motion_of_the_pendulum_symbolically(read):
     s = pendulum_system(read)
-    ((M,),) = stacked.mass_matrix(s)
+    ((M,),) = equations.mass_matrix(s)
     assert same(M, I1[2] + m1 * L**2)
-    (C,) = stacked.bias(s)[1]
+    (C,) = equations.bias(s)[1]
     assert same(C, m1 * g * L * sp.sin(theta))
-    for solve in (stacked.solve_dense, stacked.solve_factorised):
+    for solve in (equations.solve_dense, equations.solve_factorised):
         (acc,) = solve(s, {1: Column([tau])})[1]
         assert same(acc, (tau - m1 * g * L * sp.sin(theta)) / (I1[2] + m1 * L**2))
 
@@ -187,16 +187,16 @@ def test_bias_terms_of_the_cart_are_those_of_example_2():
 @pytest.mark.parametrize("read", READINGS)
 def test_n4_equation_of_motion_of_the_cart_symbolically(read):
     s = cart_system(read)
-    M = stacked.mass_matrix(s)
+    M = equations.mass_matrix(s)
     coupling = m2 * L * sp.cos(theta)
     assert all_same(M[0], (m1 + m2, coupling))
     assert all_same(M[1], (coupling, I2[2] + m2 * L**2))
-    C = stacked.bias(s)
+    C = equations.bias(s)
     assert same(-C[1][0], push + m2 * L * sp.sin(theta) * theta_rate**2)
     assert same(-C[2][0], -m2 * g * L * sp.sin(theta))
 
 
-@pytest.mark.parametrize("solve", [stacked.solve_dense, stacked.solve_factorised])
+@pytest.mark.parametrize("solve", [equations.solve_dense, equations.solve_factorised])
 def test_n4_accelerations_of_the_cart_symbolically(solve):
     s = cart_system()
     qdd = solve(s, {1: Column([sp.Integer(0)]), 2: Column([sp.Integer(0)])})

@@ -12,11 +12,11 @@ import pytest
 from benchmarks.operation_counts import chain, count
 
 import sixfold as sf
-from sixfold.dynamics import stacked
-from sixfold.dynamics.articulated import articulate
-from sixfold.dynamics.crba import crba, dense
-from sixfold.dynamics.inertial import inertial
-from sixfold.dynamics.operators import BlockMatrix, Influence, Propagation
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.operators import equations
+from sixfold.dynamics.book.operators.inertial_axes import inertial
+from sixfold.dynamics.book.operators.operators import BlockMatrix, Influence, Propagation
+from sixfold.dynamics.fast.articulated import articulate
 from sixfold.errors import ShapeError
 from sixfold.spatial import Force, Motion
 from tests.dynamics.support import EPS, array, error, six, tables
@@ -57,7 +57,7 @@ def cells(text):
 def shifts(model, seed=0):
     """The transforms D_i of a tree at a random state: 6x6 blocks like any other."""
     q, qd, _, none = tables(model, seed)
-    return stacked.body_frame(model.tree, q, qd, none).D
+    return equations.body_frame(model.tree, q, qd, none).D
 
 
 def influence(model):
@@ -307,7 +307,7 @@ def test_a_product_with_the_blocks_of_psi_is_of_order_n_squared():
 def test_mass_matrix_is_a_product_of_block_matrices_of_different_sizes(name):
     model = sf.load(name)
     q, qd, _, none = tables(model)
-    s = stacked.body_frame(model.tree, q, qd, none)
+    s = equations.body_frame(model.tree, q, qd, none)
     G, M = BlockMatrix.diagonal(s.G, "G"), BlockMatrix.diagonal(s.M, "M")
     Psi = s.Psi.blocks()
     product = G.T @ Psi.T @ M @ Psi @ G
@@ -319,9 +319,9 @@ def test_mass_matrix_is_a_product_of_block_matrices_of_different_sizes(name):
 def test_inverse_mass_matrix_is_a_product_of_block_matrices():
     model = sf.load("random_tree:7:5")
     q, qd, _, none = tables(model)
-    s = stacked.body_frame(model.tree, q, qd, none)
-    J, R, K = stacked.branch_inertias(s)
-    beta = {i: stacked.Beta(s.D[i], s.G[i], K[i]) for i in model.tree.bodies}
+    s = equations.body_frame(model.tree, q, qd, none)
+    J, R, K = equations.branch_inertias(s)
+    beta = {i: equations.Beta(s.D[i], s.G[i], K[i]) for i in model.tree.bodies}
     G, Kd = BlockMatrix.diagonal(s.G, "G"), BlockMatrix.diagonal(K, "K")
     Phi, Psi_b = s.Phi.blocks(), Propagation(model.tree, beta, "b").blocks()
     inner = array((Kd.T @ Phi @ Psi_b @ G).dense())
@@ -340,7 +340,7 @@ def test_inverse_mass_matrix_is_a_product_of_block_matrices():
 def test_block_matrices_that_do_not_fit_are_refused_with_both_sizes():
     model = sf.load("random_tree:3:1")
     q, qd, _, none = tables(model)
-    s = stacked.body_frame(model.tree, q, qd, none)
+    s = equations.body_frame(model.tree, q, qd, none)
     G = BlockMatrix.diagonal(s.G, "G")
     with pytest.raises(ShapeError, match="block rows"):
         G @ G

@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.operation_counts import Counted, algorithms, chain, count, mass_matrix_steps
 
 import sixfold as sf
-from sixfold.dynamics import stacked
-from sixfold.dynamics.crba import crba, dense
-from sixfold.dynamics.inertial import inertial
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.operators import equations
+from sixfold.dynamics.book.operators.inertial_axes import inertial
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.scalar import plain
 from sixfold.spatial import Column, Transform
@@ -42,18 +42,18 @@ def test_mass_matrix_by_a_sweep_for_each_column_is_of_order_n_squared():
 def test_the_mass_matrix_of_a_chain_has_n_squared_elements_and_no_zero():
     for n in (5, 10):
         c = chain(n)
-        M = stacked.mass_matrix(inertial(c.tree, c.q, c.qd, c.f_ext))
+        M = equations.mass_matrix(inertial(c.tree, c.q, c.qd, c.f_ext))
         assert all(len(row) == n == len(M) for row in M)
         assert all(abs(float(plain(x))) > 0 for row in M for x in row)
 
 
 def test_the_two_ways_to_the_mass_matrix_agree():
     q, qd, _, none = tables(TREE10)
-    for read in (inertial, stacked.body_frame):
+    for read in (inertial, equations.body_frame):
         s = read(TREE10.tree, q, qd, none)
         H = dense(TREE10.tree, crba(TREE10.tree, q))
-        assert error(stacked.mass_matrix(s), H) <= 64 * EPS
-        assert error(stacked.mass_matrix_as_printed(s), H) <= 64 * EPS
+        assert error(equations.mass_matrix(s), H) <= 64 * EPS
+        assert error(equations.mass_matrix_as_printed(s), H) <= 64 * EPS
 
 
 def test_factorised_solution_is_of_order_n_and_the_dense_one_is_not():
@@ -72,7 +72,7 @@ def test_operations_of_the_dense_solution_are_a_cubic_and_of_the_factorised_one_
     """The counts at N = 4, 5, ... have constant third, and vanishing second, differences."""
     solid = sf.Inertia.from_mass(1.3, (0.2, 0.3, 0.4), (0.5, 0.6, 0.7))
     place = Transform.from_rpy((0.2, 0.4, 0.6), (0.3, -0.5, 0.7))
-    counts = {stacked.solve_dense: [], stacked.solve_factorised: []}
+    counts = {equations.solve_dense: [], equations.solve_factorised: []}
     for n in range(4, 10):
         builder = sf.ModelBuilder("equal links")
         for k in range(n):
@@ -82,10 +82,10 @@ def test_operations_of_the_dense_solution_are_a_cubic_and_of_the_factorised_one_
         model = builder.build()
         tree = model.over(lambda x: x if x == 1 else Counted(x))
         column = {i: Column([Counted(0.1 * i)]) for i in tree.bodies}
-        s = stacked.body_frame(tree, column, column, no_forces(tree))
+        s = equations.body_frame(tree, column, column, no_forces(tree))
         for solve, found in counts.items():
             found.append(count(lambda s=s, f=column, solve=solve: solve(s, f)).multiplications)
-    third = np.diff(counts[stacked.solve_dense], 3)
+    third = np.diff(counts[equations.solve_dense], 3)
     # L D L^T takes N^3 / 6 multiplications and more of lower order: 6 / 6 = 1
     assert third.tolist() == [1, 1, 1]
-    assert np.diff(counts[stacked.solve_factorised], 2).tolist() == [0, 0, 0, 0]
+    assert np.diff(counts[equations.solve_factorised], 2).tolist() == [0, 0, 0, 0]

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics import stacked
-from sixfold.dynamics.aba import aba
-from sixfold.dynamics.articulated import articulate
-from sixfold.dynamics.crba import crba, dense
-from sixfold.dynamics.inertial import geometry, inertial
-from sixfold.dynamics.rnea import rnea
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.operators import equations
+from sixfold.dynamics.book.operators.inertial_axes import geometry, inertial
+from sixfold.dynamics.book.rnea import rnea
+from sixfold.dynamics.fast.aba import aba
+from sixfold.dynamics.fast.articulated import articulate
 from sixfold.scalar import ZERO
 from sixfold.spatial import ZERO3, Inertia, Motion, Transform
 from tests.dynamics.support import EPS, array, error, flat, fn, pushes, six, tables
@@ -36,7 +36,7 @@ any_joint = pytest.mark.parametrize("model", ANY_JOINT.values(), ids=ANY_JOINT)
 
 def readings(model):
     """The paper's own reading where it applies, and body coordinates."""
-    return [stacked.body_frame] + ([inertial] if model in MODELS.values() else [])
+    return [equations.body_frame] + ([inertial] if model in MODELS.values() else [])
 
 
 def on_bodies(model, contact):
@@ -50,7 +50,7 @@ def test_eq_18a_projected_interbody_forces_are_the_joint_forces(model):
     contact = pushes(model)
     expected, _ = rnea(model.tree, q, qd, qdd, contact)
     for read in readings(model):
-        tau = stacked.joint_forces(read(model.tree, q, qd, contact), qdd)
+        tau = equations.joint_forces(read(model.tree, q, qd, contact), qdd)
         assert error(flat(tau), flat(expected)) <= TIGHT
     state = [np.array(flat(t)) for t in (q, qd, qdd)]
     public = fn.inverse_dynamics(model, *state, on_bodies(model, contact), f_ext_frame="body")
@@ -64,7 +64,7 @@ def test_eq_18b_bias_is_inverse_dynamics_at_no_acceleration(model):
     still = model.velocities([ZERO] * model.nv)
     expected, _ = rnea(model.tree, q, qd, still, contact)
     for read in readings(model):
-        C = stacked.bias(read(model.tree, q, qd, contact))
+        C = equations.bias(read(model.tree, q, qd, contact))
         assert error(flat(C), flat(expected)) <= TIGHT
 
 
@@ -74,7 +74,7 @@ def test_eq_18c_mass_matrix_equals_composite_rigid_bodies(model):
     H = dense(model.tree, crba(model.tree, q))
     for read in readings(model):
         s = read(model.tree, q, qd, none)
-        assert error(stacked.mass_matrix(s), H) <= TIGHT
+        assert error(equations.mass_matrix(s), H) <= TIGHT
 
 
 @any_joint
@@ -83,7 +83,7 @@ def test_eq_18_holds_as_a_whole(model):
     contact = pushes(model)
     for read in readings(model):
         s = read(model.tree, q, qd, contact)
-        M, C, f = stacked.mass_matrix(s), stacked.bias(s), stacked.joint_forces(s, qdd)
+        M, C, f = equations.mass_matrix(s), equations.bias(s), equations.joint_forces(s, qdd)
         assert error(array(M) @ array(flat(qdd)) + array(flat(C)), flat(f)) <= TIGHT
 
 
@@ -93,7 +93,7 @@ def test_eq_18_holds_as_a_whole(model):
 @any_joint
 @pytest.mark.parametrize(
     ("solve", "method"),
-    [(stacked.solve_dense, "operators_dense"), (stacked.solve_factorised, "operators")],
+    [(equations.solve_dense, "operators_dense"), (equations.solve_factorised, "operators")],
 )
 def test_eq_19a_and_19b_give_the_accelerations_of_the_joint_forces(model, solve, method):
     q, qd, qdd, _ = tables(model)
@@ -121,11 +121,11 @@ def test_eq_19b_operator_is_the_inverse_of_the_mass_matrix(model):
         rest = replace(s, A=nothing, B=none, YF=none)
         inverse = np.array(
             [
-                flat(stacked.solve_factorised(rest, model.velocities(unit)))
+                flat(equations.solve_factorised(rest, model.velocities(unit)))
                 for unit in np.eye(model.nv).tolist()
             ]
         )
-        M = array(stacked.mass_matrix(s))
+        M = array(equations.mass_matrix(s))
         assert np.abs(inverse @ M - np.eye(model.nv)).max() <= 16 * EPS * np.linalg.cond(M)
 
 
@@ -133,7 +133,7 @@ def test_eq_19b_operator_is_the_inverse_of_the_mass_matrix(model):
 def test_branch_inertias_are_articulated_inertias(model):
     q, qd, _, none = tables(model)
     expected = articulate(model.tree, q)
-    own = stacked.branch_inertias(stacked.body_frame(model.tree, q, qd, none))
+    own = equations.branch_inertias(equations.body_frame(model.tree, q, qd, none))
     for i in model.tree.bodies:
         assert error(own.J[i].matrix(), expected.IA[i].matrix()) <= TIGHT
         assert error(own.R[i].rows, expected.D[i].rows) <= TIGHT
@@ -143,7 +143,7 @@ def test_branch_inertias_are_articulated_inertias(model):
 def test_branch_inertias_in_inertial_axes_are_the_turned_ones(model):
     q, qd, _, none = tables(model)
     x = geometry(model.tree, q, qd)
-    own = stacked.branch_inertias(inertial(model.tree, q, qd, none))
+    own = equations.branch_inertias(inertial(model.tree, q, qd, none))
     expected = articulate(model.tree, q)
     for i in model.tree.bodies:
         turn = Transform(x.R[i].T, ZERO3)  # inertial axes to body axes, at the joint
@@ -155,7 +155,7 @@ def test_branch_inertia_of_a_tip_is_its_own_mass_matrix():
     model = MODELS["tree10"]
     q, qd, _, none = tables(model)
     s = inertial(model.tree, q, qd, none)
-    J = stacked.branch_inertias(s).J
+    J = equations.branch_inertias(s).J
     for i in (2, 6, 8, 10):
         np.testing.assert_array_equal(array(J[i].matrix()), array(s.M[i].matrix()))
 
@@ -181,8 +181,8 @@ def test_eq_20_constraint_matrix_is_orthonormal_and_orthogonal_to_the_free_axis(
 def test_interbody_forces_are_actuation_plus_constraint_forces(model):
     q, qd, qdd, _ = tables(model)
     contact = pushes(model)
-    s = stacked.body_frame(model.tree, q, qd, contact)
-    F, tau = stacked.interbody_forces(s, qdd), stacked.joint_forces(s, qdd)
+    s = equations.body_frame(model.tree, q, qd, contact)
+    F, tau = equations.interbody_forces(s, qdd), equations.joint_forces(s, qdd)
     f_ext = on_bodies(model, contact)
     state = [np.array(flat(x)) for x in (q, qd, qdd)]
     borne = fn.constraint_forces(model, *state, f_ext, f_ext_frame="body")
@@ -214,7 +214,7 @@ def test_constraint_force_along_z_of_a_joint_that_turns_about_x():
     model = builder.build()
     q, qd, qdd, none = tables(model)
     x = geometry(model.tree, q, qd)
-    F = stacked.interbody_forces(inertial(model.tree, q, qd, none), qdd)
+    F = equations.interbody_forces(inertial(model.tree, q, qd, none), qdd)
     e_z = x.R[2].T.c  # z axis of the joint frame in inertial coordinates
     answer = e_z.dot(F[2].lin)
     state = [np.array(flat(t)) for t in (q, qd, qdd)]

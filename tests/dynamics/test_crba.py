@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics.crba import crba, dense
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.factorization import ltdl, ltl, path, solve_ltdl, solve_ltl
+from sixfold.dynamics.book.lagrange import mass_matrix as by_energies
 from sixfold.dynamics.energy import composite_inertia, kinetic_energy
-from sixfold.dynamics.factorization import ltdl, ltl, path, solve_ltdl, solve_ltl
 from sixfold.dynamics.kinematics import jacobian, motions, transforms
-from sixfold.dynamics.lagrange import mass_matrix as by_energies
 from sixfold.scalar import ZERO
 from sixfold.spatial import Inertia, Motion
 from tests.dynamics.support import EPS, array, error, flat, fn, six, tables

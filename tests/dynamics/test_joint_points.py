@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics.joint_points import joint_forces, loads, swept, turning
+from sixfold.dynamics.book.rnea import rnea
+from sixfold.dynamics.fast.body_forces import joint_forces, loads, swept, turning
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.dynamics.rnea import rnea
-from sixfold.native import trace
+from sixfold.graph import trace
 from sixfold.spatial import Inertia, Symmetric3, Vector3
 from tests.dynamics.support import EPS, array, error, flat, pushes, six, tables
 from tests.dynamics.test_aba import MODELS

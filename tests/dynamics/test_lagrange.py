@@ -9,10 +9,8 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
-from sixfold.dynamics.aba import aba
-from sixfold.dynamics.crba import crba, dense
-from sixfold.dynamics.kinematics import no_forces
-from sixfold.dynamics.lagrange import (
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.lagrange import (
     christoffel,
     coriolis_matrix,
     craig_split,
@@ -21,8 +19,10 @@ from sixfold.dynamics.lagrange import (
     mass_matrix,
     velocity_force,
 )
-from sixfold.dynamics.planar import PlanarChain, skeleton_bias, skeleton_inertia
-from sixfold.dynamics.rnea import rnea
+from sixfold.dynamics.book.planar import PlanarChain, skeleton_bias, skeleton_inertia
+from sixfold.dynamics.book.rnea import rnea
+from sixfold.dynamics.fast.aba import aba
+from sixfold.dynamics.kinematics import no_forces
 from sixfold.errors import NotApplicableError
 from sixfold.scalar import ZERO, plain
 from sixfold.spatial import ZERO3, Column, Inertia, Motion, Transform, Vector3

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics.inertial import center_accelerations, geometry, inertial
-from sixfold.dynamics.newton_euler import newton_euler
-from sixfold.dynamics.rnea import rnea
-from sixfold.dynamics.stacked import accelerations
+from sixfold.dynamics.book.newton_euler import newton_euler
+from sixfold.dynamics.book.operators.equations import accelerations
+from sixfold.dynamics.book.operators.inertial_axes import center_accelerations, geometry, inertial
+from sixfold.dynamics.book.rnea import rnea
 from sixfold.spatial import Vector3
 from tests.dynamics.support import EPS, array, error, flat, fn, pushes, rate, tables, vector
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics.planar import (
+from sixfold.dynamics.book.planar import (
     PlanarChain,
     skeleton,
     skeleton_bias,

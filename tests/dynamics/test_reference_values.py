@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics.articulated import articulate
-from sixfold.evaluate import cores
+from sixfold.dynamics.fast.articulated import articulate
+from sixfold.evaluate import scalar_functions
 from sixfold.spatial import Inertia
 from sixfold.spatial.solids import box, cylinder
 from tests.dynamics.support import EPS, array
@@ -117,7 +117,7 @@ def test_rbdl_accelerations_are_rationals_of_gravity_to_seventy_digits(name, met
         # constants by their decimal digits, so that gravity is 9.81 and not its nearest double
         tree = model.over(lambda x: gmpy2.mpfr(repr(x)))
         zero = [gmpy2.mpfr(0)] * model.nv
-        qdd = cores.forward_dynamics(model, tree, zero, zero, zero, method=method)
+        qdd = scalar_functions.forward_dynamics(model, tree, zero, zero, zero, method=method)
         for x, ratio in zip(qdd, expected, strict=True):
             assert abs(x / gmpy2.mpfr("9.81") - gmpy2.mpq(ratio)) < 1e-70
 

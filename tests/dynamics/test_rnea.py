@@ -13,9 +13,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sixfold as sf
-from sixfold.dynamics.crba import crba, dense
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.kinematics import forces_from_world, motions, no_forces, transforms
-from sixfold.dynamics.rnea import rnea
 from sixfold.dynamics.wrenches import joint_wrenches
 from sixfold.scalar import ZERO
 from sixfold.spatial import Force, Motion, Transform

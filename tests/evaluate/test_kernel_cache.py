@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import kernel_cache
-from sixfold.evaluate.kernel_cache import KERNELS, KernelCache, per_model
-from sixfold.native import code_pages
-from sixfold.native.limits import maps
+from sixfold.evaluate.kernels import kernel_cache
+from sixfold.evaluate.kernels.kernel_cache import KERNELS, KernelCache, per_model
+from sixfold.llvm.runtime import code_pages
+from sixfold.llvm.runtime.limits import maps
 from tests.long.forks import cart
 
 

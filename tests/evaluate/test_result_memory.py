@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import result_memory
+from sixfold.evaluate.kernels import result_memory
 
 BIG = (1 << 22, 1)  # 32 MiB of doubles
 

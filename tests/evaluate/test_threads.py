@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import threads
+from sixfold.evaluate.kernels import threads
 
 
 @pytest.fixture(autouse=True)

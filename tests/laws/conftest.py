@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import cores
+from sixfold.evaluate import scalar_functions
 from sixfold.model import Model
 from sixfold.scalar import differentiate, plain
 from tests.dynamics.support import EPS
@@ -136,7 +136,7 @@ def rates(core: Core, model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray)
     """
     found = []
     for x, speed, change in zip(q.tolist(), v.tolist(), a.tolist(), strict=True):
-        along = [*cores.position_rate(model, model.tree, x, speed), *change]
+        along = [*scalar_functions.position_rate(model, model.tree, x, speed), *change]
 
         def values(at: Any) -> Any:
             return core(model, model.tree, at[: model.nq], at[model.nq :])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import cores
+from sixfold.evaluate import scalar_functions
 from sixfold.spatial import Inertia, Transform
 from tests.dynamics.support import EPS, rate
 from tests.laws.conftest import State, fn, force_scale, rates
@@ -145,8 +145,8 @@ def test_rate_of_energy_is_the_power_of_reduced_forces(full, reduced):
     a = fn.forward_dynamics(conservative, q, v, tau)
 
     def energy(model, tree, x, speed):
-        kinetic = cores.kinetic_energy(model, tree, x, speed)[0]
-        return [kinetic + cores.potential_energy(model, tree, x)[0]]
+        kinetic = scalar_functions.kinetic_energy(model, tree, x, speed)[0]
+        return [kinetic + scalar_functions.potential_energy(model, tree, x)[0]]
 
     (measured,) = rates(energy, conservative, q, v, a).T
     speed = np.abs(fn.body_velocities(conservative, q, v)).max()

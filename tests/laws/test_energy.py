@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import cores
+from sixfold.evaluate import scalar_functions
 from tests.dynamics.support import EPS
 from tests.laws.conftest import MODELS, State, fn, force_scale, pushes, rates, states
 
@@ -15,12 +15,12 @@ TIGHT = 512 * EPS
 
 
 def energy_core(model, tree, q, v):
-    kinetic, potential = cores.kinetic_energy, cores.potential_energy
+    kinetic, potential = scalar_functions.kinetic_energy, scalar_functions.potential_energy
     return [kinetic(model, tree, q, v)[0] + potential(model, tree, q)[0]]
 
 
 def momentum_core(model, tree, q, v):
-    return cores.momentum(model, tree, q, v)
+    return scalar_functions.momentum(model, tree, q, v)
 
 
 def power_scale(model, state, f_ext=None):
@@ -73,7 +73,7 @@ def test_holding_force_is_the_gradient_of_the_potential_energy(model, state):
     held = fn.bias_force(bare, q, 0 * v)
 
     def potential(model, tree, x, v):
-        return cores.potential_energy(model, tree, x)
+        return scalar_functions.potential_energy(model, tree, x)
 
     columns = [rates(potential, model, q, e + 0 * v, 0 * v)[:, 0] for e in np.eye(model.nv)]
     scale = force_scale(bare, State(q, 0 * v, 0 * v)) + np.abs(held).max()

@@ -9,7 +9,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import SingularModelError, SingularPivotWarning
-from sixfold.evaluate.bounds import unproved_joints
+from sixfold.evaluate.singular.pivot_margin import unproved_joints
 from sixfold.spatial import Inertia
 from tests.dynamics.support import EPS
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import sixfold as sf
-from sixfold.evaluate.kernel_cache import KERNELS
-from sixfold.native.limits import maps
+from sixfold.evaluate.kernels.kernel_cache import KERNELS
+from sixfold.llvm.runtime.limits import maps
 
 DISK_MB = 16
 

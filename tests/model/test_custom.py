@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model.custom import fingerprint
+from sixfold.model.joint.custom import fingerprint
 from sixfold.spatial import Motion, Subspace, Transform, Vector3, rotation
 
 EX, EY, EZ = Vector3(1.0, 0.0, 0.0), Vector3(0.0, 1.0, 0.0), Vector3(0.0, 0.0, 1.0)

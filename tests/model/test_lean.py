@@ -10,11 +10,11 @@ import sympy as sp
 from benchmarks.random_trees import aligned
 
 import sixfold as sf
-from sixfold.evaluate import cores
-from sixfold.evaluate.lean import kernel_tree
-from sixfold.model.frames import reframed
+from sixfold.evaluate import scalar_functions
+from sixfold.evaluate.kernels.kernel_tree import kernel_tree
+from sixfold.evaluate.kernels.reduce_frames import reframed
+from sixfold.graph import optimise, trace
 from sixfold.model.grouping import lean
-from sixfold.native import optimise, trace
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
 
 NAMES = ("pendulum", "cart_pendulum", "tree6", "tree10", "puma560", "ma23", "floating_link")
@@ -46,14 +46,19 @@ def test_the_joint_space_dynamics_is_the_same(model, change):
     other = change(model.tree)
     q, v = (x.tolist() for x in sf.random_state(model, seed=3))
     a = np.random.default_rng(3).standard_normal(model.nv).tolist()
-    borne = max(map(abs, cores.joint_wrenches(model, model.tree, q, v, a)))
+    borne = max(map(abs, scalar_functions.joint_wrenches(model, model.tree, q, v, a)))
     pairs = [
         [np.array(core(model, tree, *given), float) for tree in (model.tree, other)]
-        for core, given in ((cores.inverse_dynamics, (q, v, a)), (cores.gravity_force, (q,)))
+        for core, given in (
+            (scalar_functions.inverse_dynamics, (q, v, a)),
+            (scalar_functions.gravity_force, (q,)),
+        )
     ]
     for expected, found in pairs:
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-15 * borne)
-    M, found = (np.array(cores.mass_matrix(model, t, q), float) for t in (model.tree, other))
+    M, found = (
+        np.array(scalar_functions.mass_matrix(model, t, q), float) for t in (model.tree, other)
+    )
     np.testing.assert_allclose(found, M, rtol=0, atol=4e-15 * np.abs(M).max())
 
 
@@ -61,7 +66,7 @@ def test_the_joint_space_dynamics_is_the_same(model, change):
 def test_frames_never_cost_operations(model):
     sizes = (model.nq, model.nv, model.nv)
     plain, moved = (
-        work(cores.inverse_dynamics, model, lean(tree), sizes)
+        work(scalar_functions.inverse_dynamics, model, lean(tree), sizes)
         for tree in (model.tree, reframed(model.tree))
     )
     assert moved <= 1.02 * plain
@@ -93,7 +98,7 @@ def test_axes_askew_become_coordinate_axes():
         assert type(tree.joint[i]) is type(model.tree.joint[i])
     sizes = (model.nq, model.nv, model.nv)
     before, after = (
-        work(cores.inverse_dynamics, model, t, sizes) for t in (model.tree, lean(tree))
+        work(scalar_functions.inverse_dynamics, model, t, sizes) for t in (model.tree, lean(tree))
     )
     assert after < 0.8 * before
 
@@ -122,9 +127,14 @@ def test_symbols_are_left_alone():
 
 def test_what_belongs_to_bodies_is_traced_on_the_model_as_it_is():
     model = sf.load("puma560")
-    for core in (cores.momentum, cores.body_poses, cores.joint_wrenches, cores.potential_energy):
+    for core in (
+        scalar_functions.momentum,
+        scalar_functions.body_poses,
+        scalar_functions.joint_wrenches,
+        scalar_functions.potential_energy,
+    ):
         assert kernel_tree(core, model) is model.tree
-    assert kernel_tree(cores.inverse_dynamics, model) is not model.tree
+    assert kernel_tree(scalar_functions.inverse_dynamics, model) is not model.tree
 
 
 @pytest.mark.parametrize("frame", ["body", "world"])

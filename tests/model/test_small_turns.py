@@ -13,10 +13,10 @@ import sympy
 from gmpy2 import mpfr
 
 import sixfold as sf
-from sixfold.model import quaternion, series
-from sixfold.native import Layout, build, trace
+from sixfold.graph import trace
+from sixfold.llvm import Layout, build
 from sixfold.scalar import Dual, differentiate, plain, precision
-from sixfold.spatial import Vector3
+from sixfold.spatial import Vector3, quaternion, series
 
 ANGLES = ["0", "1e-300", "1e-30", "1e-12", "1e-5", "9.99e-4", "1.001e-3", "0.0999", "0.1001", "1"]
 LONG = (2, -3, 6)  # seven times a unit vector

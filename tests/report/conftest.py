@@ -1,6 +1,6 @@
 import pytest
 
-from tests.view.support import chromium
+from tests.viewer.support import chromium
 
 
 @pytest.fixture(scope="module")

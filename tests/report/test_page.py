@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from tests.view.support import changed, colored, page, picture, until
+from tests.viewer.support import changed, colored, page, picture, until
 
 
 @pytest.fixture(scope="module")

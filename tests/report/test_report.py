@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.picture import record
 from sixfold.report.series import groups, names, stretched
+from sixfold.scene import record
 
 
 def decoded(text, kind):

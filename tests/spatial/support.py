@@ -7,15 +7,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from sixfold.scalar import cos, differentiate, sin
-from sixfold.spatial import (
-    Force,
-    Inertia,
-    Matrix3,
-    Motion,
-    Transform,
-    Vector3,
-    rotation,
-)
+from sixfold.spatial import Force, Inertia, Matrix3, Motion, Transform, Vector3, rotation
 
 EPS = np.finfo(float).eps
 

@@ -10,16 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from sixfold.native import optimise, trace
+from sixfold.graph import optimise, trace
 from sixfold.scalar import cos, sin
-from sixfold.spatial import (
-    IDENTITY3,
-    ArticulatedInertia,
-    Matrix3,
-    Symmetric3,
-    Vector3,
-    rotation,
-)
+from sixfold.spatial import IDENTITY3, ArticulatedInertia, Matrix3, Symmetric3, Vector3, rotation
 from sixfold.spatial.solids import box
 from tests.spatial.support import (
     array,

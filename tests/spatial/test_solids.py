@@ -12,16 +12,7 @@ import pytest
 from sixfold.errors import ModelError
 from sixfold.scalar import ZERO, Dual
 from sixfold.spatial import Inertia, Transform
-from sixfold.spatial.solids import (
-    box,
-    capsule,
-    cylinder,
-    ellipsoid,
-    point_mass,
-    rod,
-    shell,
-    sphere,
-)
+from sixfold.spatial.solids import box, capsule, cylinder, ellipsoid, point_mass, rod, shell, sphere
 from tests.spatial.support import array, assert_close, size
 
 RHO = 7.5

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.codegen.program import LANGUAGES, constant, identifier
 from sixfold.errors import OptionError
 from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.symbolic.code import FUNCTIONS, closed_form
-from sixfold.symbolic.program import LANGUAGES, constant, identifier
 
 CC = shutil.which("gcc") or shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler is installed")

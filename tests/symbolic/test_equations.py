@@ -11,10 +11,10 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
-from sixfold.dynamics.planar import PlanarChain, skeleton, skeleton_bias, skeleton_inertia
+from sixfold.dynamics.book.planar import PlanarChain, skeleton, skeleton_bias, skeleton_inertia
 from sixfold.errors import DisagreementError, NotApplicableError, NumberError, OptionError
 from sixfold.symbolic.forms import Forms
-from sixfold.symbolic.setting import setting
+from sixfold.symbolic.symbolic_model import setting
 from sixfold.symbolic.verify import TOLERANCE, verify
 
 MODELS = {

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics import lagrange
-from sixfold.dynamics.crba import crba, dense
-from sixfold.dynamics.newton_euler import newton_euler
+from sixfold.dynamics.book import lagrange
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.newton_euler import newton_euler
 from sixfold.spatial import Column, Force
 from sixfold.symbolic.ma23 import PRINTED, corrected, ma23_coefficients, ma23_equations
 from sixfold.symbolic.polynomial import Polynomial

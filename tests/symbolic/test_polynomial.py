@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics import lagrange
-from sixfold.dynamics.crba import crba, dense
-from sixfold.dynamics.newton_euler import newton_euler
+from sixfold.dynamics.book import lagrange
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.newton_euler import newton_euler
 from sixfold.errors import NotApplicableError, NumberError, OptionError, UnknownNameError
 from sixfold.scalar import Zero
 from sixfold.spatial import Column, Force
-from sixfold.symbolic.compact import arranged
 from sixfold.symbolic.polynomial import Polynomial, symbol
 from sixfold.symbolic.ring import POSITION, Ring
-from sixfold.symbolic.setting import aligned, setting
 from sixfold.symbolic.shorthand import read, written
+from sixfold.symbolic.simplify import arranged
+from sixfold.symbolic.symbolic_model import aligned, setting
 from sixfold.symbolic.verify import values_at
 
 rng = np.random.default_rng(0)

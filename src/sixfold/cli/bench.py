@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from sixfold.cli.benching import picture, report
-from sixfold.cli.benching.chains import LENGTHS
-from sixfold.cli.benching.robots import STANDARD, find
-from sixfold.cli.benching.run import Settings, run
-from sixfold.cli.benching.ways import FUNCTIONS
+from sixfold.bench import picture, report
+from sixfold.bench.chains import LENGTHS
+from sixfold.bench.robots import STANDARD, find
+from sixfold.bench.run import Settings, run
+from sixfold.bench.ways import FUNCTIONS
 from sixfold.cli.options import refuse_idle
 from sixfold.errors import OptionError, visible
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sixfold.evaluate.toolbox import cache as store
+from sixfold.llvm import cache as store
 
 
 @click.command()

@@ -14,9 +14,9 @@ from sixfold.cli.options import random_states, refuse_idle
 from sixfold.doctor import Diagnosis, diagnose
 from sixfold.doctor.finding import json_text
 from sixfold.errors import RobotFileWarning
-from sixfold.evaluate.check import check as run_check
-from sixfold.evaluate.findings import Report
 from sixfold.formats import load
+from sixfold.verify.check import check as run_check
+from sixfold.verify.findings import Report
 
 COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from sixfold.cli.show import tree_lines
+from sixfold.control import controllers
 from sixfold.evaluate import (
     bias_force,
     difference,
@@ -20,11 +21,11 @@ from sixfold.evaluate import (
     neutral,
     random_state,
 )
-from sixfold.evaluate.check import check
 from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.report import write_report
-from sixfold.simulate import controllers, simulate
+from sixfold.simulation import simulate
+from sixfold.verify.check import check
 
 
 @click.command()

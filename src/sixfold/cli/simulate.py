@@ -9,13 +9,14 @@ import click
 import numpy as np
 
 from sixfold.cli.options import refuse_idle
+from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate import mass_matrix, neutral, random_state
 from sixfold.formats import load
 from sixfold.model import Model
-from sixfold.simulate import Trajectory, controllers
-from sixfold.simulate import simulate as run
-from sixfold.simulate.options import CHOICES
+from sixfold.simulation import Trajectory
+from sixfold.simulation import simulate as run
+from sixfold.simulation.checks.options import CHOICES
 
 FREQUENCY = 10.0
 """How fast the PD controller pulls its joints to the target [rad/s]."""
@@ -77,8 +78,8 @@ def simulate(
     Exits with 0, or with 2 when an option makes no sense or the motion runs away.
     """
     refuse_idle("--seed", start != "random", "a start that is not random")
-    write = _other_room("report", "write_report") if report else None
-    show = _other_room("view", "view") if view else None
+    write = _other_room("report", "report", "write_report") if report else None
+    show = _other_room("view", "viewer", "view") if view else None
     model = load(robot)
     q0 = neutral(model) if start == "neutral" else random_state(model, seed=seed)[0]
     trajectory = run(
@@ -126,13 +127,13 @@ def _controller(name: str, model: Model, q0: Any) -> Any:
     return controllers.pd(model, neutral(model), kp, kd)
 
 
-def _other_room(room: str, name: str) -> Any:
+def _other_room(extra: str, room: str, name: str) -> Any:
     """Return a function of a room that needs extras, or say how to get it."""
     try:
         return getattr(import_module(f"sixfold.{room}"), name)
     except (ImportError, AttributeError) as error:
         raise NotApplicableError(
-            f"simulate --{room}",
+            f"simulate --{extra}",
             f"this installation ({error})",
-            f"install what it needs: pip install 'sixfold[{room}]'",
+            f"install what it needs: pip install 'sixfold[{extra}]'",
         ) from None

@@ -25,7 +25,7 @@ def view(robot: str, body: str | None, floating_base: bool, port: int, no_browse
     A motion is what `sixfold simulate --out` writes, or any .npz file with arrays q (T, nq) and t
     (T,); then name its robot with --robot.
     """
-    from sixfold.view import view as show
+    from sixfold.viewer import view as show
 
     motion_file = robot.endswith(".npz")
     named = "a robot that is named already"
@@ -42,7 +42,7 @@ def _opened(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:
     if not robot.endswith(".npz"):
         return load(robot, floating_base=floating), None
     named = None if body is None else load(body, floating_base=floating)
-    from sixfold.simulate.storage import read_arrays
+    from sixfold.simulation.trajectory.storage import read_arrays
 
     arrays = read_arrays(Path(robot))
     if "about" not in arrays:
@@ -52,7 +52,7 @@ def _opened(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:
         if "q" not in arrays:
             raise TrajectoryFileError(robot, "has no array 'q'", "save q (T, nq) and t (T,)")
         return named, arrays
-    from sixfold.simulate import Trajectory
+    from sixfold.simulation import Trajectory
 
     trajectory = Trajectory.load(robot, named)
     return named or _with_shapes(trajectory.model), trajectory

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sixfold.errors import SixfoldError
-from sixfold.formats import files, xml
+from sixfold.formats import files
+from sixfold.formats.xml import parse
 from sixfold.model import Origin
 from sixfold.spatial import Symmetric3
 
@@ -23,13 +24,13 @@ def file_tensors(origin: Origin) -> dict[tuple[str, int], Symmetric3]:
     A file that is gone, changed or no URDF gives nothing for what no longer reads.
     """
     try:
-        root = xml.parse(files.read(Path(origin.file)), origin.file)
+        root = parse.parse(files.read(Path(origin.file)), origin.file)
     except (SixfoldError, OSError, ValueError):
         return {}
     return dict(_tensors(root))
 
 
-def _tensors(root: xml.Element) -> Iterator[tuple[tuple[str, int], Symmetric3]]:
+def _tensors(root: parse.Element) -> Iterator[tuple[tuple[str, int], Symmetric3]]:
     for link in root.all("link"):
         for inertial in link.all("inertial"):
             for inertia in inertial.all("inertia"):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sixfold.dynamics.crba import still
 from sixfold.model.tree import Table, Tree
-from sixfold.spatial import Column, Force, Motion, Subspace, Transform
+from sixfold.spatial import Force, Motion, Subspace, Transform
 
 
 def transforms(model: Tree, q: Table) -> tuple[Table, Table]:
     """Return Xup (parent to body) and X0 (base to body) of every body."""
     Xup, X0 = model.table(), model.table(Transform.identity())
     for i in model.bodies:
-        Xup[i] = model.joint[i].calc(q[i], still(model, i)).XJ @ model.Xtree[i]
+        Xup[i] = model.joint[i].calc(q[i], model.zero_velocity(i)).XJ @ model.Xtree[i]
         X0[i] = Xup[i] @ X0[model.parent[i]]
     return Xup, X0
 
@@ -38,7 +37,7 @@ def jacobian(model: Tree, q: Table, body: int) -> dict[int, Subspace]:
     J: dict[int, Subspace] = {}
     X = Transform.identity()
     for j in (body, *model.ancestors(body)):
-        XJ, S, _, _ = model.joint[j].calc(q[j], still(model, j))
+        XJ, S, _, _ = model.joint[j].calc(q[j], model.zero_velocity(j))
         J[j] = X @ S
         X = X @ (XJ @ model.Xtree[j])
     return J
@@ -48,11 +47,6 @@ def forces_from_world(model: Tree, q: Table, f_world: Mapping[int, Force]) -> Ta
     """Return forces given in world axes about the world origin in body coordinates: iX0* f."""
     _, X0 = transforms(model, q)
     return {i: X0[i].star @ f_world[i] for i in model.bodies}
-
-
-def no_rates(model: Tree) -> Table:
-    """Return joint velocities or accelerations that are exactly zero."""
-    return {i: Column.zero(model.joint[i].nv) for i in model.bodies}
 
 
 def no_forces(model: Tree) -> Table:

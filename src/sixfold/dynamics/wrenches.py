@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sixfold.dynamics.joint_points import joint_forces
+from sixfold.dynamics.fast.body_forces import joint_forces
 from sixfold.model.tree import Table, Tree
 from sixfold.spatial import Force, JointMatrix, Motion, Subspace
 

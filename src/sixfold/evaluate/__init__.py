@@ -1,6 +1,6 @@
 """Where a model, an algorithm and a backend meet."""
 
-from sixfold.evaluate.compiled import compile
+from sixfold.evaluate.compile_api import compile
 from sixfold.evaluate.functions import (
     bias_force,
     body_accelerations,
@@ -27,8 +27,8 @@ from sixfold.evaluate.functions import (
     position_rate,
     potential_energy,
 )
+from sixfold.evaluate.kernels.threads import get_threads, set_threads
 from sixfold.evaluate.states import neutral, random_state
-from sixfold.evaluate.threads import get_threads, set_threads
 
 __all__ = [
     "bias_force",

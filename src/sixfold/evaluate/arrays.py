@@ -286,8 +286,8 @@ def _plain_numbers(array: Array) -> bool:
 
 def _traced(array: Array) -> bool:
     """Return true when an array holds symbols of the compiler."""
-    compiler = sys.modules.get("sixfold.native")
-    return compiler is not None and any(isinstance(x, compiler.Node) for x in array.flat)
+    graph = sys.modules.get("sixfold.graph")
+    return graph is not None and any(isinstance(x, graph.Node) for x in array.flat)
 
 
 def _check_finite(function: str, name: str, array: Array) -> None:

@@ -23,7 +23,7 @@ from sixfold.errors import (
     ShapeError,
     UnknownNameError,
 )
-from sixfold.evaluate import cores
+from sixfold.evaluate import scalar_functions
 from sixfold.evaluate.arrays import (
     Argument,
     Array,
@@ -33,11 +33,11 @@ from sixfold.evaluate.arrays import (
     leading_shape,
     model_checked,
 )
-from sixfold.evaluate.lean import in_kernel, solved
-from sixfold.evaluate.machine import BACKENDS, machine
+from sixfold.evaluate.kernels.kernel_tree import in_kernel, solved
 from sixfold.evaluate.quaternions import watched_core
 from sixfold.evaluate.quick import quick
-from sixfold.evaluate.singular import refuse_singular, spoil_singular_rows
+from sixfold.evaluate.run_kernel import BACKENDS, machine
+from sixfold.evaluate.singular.states import refuse_singular, spoil_singular_rows
 from sixfold.model import Model
 from sixfold.scalar import together
 from sixfold.spatial import ZERO3
@@ -46,7 +46,7 @@ FRAMES = ("body", "world", "aligned")
 FORCE_FRAMES = ("world", "body")
 
 
-@quick(partial(cores.inverse_dynamics, frame="world"), "qvv", "v")
+@quick(partial(scalar_functions.inverse_dynamics, frame="world"), "qvv", "v")
 def inverse_dynamics(
     model: Model,
     q: ArrayLike,
@@ -78,7 +78,7 @@ def inverse_dynamics(
     out about the joint points (Khatib; Concurrent Dynamics eqs. (5), (16), (17)).
     """
     _force_frame("inverse_dynamics", f_ext, f_ext_frame)
-    core = partial(cores.inverse_dynamics, frame=f_ext_frame)
+    core = partial(scalar_functions.inverse_dynamics, frame=f_ext_frame)
     return _run("inverse_dynamics", core, model, _nv, q=q, v=v, a=a, f_ext=f_ext, backend=backend)
 
 
@@ -122,7 +122,7 @@ def forward_dynamics(
     """
     _force_frame("forward_dynamics", f_ext, f_ext_frame)
     if method is not None:
-        _choice("forward_dynamics", "method", cores.METHODS, method)
+        _choice("forward_dynamics", "method", scalar_functions.METHODS, method)
     refuse_singular(model_checked("forward_dynamics", model))
     if method is not None and model.couplings:
         where = f"model '{model.name}': coupled joints always solve their reduced mass matrix"
@@ -133,13 +133,13 @@ def forward_dynamics(
     return _spoiled(model, q, acc, 1)
 
 
-@quick(cores.mass_matrix, "q", "vv")
+@quick(scalar_functions.mass_matrix, "q", "vv")
 def mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the joint-space inertia matrix M, shape (..., nv, nv), armature included.
 
     Reference: Featherstone, RBDA, table 6.2 (composite-rigid-body algorithm).
     """
-    return _run("mass_matrix", cores.mass_matrix, model, _nv_nv, q=q, backend=backend)
+    return _run("mass_matrix", scalar_functions.mass_matrix, model, _nv_nv, q=q, backend=backend)
 
 
 def inverse_mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
@@ -149,12 +149,12 @@ def inverse_mass_matrix(model: Model, q: ArrayLike, *, backend: str | None = Non
         SingularModelError: if some joint has no inertia behind it at every configuration.
     """
     refuse_singular(model_checked("inverse_mass_matrix", model))
-    core = cores.inverse_mass_matrix
+    core = scalar_functions.inverse_mass_matrix
     inverse = _run("inverse_mass_matrix", core, model, _nv_nv, q=q, backend=backend)
     return _spoiled(model, q, inverse, 2)
 
 
-@quick(partial(cores.bias_force, frame="world"), "qv", "v")
+@quick(partial(scalar_functions.bias_force, frame="world"), "qv", "v")
 def bias_force(
     model: Model,
     q: ArrayLike,
@@ -166,14 +166,14 @@ def bias_force(
 ) -> Array:
     """Return C = ID(q, v, 0): every joint force that does not depend on acceleration, (..., nv)."""
     _force_frame("bias_force", f_ext, f_ext_frame)
-    core = partial(cores.bias_force, frame=f_ext_frame)
+    core = partial(scalar_functions.bias_force, frame=f_ext_frame)
     return _run("bias_force", core, model, _nv, q=q, v=v, f_ext=f_ext, backend=backend)
 
 
-@quick(cores.gravity_force, "q", "v")
+@quick(scalar_functions.gravity_force, "q", "v")
 def gravity_force(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the joint forces that hold the model still against gravity, (..., nv)."""
-    return _run("gravity_force", cores.gravity_force, model, _nv, q=q, backend=backend)
+    return _run("gravity_force", scalar_functions.gravity_force, model, _nv, q=q, backend=backend)
 
 
 def coriolis_matrix(
@@ -183,24 +183,36 @@ def coriolis_matrix(
 
     Reference: Christoffel symbols (Khatib), by Koszul's formula for quasi-velocities.
     """
-    return _run("coriolis_matrix", cores.coriolis_matrix, model, _nv_nv, q=q, v=v, backend=backend)
+    return _run(
+        "coriolis_matrix",
+        scalar_functions.coriolis_matrix,
+        model,
+        _nv_nv,
+        q=q,
+        v=v,
+        backend=backend,
+    )
 
 
 def kinetic_energy(
     model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None
 ) -> Array:
     """Return the kinetic energy [J], shape (...), rotors included."""
-    return _run("kinetic_energy", cores.kinetic_energy, model, _scalar, q=q, v=v, backend=backend)
+    return _run(
+        "kinetic_energy", scalar_functions.kinetic_energy, model, _scalar, q=q, v=v, backend=backend
+    )
 
 
 def potential_energy(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs."""
-    return _run("potential_energy", cores.potential_energy, model, _scalar, q=q, backend=backend)
+    return _run(
+        "potential_energy", scalar_functions.potential_energy, model, _scalar, q=q, backend=backend
+    )
 
 
 def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the total momentum (moment; linear), (..., 6), world axes, about the origin."""
-    return _run("momentum", cores.momentum, model, _six, q=q, v=v, backend=backend)
+    return _run("momentum", scalar_functions.momentum, model, _six, q=q, v=v, backend=backend)
 
 
 def centroidal_momentum(
@@ -209,19 +221,39 @@ def centroidal_momentum(
     """Return the total momentum, (..., 6), in world axes about the centre of mass."""
     _massive("centroidal_momentum", model)
     return _run(
-        "centroidal_momentum", cores.centroidal_momentum, model, _six, q=q, v=v, backend=backend
+        "centroidal_momentum",
+        scalar_functions.centroidal_momentum,
+        model,
+        _six,
+        q=q,
+        v=v,
+        backend=backend,
     )
 
 
 def center_of_mass(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the centre of mass [m] in world coordinates, shape (..., 3)."""
     _massive("center_of_mass", model)
-    return _run("center_of_mass", cores.center_of_mass, model, lambda m: (3,), q=q, backend=backend)
+    return _run(
+        "center_of_mass",
+        scalar_functions.center_of_mass,
+        model,
+        lambda m: (3,),
+        q=q,
+        backend=backend,
+    )
 
 
 def body_poses(model: Model, q: ArrayLike, *, backend: str | None = None) -> Array:
     """Return world-from-body matrices, shape (..., nb, 4, 4)."""
-    return _run("body_poses", cores.body_poses, model, lambda m: (m.nb, 4, 4), q=q, backend=backend)
+    return _run(
+        "body_poses",
+        scalar_functions.body_poses,
+        model,
+        lambda m: (m.nb, 4, 4),
+        q=q,
+        backend=backend,
+    )
 
 
 def frame_pose(model: Model, q: ArrayLike, name: str, *, backend: str | None = None) -> Array:
@@ -229,7 +261,7 @@ def frame_pose(model: Model, q: ArrayLike, name: str, *, backend: str | None = N
     where = _locate("frame_pose", model, name)
     return _run(
         "frame_pose",
-        partial(cores.frame_pose, **where),
+        partial(scalar_functions.frame_pose, **where),
         model,
         lambda m: (4, 4),
         q=q,
@@ -251,7 +283,7 @@ def body_velocities(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
     _choice("body_velocities", "frame", FRAMES, frame)
-    core = partial(cores.body_velocities, what="velocity", frame=frame)
+    core = partial(scalar_functions.body_velocities, what="velocity", frame=frame)
     return _run("body_velocities", core, model, _nb_six, q=q, v=v, backend=backend)
 
 
@@ -281,7 +313,7 @@ def body_accelerations(
     _choice("body_accelerations", "kind", ("spatial", "classical"), kind)
     if kind == "classical" and frame == "world":
         raise OptionError("body_accelerations", "frame", ("body", "aligned"), frame)
-    core = partial(cores.body_motions, what=kind, frame=frame)
+    core = partial(scalar_functions.body_motions, what=kind, frame=frame)
     return _run("body_accelerations", core, model, _nb_six, q=q, v=v, a=a, backend=backend)
 
 
@@ -306,7 +338,7 @@ def jacobian(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
     _choice("jacobian", "frame", FRAMES, frame)
-    core = partial(cores.jacobian, **_locate("jacobian", model, name), frame=frame)
+    core = partial(scalar_functions.jacobian, **_locate("jacobian", model, name), frame=frame)
     at = _point("jacobian", point)
     return _run("jacobian", core, model, lambda m: (6, m.nv), q=q, point=at, backend=backend)
 
@@ -327,7 +359,9 @@ def jacobian_bias(
     spatial acceleration.
     """
     _choice("jacobian_bias", "frame", FRAMES, frame)
-    core = partial(cores.jacobian_bias, **_locate("jacobian_bias", model, name), frame=frame)
+    core = partial(
+        scalar_functions.jacobian_bias, **_locate("jacobian_bias", model, name), frame=frame
+    )
     at = _point("jacobian_bias", point)
     return _run("jacobian_bias", core, model, _six, q=q, v=v, point=at, backend=backend)
 
@@ -344,7 +378,7 @@ def joint_wrenches(
 ) -> Array:
     """Return the force of each parent on its body (n; f), (..., nb, 6), body axes, body origin."""
     _force_frame("joint_wrenches", f_ext, f_ext_frame)
-    core = partial(cores.joint_wrenches, frame=f_ext_frame)
+    core = partial(scalar_functions.joint_wrenches, frame=f_ext_frame)
     return _run("joint_wrenches", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext, backend=backend)
 
 
@@ -363,7 +397,7 @@ def constraint_forces(
     Reference: Concurrent Dynamics eq. (20); `joint.constraint_basis` gives T.
     """
     _force_frame("constraint_forces", f_ext, f_ext_frame)
-    core = partial(cores.joint_wrenches, frame=f_ext_frame, working=False)
+    core = partial(scalar_functions.joint_wrenches, frame=f_ext_frame, working=False)
     return _run(
         "constraint_forces", core, model, _nb_six, q=q, v=v, a=a, f_ext=f_ext, backend=backend
     )
@@ -389,7 +423,9 @@ def point_force(
             out.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
-    core = partial(cores.point_force, **_locate("point_force", model, frame, argument="frame"))
+    core = partial(
+        scalar_functions.point_force, **_locate("point_force", model, frame, argument="frame")
+    )
     arguments = {
         "q": _argument(model, "q", q),
         "force": Argument(force, (3,), "a vector (x, y, z)"),
@@ -420,19 +456,25 @@ def integrate(
     time = float(dt) if isinstance(dt, (int, float)) else arrays["dt"][..., None]
     with together("integrate"), np.errstate(all="ignore"):
         step = arrays["v"] * time
-    return _run("integrate", cores.integrate, model, _nq, q=arrays["q"], v=step, backend=backend)
+    return _run(
+        "integrate", scalar_functions.integrate, model, _nq, q=arrays["q"], v=step, backend=backend
+    )
 
 
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike, *, backend: str | None = None) -> Array:
     """Return the velocity-space increment with integrate(q0, difference) = q1, shape (..., nv)."""
     model_checked("difference", model)
     arguments = {"q0": _argument(model, "q", q0), "q1": _argument(model, "q", q1)}
-    return _evaluate("difference", cores.difference, model, arguments, _nv(model), backend)
+    return _evaluate(
+        "difference", scalar_functions.difference, model, arguments, _nv(model), backend
+    )
 
 
 def position_rate(model: Model, q: ArrayLike, v: ArrayLike, *, backend: str | None = None) -> Array:
     """Return dq/dt, shape (..., nq); it differs from v for spherical and free joints."""
-    return _run("position_rate", cores.position_rate, model, _nq, q=q, v=v, backend=backend)
+    return _run(
+        "position_rate", scalar_functions.position_rate, model, _nq, q=q, v=v, backend=backend
+    )
 
 
 # -- shapes

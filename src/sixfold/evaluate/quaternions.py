@@ -13,7 +13,7 @@ import numpy as np
 
 from sixfold.errors import StateError
 from sixfold.evaluate.arrays import Array
-from sixfold.evaluate.kernel_cache import per_model
+from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.model import Model
 
 CONFIGURATIONS = ("q", "q0", "q1")

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from sixfold.evaluate.bounds import unproved_joints
-from sixfold.evaluate.kernel_cache import KERNELS, while_alive
-from sixfold.evaluate.kernels import kernel_for
+from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
+from sixfold.evaluate.kernels.kernels import kernel_for
+from sixfold.evaluate.kernels.threads import SHARED
 from sixfold.evaluate.quaternions import last_numbers, refuse_zero, some_zero, watched_call
-from sixfold.evaluate.threads import SHARED
+from sixfold.evaluate.singular.pivot_margin import unproved_joints
 from sixfold.model import Model
 
 if TYPE_CHECKING:
-    from sixfold.native import Kernel
+    from sixfold.llvm import Kernel
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from sixfold.errors import NotApplicableError, RobotFileError
-from sixfold.formats.xml import shown
+from sixfold.formats.xml.parse import shown
 from sixfold.model import Mesh, Model, Origin
 
 FILE_FOLDERS = {"urdf", "robots", "robot", "xml", "mjcf", "xacro", "model", "models"}

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable
 
 from sixfold.errors import NotApplicableError, NumberError, OptionError, RobotFileError
-from sixfold.formats import files, xml
-from sixfold.formats.json_in import read_json
-from sixfold.formats.json_out import to_json
-from sixfold.formats.urdf import UrdfReader
-from sixfold.formats.urdf_out import to_urdf
+from sixfold.formats import files
+from sixfold.formats.json.read import read_json
+from sixfold.formats.json.write import to_json
+from sixfold.formats.urdf.read import UrdfReader
+from sixfold.formats.urdf.write import to_urdf
+from sixfold.formats.xml import parse
 from sixfold.model import Model
 
 
@@ -44,11 +45,11 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 def _urdf(data: bytes) -> Model:
     found: list[UrdfReader] = []
 
-    def begin(root: xml.Element) -> Callable[[xml.Element], None]:
+    def begin(root: parse.Element) -> Callable[[parse.Element], None]:
         found.append(UrdfReader(root, "saved", strict=True))
         return found[0].take
 
-    xml.stream(data, "saved", begin)
+    parse.stream(data, "saved", begin)
     return found[0].model()
 
 

@@ -18,11 +18,11 @@ from sixfold.errors import (
     visible,
     yes_or_no,
 )
-from sixfold.evaluate.machine import BACKENDS
-from sixfold.evaluate.singular import singular_joints
+from sixfold.evaluate.run_kernel import BACKENDS
+from sixfold.evaluate.singular.states import singular_joints
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
-from sixfold.formats.xml import parse
+from sixfold.formats.xml.parse import parse
 from sixfold.interop.differences import Difference, differences
 from sixfold.interop.matching import LIBRARIES
 from sixfold.interop.mujoco import MuJoCo

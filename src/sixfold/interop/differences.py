@@ -22,7 +22,7 @@ from sixfold.evaluate import (
     potential_energy,
     random_state,
 )
-from sixfold.evaluate.singular import singular_joints
+from sixfold.evaluate.singular.states import singular_joints
 from sixfold.interop.converter import Converter
 from sixfold.interop.matching import convert
 from sixfold.model import Model

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sixfold.errors import NotApplicableError, NumberError, UnknownNameError, shown
-from sixfold.formats.mjcf_arrays import BALL, FREE
-from sixfold.formats.mjcf_shapes import names_of
+from sixfold.formats.mjcf.arrays import BALL, FREE
+from sixfold.formats.mjcf.shapes import names_of
 from sixfold.interop.blocks import (
     Block,
     BodyPlane,

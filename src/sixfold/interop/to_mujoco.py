@@ -10,9 +10,9 @@ import numpy as np
 
 from sixfold.errors import NotApplicableError
 from sixfold.formats.files import read
-from sixfold.formats.mjcf import mujoco_package
-from sixfold.formats.mjcf_compile import listening
-from sixfold.formats.xml import Element, parse
+from sixfold.formats.mjcf.compile import listening
+from sixfold.formats.mjcf.read import mujoco_package
+from sixfold.formats.xml.parse import Element, parse
 from sixfold.interop.rotations import quaternion_of
 from sixfold.model import (
     Body,

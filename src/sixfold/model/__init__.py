@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sixfold.model.builder import ModelBuilder
-from sixfold.model.custom import CustomJoint
-from sixfold.model.joint import Joint, JointState
-from sixfold.model.joints import (
+from sixfold.model.joint.custom import CustomJoint
+from sixfold.model.joint.joint import Joint, JointState
+from sixfold.model.joint.standard import (
     STANDARD_JOINTS,
     Cylindrical,
     Fixed,
@@ -27,7 +27,7 @@ from sixfold.model.tree import Tree
 
 if TYPE_CHECKING:
     from sixfold.model.dh import DHRow, from_dh
-    from sixfold.model.edit import add_payload, attach, lock_joints, replace_inertias
+    from sixfold.model.edit.edit import add_payload, attach, lock_joints, replace_inertias
     from sixfold.model.geometry import (
         Box,
         Capsule,
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
         Sphere,
     )
     from sixfold.model.grouping import grouped
-    from sixfold.model.origin import Link, Origin
     from sixfold.model.samples import SAMPLES, random_tree, sample
+    from sixfold.model.source_file import Link, Origin
 
 _LATER = {
     "dh": ("DHRow", "from_dh"),
-    "edit": ("add_payload", "attach", "lock_joints", "replace_inertias"),
+    "edit.edit": ("add_payload", "attach", "lock_joints", "replace_inertias"),
     "geometry": (
         *("Box", "Capsule", "Cylinder", "Ellipsoid"),
         *("Geometry", "Mesh", "Shape", "Sphere"),
     ),
     "grouping": ("grouped",),
-    "origin": ("Link", "Origin"),
+    "source_file": ("Link", "Origin"),
     "samples": ("SAMPLES", "random_tree", "sample"),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}

@@ -18,8 +18,8 @@ from sixfold.errors import (
     kind_of,
     shown,
 )
-from sixfold.model.joint import Joint
-from sixfold.model.joints import Fixed
+from sixfold.model.joint.joint import Joint
+from sixfold.model.joint.standard import Fixed
 from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
 from sixfold.model.values import (
     Values,

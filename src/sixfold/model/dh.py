@@ -17,7 +17,7 @@ from sixfold.errors import (
     shown,
 )
 from sixfold.model.builder import PROPERTIES, ModelBuilder
-from sixfold.model.joints import Prismatic, Revolute
+from sixfold.model.joint.standard import Prismatic, Revolute
 from sixfold.model.model import Model
 from sixfold.model.values import MOST_BODIES, inertia_of
 from sixfold.spatial import Inertia, Transform

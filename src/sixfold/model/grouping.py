@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.model.joint import Joint, Passed
+from sixfold.model.edit.rename import checked
+from sixfold.model.joint.joint import Joint, Passed
 from sixfold.model.model import Model
-from sixfold.model.rename import checked
 from sixfold.model.tree import Tree
 from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial import Inertia, Symmetric3, Vector3

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, shown
 from sixfold.model.digest import digest_of
-from sixfold.model.joint import Joint
-from sixfold.model.joints import Fixed
+from sixfold.model.joint.joint import Joint
+from sixfold.model.joint.standard import Fixed
 from sixfold.model.sound import check_bodies, check_rest, sealed
 from sixfold.model.tree import Tree
 from sixfold.model.values import numbers_of
@@ -22,7 +22,7 @@ from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Ve
 
 if TYPE_CHECKING:
     from sixfold.model.geometry import Geometry
-    from sixfold.model.origin import Origin
+    from sixfold.model.source_file import Origin
 
 Numbers = tuple[float, ...]
 
@@ -111,7 +111,7 @@ class Model:
     def _check_dress(self) -> None:
         """Refuse shapes and a file that are none."""
         from sixfold.model.geometry import Geometry
-        from sixfold.model.origin import Origin
+        from sixfold.model.source_file import Origin
 
         object.__setattr__(
             self, "geometries", sealed("Model", "geometries", self.geometries, Geometry)

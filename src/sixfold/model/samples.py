@@ -11,10 +11,10 @@ import numpy as np
 
 from sixfold.errors import ModelError, OptionError, UnknownNameError, yes_or_no
 from sixfold.model.builder import ModelBuilder
-from sixfold.model.custom import CustomJoint
 from sixfold.model.dh import DHRow, from_dh
-from sixfold.model.joint import Joint, Values
-from sixfold.model.joints import STANDARD_JOINTS, Free, Helical, Prismatic, Revolute
+from sixfold.model.joint.custom import CustomJoint
+from sixfold.model.joint.joint import Joint, Values
+from sixfold.model.joint.standard import STANDARD_JOINTS, Free, Helical, Prismatic, Revolute
 from sixfold.model.model import Model
 from sixfold.model.values import LARGEST_SEED, body_count
 from sixfold.scalar import ZERO, cos, sin

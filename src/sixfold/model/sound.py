@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sixfold.errors import ArgumentError, ModelError, kind_of, shown
-from sixfold.model.joint import Joint
+from sixfold.model.joint.joint import Joint
 from sixfold.model.values import check_name, numbers_of
 from sixfold.spatial import Inertia, Transform
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sixfold.model.joint import Joint
+from sixfold.model.joint.joint import Joint
 from sixfold.scalar import Scalar, Zero, is_plain
 from sixfold.spatial import Column, Inertia, Motion, Transform
 
@@ -56,6 +56,14 @@ class Tree:
     def rows(self, function: Callable[[int], Iterable[Scalar]]) -> list[Scalar]:
         """Return what a function says of each body, one body after the other."""
         return [x for i in self.bodies for x in function(i)]
+
+    def zero_velocity(self, i: int) -> Column:
+        """Return velocities of a joint that are exactly zero."""
+        return Column.zero(self.joint[i].nv)
+
+    def zero_velocities(self) -> Table:
+        """Return velocities, or accelerations, of all joints that are exactly zero."""
+        return {i: self.zero_velocity(i) for i in self.bodies}
 
     def ancestors(self, i: int) -> Iterator[int]:
         """Yield the bodies between body i and the base, nearest first, without i itself."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.errors import ModelError, OptionError, TooLargeError, shown
-from sixfold.model.joint import Joint
+from sixfold.model.joint.joint import Joint
 from sixfold.scalar import ZERO, exact
 from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Transform, Vector3
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.picture.triangles import Array
+from sixfold.scene.triangles import Array
 
 STEPS = 65535
 """Largest whole number of two bytes."""

@@ -11,9 +11,9 @@ from sixfold.errors import NotApplicableError, NumberError, OutputFileError
 from sixfold.evaluate.arrays import model_checked
 from sixfold.formats.files import path_of
 from sixfold.model import Model
-from sixfold.picture import record
-from sixfold.picture.colors import SERIES
 from sixfold.report.series import ENERGY_COLORS, Lines, groups
+from sixfold.scene import record
+from sixfold.scene.colors import SERIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from sixfold.evaluate import body_poses
-from sixfold.picture import Figure, Part, Record, stage
-from sixfold.picture.poses import quaternions
 from sixfold.report.encode import STEPS, base64_of, ranges, whole
+from sixfold.scene import Figure, Part, Record, stage
+from sixfold.scene.poses import quaternions
 
 FRAMES = 900
 """Most frames of an animation; the page draws what lies between them."""

@@ -11,10 +11,10 @@ import numpy as np
 from sixfold.errors import visible
 from sixfold.evaluate import difference, kinetic_energy, potential_energy
 from sixfold.model import Joint, Model
-from sixfold.picture import Record
-from sixfold.picture.colors import SERIES
-from sixfold.picture.triangles import Array
 from sixfold.report.encode import base64_of
+from sixfold.scene import Record
+from sixfold.scene.colors import SERIES
+from sixfold.scene.triangles import Array
 
 POINTS = 1000
 """Most points of a line; longer ones keep the lowest and highest value of each stretch."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sixfold.errors import visible
-from sixfold.picture import Record
 from sixfold.report.series import energies
+from sixfold.scene import Record
 
 
 def summary(record: Record) -> list[tuple[str, str]]:

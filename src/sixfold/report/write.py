@@ -12,11 +12,11 @@ from sixfold.errors import OptionError, OutputFileError, visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.formats.files import path_of
 from sixfold.model import Model
-from sixfold.picture import Figure, Record, figure, record
 from sixfold.report.encode import json_text
 from sixfold.report.scene import scene_data
 from sixfold.report.series import groups, plot_data
 from sixfold.report.summary import summary, versions
+from sixfold.scene import Figure, Record, figure, record
 
 TRIANGLES = 24_000
 """Most triangles of the robot, which keeps the file light."""

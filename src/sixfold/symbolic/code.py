@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from sixfold import evaluate
+from sixfold.codegen.c99 import c_files
+from sixfold.codegen.program import DTYPES, LANGUAGES, Function, identifier
+from sixfold.codegen.scripts import script
 from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
 from sixfold.evaluate.arrays import model_checked
-from sixfold.evaluate.graphs import graph_of
+from sixfold.evaluate.kernels.trace_function import graph_of
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
-from sixfold.symbolic.c99 import c_files
 from sixfold.symbolic.horner import computed
 from sixfold.symbolic.listing import TITLES, chosen
 from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.program import DTYPES, LANGUAGES, Function, identifier
 from sixfold.symbolic.ring import COSINE, POSITION, RATE, SINE, Ring, Variable
-from sixfold.symbolic.scripts import script
 
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "inverse_dynamics": ("q", "v", "a"),

@@ -15,9 +15,9 @@ from sixfold.model import Model
 from sixfold.model.grouping import grouped
 from sixfold.symbolic.forms import Forms
 from sixfold.symbolic.ring import MOST_WORK, Ring
-from sixfold.symbolic.setting import setting
-from sixfold.symbolic.sympy_out import ToSympy
+from sixfold.symbolic.symbolic_model import setting
 from sixfold.symbolic.verify import verify
+from sixfold.symbolic.writers.sympy import ToSympy
 
 PARAMETERS = ("symbols", "numbers")
 INERTIAS = ("centre", "origin", "base")
@@ -144,7 +144,7 @@ class Equations:
 
     def text(self, terms: str = "M,V,G", width: int = 100) -> str:
         """Return the terms in the shorthand S2 = sin q2, C(2+3) = cos(q2 + q3), SS, CC, SC."""
-        from sixfold.symbolic.text import text
+        from sixfold.symbolic.writers.text import text
 
         if isinstance(width, bool) or not isinstance(width, int) or width < 1:
             raise OptionError("Equations.text", "width", "a whole number >= 1", width)
@@ -152,14 +152,14 @@ class Equations:
 
     def latex(self, terms: str = "M,V,G", *, shorthand: bool = True, document: bool = False) -> str:
         """Return the terms in LaTeX, aligned and in broken lines; a whole document if asked."""
-        from sixfold.symbolic.latex import latex
+        from sixfold.symbolic.writers.latex import latex
 
         yes_or_no("Equations.latex", shorthand=shorthand, document=document)
         return latex(self, terms, shorthand=shorthand, document=document)
 
     def html(self, terms: str = "M,V,G") -> str:
         """Return a page of its own with the terms in MathML, which browsers show by themselves."""
-        from sixfold.symbolic.html import html
+        from sixfold.symbolic.writers.html import html
 
         return html(self, terms)
 

@@ -9,15 +9,15 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import Any
 
-from sixfold.dynamics.crba import crba, dense
+from sixfold.dynamics.book.crba import crba, dense
+from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.energy import potential_energy
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.dynamics.rnea import rnea
 from sixfold.errors import NotApplicableError
 from sixfold.scalar import ZERO
 from sixfold.spatial import Column, Motion
 from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.setting import Setting
+from sixfold.symbolic.symbolic_model import Setting
 
 Vector = list[Polynomial]
 Matrix = list[Vector]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from sixfold.scalar import ZERO
-from sixfold.symbolic.compact import fewer
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.ring import BITS, Ring, Variable
+from sixfold.symbolic.simplify import fewer
 
 Value = Callable[[Variable], Any]
 

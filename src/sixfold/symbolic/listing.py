@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sixfold.errors import OptionError
-from sixfold.symbolic.compact import Sum, arranged
 from sixfold.symbolic.polynomial import Polynomial
+from sixfold.symbolic.simplify import Sum, arranged
 
 TERMS = ("M", "V", "B", "C", "G", "T", "U", "tau")
 TITLES = {

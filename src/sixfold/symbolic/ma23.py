@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sixfold.model import sample
-from sixfold.symbolic.compact import arranged
 from sixfold.symbolic.equations import Equations, equations
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.shorthand import read, written
+from sixfold.symbolic.simplify import arranged
 
 PRINTED: Mapping[str, str] = {
     "A11": """

@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from sixfold.errors import OptionError
-from sixfold.symbolic.compact import Power, Product, Sum, Term
 from sixfold.symbolic.polynomial import Polynomial, cos_sin, symbol
 from sixfold.symbolic.ring import COSINE, SINE, Angle, Ring
+from sixfold.symbolic.simplify import Power, Product, Sum, Term
 
 # -- writing
 

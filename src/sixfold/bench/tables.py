@@ -1,0 +1,196 @@
+"""The sections as text, each at most 100 columns wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sixfold.bench.accuracy import Accuracy
+from sixfold.bench.chains import Chain
+from sixfold.bench.latency import Latency
+from sixfold.bench.rollouts import RolledOut
+from sixfold.bench.speed import Speed, Timing
+from sixfold.bench.threads import Threads
+
+ENGINES = ("pinocchio C++", "pinocchio loop", "mujoco C++", "mujoco loop")
+
+
+def words(function: str) -> str:
+    """Return the name of a function as words."""
+    return function.replace("_", " ")
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table whose first two columns are names and the others figures."""
+    lines = [list(head), *map(list, rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+    shown = [
+        "  ".join(
+            cell.ljust(width) if k < 2 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([title, shown[0], *shown[1:]])
+
+
+def short(robot: str) -> str:
+    """Return a name that leaves room for the figures."""
+    return robot if len(robot) <= 14 else f"{robot[:13]}~"
+
+
+def figure(value: float | None, form: str = ".0f", unit: str = "") -> str:
+    """Return a number as text, a dash where there is none."""
+    return "-" if value is None else f"{value:{form}}{unit}"
+
+
+def times(value: float | None) -> str:
+    """Return a ratio with about three digits."""
+    return figure(value, ".0f" if value and value >= 99.95 else ".1f", "x")
+
+
+def speed_table(records: Sequence[Speed]) -> str:
+    """Return time for one state, and how many times longer the others take."""
+    engines = [e for e in ENGINES if any(x.engine == e for r in records for x in r.others)]
+    head = ["robot (dof)", "function", "sixfold", *(e.replace("pinocchio", "pin") for e in engines)]
+    rows = [
+        [
+            f"{short(r.robot)} ({r.nv})",
+            words(r.function),
+            _ns(r.sixfold),
+            *(_other(r, engine) for engine in engines),
+        ]
+        for r in records
+    ]
+    return table("time for one state of a batch [ns], and the ratio to sixfold", head, rows)
+
+
+def _ns(timing: Timing) -> str:
+    return figure(timing.ns, ".1f") if timing.agrees else "DISAGREES"
+
+
+def _other(record: Speed, engine: str) -> str:
+    timing = next((x for x in record.others if x.engine == engine), None)
+    if timing is None:
+        return "-"
+    if not timing.agrees:
+        return "DISAGREES"
+    return f"{figure(timing.ns)} {times(record.ratio(timing)):>5}"
+
+
+def work_table(records: Sequence[Speed], peak: float) -> str:
+    """Return how near the arithmetic comes to the peak, and the output to a plain copy."""
+    head = ("robot", "function", "lanes", "flops", "GFLOP/s", "of peak", "bytes out", "copy [ns]")
+    rows = [
+        [
+            short(r.robot),
+            words(r.function),
+            str(r.lanes),
+            str(r.flops),
+            figure(r.gflops, ".1f"),
+            figure(r.gflops / peak if r.gflops else None, ".0%"),
+            str(r.bytes_out),
+            figure(r.copy.ns if r.copy else None, ".1f"),
+            times(r.to_copy),
+        ]
+        for r in records
+    ]
+    title = f"arithmetic against the measured peak of {peak:.1f} GFLOP/s, output against a copy"
+    return table(title, (*head, "to copy"), rows)
+
+
+def accuracy_table(records: Sequence[Accuracy]) -> str:
+    """Return the errors against 256-bit arithmetic."""
+    others = [e for e in ("pinocchio", "mujoco") if any(e in r.errors for r in records)]
+    head = ["robot", "function", "measure", "median", "worst", *(f"{e} worst" for e in others)]
+    rows = [
+        [
+            short(r.robot),
+            words(r.function),
+            r.measure,
+            figure(r.typical("sixfold"), ".1e"),
+            figure(r.worst("sixfold"), ".1e"),
+            *(figure(r.worst(e), ".1e") for e in others),
+        ]
+        for r in records
+    ]
+    count = max((len(x) for r in records for x in r.errors.values()), default=0)
+    return table(f"error against MPFR arithmetic of 256 bits, {count} states", head, rows)
+
+
+def latency_table(records: Sequence[Latency]) -> str:
+    """Return the time of one call with one state."""
+    others = [e for e in ("pinocchio", "mujoco") if any(e in r.rounds_ns for r in records)]
+    head = ["robot", "function", "kernel", "public", *others]
+    shares = ["kernel/pin", "public/pin"] if "pinocchio" in others else []
+    rows = [
+        [
+            short(r.robot),
+            words(r.function),
+            *(figure(r.ns(who)) for who in ("kernel", "public", *others)),
+            *(figure(r.share(who), ".2f") for who in ("kernel", "public") if shares),
+        ]
+        for r in records
+    ]
+    return table("one call with one state from Python [ns]", [*head, *shares], rows)
+
+
+def threads_table(records: Sequence[Threads]) -> str:
+    """Return how much faster more threads are."""
+    counts = sorted({n for r in records for n in r.rounds_s})
+    more = [f"{n} threads" for n in counts[1:]]
+    head = ["robot", "function", "rows", "1 thread [ms]", *more, "bytes [ms]", *more]
+    head += [f"arithmetic {n}" for n in counts[1:]]
+    rows = [
+        [
+            short(r.robot),
+            words(r.function),
+            str(r.rows),
+            figure(r.best(1) * 1e3, ".1f"),
+            *(times(r.speedup(n)) for n in counts[1:]),
+            figure(r.moving * 1e3, ".1f"),
+            *(times(r.moving_speedup(n)) for n in counts[1:]),
+            *(times(r.working_speedup(n)) for n in counts[1:]),
+        ]
+        for r in records
+    ]
+    title = (
+        "the public function on long batches, and the gain of threads; bytes and arithmetic alone"
+    )
+    return table(title, head, rows)
+
+
+def rollouts_table(records: Sequence[RolledOut]) -> str:
+    """Return the cost of one step of one trajectory, and the ratio to MuJoCo's rollout."""
+    head = ["robot", "integrator", "first call [s]", "ns/step", "mujoco", "ratio", "difference"]
+    rows = [
+        [
+            r.robot,
+            words(r.integrator),
+            figure(r.first_s, ".2f"),
+            figure(r.ns, ".1f"),
+            figure(r.mujoco_ns, ".0f"),
+            figure(r.ratio, ".1f") + ("x" if r.ratio else ""),
+            figure(r.difference, ".1e"),
+        ]
+        for r in records
+    ]
+    sizes = f"{records[0].rows} trajectories of {records[0].steps} steps" if records else ""
+    return table(f"rollouts without contact, {sizes}", head, rows)
+
+
+def chains_table(records: Sequence[Chain]) -> str:
+    """Return the cost of one body of one state."""
+    peer = any(r.difference is not None for r in records)
+    head = ["chain", "function", "states", "first call [s]", "ns/body"]
+    rows = [
+        [
+            f"{r.bodies} bodies",
+            words(r.function),
+            str(r.states),
+            figure(r.first_s, ".2f"),
+            figure(r.ns, ".1f"),
+            *([figure(r.pinocchio_ns, ".0f")] if peer else []),
+        ]
+        for r in records
+    ]
+    return table("chains of revolute joints", head + (["pinocchio C++"] if peer else []), rows)

@@ -1,0 +1,159 @@
+"""Straight-line programs as text in C99, NumPy, Julia and MATLAB: one statement an operation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sixfold.errors import OptionError
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.kernels.trace_function import Program
+
+DTYPES = ("double", "float")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function to be written: its name, arguments with sizes, result and operations."""
+
+    name: str
+    about: str
+    inputs: tuple[tuple[str, int], ...]
+    output: str
+    shape: tuple[int, ...]
+    program: Program
+
+    @property
+    def size(self) -> int:
+        """How many numbers the result has."""
+        return len(self.program.outputs)
+
+
+@dataclass(frozen=True)
+class Language:
+    """How one language writes numbers, elements and operations; {0}, {1}, ... are arguments."""
+
+    suffix: str
+    first: int
+    """Index of the first element of an array."""
+    element: str
+    operations: Mapping[str, str]
+
+
+_COMMON = {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "{0} * {1}",
+    "div": "{0} / {1}",
+    "neg": "-{0}",
+    "fma": "{0} * {1} + {2}",
+    "fms": "{0} * {1} - {2}",
+    "fnma": "{2} - {0} * {1}",
+}
+
+
+def _calls(prefix: str, names: Mapping[str, str]) -> dict[str, str]:
+    one = {op: f"{prefix}{word}({{0}})" for op, word in names.items() if op != "atan2"}
+    return {**one, "atan2": f"{prefix}{names['atan2']}({{0}}, {{1}})"}
+
+
+_WORDS = {op: op for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "atan2")}
+LANGUAGES: dict[str, Language] = {
+    "c": Language(
+        "c",
+        0,
+        "{0}[{1}]",
+        {
+            **_COMMON,
+            **_calls("", {**_WORDS, "abs": "fabs"}),
+            "sign": "{0} > 0 ? 1 : ({0} < 0 ? -1 : {0})",
+            "if_positive": "{0} > 0 ? {1} : ({0} <= 0 ? {2} : {0})",
+        },
+    ),
+    "python": Language(
+        "py",
+        0,
+        "{0}[..., {1}]",
+        {
+            **_COMMON,
+            **_calls("np.", {**_WORDS, "atan2": "arctan2", "abs": "abs", "sign": "sign"}),
+            "if_positive": "np.where({0} > 0, {1}, np.where({0} <= 0, {2}, {0}))",
+        },
+    ),
+    "julia": Language(
+        "jl",
+        1,
+        "{0}[{1}]",
+        {
+            **_COMMON,
+            **_calls("", {**_WORDS, "atan2": "atan", "abs": "abs", "sign": "sign"}),
+            "if_positive": "{0} > 0 ? {1} : ({0} <= 0 ? {2} : {0})",
+        },
+    ),
+    "matlab": Language(
+        "m",
+        1,
+        "{0}({1})",
+        {
+            **_COMMON,
+            **_calls("", {**_WORDS, "abs": "abs", "sign": "sign"}),
+            "if_positive": "({0} > 0) .* {1} + ({0} <= 0) .* {2} + 0 .* {0}",
+        },
+    ),
+}
+
+
+def language(name: str) -> Language:
+    """Return a language by name."""
+    if name not in LANGUAGES:
+        raise OptionError("code", "language", LANGUAGES, name)
+    return LANGUAGES[name]
+
+
+def identifier(name: str) -> str:
+    """Return a name that every language accepts."""
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "robot"
+    return f"robot_{plain}" if plain[0].isdigit() else plain
+
+
+def statements(
+    function: Function, way: Language, *, declare: str = "", end: str = "", single: bool = False
+) -> tuple[list[str], list[str]]:
+    """Return the statements of a program and the expressions of its results."""
+    places = _inputs(function.inputs, way)
+    words: list[str] = []
+    lines: list[str] = []
+    operations = _single(way.operations) if single else way.operations
+    for k, (op, *arguments) in enumerate(function.program.nodes):
+        if op == "input":
+            words.append(places[arguments[0]])
+        elif op == "const":
+            words.append(constant(arguments[0], "f" if single else ""))
+        else:
+            text = operations[op].format(*(words[a] for a in arguments))
+            lines.append(f"{declare}t{k} = {text}{end}")
+            words.append(f"t{k}")
+    return lines, [words[k] for k in function.program.outputs]
+
+
+def constant(x: float, suffix: str = "") -> str:
+    """Return a number as the shortest text that reads back as the same; in brackets if negative."""
+    text = repr(float(x)) + suffix
+    return f"({text})" if text.startswith("-") else text
+
+
+def _single(operations: Mapping[str, str]) -> dict[str, str]:
+    return {op: re.sub(r"^(\w+)\(", r"\1f(", text) for op, text in operations.items()}
+
+
+def _inputs(inputs: Sequence[tuple[str, int]], way: Language) -> list[str]:
+    return [way.element.format(name, k + way.first) for name, size in inputs for k in range(size)]
+
+
+def used_inputs(function: Function) -> set[str]:
+    """Return the names of the arguments that the results depend on."""
+    names = [name for name, size in function.inputs for _ in range(size)]
+    return {names[node[1]] for node in function.program.nodes if node[0] == "input"}

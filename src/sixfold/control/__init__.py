@@ -1,0 +1,5 @@
+"""Controllers."""
+
+from sixfold.control import controllers
+
+__all__ = ["controllers"]

@@ -1,0 +1,382 @@
+"""Ready-made controllers: functions of (t, q, v) that return joint forces.
+
+Those with states of their own are functions of (t, q, v, x), and return dx/dt as well.  Each is
+built from arithmetic and sixfold functions, so it compiles into a simulation; called by
+hand on one state it returns plain numbers.  A floating base has no motor: free joints get no force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.control.stateful import PID, DisturbanceObserver, FilteredVelocity, driven
+from sixfold.errors import (
+    NotApplicableError,
+    NumberError,
+    OptionError,
+    StateError,
+    shown,
+    yes_or_no,
+)
+from sixfold.evaluate import difference, frame_pose, gravity_force, inverse_dynamics, jacobian
+from sixfold.evaluate.arrays import Argument, checked, model_checked
+from sixfold.model import Model
+from sixfold.scalar import if_positive
+from sixfold.simulation.system import joints
+
+Numbers = tuple[float, ...]
+Reference = Callable[[Any], tuple[Any, Any, Any]]
+"""Function of t that returns positions, velocities and accelerations."""
+
+
+@dataclass(frozen=True)
+class GravityCompensation:
+    """tau = g(q): holds the robot still wherever it is."""
+
+    model: Model
+    frozen_law: ClassVar[bool] = True
+
+    def __call__(self, t: Any, q: Any, v: Any) -> Any:
+        """Return the joint forces."""
+        return driven(self.model, gravity_force(self.model, q))
+
+
+@dataclass(frozen=True)
+class PD:
+    """tau = kp (target - q) - kd v, plus g(q) if asked."""
+
+    model: Model
+    target: Numbers
+    kp: Numbers
+    kd: Numbers
+    gravity: bool = True
+    frozen_law: ClassVar[bool] = True
+
+    def __call__(self, t: Any, q: Any, v: Any) -> Any:
+        """Return the joint forces."""
+        error = difference(self.model, q, np.array(self.target))
+        tau = np.array(self.kp) * error - np.array(self.kd) * v
+        if self.gravity:
+            tau = tau + gravity_force(self.model, q)
+        return driven(self.model, tau)
+
+
+@dataclass(frozen=True)
+class ComputedTorque:
+    """tau = ID(q, v, a_ref + kd (v_ref - v) + kp (q_ref - q)): linear, decoupled error motion."""
+
+    model: Model
+    reference: Reference
+    kp: Numbers
+    kd: Numbers
+
+    def __call__(self, t: Any, q: Any, v: Any) -> Any:
+        """Return the joint forces."""
+        q_ref, v_ref, a_ref = self.reference(t)
+        error = difference(self.model, q, _objects(q_ref, q))
+        a = a_ref + np.array(self.kd) * (v_ref - v) + np.array(self.kp) * error
+        return inverse_dynamics(self.model, q, v, a)
+
+
+@dataclass(frozen=True)
+class OperationalSpace:
+    """tau = J^T (kp (target - x) - kd dx/dt) - damping v + g(q): a spring and damper at a frame."""
+
+    model: Model
+    frame: str
+    target: Numbers
+    kp: float
+    kd: float
+    damping: float
+    frozen_law: ClassVar[bool] = True
+
+    def __call__(self, t: Any, q: Any, v: Any) -> Any:
+        """Return the joint forces."""
+        x = frame_pose(self.model, q, self.frame)[:3, 3]
+        J = jacobian(self.model, q, self.frame)[3:]
+        pull = self.kp * (np.array(self.target) - x) - self.kd * (J @ v)
+        tau = J.T @ pull - self.damping * v + gravity_force(self.model, q)
+        return driven(self.model, tau)
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """Another controller with its joint forces kept within the model's effort limits."""
+
+    control: Callable[..., Any]
+    limit: Numbers
+
+    @property
+    def frozen_law(self) -> bool:
+        """As fixed as the controller inside."""
+        return bool(getattr(self.control, "frozen_law", False))
+
+    @property
+    def x0(self) -> Any:
+        """The states of the controller inside at the start, if it has any."""
+        return getattr(self.control, "x0", None)
+
+    @property
+    def sample_time(self) -> float | None:
+        """That of the controller inside."""
+        return getattr(self.control, "sample_time", None)
+
+    def __call__(self, t: Any, q: Any, v: Any, *rest: Any) -> Any:
+        """Return the joint forces, and what the controller inside says about its states."""
+        found = self.control(t, q, v, *rest)
+        stateful = isinstance(found, tuple) and len(found) == 2 and np.ndim(found[0]) == 1
+        tau = np.asarray(found[0] if stateful else found)
+        clipped = [_clip(x, limit) for x, limit in zip(tau, self.limit, strict=True)]
+        cut = np.array(clipped, dtype=tau.dtype)
+        return (cut, found[1]) if stateful else cut
+
+
+def gravity_compensation(model: Model) -> GravityCompensation:
+    """Return a controller that carries the robot's weight and nothing else."""
+    return GravityCompensation(model_checked("gravity_compensation", model))
+
+
+def pd(
+    model: Model, target: ArrayLike, kp: ArrayLike, kd: ArrayLike, *, gravity: bool = True
+) -> PD:
+    """Return a spring and damper at each joint, pulling to a configuration.
+
+    Args:
+        model: the robot.
+        target: configuration to go to, shape (nq,).
+        kp: stiffness [N m/rad or N/m], one number or (nv,).
+        kd: damping [N m s/rad or N s/m], one number or (nv,).
+        gravity: carry the weight as well.
+    """
+    model_checked("pd", model)
+    yes_or_no("pd", gravity=gravity)
+    goal = _numbers("pd", "target", target, model.nq)
+    return PD(model, goal, _gains(model, "kp", kp), _gains(model, "kd", kd), bool(gravity))
+
+
+def pid(
+    model: Model,
+    target: ArrayLike,
+    kp: ArrayLike,
+    ki: ArrayLike,
+    kd: ArrayLike,
+    *,
+    gravity: bool = True,
+    sample_time: float | None = None,
+) -> PID:
+    """Return a spring and damper at each joint, and a force that grows while an error lasts.
+
+    Its states are the integrals of the errors, one for each velocity coordinate.
+
+    Args:
+        model: the robot.
+        target: configuration to go to, shape (nq,).
+        kp: stiffness [N m/rad or N/m], one number or (nv,).
+        ki: gain on the integral of the error [N m/(rad s) or N/(m s)], one number or (nv,).
+        kd: damping [N m s/rad or N s/m], one number or (nv,).
+        gravity: carry the weight as well.
+        sample_time: length of a step [s], for a digital controller (hold=True).
+    """
+    model_checked("pid", model)
+    goal = _numbers("pid", "target", target, model.nq)
+    gains = {name: _gains(model, name, k) for name, k in (("kp", kp), ("ki", ki), ("kd", kd))}
+    if sample_time is not None:
+        (sample_time,) = _numbers("pid", "sample_time", sample_time, 1)
+        if sample_time <= 0:
+            raise OptionError("pid", "sample_time", "a time > 0, or None", sample_time)
+    return PID(model, goal, **gains, gravity=bool(gravity), sample_time=sample_time)
+
+
+def filtered_velocity(
+    model: Model, control: Callable[..., Any], bandwidth: ArrayLike, start: ArrayLike
+) -> FilteredVelocity:
+    """Return a controller that sees positions only, and estimates velocities by a filter.
+
+    Args:
+        model: the robot; every joint but spherical and free ones.
+        control: function of (t, q, v) that returns joint forces.
+        bandwidth: of the filter [rad/s], one number or (nv,).
+        start: configuration at the start, shape (nq,): the first estimate is then zero.
+    """
+    model_checked("filtered_velocity", model)
+    _stateless("filtered_velocity", control)
+    for joint, _, _ in joints(model):
+        if not joint.velocity_is_rate:
+            where = f"a {joint.kind} joint, whose velocity is no rate of coordinates"
+            fix = "leave the velocities of such joints as they are, in a controller of your own"
+            raise NotApplicableError("filtered_velocity", where, fix)
+    x0 = _numbers("filtered_velocity", "start", start, model.nq)
+    return FilteredVelocity(control, _gains(model, "bandwidth", bandwidth), x0)
+
+
+def disturbance_observer(
+    model: Model, control: Callable[..., Any], gain: ArrayLike, *, compensate: bool = True
+) -> DisturbanceObserver:
+    """Return a controller that estimates, and takes off, forces that the model does not explain.
+
+    Start it at rest, or with x0 = M(q0) v0.  `estimate(q, v, x)` gives the disturbance.
+
+    Args:
+        model: the robot.
+        control: function of (t, q, v) that returns joint forces.
+        gain: how fast the estimate follows [1/s], one number or (nv,).
+        compensate: take the estimate off the joint forces.
+    """
+    model_checked("disturbance_observer", model)
+    _stateless("disturbance_observer", control)
+    yes_or_no("disturbance_observer", compensate=compensate)
+    return DisturbanceObserver(model, control, _gains(model, "gain", gain), bool(compensate))
+
+
+def computed_torque(
+    model: Model, reference: Reference, kp: ArrayLike, kd: ArrayLike
+) -> ComputedTorque:
+    """Return a controller that cancels the dynamics and follows a motion.
+
+    Args:
+        model: the robot; every joint must have a motor.
+        reference: function of t that returns (q, v, a), such as `minimum_jerk(...)`.
+        kp: gain on the position error [1/s^2], one number or (nv,).
+        kd: gain on the velocity error [1/s], one number or (nv,); 2 sqrt(kp) is critical.
+    """
+    model_checked("computed_torque", model)
+    if not callable(reference):
+        raise NumberError(
+            "computed_torque: argument 'reference'",
+            "a function of t that returns (q, v, a)",
+            type(reference).__name__,
+            "pass minimum_jerk(start, goal, duration), or a function of your own",
+        )
+    return ComputedTorque(model, reference, _gains(model, "kp", kp), _gains(model, "kd", kd))
+
+
+def operational_space(
+    model: Model,
+    frame: str,
+    target: ArrayLike,
+    kp: float,
+    kd: float,
+    *,
+    damping: float = 0.0,
+) -> OperationalSpace:
+    """Return a spring and damper that pull the origin of a frame to a point.
+
+    Args:
+        model: the robot.
+        frame: a body or frame.
+        target: point in world coordinates [m], shape (3,).
+        kp: stiffness [N/m].
+        kd: damping [N s/m].
+        damping: damping of every joint, for the motions that do not move the frame.
+    """
+    model_checked("operational_space", model)
+    model.locate(frame)
+    point = _numbers("operational_space", "target", target, 3)
+    (stiffness,) = _numbers("operational_space", "kp", kp, 1)
+    (damper,) = _numbers("operational_space", "kd", kd, 1)
+    (own,) = _numbers("operational_space", "damping", damping, 1)
+    return OperationalSpace(model, frame, point, stiffness, damper, own)
+
+
+def saturated(model: Model, control: Callable[..., Any]) -> Saturated:
+    """Return a controller with its joint forces cut at the model's effort limits."""
+    model_checked("saturated", model)
+    _callable("saturated", control)
+    return Saturated(control, tuple(model.effort_limit.tolist()))
+
+
+def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Reference:
+    """Return a smooth motion between two configurations: (q, v, a) as functions of t.
+
+    The path is the polynomial of degree 5 that rests at both ends; not for quaternions.
+    """
+    a, b = (
+        checked("minimum_jerk", name, Argument(given, (), "a list of positions"))
+        for name, given in (("start", start), ("goal", goal))
+    )
+    where = "minimum_jerk: arguments 'start' and 'goal'"
+    if a.shape != b.shape or a.ndim != 1:
+        raise NumberError(where, "two lists of one length", f"{a.shape}, {b.shape}", "match them")
+    if a.dtype.kind != "f" or b.dtype.kind != "f" or not np.isfinite(a + b).all():
+        raise NumberError(where, "finite numbers", f"{a}, {b}", "give positions in numbers")
+    number = isinstance(duration, (int, float)) and not isinstance(duration, bool)
+    if not number or not 0 < duration < np.inf or duration >= 1e308:
+        raise OptionError("minimum_jerk", "duration", "a time > 0", duration)
+    way, T = b - a, float(duration)
+
+    def reference(t: Any) -> tuple[Any, Any, Any]:
+        s = t / T
+        s = if_positive(s, if_positive(s - 1.0, 1.0, s), 0.0)
+        path = s * s * s * (10.0 - s * (15.0 - 6.0 * s))
+        rate = 30.0 * s * s * (1.0 - s) * (1.0 - s) / T
+        bend = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / (T * T)
+        return a + way * path, way * rate, way * bend
+
+    return reference
+
+
+def _clip(x: Any, limit: float) -> Any:
+    if not np.isfinite(limit):
+        return x
+    return if_positive(x - limit, limit, if_positive(-limit - x, -limit, x))
+
+
+def _callable(function: str, control: Any) -> None:
+    if not callable(control):
+        where = f"{function}: argument 'control'"
+        raise NumberError(where, "a controller", type(control).__name__, "pass a function")
+
+
+def _stateless(function: str, control: Any) -> None:
+    _callable(function, control)
+    if getattr(control, "x0", None) is not None:
+        where = f"{type(control).__name__}, a controller with states"
+        fix = "pass a function of (t, q, v), or join the two in a function of (t, q, v, x)"
+        raise NotApplicableError(function, where, fix)
+
+
+def _objects(reference: Any, like: Any) -> Any:
+    return np.asarray(reference, dtype=getattr(like, "dtype", float))
+
+
+def _gains(model: Model, name: str, value: ArrayLike) -> Numbers:
+    numbers = _numbers("controllers", name, value, model.nv)
+    if any(x < 0 for x in numbers):
+        raise OptionError("controllers", name, "numbers >= 0", value)
+    return numbers
+
+
+def _numbers(function: str, name: str, value: ArrayLike, n: int) -> Numbers:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = [value] * n
+    array = checked(function, name, Argument(value, (n,), f"{n} numbers"))
+    if array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
+        where, fix = f"{function}: argument '{name}'", "give one number for each coordinate"
+        raise StateError(where, f"{n} finite numbers", shown(value), fix)
+    return tuple(map(float, array.tolist()))
+
+
+__all__ = [
+    "PD",
+    "PID",
+    "ComputedTorque",
+    "DisturbanceObserver",
+    "FilteredVelocity",
+    "GravityCompensation",
+    "OperationalSpace",
+    "Saturated",
+    "computed_torque",
+    "disturbance_observer",
+    "filtered_velocity",
+    "gravity_compensation",
+    "minimum_jerk",
+    "operational_space",
+    "pd",
+    "pid",
+    "saturated",
+]

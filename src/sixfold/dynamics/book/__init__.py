@@ -1,0 +1,1 @@
+"""The algorithms as the books print them, one page a file."""

@@ -1,0 +1,1 @@
+"""Influence operators of Concurrent Dynamics: Phi, Psi and the equations made of them."""

@@ -1,0 +1,209 @@
+"""The equations of motion with influence operators: Concurrent Dynamics eqs. (6) to (20).
+
+A `System` holds the blocks D, G, M and the stacks A, B, Y^T Fbar in the paper's letters.  Two
+readings make one: `inertial` (the paper's own, in inertial axes about joint points) and
+`body_frame` below (body coordinates, every joint type).  The equations are the same for both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sixfold.dynamics.book.operators.operators import Influence, Propagation, Stack
+from sixfold.model.tree import Table, Tree
+from sixfold.scalar import ZERO, Scalar
+from sixfold.spatial import (
+    ArticulatedInertia,
+    Column,
+    Force,
+    ForceSubspace,
+    Motion,
+    Subspace,
+    ldl,
+    ldl_solve,
+)
+
+
+@dataclass(frozen=True)
+class System:
+    """A tree at a state, as block diagonals and stacks."""
+
+    model: Tree
+    D: Stack
+    """Shift from the parent's joint to this one."""
+    G: Stack
+    """Joint map: 6 x n_i."""
+    M: Stack
+    """Joint-centred mass matrix (16)."""
+    A: Stack
+    """Acceleration that does not come from qdd (5a)."""
+    B: Stack
+    """Nonlinear force (17)."""
+    YF: Stack
+    """Y^T Fbar: external forces, moved to the joint."""
+
+    @property
+    def Psi(self) -> Propagation:
+        """Psi_D."""
+        return Propagation(self.model, self.D, "D")
+
+    @property
+    def Phi(self) -> Influence:
+        """Phi_D."""
+        return Influence(self.model, self.D, "D")
+
+
+def body_frame(model: Tree, q: Table, qd: Table, f_ext: Table) -> System:
+    """Return the system in body coordinates; gravity accelerates the base, so it enters A."""
+    D, G, A, B = (model.table() for _ in range(4))
+    v, lift = model.table(Motion.zero()), model.table(-model.gravity)
+    for i in model.bodies:
+        p, I = model.parent[i], model.inertia[i]
+        XJ, G[i], vJ, cJ = model.joint[i].calc(q[i], qd[i])
+        D[i], lift[i] = XJ @ model.Xtree[i], Motion.zero()
+        v[i] = D[i] @ v[p] + vJ
+        A[i] = cJ + v[i].cross(vJ) + D[i] @ lift[p]
+        B[i] = v[i].cross(I @ v[i])
+    M = {i: model.inertia[i] for i in model.bodies}
+    return System(model, D, G, M, A, B, f_ext)
+
+
+def accelerations(s: System, qdd: Table) -> dict[int, Motion]:
+    """Return vdot = Psi_D (G qdd + A) (7)."""
+    return s.Psi @ {i: s.G[i] @ qdd[i] + s.A[i] for i in s.model.bodies}
+
+
+def interbody_forces(s: System, qdd: Table) -> dict[int, Force]:
+    """Return F = Psi_D^T (M Psi_D (G qdd + A) + B - Y^T Fbar) (15)."""
+    vdot = accelerations(s, qdd)
+    return s.Psi.T @ {i: s.M[i] @ vdot[i] + s.B[i] - s.YF[i] for i in s.model.bodies}
+
+
+def joint_forces(s: System, qdd: Table) -> Table:
+    """Return f = G^T F (18a), and what the rotors take: inverse dynamics."""
+    F = interbody_forces(s, qdd)
+    return {i: s.G[i].T @ F[i] + s.model.armature[i] * qdd[i] for i in s.model.bodies}
+
+
+def bias(s: System) -> Table:
+    """Return C = G^T Psi_D^T (M Psi_D A + B - Y^T Fbar) (18b)."""
+    rest = {i: Column.zero(s.model.joint[i].nv) for i in s.model.bodies}
+    F = interbody_forces(s, rest)
+    return {i: s.G[i].T @ F[i] for i in s.model.bodies}
+
+
+def columns_of(s: System) -> list[tuple[int, int]]:
+    """Return (body, freedom) of each column of the mass matrix."""
+    return [(i, k) for i in s.model.bodies for k in range(s.model.joint[i].nv)]
+
+
+def jacobian_columns(s: System) -> list[dict[int, Motion]]:
+    """Return J = Psi_D G, column by column (step 1 of the mass-matrix procedure)."""
+    still = {i: Motion.zero() for i in s.model.bodies}
+    return [s.Psi @ {**still, i: s.G[i].columns[k]} for i, k in columns_of(s)]
+
+
+def mass_matrix(s: System) -> list[list[Scalar]]:
+    """Return G^T Psi_D^T M Psi_D G (18c) as G^T (Psi_D^T Q), Q = M Psi_D G: O(N^2)."""
+    rows = []
+    for J in jacobian_columns(s):
+        F = s.Psi.T @ {i: s.M[i] @ J[i] for i in s.model.bodies}
+        rows.append([x for i in s.model.bodies for x in s.G[i].T @ F[i]])
+    return _with_rotors(s.model, rows)
+
+
+def mass_matrix_as_printed(s: System) -> list[list[Scalar]]:
+    """Return J^T Q, the procedure as printed; its last step is O(N^3), not O(N^2) as stated."""
+    J = jacobian_columns(s)
+    Q = [{i: s.M[i] @ column[i] for i in s.model.bodies} for column in J]
+    return _with_rotors(s.model, [[_work(s, a, b) for b in Q] for a in J])
+
+
+def solve_dense(s: System, f: Table) -> Table:
+    """Return qdd = M^-1 (f - C) by assembling and factorising M: O(N^3) (19a)."""
+    C = bias(s)
+    rhs = [x for i in s.model.bodies for x in Column(f[i]) - C[i]]
+    flat = ldl_solve(*ldl(mass_matrix(s)), rhs)
+    return {i: Column(flat[s.model.dofs[i]]) for i in s.model.bodies}
+
+
+class Branches(NamedTuple):
+    """Branch inertias J and the gains made from them."""
+
+    J: Table
+    R: Table
+    K: Table
+
+
+def branch_inertias(s: System) -> Branches:
+    """Return J_i, R_i = G^T J G and K_i = J G R^-1, tips to base."""
+    J, R, K = s.model.table(ArticulatedInertia.zero()), s.model.table(), s.model.table()
+    for i in s.model.bodies:
+        J[i] = ArticulatedInertia.zero() + s.M[i]
+    for i in reversed(s.model.bodies):
+        p = s.model.parent[i]
+        U = J[i] @ s.G[i]
+        R[i] = s.G[i].T @ U + s.model.armature[i]
+        K[i] = U / R[i]
+        J[p] += s.D[i].T @ (J[i] - K[i] @ U.T) @ s.D[i]
+    return Branches({i: J[i] for i in s.model.bodies}, R, K)
+
+
+class Beta(NamedTuple):
+    """beta_i = (1 - G_i K_i^T) D_i: a shift that the joint yields to."""
+
+    D: Any
+    G: Subspace
+    K: ForceSubspace
+
+    def __matmul__(self, x: Motion) -> Motion:
+        """Apply to a motion."""
+        y = self.D @ x
+        return y - self.G @ (self.K.T @ y)
+
+    @property
+    def T(self) -> BetaBack:
+        """The transpose, which acts on forces."""
+        return BetaBack(self)
+
+
+class BetaBack(NamedTuple):
+    """beta_i^T = D_i^T (1 - K_i G_i^T)."""
+
+    beta: Beta
+
+    def __matmul__(self, F: Force) -> Force:
+        """Apply to a force."""
+        D, G, K = self.beta
+        return D.T @ (F - K @ (G.T @ F))
+
+
+def solve_factorised(s: System, f: Table) -> Table:
+    """Return qdd = [1 - K^T Phi_D Psi_b G] R^-1 [1 - G^T Psi_b^T Phi_D^T K] (f - C): O(N) (19b)."""
+    bodies, C = s.model.bodies, bias(s)
+    _, R, K = branch_inertias(s)
+    Psi_b = Propagation(s.model, {i: Beta(s.D[i], s.G[i], K[i]) for i in bodies}, "b")
+    x = {i: Column(f[i]) - C[i] for i in bodies}
+
+    # [1 - G^T Psi_b^T Phi_D^T K], tips to base
+    z = Psi_b.T @ (s.Phi.T @ {i: K[i] @ x[i] for i in bodies})
+    x = {i: (x[i] - s.G[i].T @ z[i]) / R[i] for i in bodies}
+
+    # [1 - K^T Phi_D Psi_b G], base to tips
+    y = s.Phi @ (Psi_b @ {i: s.G[i] @ x[i] for i in bodies})
+    return {i: x[i] - K[i].T @ y[i] for i in bodies}
+
+
+def _with_rotors(model: Tree, rows: list[list[Scalar]]) -> list[list[Scalar]]:
+    rotors = [x for i in model.bodies for x in model.armature[i]]
+    return [
+        [x + rotors[r] if r == c else x for c, x in enumerate(row)] for r, row in enumerate(rows)
+    ]
+
+
+def _work(s: System, a: dict[int, Motion], b: dict[int, Force]) -> Scalar:
+    total: Scalar = ZERO
+    for i in s.model.bodies:
+        total = total + a[i].dot(b[i])
+    return total

@@ -1,0 +1,103 @@
+"""The paper's own reading of the operator equations: inertial axes, joint points, classical
+accelerations, gravity and contact as external forces (Concurrent Dynamics eqs. (1) to (17)).
+
+For joints with one fixed axis in the body (revolute, prismatic, helical).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sixfold.dynamics.book.newton_euler import require_fixed_axes
+from sixfold.dynamics.book.operators.equations import System, accelerations
+from sixfold.model.tree import Table, Tree
+from sixfold.spatial import (
+    IDENTITY3,
+    ZERO3,
+    Force,
+    Inertia,
+    Motion,
+    Subspace,
+    Transform,
+    Vector3,
+    steiner,
+)
+
+
+class Geometry(NamedTuple):
+    """Positions and velocities in inertial axes, one entry for each body (Fig. 1)."""
+
+    R: Table
+    """Direction cosines: body axes to inertial axes."""
+    eta: Table
+    """Position of the joint."""
+    d: Table
+    """Joint from the parent's joint."""
+    s: Table
+    """Centre of mass from the joint."""
+    g: Table
+    """Axis of turning, zero for a slide."""
+    p: Table
+    """Axis of sliding, zero for a hinge."""
+    omega: Table
+    """Angular velocity."""
+    eta_rate: Table
+    """Velocity of the joint."""
+
+
+def geometry(model: Tree, q: Table, qd: Table) -> Geometry:
+    """Return steps a to c of the O(N) solution: axes, points and velocities."""
+    require_fixed_axes(model, "the inertial reading of the operator equations")
+    R, eta = model.table(IDENTITY3), model.table(ZERO3)
+    omega, eta_rate = model.table(ZERO3), model.table(ZERO3)
+    d, s, g, p = (model.table() for _ in range(4))
+    for i in model.bodies:
+        j, X = model.parent[i], model.Xtree[i]
+        XJ, S, _, _ = model.joint[i].calc(q[i], qd[i])
+        ((Z, L),), (rate,) = S.columns, qd[i]
+        R[i] = R[j] @ (XJ.E @ X.E).T
+        d[i] = R[j] @ (X.r + X.E.T @ XJ.r)
+        eta[i] = eta[j] + d[i]
+        g[i], p[i], s[i] = R[i] @ Z, R[i] @ L, R[i] @ model.inertia[i].center
+        omega[i] = omega[j] + g[i] * rate
+        eta_rate[i] = eta_rate[j] + omega[j].cross(d[i]) + p[i] * rate
+    return Geometry(R, eta, d, s, g, p, omega, eta_rate)
+
+
+def inertial(model: Tree, q: Table, qd: Table, f_ext: Table) -> System:
+    """Return the system of the paper: D (4), G (4), M (16), A (5a), B (17), Y^T Fbar (11)."""
+    x = geometry(model, q, qd)
+    D, G, M, A, B, YF = (model.table() for _ in range(6))
+    for i in model.bodies:
+        j, (rate,) = model.parent[i], qd[i]
+        w, wp, s = x.omega[i], x.omega[j], x.s[i]
+        m, Ic = model.inertia[i].m, model.inertia[i].about_center.congruence(x.R[i].T)
+        D[i] = Transform(IDENTITY3, x.d[i])
+        G[i] = Subspace(Motion(x.g[i], x.p[i]))
+        M[i] = Inertia(m, s * m, Ic + steiner(m, s))
+        sliding = wp.cross(x.p[i]) * (rate * 2)
+        A[i] = Motion(wp.cross(x.g[i] * rate), wp.cross(wp.cross(x.d[i])) + sliding)
+        B[i] = Force(w.cross(M[i].I @ w), w.cross(w.cross(s)) * m)
+        contact = Force(x.R[i] @ f_ext[i].ang, x.R[i] @ f_ext[i].lin)
+        weight = Force(ZERO3, model.gravity.lin * m)
+        YF[i] = contact + Transform(IDENTITY3, s).T @ weight
+    return System(model, D, G, M, A, B, YF)
+
+
+def center_accelerations(model: Tree, q: Table, qd: Table, qdd: Table) -> dict[int, Motion]:
+    """Return (angular acceleration; acceleration of the centre of mass) of each body (8)."""
+    x = geometry(model, q, qd)
+    none = {i: Force.zero() for i in model.bodies}
+    vdot = accelerations(inertial(model, q, qd, none), qdd)
+    centers = {}
+    for i in model.bodies:
+        w, s = x.omega[i], x.s[i]
+        drift = Motion(ZERO3, w.cross(w.cross(s)))  # A-bar of (2)
+        centers[i] = Transform(IDENTITY3, s) @ vdot[i] + drift
+    return centers
+
+
+def center_velocities(model: Tree, q: Table, qd: Table) -> dict[int, Vector3]:
+    """Return rdot_i, the velocity of each centre of mass (1)."""
+    x = geometry(model, q, qd)
+    return {i: x.eta_rate[i] + x.omega[i].cross(x.s[i]) for i in model.bodies}

@@ -1,0 +1,98 @@
+"""Articulated-body inertias on their own: the inverse mass matrix and the pivots of a tree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sixfold.model.tree import Table, Tree
+from sixfold.scalar import ZERO, Scalar
+from sixfold.spatial import ArticulatedInertia, Column, Force, Inertia, Motion
+
+
+class Articulated(NamedTuple):
+    """What the inward sweep of the articulated-body algorithm leaves behind."""
+
+    Xup: Table
+    S: Table
+    IA: Table
+    U: Table
+    D: Table
+
+
+def articulate(model: Tree, q: Table) -> Articulated:
+    """Articulated inertias IA, their U = IA S and joint matrices D = S^T U: RBDA (7.37)-(7.48)."""
+    Xup, S, U, D = (model.table() for _ in range(4))
+    IA = model.table(ArticulatedInertia.zero())
+
+    for i in model.bodies:
+        XJ, S[i], _, _ = model.joint[i].calc(q[i], model.zero_velocity(i))
+        Xup[i] = XJ @ model.Xtree[i]
+        IA[i] = ArticulatedInertia.of(model.inertia[i])
+
+    for i in reversed(model.bodies):
+        U[i] = IA[i] @ S[i]
+        D[i] = S[i].T @ U[i] + model.armature[i]
+        Ia = IA[i] - (U[i] / D[i]) @ U[i].T
+        IA[model.parent[i]] += Xup[i].T @ Ia @ Xup[i]
+
+    return Articulated(Xup, S, IA, U, D)
+
+
+def inverse_inertia(model: Tree, q: Table) -> list[list[Scalar]]:
+    """Return H^-1, column by column: the accelerations that unit joint forces produce at rest."""
+    n = model.nv
+    Xup, S, _, U, D = articulate(model, q)
+    inverse: list[list[Scalar]] = [[ZERO] * n for _ in range(n)]
+
+    for j in model.bodies:
+        for k in range(model.joint[j].nv):
+            unit = Column(1.0 if m == k else ZERO for m in range(model.joint[j].nv))
+            u = {j: unit}
+            p, i = Force.zero() + (U[j] / D[j]) @ unit, j
+
+            # from body j to the base: the unit force as the ancestors feel it
+            for b in model.ancestors(j):
+                p, i = Xup[i].T @ p, b
+                u[i] = -(S[i].T @ p)
+                p = p + (U[i] / D[i]) @ u[i]
+
+            # base to tips: accelerations; bodies after j follow by symmetry
+            a = model.table(Motion.zero())
+            for i in range(1, j + 1):
+                ap = Xup[i] @ a[model.parent[i]]
+                rest = Column.zero(model.joint[i].nv)
+                qdd = (u.get(i, rest) - U[i].T @ ap) / D[i]
+                a[i] = ap + S[i] @ qdd
+                for r, x in enumerate(qdd, model.dofs[i].start):
+                    inverse[r][model.dofs[j].start + k] = inverse[model.dofs[j].start + k][r] = x
+
+    return inverse
+
+
+def pivots(model: Tree, q: Table) -> tuple[list[Scalar], list[Scalar]]:
+    """Return each freedom's pivot D and the size of H_ii: the sum of its terms without signs.
+
+    D is H_ii less what the bodies behind the joint can give way; D <= 4 eps H_ii is zero in
+    rounded arithmetic, and the joint then has no inertia behind it.  Where terms cancel in H_ii
+    itself, as those of a mass on an axis askew, what is left of them is rounding too.
+    """
+    Xup, S, _, _, D = articulate(model, q)
+    Ic = model.table(Inertia.zero())
+    for i in model.bodies:
+        Ic[i] = model.inertia[i]
+    sizes: dict[int, Column] = {}
+    for i in reversed(model.bodies):
+        Ic[model.parent[i]] += Xup[i].T @ Ic[i] @ Xup[i]
+        sizes[i] = Column(_size(Ic[i], s) for s in S[i].columns) + model.armature[i]
+    return (
+        [d for i in model.bodies for d in D[i].pivots()],
+        [h for i in model.bodies for h in sizes[i]],
+    )
+
+
+def _size(inertia: Inertia, s: Motion) -> Scalar:
+    """Return s . I s with every term taken positive."""
+    m, h, I = inertia.over(abs)
+    w, u = s.over(abs)
+    crossed = h.x * (w.y * u.z + w.z * u.y) + h.y * (w.z * u.x + w.x * u.z)
+    return w.dot(I @ w) + (crossed + h.z * (w.x * u.y + w.y * u.x)) * 2 + u.dot(u) * m

@@ -1,0 +1,178 @@
+"""Kernels on request: `sf.compile` for sixfold's functions and for the user's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    TooLargeError,
+    kind_of,
+    one_of,
+    shown,
+)
+from sixfold.evaluate.arrays import Shape, model_checked
+from sixfold.evaluate.kernels.kernels import FORMS, user_kernel, watched
+from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.llvm import Kernel
+
+
+MOST_INPUTS = 1_000_000
+"""Numbers of one argument of a kernel."""
+
+
+def compile(
+    function: Callable[..., Any],
+    model: Model | None = None,
+    *,
+    inputs: Mapping[str, int | Shape] | None = None,
+    dtype: Any = np.float64,
+    form: str | None = None,
+    derivative: str | None = None,
+) -> Kernel:
+    """Return a function as a kernel: machine code for many states at once.
+
+    The function is called once, on symbols, to see what it does.  It may be one of sixfold's own,
+    such as `sf.inverse_dynamics`, or any function of arrays for one state built from arithmetic,
+    `numpy.sin` and its like, and sixfold functions.
+
+    Args:
+        function: what to compile.  Sixfold's own functions get `model` as their first argument.
+        model: gives the sizes of arguments named q (nq), v, a, tau (nv) and f_ext (nb, 6).
+        inputs: sizes of other arguments, or of optional ones to be included, by name.
+        dtype: float64 or float32, of all arrays.
+        form: "rolled" (loops over the bodies, for long trees) or "unrolled" (straight-line code);
+            sixfold's own functions only.  By the size of the program if left out.
+        derivative: name of an argument: compile the derivatives of the result by it instead, the
+            result's axes first, then the argument's.  By q they are partial derivatives by the
+            coordinates as they are, quaternions included.
+
+    Returns:
+        A callable, picklable kernel with `.ufunc`, `.signature`, `.graph`, `.llvm_ir`, `.assembly`,
+        `.operations` and `.flops`.
+    """
+    kind = _dtype(dtype)
+    name = getattr(function, "__name__", "kernel")
+    if model is not None:
+        model_checked("compile", model)
+    parameters = _parameters(function)
+    if parameters and parameters[0].name == "model":
+        function = partial(function, model_checked("compile", model))
+        parameters = parameters[1:]
+    extra = _sizes(inputs)
+    shapes: dict[str, Shape] = {}
+    for parameter in parameters:
+        if parameter.name in extra:
+            shapes[parameter.name] = extra.pop(parameter.name)
+        elif parameter.default is inspect.Parameter.empty:
+            shapes[parameter.name] = _known_shape(name, parameter.name, model)
+    of_model = {"q", "v", "a", "tau", "f_ext"} & set(shapes) - set(inputs or {})
+    if model is not None and not isinstance(function, partial) and not of_model:
+        where = f"'{name}', no argument of which gets its size from a model"
+        fix = "leave it out, or name arguments q, v, a, tau or f_ext"
+        raise NotApplicableError("compile: argument 'model'", where, fix)
+    if extra:
+        raise OptionError("compile", "inputs", [p.name for p in parameters], next(iter(extra)))
+    if form is not None and derivative is not None:
+        raise OptionError("compile", "form", "nothing, with a derivative", form)
+    if form is not None:
+        return _in_form(function, name, shapes, kind, form)
+    names = list(shapes)
+
+    def by_name(*arrays: Any) -> Any:
+        return function(**dict(zip(names, arrays, strict=True)))
+
+    by_name.__doc__ = function.func.__doc__ if isinstance(function, partial) else function.__doc__
+    along = None
+    if derivative is not None:
+        one_of("compile", "derivative", names, derivative)
+        along, name = names.index(derivative), f"{name}_by_{derivative}"
+    return user_kernel(by_name, name, list(shapes.values()), kind, along)
+
+
+def _parameters(function: Any) -> list[inspect.Parameter]:
+    """Return the parameters of a function, or say that it is none."""
+    fix = "pass a function of arrays, such as sixfold.inverse_dynamics"
+    if not callable(function):
+        where = "compile: argument 'function'"
+        raise ArgumentError(where, "a function", function, fix)
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some functions of C say nothing about themselves
+        where = f"{kind_of(function)}, which does not tell its arguments"
+        raise NotApplicableError("compile", where, fix) from None
+
+
+def _sizes(inputs: Any) -> dict[str, Shape]:
+    """Return the shapes of further arguments by name."""
+    given = {} if inputs is None else inputs
+    words = "sizes by name, such as {'x': 3} or {'x': (2, 3)}"
+    if not isinstance(given, Mapping):
+        raise OptionError("compile", "inputs", words, inputs)
+    sizes: dict[str, Shape] = {}
+    for name, size in given.items():
+        shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+        whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape)
+        if not isinstance(name, str) or not whole:
+            raise OptionError("compile", "inputs", words, inputs)
+        if prod(shape) > MOST_INPUTS:
+            what = f"argument '{name}' has {shown(prod(shape))} numbers, each of them a symbol"
+            raise TooLargeError("compile", what, f"give at most {MOST_INPUTS:,} in all")
+        sizes[name] = shape
+    return sizes
+
+
+def _in_form(
+    function: Callable[..., Any], name: str, shapes: Mapping[str, Shape], kind: str, form: str
+) -> Kernel:
+    """Return the kernel that one of sixfold's own functions uses when a form is asked for."""
+    if not isinstance(form, str) or form not in FORMS:
+        raise OptionError("compile", "form", FORMS, form)
+    own = isinstance(function, partial) and function.func.__module__.startswith("sixfold.")
+    if not own:
+        raise NotApplicableError(
+            "a choice of form", f"'{name}'", "leave form out, or compile one of sixfold's functions"
+        )
+    with watched() as found:
+        function(
+            **{key: np.zeros((0, *shape), kind) for key, shape in shapes.items()}, backend=form
+        )
+    kernel = found.get(name)
+    if kernel is None:
+        raise NotApplicableError(f"the {form} form", f"'{name}'", "leave form out")
+    return kernel
+
+
+def _dtype(dtype: Any) -> str:
+    choices = ("float64", "float32")
+    try:
+        kind = np.dtype(dtype).name
+    except Exception:  # an object of any kind, whose own text may fail too
+        kind = ""
+    if kind not in choices:
+        raise OptionError("compile", "dtype", choices, dtype)
+    return kind
+
+
+def _known_shape(function: str, argument: str, model: Model | None) -> Shape:
+    sizes: dict[str, Shape] = {}
+    if model is not None:
+        sizes = {"q": (model.nq,), "f_ext": (model.nb, 6)}
+        sizes |= dict.fromkeys(("v", "a", "tau"), (model.nv,))
+    if argument not in sizes:
+        raise NotApplicableError(
+            "sixfold.compile",
+            f"argument '{argument}' of '{function}', whose size is not known",
+            f"pass inputs={{'{argument}': size}}, and the model for q, v, a, tau and f_ext",
+        )
+    return sizes[argument]

@@ -1,0 +1,1 @@
+"""Kernels of quantities: reduced trees, rolled trees, threads, result memory."""

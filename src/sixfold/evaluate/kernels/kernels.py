@@ -1,0 +1,251 @@
+"""Machine code for a core and a model: found in memory, then on disk, and only then compiled.
+
+The compiler is imported when the first kernel is wanted.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from sixfold.errors import NotApplicableError, visible
+from sixfold.evaluate.kernels.kernel_cache import KERNELS
+from sixfold.evaluate.kernels.kernel_tree import kernel_tree
+from sixfold.evaluate.kernels.lazily import compiler, graphs
+from sixfold.evaluate.kernels.rolled_tree import ROLLS, trace_rolled
+from sixfold.evaluate.kernels.trace_function import traced
+from sixfold.forks import renew_in_child
+from sixfold.model import CustomJoint, Model
+
+if TYPE_CHECKING:
+    from sixfold.graph import Program, Rolled
+    from sixfold.llvm import Kernel, Layout
+
+MOST_NODES = 40_000
+"""Largest traced program that is compiled as straight-line code; beyond, NumPy evaluates it."""
+
+FORMS = ("rolled", "unrolled")
+"""Loops over the bodies, or straight-line code for all of them."""
+
+STRAIGHT = 9_000
+"""Operations up to which straight-line code is preferred where both forms exist."""
+
+SMALL = 16
+"""Freedoms up to which it always is, and the other form is not even traced."""
+
+_making = threading.RLock()
+"""Held while a kernel is made, so that threads that want the same one make it once.
+
+A fork does not wait for it: it may be held for seconds, and guards nothing that could be half done.
+"""
+renew_in_child(lambda: _making._at_fork_reinit())  # type: ignore[attr-defined]
+
+
+def kernel_for(
+    function: str,
+    core: Callable[..., Any],
+    model: Model,
+    inputs: Mapping[str, tuple[int, ...]],
+    output: tuple[int, ...],
+    dtype: str = "float64",
+    form: str | None = None,
+) -> Kernel | None:
+    """Return the kernel of a core for a model, or None where it has to run on NumPy.
+
+    Args:
+        function: public name, for messages and the kernel.
+        core: function of (model, tree, one list for each input), a partial when it has options.
+        model: the robot.
+        inputs: core shape of each input array, by name.
+        output: core shape of the result.
+        dtype: float64 or float32.
+        form: one of FORMS; by the size of the program if left out.
+    """
+    options = core.keywords if isinstance(core, partial) else {}
+    body = core.func if isinstance(core, partial) else core
+    shapes = tuple(inputs.items())
+    key = (function, body, model.digest, shapes, tuple(options.items()), dtype, form)
+    known = KERNELS.find(key)
+    if known is None:
+        with _making:
+            known = KERNELS.find(key)
+            if known is None:
+                known = (_made(function, core, options, model, inputs, output, dtype, form),)
+                KERNELS.keep(key, known[0])
+    kernel: Kernel | None = known[0]
+    for found in _WATCHING:
+        found[function] = kernel
+    return kernel
+
+
+_WATCHING: list[dict[str, Kernel | None]] = []
+
+
+@contextmanager
+def watched() -> Iterator[dict[str, Kernel | None]]:
+    """Yield a dictionary of the kernels that are used meanwhile, by function."""
+    found: dict[str, Kernel | None] = {}
+    _WATCHING.append(found)
+    try:
+        yield found
+    finally:
+        _WATCHING.remove(found)
+
+
+def _made(
+    function: str,
+    core: Callable[..., Any],
+    options: Mapping[str, Any],
+    model: Model,
+    inputs: Mapping[str, tuple[int, ...]],
+    output: tuple[int, ...],
+    dtype: str,
+    form: str | None,
+) -> Kernel | None:
+    llvm = compiler()
+    layout = llvm.Layout(tuple(inputs.values()), output, dtype)
+    if 0 in layout.sizes:
+        return None
+    # a joint made of the user's own code is known by its trace only
+    known = not any(isinstance(body.joint, CustomJoint) for body in model.bodies)
+    name = llvm.cache.digest(
+        "model",
+        function,
+        repr(sorted(options.items())),
+        model.digest,
+        repr(layout),
+        form or "",
+        *llvm.toolchain(),
+    )
+    kept = llvm.cache.read(name) if known else None
+    if kept is not None:
+        return _unpacked(function, kept, layout)
+    with announced(f"{function} for '{model.name}'"):
+        program, data = _program(function, core, model, list(inputs), layout, form)
+        if program is None:
+            return None
+        kernel, code = llvm.build(function, program, layout, data=data)
+    if known:
+        parts = (kernel.text.encode(), data or b"", code)
+        sizes = b"".join(len(part).to_bytes(8, "little") for part in parts[:2])
+        llvm.cache.write(name, sizes + b"".join(parts))
+    return kernel
+
+
+def _program(
+    function: str,
+    core: Callable[..., Any],
+    model: Model,
+    inputs: Sequence[str],
+    layout: Layout,
+    form: str | None,
+) -> tuple[Program | Rolled | None, bytes | None]:
+    """Trace a core in the form asked for, or in the one that suits the size of its program.
+
+    Straight-line code is faster while it is short: it knows every zero of every body.  The rule
+    looks at nothing but the two programs.
+    """
+    llvm = compiler()
+    straight = form == "unrolled" or (form is None and model.nv <= SMALL)
+    rolled, data = (None, None) if straight else _rolled(function, core, model, inputs)
+    if form == "rolled" and rolled is None:
+        raise NotApplicableError(
+            "the rolled form",
+            f"{function} of model '{model.name}'",
+            "leave backend out: matrices and coupled joints are compiled as straight-line code",
+        )
+    if form == "rolled" or (rolled is not None and rolled.work() > 2 * STRAIGHT):
+        return rolled, data
+    tree = kernel_tree(core, model)
+    program = graphs().trace(partial(core, model, tree), [prod(s) for s in layout.inputs])
+    if (
+        rolled is not None
+        and _work(program) > STRAIGHT
+        and _work(graphs().optimise(program)) > STRAIGHT
+    ):
+        return rolled, data
+    if not llvm.supported(program) or (form is None and len(program.nodes) > MOST_NODES):
+        return None, None
+    return program, None
+
+
+def _work(program: Program) -> int:
+    return sum(n for op, n in program.counts().items() if op not in ("input", "const"))
+
+
+def _rolled(
+    function: str, core: Callable[..., Any], model: Model, inputs: Sequence[str]
+) -> tuple[Rolled | None, bytes | None]:
+    """Return the rolled program of a core and its data, if it has one."""
+    NotRolled = graphs().NotRolled
+    body = core.func if isinstance(core, partial) else core
+    options = core.keywords if isinstance(core, partial) else {}
+    if body not in ROLLS or model.couplings or options.get("method", "aba") != "aba":
+        return None, None
+    try:
+        return trace_rolled(core, model, inputs)
+    except (NotRolled, ZeroDivisionError):
+        return None, None
+
+
+def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
+    llvm = compiler()
+    sizes = [int.from_bytes(kept[k : k + 8], "little") for k in (0, 8)]
+    text, data = kept[16 : 16 + sizes[0]], kept[16 + sizes[0] : 16 + sum(sizes)]
+    code = kept[16 + sum(sizes) :]
+    lanes = llvm.lanes(layout.dtype)
+    return llvm.Kernel(function, text.decode(), layout, lanes, code, data=data if data else None)
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Say what is being compiled when it takes longer than a second and somebody watches.
+
+    Meanwhile the floating-point environment is the default one: constants are folded in it.
+    """
+    with compiler().usual_environment():
+        if sys.stderr is None or not sys.stderr.isatty():
+            yield
+            return
+
+        def say() -> None:
+            print(f"sixfold: compiling {visible(what)} ...", file=sys.stderr)
+
+        timer = threading.Timer(1.0, say)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+def user_kernel(
+    function: Callable[..., Any],
+    name: str,
+    shapes: Sequence[tuple[int, ...]],
+    dtype: str,
+    along: int | None = None,
+) -> Kernel:
+    """Compile a function of the user's own, written with arrays and sixfold functions.
+
+    With `along`, compile its derivatives by that argument: the result's axes, then the argument's.
+    """
+    llvm = compiler()
+    with announced(name):
+        program, output = traced(function, shapes)
+        if along is not None:
+            start = sum(prod(shape) for shape in shapes[:along])
+            program = graphs().jacobian(program, range(start, start + prod(shapes[along])))
+            output = (*output, *shapes[along])
+        layout = llvm.Layout(tuple(shapes), output, dtype)
+        if not llvm.supported(program):
+            missing = sorted({op for op, *_ in program.nodes} - llvm.SUPPORTED)
+            raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")
+        kernel, _ = llvm.build(name, program, layout, doc=function.__doc__ or "")
+    return kernel

@@ -1,0 +1,1 @@
+"""Joints with no inertia behind them: always, or at some states."""

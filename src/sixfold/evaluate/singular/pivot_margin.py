@@ -1,0 +1,112 @@
+"""What a body's own inertia proves of its joint's pivot, at every configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.kernels.kernel_cache import per_model
+from sixfold.evaluate.kernels.rolled_tree import kinds_of
+from sixfold.model import Body, Model
+from sixfold.scalar import plain
+
+LIMIT = 4 * float(np.finfo(float).eps)
+"""A pivot is lost when it is at most so much of its element of the mass matrix: what subtracting
+numbers of that size, each rounded a few times, leaves of zero."""
+TRAVEL = 1e4
+"""How far [m], or how many turns of a screw [rad], a joint without limits is taken to go."""
+
+
+@per_model(256)
+def unproved_joints(model: Model) -> tuple[int, ...]:
+    """Return the bodies whose own inertia does not prove their pivots at every configuration."""
+    if not model.nb:
+        return ()
+    own, size, slides = _joints(model)
+    with np.errstate(all="ignore"):
+        unproved = np.flatnonzero(~(own > LIMIT * _inertia_bounds(model, size, slides)))
+    if model.couplings and unproved.size:
+        return tuple(range(model.nb))  # pivots of the reduced matrix belong to no joint alone
+    return tuple(int(k) for k in unproved)
+
+
+def _joints(model: Model) -> tuple[Array, Array, Array]:
+    """Return for each body a lower bound of its pivots from its own inertia (and rotor) alone, the
+    largest column of S squared, and how far the joint moves the body's origin for one unit of q.
+
+    Bodies of one kind of joint are worked out together: their constants are arrays.
+    """
+    own, size = np.zeros(model.nb), np.zeros(model.nb)
+    slides = np.zeros(model.nb)
+    kinds = kinds_of(model)
+    for kind, members in enumerate(kinds.members):
+        rows = np.array(members) - 1
+        joint, I = kinds.together("joint", kind), kinds.together("inertia", kind)
+        S = joint.calc(joint.neutral(), (0.0,) * joint.nv).S
+        lengths = [sum(plain(x) ** 2 for x in (*c.ang, *c.lin)) for c in S.columns]
+        size[rows] = np.max(np.broadcast_arrays(*lengths), axis=0)
+        advance = [sum(plain(x) ** 2 for x in c.lin) for c in S.columns]
+        slides[rows] = np.sqrt(np.max(np.broadcast_arrays(*advance), axis=0))
+        rotors = np.array([[float(x) for x in model.bodies[k].armature] for k in rows])
+        if joint.constant_subspace:
+            # the smallest pivot is at least the smallest eigenvalue
+            D = _stacked((S.T @ (I @ S)).rows, len(rows))
+            diagonal = np.arange(joint.nv)
+            D[:, diagonal, diagonal] += rotors
+            own[rows] = _smallest(D)
+        elif joint.orthonormal_subspace:
+            own[rows] = np.maximum(_smallest(_stacked(I.matrix(), len(rows))), 0.0)
+            own[rows] += rotors.min(axis=1)
+    return own, size, slides
+
+
+def _stacked(rows: Any, count: int) -> Array:
+    """Return matrices of numbers or arrays as one array (count, n, n)."""
+    n = len(rows)
+    result = np.empty((count, n, n))
+    for r, row in enumerate(rows):
+        for c, x in enumerate(row):
+            result[:, r, c] = plain(x)
+    return result
+
+
+def _smallest(matrices: Array) -> Array:
+    """Return the smallest eigenvalue of each symmetric matrix."""
+    if matrices.shape[-1] == 1:
+        return matrices[:, 0, 0]
+    return np.linalg.eigvalsh(np.nan_to_num(matrices))[:, 0]
+
+
+def _inertia_bounds(model: Model, size: Array, slides: Array) -> Array:
+    """Return an upper bound of the mass matrix's diagonal, terms without signs, for each joint.
+
+    Taking the elements of a 6x6 matrix positive raises its norm by sqrt(6) at most.
+    """
+    parameters = np.array([[float(x) for x in body.inertia.parameters()] for body in model.bodies])
+    offsets = np.array([[float(x) for x in body.placement.r] for body in model.bodies])
+    m = np.abs(parameters[:, 0])
+    away = np.sqrt((parameters[:, 1:4] ** 2).sum(axis=1))
+    center = np.divide(away, m, out=np.zeros_like(m), where=m > 0)
+    # no eigenvalue of the rotational inertia exceeds its Frobenius norm about the origin
+    weights = np.array([1, 1, 1, 2, 2, 2])
+    spin = np.sqrt((weights * parameters[:, 4:] ** 2).sum(axis=1)).tolist()
+    step = np.sqrt((offsets**2).sum(axis=1)).tolist()
+    mass, reach = m.tolist(), center.tolist()
+    for k in reversed(range(model.nb)):
+        p = model.bodies[k].parent
+        if p >= 0:
+            travel = slides[k] * _travel(model.bodies[k]) if slides[k] else 0.0
+            mass[p] += mass[k]
+            reach[p] = max(reach[p], reach[k] + step[k] + travel)
+            spin[p] += spin[k]
+    rotors = np.array([max(body.armature) for body in model.bodies])
+    total = np.array(mass) * (1 + np.array(reach)) ** 2 + np.array(spin)
+    return 6 * size * total + rotors
+
+
+def _travel(body: Body) -> float:
+    """Return how large the coordinates of a joint can become that moves the body's origin."""
+    limits = [abs(x) for x in (*body.lower, *body.upper)]
+    return max(limits) if body.joint.nq == 1 and np.isfinite(limits).all() else TRAVEL

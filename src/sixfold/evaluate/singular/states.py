@@ -1,0 +1,118 @@
+"""Joints with no inertia behind them: always, or at some states.
+
+A freedom is singular at a state when its pivot D <= 4 eps H_ii, with the terms of H_ii taken
+positive.  D is at least what the body's own inertia gives; where that exceeds the bound at every
+configuration nothing need be tested.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import SingularModelError, SingularPivotWarning, visible
+from sixfold.evaluate import scalar_functions
+from sixfold.evaluate.arrays import Array, joined
+from sixfold.evaluate.kernels.kernel_cache import per_model
+from sixfold.evaluate.kernels.kernel_tree import kernel_tree
+from sixfold.evaluate.kernels.kernels import kernel_for
+from sixfold.evaluate.singular.pivot_margin import LIMIT, unproved_joints
+from sixfold.model import Model, Tree
+from sixfold.scalar import plain
+
+
+def refuse_singular(model: Model) -> None:
+    """Raise SingularModelError if some joint has no inertia behind it at every configuration."""
+    lost = singular_joints(model)
+    if lost:
+        names = [(model.bodies[k].joint_name, model.bodies[k].name) for k in lost]
+        raise SingularModelError(model.name, names)
+
+
+def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> Array:
+    """Set rows of a result to NaN where a pivot is lost, and warn once naming the joint.
+
+    Args:
+        model: the model.
+        q: configurations, shape (..., nq), of the result's leading shape.
+        result: array with `axes` trailing axes for one state.
+        axes: number of those axes.
+    """
+    if not unproved_joints(model) or result.dtype == object:
+        return result
+    bad, owner = lost_pivots(model, q)
+    if not bad.any():
+        return result
+    first = int(np.argmax(bad.any(axis=tuple(range(bad.ndim - 1)))))
+    body = model.bodies[owner[first]]
+    rows = bad.any(axis=-1)
+    warnings.warn(
+        f"model '{visible(model.name)}': {int(rows.sum())} of {rows.size} states have no inertia "
+        f"behind joint '{visible(body.joint_name)}' of body '{visible(body.name)}' "
+        "(D <= 4 eps H_ii); those rows are NaN",
+        SingularPivotWarning,
+        stacklevel=4,
+    )
+    spoiled = result.copy()
+    spoiled[np.broadcast_to(rows, spoiled.shape[: spoiled.ndim - axes])] = np.nan
+    return spoiled
+
+
+def lost_pivots(model: Model, q: Array) -> tuple[Array, list[int]]:
+    """Return a mask (..., freedoms) of lost pivots and the body of each freedom."""
+    owner = _owners(model)
+    kernel = kernel_for(
+        "pivots", scalar_functions.pivots, model, {"q": (model.nq,)}, (2, len(owner))
+    )
+    both = kernel.ufunc(q) if kernel is not None else _pivots(model, q, len(owner))
+    return both[..., 0, :] <= LIMIT * np.abs(both[..., 1, :]), owner
+
+
+def _pivots(model: Model, q: Array, n: int, tree: Tree | None = None) -> Array:
+    """Return pivots and diagonal by NumPy, where a lost pivot divides to NaN."""
+    with np.errstate(all="ignore"):
+        columns = [q[..., k] for k in range(model.nq)]
+        values = scalar_functions.pivots(model, _numeric(tree or model.tree), columns)
+    return joined(values, q.shape[:-1], (2, n), float)
+
+
+def _owners(model: Model) -> list[int]:
+    """Return the body that each freedom belongs to."""
+    followers = {c.follower for c in model.couplings}
+    return [
+        k for k, body in enumerate(model.bodies) if k not in followers for _ in range(body.joint.nv)
+    ]
+
+
+def _numeric(tree: Tree) -> Any:
+    """Return the tree with exact zeros as numbers: a lost pivot then divides to NaN."""
+    return tree.over(lambda x: np.float64(plain(x)), zeros=True)
+
+
+@per_model(256)
+def singular_joints(model: Model) -> tuple[int, ...]:
+    """Return the bodies whose joint has no inertia behind it at any of several random states."""
+    if not unproved_joints(model):
+        return ()
+    rng = np.random.default_rng(0)
+    followers = {c.follower for c in model.couplings}
+    states = [
+        [
+            x
+            for k, body in enumerate(model.bodies)
+            if k not in followers
+            for x in body.joint.random(rng)
+        ]
+        for _ in range(4)
+    ]
+    owner = _owners(model)
+    q = np.array(states, float)
+    D, H = np.moveaxis(_pivots(model, q, len(owner)), 1, 0)
+    # kernels may find an exact zero where rounding leaves something here
+    reduced = _pivots(model, q, len(owner), kernel_tree(scalar_functions.forward_dynamics, model))[
+        :, 0
+    ]
+    always = (np.abs(H) * LIMIT >= np.fmin(D, reduced)).all(axis=0)
+    return tuple(sorted({owner[k] for k in range(len(owner)) if always[k]}))

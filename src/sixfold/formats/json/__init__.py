@@ -1,0 +1,1 @@
+"""Models as JSON, in and out."""

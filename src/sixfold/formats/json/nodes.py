@@ -1,0 +1,175 @@
+"""JSON values that know their place in the file, read strictly."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from typing import Any, NoReturn
+
+from sixfold.errors import RobotFileError
+from sixfold.formats.json.lines import Path, line_of, line_of_second
+from sixfold.formats.xml.fields import LARGEST
+from sixfold.formats.xml.parse import shown
+
+MAX_VALUES, MAX_ESCAPES = 4_000_000, 200_000
+
+
+class Node:
+    """A value of the file with its path, for errors."""
+
+    __slots__ = ("doc", "path", "value")
+
+    def __init__(self, doc: Document, value: Any, path: Path) -> None:
+        """Look at a value."""
+        self.doc, self.value, self.path = doc, value, path
+
+    def fail(self, what: str, fix: str, *, expected: str = "", got: str = "") -> NoReturn:
+        """Raise an error at this value."""
+        raise RobotFileError(
+            what,
+            file=self.doc.file,
+            line=line_of(self.doc.text, self.path),
+            element=path_text(self.path),
+            expected=expected,
+            got=got,
+            fix=fix,
+        )
+
+    def wrong(self, expected: str) -> NoReturn:
+        """Raise an error about the type of this value."""
+        self.fail(
+            "has the wrong type", "correct it", expected=expected, got=shown(repr(self.value))
+        )
+
+    def fields(self, keys: tuple[str, ...]) -> dict[str, Node]:
+        """Return the members of an object that must have just these keys."""
+        if not isinstance(self.value, dict):
+            self.wrong("an object { }")
+        missing = [key for key in keys if key not in self.value]
+        unknown = [key for key in self.value if key not in keys]
+        if missing:
+            self.fail(f"has no '{missing[0]}'", "add it", expected=", ".join(keys))
+        if unknown:
+            at = Node(self.doc, None, (*self.path, unknown[0]))
+            at.fail("the key is not known", "remove it", expected=", ".join(keys))
+        return {key: Node(self.doc, self.value[key], (*self.path, key)) for key in keys}
+
+    def items(self, n: int | None = None) -> list[Node]:
+        """Return the members of a list, n of them if n is given."""
+        if not isinstance(self.value, list):
+            self.wrong("a list [ ]")
+        if n is not None and len(self.value) != n:
+            self.fail(
+                "the list has the wrong length",
+                "give as many as expected",
+                expected=str(n),
+                got=str(len(self.value)),
+            )
+        return [Node(self.doc, value, (*self.path, k)) for k, value in enumerate(self.value)]
+
+    def text(self) -> str:
+        """Return a text."""
+        if not isinstance(self.value, str):
+            self.wrong("a text")
+        return self.value
+
+    def truth(self) -> bool:
+        """Return true or false."""
+        if not isinstance(self.value, bool):
+            self.wrong("true or false")
+        return self.value
+
+    def number(self, *, none: float | None = None) -> float:
+        """Return a finite number, `none` for null."""
+        if self.value is None and none is not None:
+            return none
+        if not isinstance(self.value, float):
+            self.wrong("a number" if none is None else "a number or null")
+        largest = math.inf if none is not None else LARGEST
+        if not (math.isfinite(self.value) and abs(self.value) <= largest):
+            self.fail(
+                "the number is too large",
+                "correct it",
+                expected=f"at most {LARGEST:g} in size",
+                got=repr(self.value),
+            )
+        return self.value
+
+    def numbers(self, n: int, *, none: float | None = None) -> tuple[float, ...]:
+        """Return a list of n finite numbers."""
+        return tuple(item.number(none=none) for item in self.items(n))
+
+
+class Document:
+    """The text of a file, kept for the lines of errors."""
+
+    def __init__(self, data: bytes, file: str) -> None:
+        """Decode the text."""
+        self.file = file
+        try:
+            self.text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise RobotFileError(
+                f"is not UTF-8 text ({error.reason})",
+                file=file,
+                line=data[: error.start].count(b"\n") + 1,
+                fix="save the file as UTF-8",
+            ) from None
+
+    def root(self) -> Node:
+        """Parse the text."""
+        if sum(map(self.text.count, "[{,")) > MAX_VALUES:
+            self.fail(f"more than {MAX_VALUES:,} values", 1, "split the model")
+        if self.text.count("\\") > MAX_ESCAPES:
+            self.fail(f"more than {MAX_ESCAPES:,} escapes", 1, "shorten the names")
+        try:
+            value = json.loads(
+                self.text,
+                object_pairs_hook=_no_doubles,
+                parse_int=float,
+                parse_constant=_no_constants,
+            )
+        except json.JSONDecodeError as error:
+            what = f"not well-formed JSON: {error.msg} (column {error.colno})"
+            self.fail(what, error.lineno, "correct the JSON at this place")
+        except _DoubleKeyError as error:
+            key = str(error.args[0])
+            line = line_of_second(self.text, key)
+            self.fail(f"the key '{shown(key)}' stands twice in one object", line, "keep one")
+        except _ConstantError as error:
+            line = self.text[: self.text.find(error.args[0])].count("\n") + 1
+            self.fail(f"{error.args[0]} is not a number of JSON", line, "write null for no limit")
+        except RecursionError:
+            self.fail("lists or objects are nested too deep", 1, "flatten the file")
+        return Node(self, value, ())
+
+    def fail(self, what: str, line: int, fix: str) -> NoReturn:
+        """Raise an error at a line."""
+        raise RobotFileError(what, file=self.file, line=line, fix=fix)
+
+
+class _DoubleKeyError(Exception):
+    pass
+
+
+class _ConstantError(Exception):
+    pass
+
+
+def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise _DoubleKeyError(key)
+    return found
+
+
+def _no_constants(name: str) -> NoReturn:
+    raise _ConstantError(name)
+
+
+def path_text(path: Path) -> str:
+    """Return a path as people write it: bodies[3].joint.axis."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{shown(key)}" for key in path)
+    return text.removeprefix(".") or "the file"

@@ -1,0 +1,356 @@
+"""MJCF as text: includes expanded, what dynamics does not need taken out, every line remembered.
+
+MuJoCo's compiler gets one string with one element a line and opens no file itself.  Sections that
+have no counterpart here are counted, so that a reader hears of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from xml.sax.saxutils import quoteattr
+
+from sixfold.errors import RobotFileError
+from sixfold.formats.files import read
+from sixfold.formats.mjcf.numbers import checked
+from sixfold.formats.mjcf.rules import (
+    COMPILER_SKIPPED,
+    DEFAULTS,
+    FLAGS,
+    LOOKS,
+    OPTIONS,
+    PICTURE,
+    SECTIONS,
+    WATCHED,
+)
+from sixfold.formats.notes import Notes
+from sixfold.formats.xml.parse import Element, parse, shown
+
+MAX_DEPTH = 400
+"""MuJoCo's own parser goes 500 deep."""
+MAX_ELEMENTS = 20_000
+"""Counted after includes and replication."""
+MAX_COPIES = 4_000
+"""Elements that `<replicate>` may make."""
+MAX_INCLUDES = 100
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file and a line in it; `root_line` is the line of the main file that led there."""
+
+    file: str
+    line: int
+    root_line: int
+
+
+@dataclass(frozen=True)
+class MeshFile:
+    """A mesh asset that lies in a file."""
+
+    file: str
+    place: Place
+
+
+@dataclass
+class Document:
+    """What MuJoCo gets, and what it does not."""
+
+    path: Path
+    notes: Notes
+    """What is wrong in the file but does not stop it from being read."""
+    folders: tuple[Path, ...] = ()
+    """Under which files may be read, beside the file's own folder and the one above."""
+    lines: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    """Where each line of the text came from."""
+    bodies: list[Place] = field(default_factory=list)
+    inertias: dict[int, Place] = field(default_factory=dict)
+    """Place of each explicit inertia, by the number of its body."""
+    joints: list[Place] = field(default_factory=list)
+    generated: bool = False
+    """True where elements make more bodies than the file names one by one."""
+    meshes: dict[str, MeshFile] = field(default_factory=dict)
+    left: dict[str, list[Place]] = field(default_factory=dict)
+    """What was taken out: a place for each element."""
+    first: dict[str, Place] = field(default_factory=dict)
+    """Where an attribute stands first, by "element.attribute"."""
+    compiler: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    """Warnings of MuJoCo's compiler."""
+    elements: int = 0
+    copies: float = 0
+    includes: set[Path] = field(default_factory=set)
+
+    @property
+    def text(self) -> str:
+        """The whole as one string."""
+        return "\n".join(self.lines)
+
+    def leave(self, key: str, place: Place) -> None:
+        """Remember something that is taken out."""
+        self.left.setdefault(key, []).append(place)
+
+    def watch(self, tag: str, attributes: Iterable[str], place: Place) -> None:
+        """Remember the first place of each attribute."""
+        for name in attributes:
+            self.first.setdefault(f"{tag}.{name}", place)
+
+
+@dataclass(frozen=True)
+class _Open:
+    """An element to write, or the end of one."""
+
+    element: Element
+    file: str
+    root_line: int
+    """0 in the main file."""
+    inside: str
+    """Tag of the element around it."""
+    top: str
+    """Section it stands in."""
+    copies: float = 1
+    body: int = 0
+    end: bool = False
+
+    @property
+    def place(self) -> Place:
+        line = self.element.line
+        return Place(self.file, line, self.root_line or line)
+
+
+def read_document(path: Path, folders: Iterable[Path] = (), *, strict: bool = False) -> Document:
+    """Read an MJCF file and those it includes.
+
+    Raises:
+        RobotFileError: if a file cannot be read, is no MJCF, or passes a limit; when strict, also
+            for what could be read all the same.
+    """
+    notes = Notes(str(path), strict)
+    document = Document(path, notes, tuple(Path(folder) for folder in folders))
+    root = parse(read(path), str(path), max_depth=MAX_DEPTH, forgive=notes.blemish)
+    if root.tag != "mujoco":
+        raise RobotFileError(
+            f"the root element is <{shown(root.tag)}>",
+            file=path,
+            line=root.line,
+            expected="<mujoco>",
+            fix="give an MJCF file",
+        )
+    document.includes.add(path.resolve())
+    todo = [_Open(root, str(path), 0, "", "")]
+    while todo:
+        item = todo.pop()
+        if item.end:
+            _write(document, item, f"</{item.element.tag}>")
+            continue
+        children = list(_begin(document, item))
+        todo.extend(reversed(children))
+    return document
+
+
+def read_named(path: Path, place: Place, called: str) -> bytes:
+    """Return the content of a file that the document names; errors speak of that place."""
+    try:
+        return read(path)
+    except RobotFileError as error:
+        what = str(error).partition("\n")[0].partition(": ")[2]
+        raise RobotFileError(
+            f"{called}: {what}", file=place.file, line=place.line, fix="check the name"
+        ) from None
+
+
+def resolve_inside(document: Document, name: str, place: Place, role: str) -> Path:
+    """Return the path of a file named by the document: in its own folder or the one above."""
+    folder = document.path.resolve().parent
+    try:
+        path = (folder / name).resolve()
+        roots = (folder, folder.parent, *(more.resolve() for more in document.folders))
+        allowed = any(path.is_relative_to(root) for root in roots)
+    except (OSError, ValueError, RuntimeError):
+        allowed = False
+    if not allowed:
+        raise RobotFileError(
+            f"{role} '{shown(name)}' lies outside the folders that may be read",
+            file=place.file,
+            line=place.line,
+            expected=f"a file under '{folder.parent}'",
+            fix="copy the file beside the robot file, or name its folder in package_dirs",
+        )
+    return path
+
+
+def _begin(document: Document, item: _Open) -> Iterator[_Open]:
+    """Write the start of an element, unless it is taken out, and yield what comes inside."""
+    element, tag, place = item.element, item.element.tag, item.place
+    if tag == "include":
+        yield from _included(document, item)
+        return
+    if _taken_out(document, item):
+        return
+    if tag in ("attach", "model"):
+        raise RobotFileError(
+            "parts of other model files are not read",
+            file=place.file,
+            line=place.line,
+            element=f"<{tag}>",
+            fix="write one flat file first: mujoco.MjSpec.from_file(path), .compile(), .to_xml()",
+        )
+    attributes = _attributes(document, item)
+    copies = item.copies * _copies(item)
+    _count(document, item, copies)
+    body = _remember(document, item)
+    text = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
+    if not element.children:
+        _write(document, item, f"<{tag}{text}/>")
+        return
+    _write(document, item, f"<{tag}{text}>")
+    top = tag if item.inside == "mujoco" else item.top
+    for child in element.children:
+        yield _Open(child, item.file, item.root_line, tag, top, copies, body)
+    yield _Open(element, item.file, item.root_line, item.inside, item.top, end=True)
+
+
+def _count(document: Document, item: _Open, copies: float) -> None:
+    """Refuse a model that becomes too large before MuJoCo makes it."""
+    document.elements += 1
+    document.copies += copies - 1
+    for number, limit, what in (
+        (document.elements, MAX_ELEMENTS, "elements"),
+        (document.copies, MAX_COPIES, "replicated elements"),
+    ):
+        if number > limit:
+            raise RobotFileError(
+                f"more than {limit:,} {what}",
+                file=item.place.file,
+                line=item.place.line,
+                element=f"<{shown(item.element.tag)}>",
+                fix="make the model smaller",
+            )
+
+
+def _taken_out(document: Document, item: _Open) -> bool:
+    """Tell whether an element is left out of the text, and remember it."""
+    tag, place = item.element.tag, item.place
+    if item.inside == "mujoco" and tag in SECTIONS:
+        for child in item.element.children:
+            line = child.line
+            inside = Place(place.file, line, item.root_line or line)
+            document.leave(tag, inside)
+            document.watch(tag, child.attributes, inside)
+        return True
+    if item.top == "default":
+        if tag in WATCHED:
+            document.watch(tag, item.element.attributes, place)
+        return tag not in DEFAULTS
+    if item.inside == "mujoco" and tag in PICTURE:
+        return True
+    if tag == "flag":
+        return False
+    if tag in LOOKS or tag == "lengthrange":
+        return True
+    if tag in ("plugin", "flexcomp"):
+        document.leave(tag, place)
+        return True
+    return False
+
+
+def _attributes(document: Document, item: _Open) -> dict[str, str]:
+    """Return the attributes that stay."""
+    tag = item.element.tag
+    given = checked(item.element, item.place.file, document.notes)
+    if tag in WATCHED:
+        document.watch(tag, given, item.place)
+    if tag == "geom" and item.top != "default":
+        document.first.setdefault("geom", item.place)
+    if tag == "compiler":
+        document.compiler |= {k: v for k, v in given.items() if k in COMPILER_SKIPPED}
+        given = {k: v for k, v in given.items() if k not in COMPILER_SKIPPED}
+        return {**given, "usethread": "false"}
+    if tag == "option":
+        return {name: value for name, value in given.items() if name in OPTIONS}
+    if tag == "flag":
+        return {name: value for name, value in given.items() if name in FLAGS}
+    if tag == "material":
+        given.pop("texture", None)
+    if tag == "mesh" and item.top == "asset":
+        return _mesh(document, item, given)
+    return given
+
+
+def _mesh(document: Document, item: _Open, given: dict[str, str]) -> dict[str, str]:
+    """Take the file's name out of a mesh asset; the reader decides whether it is needed."""
+    place = item.place
+    if "params" in given:
+        sizes = [abs(float(x)) for x in given["params"].split()]
+        if math.prod(max(x, 1.0) for x in sizes) > 4096:
+            raise RobotFileError(
+                f"a built-in mesh with params '{shown(given['params'])}'",
+                file=place.file,
+                line=place.line,
+                element="<mesh>",
+                expected="numbers whose product is at most 4096",
+                fix="make the mesh coarser",
+            )
+    file = given.pop("file", None)
+    given.pop("content_type", None)
+    if file is not None:
+        given.setdefault("name", PurePosixPath(file.replace("\\", "/")).stem)
+        document.meshes[given["name"]] = MeshFile(file, place)
+    return given
+
+
+def _copies(item: _Open) -> float:
+    """Return how many times the content of an element is made."""
+    if item.element.tag not in ("replicate", "composite"):
+        return 1
+    counts = item.element.attributes.get("count", "1").split()
+    return math.prod(max(1.0, float(count)) for count in counts)
+
+
+def _remember(document: Document, item: _Open) -> int:
+    """Note the places of bodies, inertias and joints; return the number of the body."""
+    tag, place = item.element.tag, item.place
+    if item.top != "worldbody":
+        return item.body
+    if tag in ("replicate", "composite"):
+        document.generated = True
+    elif tag == "body":
+        document.bodies.append(place)
+        return len(document.bodies)
+    elif tag == "inertial":
+        document.inertias[item.body] = place
+    elif tag in ("joint", "freejoint"):
+        document.joints.append(place)
+    return item.body
+
+
+def _included(document: Document, item: _Open) -> Iterator[_Open]:
+    """Yield the elements of an included file in place of the include."""
+    place = item.place
+    name = item.element.attributes.get("file")
+
+    def refuse(what: str, fix: str) -> RobotFileError:
+        return RobotFileError(what, file=place.file, line=place.line, element="<include>", fix=fix)
+
+    if not name:
+        raise refuse("no attribute 'file'", "name the file to include")
+    path = resolve_inside(document, name, place, "included file")
+    if path in document.includes:
+        raise refuse(f"'{shown(name)}' is included twice", "include each file once")
+    if len(document.includes) > MAX_INCLUDES:
+        raise refuse(f"more than {MAX_INCLUDES} files are included", "join the files")
+    document.includes.add(path)
+    data = read_named(path, place, f"included file '{shown(name)}'")
+    root = parse(data, str(path), max_depth=MAX_DEPTH, forgive=document.notes.blemish)
+    for child in root.children:
+        yield _Open(
+            child, str(path), place.root_line, item.inside, item.top, item.copies, item.body
+        )
+
+
+def _write(document: Document, item: _Open, line: str) -> None:
+    document.lines.append(line)
+    document.places.append(item.place)

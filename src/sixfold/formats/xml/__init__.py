@@ -1,0 +1,1 @@
+"""XML: parsed with line numbers, tidied, and read field by field."""

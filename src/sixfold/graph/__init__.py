@@ -1,0 +1,20 @@
+"""Programs as graphs of operations: traced, folded, differentiated, optimised; no robots here."""
+
+from sixfold.graph.derivative import gradient, jacobian
+from sixfold.graph.passes import optimise
+from sixfold.graph.program import Graph, Node, Program
+from sixfold.graph.rolled.program import Rolled
+from sixfold.graph.rolled.recorder import NotRolled
+from sixfold.graph.trace import trace
+
+__all__ = [
+    "Graph",
+    "Node",
+    "NotRolled",
+    "Program",
+    "Rolled",
+    "gradient",
+    "jacobian",
+    "optimise",
+    "trace",
+]

@@ -1,0 +1,1 @@
+"""Programs that loop over the items of a tree: recorded, checked, stored."""

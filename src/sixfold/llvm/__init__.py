@@ -1,0 +1,27 @@
+"""Machine code of programs: LLVM text, object code, NumPy gufuncs, and the cache on disk."""
+
+from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.modules.scan import Scan
+from sixfold.llvm.modules.straight import supported
+from sixfold.llvm.runtime import cache
+from sixfold.llvm.runtime.jit import host, lanes, usual_environment
+from sixfold.llvm.runtime.kernel import Kernel, build, rebuild, toolchain
+from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
+from sixfold.llvm.text.writer import SUPPORTED
+
+__all__ = [
+    "SUPPORTED",
+    "Kernel",
+    "Layout",
+    "Scan",
+    "ScanKernel",
+    "build",
+    "build_scan",
+    "cache",
+    "host",
+    "lanes",
+    "rebuild",
+    "supported",
+    "toolchain",
+    "usual_environment",
+]

@@ -1,0 +1,1 @@
+"""How a program lies in memory: signature, schedule, tiles, gather and scatter, streaming."""

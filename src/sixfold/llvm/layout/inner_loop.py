@@ -1,0 +1,208 @@
+"""The inner loop that NumPy calls, and copies of rows whose elements are not side by side."""
+
+from __future__ import annotations
+
+import math
+from math import prod
+
+from sixfold.llvm.layout import scratch
+from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.text import environment
+from sixfold.llvm.text.instructions import hexadecimal
+
+
+def copies(scalar: str) -> str:
+    """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile.
+
+    @spoil writes NaN to such rows.
+    """
+    texts = []
+    nan = f"store {scalar} {hexadecimal(math.nan)}, ptr %far, align 1"
+    for name, load_from, store_to in (
+        ("pack", "far", "near"),
+        ("unpack", "near", "far"),
+        ("spoil", "", ""),
+    ):
+        move = (
+            nan
+            if name == "spoil"
+            else f"%x = load {scalar}, ptr %{load_from}, align 1\n"
+            f"  store {scalar} %x, ptr %{store_to}, align 1"
+        )
+        texts.append(f"""
+define internal void @{name}(ptr %tile, ptr %array, i64 %rows, i64 %step,
+                             i64 %n2, i64 %s2, i64 %n0, i64 %s0, i64 %n1, i64 %s1) {{
+entry:
+  br label %row
+row:
+  %i = phi i64 [0, %entry], [%i2, %row_end]
+  %k0 = phi i64 [0, %entry], [%kp, %row_end]
+  %more = icmp slt i64 %i, %rows
+  br i1 %more, label %plane, label %done
+plane:
+  %p = phi i64 [0, %row], [%p2, %plane_end]
+  %kp = phi i64 [%k0, %row], [%k1, %plane_end]
+  %next = icmp slt i64 %p, %n2
+  br i1 %next, label %outer, label %row_end
+outer:
+  %a = phi i64 [0, %plane], [%a2, %outer_end]
+  %k1 = phi i64 [%kp, %plane], [%k2, %outer_end]
+  %go = icmp slt i64 %a, %n0
+  br i1 %go, label %inner, label %plane_end
+inner:
+  %b = phi i64 [0, %outer], [%b2, %body]
+  %k2 = phi i64 [%k1, %outer], [%k, %body]
+  %on = icmp slt i64 %b, %n1
+  br i1 %on, label %body, label %outer_end
+body:
+  %o1 = mul i64 %i, %step
+  %o2 = mul i64 %a, %s0
+  %o3 = mul i64 %b, %s1
+  %o4 = add i64 %o1, %o2
+  %o5 = add i64 %o4, %o3
+  %o6 = mul i64 %p, %s2
+  %o7 = add i64 %o5, %o6
+  %far = getelementptr i8, ptr %array, i64 %o7
+  %near = getelementptr {scalar}, ptr %tile, i64 %k2
+  {move}
+  %b2 = add i64 %b, 1
+  %k = add i64 %k2, 1
+  br label %inner
+outer_end:
+  %a2 = add i64 %a, 1
+  br label %outer
+plane_end:
+  %p2 = add i64 %p, 1
+  br label %plane
+row_end:
+  %i2 = add i64 %i, 1
+  br label %row
+done:
+  ret void
+}}""")
+    return "\n".join(texts)
+
+
+def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
+    """Return @loop(args, dims, steps, data), the inner loop that NumPy calls.
+
+    Where there is a scalar twin, one or two states take it, if they do not fill the lanes.
+    """
+    n_args = len(layout.shapes)
+    lines = ["define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {", "entry:"]
+    lines.append(environment.enter(triple))
+    count = 0
+
+    def emit(text: str) -> str:
+        nonlocal count
+        count += 1
+        lines.append(f"  %s{count} = {text}")
+        return f"%s{count}"
+
+    def number(array: str, k: int) -> str:
+        return emit(f"load i64, ptr {emit(f'getelementptr i64, ptr {array}, i64 {k}')}")
+
+    n = number("%dims", 0)
+    # are the elements of a row next to each other, and rows aligned?
+    straight = "true"
+    k = n_args
+    strides: list[list[str]] = []
+    for shape in layout.shapes:
+        expected, own = layout.item * prod(shape), []
+        for size in shape:
+            expected //= max(size, 1)
+            stride = number("%steps", k)
+            own.append(stride)
+            if size > 1:
+                same = emit(f"icmp eq i64 {stride}, {expected}")
+                straight = emit(f"and i1 {straight}, {same}")
+            k += 1
+        strides.append(own)
+    pointers = []
+    for a in range(n_args):
+        pointer = emit(f"load ptr, ptr {emit(f'getelementptr ptr, ptr %args, i64 {a}')}")
+        pointers.append(pointer)
+    lines.append(f"  br i1 {straight}, label %straight, label %tiles")
+    lines.append("straight:")
+    if twin and W > 1:
+        lines += [
+            f"  %one = icmp sle i64 {n}, {min(2, W - 1)}",
+            "  br i1 %one, label %few, label %blocks",
+            "few:",
+            f"  call void @rows_1(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
+            "  br label %end",
+            "blocks:",
+        ]
+    lines += [
+        f"  call void @rows_{W}(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
+        "  br label %end",
+    ]
+    lines += ["end:", environment.leave(triple), "  ret void", "tiles:"]
+    lines.append(f"  %tile_args = alloca ptr, i64 {n_args}")
+    lines.append(f"  %tile_steps = alloca i64, i64 {n_args}")
+    room = [max(size, 1) * W * layout.item for size in layout.sizes]
+    room = [-(-size // 64) * 64 for size in room]
+    lines += scratch.take("%room", sum(room))
+    for a, size in enumerate(layout.sizes):
+        lines.append(f"  %tile{a} = getelementptr i8, ptr %room, i64 {sum(room[:a])}")
+        lines.append(f"  %pa{a} = getelementptr ptr, ptr %tile_args, i64 {a}")
+        lines.append(f"  store ptr %tile{a}, ptr %pa{a}")
+        lines.append(f"  %ps{a} = getelementptr i64, ptr %tile_steps, i64 {a}")
+        lines.append(f"  store i64 {size * layout.item}, ptr %ps{a}")
+    lines.append("  %none = icmp eq ptr %room, null")
+    last = n_args - 1
+    lines += [
+        "  br i1 %none, label %no_room, label %tile",
+        "no_room:",
+        f"  %sp = getelementptr i64, ptr %steps, i64 {last}",
+        "  %sq = load i64, ptr %sp",
+        f"  call void @spoil(ptr null, ptr {pointers[last]}, i64 {n}, i64 %sq, "
+        f"{_extents(layout.output, strides[last])})",
+        "  br label %end",
+    ]
+    lines += [
+        "tile:",
+        "  %i = phi i64 [0, %tiles], [%i2, %tile_go]",
+        f"  %go = icmp slt i64 %i, {n}",
+        "  br i1 %go, label %tile_go, label %tiles_end",
+        "tile_go:",
+        f"  %left = sub i64 {n}, %i",
+        f"  %short = icmp slt i64 %left, {W}",
+        f"  %count = select i1 %short, i64 %left, i64 {W}",
+    ]
+    for a, shape in enumerate(layout.shapes):
+        lines.append(f"  %st{a} = getelementptr i64, ptr %steps, i64 {a}")
+        lines.append(f"  %sv{a} = load i64, ptr %st{a}")
+        lines.append(f"  %so{a} = mul i64 %i, %sv{a}")
+        lines.append(f"  %b{a} = getelementptr i8, ptr {pointers[a]}, i64 %so{a}")
+        arguments = (
+            f"(ptr %tile{a}, ptr %b{a}, i64 %count, i64 %sv{a}, {_extents(shape, strides[a])})"
+        )
+        if a < n_args - 1:
+            lines.append(f"  call void @pack{arguments}")
+        else:
+            lines.append(
+                f"  call void @rows_{W}"
+                f"(ptr %tile_args, ptr %tile_steps, i64 0, i64 %count, ptr %data)"
+            )
+            lines.append(f"  call void @unpack{arguments}")
+    lines += [f"  %i2 = add i64 %i, {W}", "  br label %tile"]
+    lines += ["tiles_end:", *scratch.give("%room", sum(room)), "  br label %end", "}\n"]
+    return environment.declarations(triple) + "\n".join(lines)
+
+
+def _extents(shape: tuple[int, ...], strides: list[str]) -> str:
+    """Return sizes and strides of three core axes for @pack and its like; missing ones are 1."""
+    n2, n0, n1 = (*(1,) * (3 - len(shape)), *shape)
+    s2, s0, s1 = (*("0",) * (3 - len(shape)), *strides)
+    return f"i64 {n2}, i64 {s2}, i64 {n0}, i64 {s0}, i64 {n1}, i64 {s1}"
+
+
+def straight(layout: Layout, array: int) -> str:
+    """Return the extents of an array whose elements lie side by side."""
+    strides: list[str] = []
+    shape, step = layout.shapes[array], layout.item
+    for size in reversed(shape):
+        strides.insert(0, str(step))
+        step *= max(size, 1)
+    return _extents(shape, strides)

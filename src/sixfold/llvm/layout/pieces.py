@@ -1,0 +1,136 @@
+"""Pieces of a program as functions on tiles, and what they call."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sixfold.graph.program import CONST, Program
+from sixfold.llvm.layout.schedule import Plan
+from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.text import atan2, elementary, sincos
+from sixfold.llvm.text.writer import Block, Value, types
+
+
+def library(layout: Layout, W: int, used: set[str]) -> str:
+    """Return the intrinsics and elementary functions on W numbers that operations call."""
+    parts = []
+    for scalar in dict.fromkeys(("double", layout.scalar)):
+        real, suffix = types(W, scalar)
+        three = ", ".join([real] * 3)
+        parts.append(f"declare {real} @llvm.fma.{suffix}({three})\n")
+        parts.append(f"declare {real} @llvm.sqrt.{suffix}({real})\n")
+        parts.append(f"declare {real} @llvm.fabs.{suffix}({real})\n")
+    if used & {"sin", "cos"}:
+        parts.append(sincos.library(W))
+    if used & {"exp", "log", "tanh"}:
+        parts.append(elementary.library(W))
+    if "atan2" in used:
+        parts.append(atan2.library(W))
+    return "\n".join(parts)
+
+
+def sines(layout: Layout, cut: Plan, W: int, p: int, tag: str = "") -> list[str]:
+    """Return the call that works out sines and cosines in all tiles before a piece, if any.
+
+    Single precision works them out where it reads the angles.  The tag keeps names apart.
+    """
+    lines = []
+    for n, group in enumerate(cut.angles):
+        if group.before == p and layout.scalar == "double":
+            for name, place in (("angles", group.first), ("sines", group.pairs)):
+                offset = place * W * layout.item
+                lines.append(f"  %{name}{n}{tag} = getelementptr i8, ptr %tiles, i64 {offset}")
+            lines.append(
+                f"  call void @sincos_to_{W}(ptr %angles{n}{tag}, ptr %sines{n}{tag}, "
+                f"i64 {len(group.nodes)}, i64 %count, i64 {tile_size(layout, cut, W)})"
+            )
+    return lines
+
+
+def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str = "piece") -> str:
+    """Return @piece_p_W: one piece of the program on one tile, or on two in turns.
+
+    Where every operation waits for the one before, the operations on another tile fill the time.
+    Pieces of a block have another name.
+    """
+    blocks = [Block(W, layout.scalar)]
+    if abreast(cut, p, W) == 2:
+        blocks.append(blocks[0].beside(tile_size(layout, cut, W)))
+    values: list[dict[int, str]] = [{} for _ in blocks]
+    table: dict[tuple[float, int], int] = {}
+
+    seen: dict[int, int] = {}
+
+    def value(b: int, k: int, at: int) -> str:
+        block, known = blocks[b], values[b]
+        if k in cut.slot and at - seen.get(k, at) > FAR:
+            known.pop(k, None)
+        if b == len(blocks) - 1:
+            seen[k] = at
+        if k not in known:
+            op, *arguments = program.nodes[k]
+            if op == CONST and W > 1:
+                n = table.setdefault((arguments[0], b), len(table))
+                where = block.emit(
+                    f"getelementptr {block.real}, ptr @{name}_constants_{p}_{W}, i64 {n}"
+                )
+                known[k] = block.emit(f"load {block.real}, ptr {where}, align {layout.item * W}")
+            elif op == CONST:
+                known[k] = block.constant(arguments[0])
+            else:
+                known[k] = block.read(cut.slot[k])
+        return known[k]
+
+    for at, k in enumerate(cut.pieces[p]):
+        op, *arguments = program.nodes[k]
+        for b, block in enumerate(blocks):
+            values[b][k] = block.operation(op, [value(b, a, at) for a in arguments])
+            if b == len(blocks) - 1:
+                seen[k] = at
+            if k in cut.slot:
+                block.write(cut.slot[k], values[b][k])
+    first = blocks[0]
+    text = first.function(f"{name}_{p}_{W}(ptr %tile)")
+    if table:
+        listed = ", ".join(f"{first.real} {first.constant(x)}" for x, _ in table)
+        array = f"[{len(table)} x {first.real}]"
+        text += f"@{name}_constants_{p}_{W} = internal constant {array} [{listed}]\n"
+    return text
+
+
+FAR = 24
+"""Operations after which a value that lies in the tile is read again, rather than kept."""
+
+
+def abreast(cut: Plan, p: int, W: int) -> int:
+    """Return how many tiles a piece works on in turns: one or two."""
+    return 2 if W > 1 and cut.serial[p] else 1
+
+
+def tile_size(layout: Layout, cut: Plan, W: int) -> int:
+    """Return the bytes of a tile."""
+    return max(cut.slots, 1) * W * layout.item
+
+
+TILE_BYTES = 65_536
+"""Room for the tiles of the blocks that go through the pieces together."""
+
+
+def together(layout: Layout, cut: Plan, W: int, pairs: bool = False) -> int:
+    """Return how many blocks go through the pieces together; an even number where some pair up."""
+    pairs = pairs or any(abreast(cut, p, W) == 2 for p in range(len(cut.pieces)))
+    if W == 1 or (len(cut.pieces) == 1 and not pairs and not cut.angles):
+        return 1
+    most = max(1, min(8, TILE_BYTES // tile_size(layout, cut, W)))
+    return most + most % 2 if pairs else most
+
+
+def results(block: Block, program: Program, cut: Plan) -> list[Value]:
+    """Return the results of a program, to be read from their slots."""
+    return [partial(result, block, program, cut, n) for n in range(len(program.outputs))]
+
+
+def result(block: Block, program: Program, cut: Plan, n: int) -> str:
+    """Return one result of a program, read from its slot."""
+    op, *arguments = program.nodes[program.outputs[n]]
+    return block.constant(arguments[0]) if op == CONST else block.read(cut.results[n])

@@ -1,0 +1,1 @@
+"""Whole LLVM modules: straight-line, rolled, scan, and the single-state call."""

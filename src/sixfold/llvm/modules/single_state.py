@@ -1,0 +1,325 @@
+"""The plain call: a built-in function that runs a kernel on plain arrays.
+
+A gufunc resolves broadcasting, casting and strides before it does any work, which takes longer than
+the work of a small kernel.  For plain arrays (float64 or float32, aligned, C order, core shapes
+with at most one leading axis) nothing has to be resolved: this function reads the data pointers,
+allocates the result or takes the one that is given, and runs the kernel's own loop.  Anything else
+goes to the gufunc.
+
+The places of an array's fields are NumPy's public C interface; they are looked up on test arrays
+first, and where anything differs there is no short way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from functools import lru_cache
+from importlib import import_module
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from sixfold.llvm.layout.signature import Layout
+
+TYPE, DATA, AXES, SIZES, KIND, FLAGS = 8, 16, 24, 32, 56, 64
+"""Bytes from the start of an array to its type, data, number of axes, sizes, dtype and flags."""
+PLAIN, WRITEABLE = 0x0101, 0x0400
+"""Flags of an array in C order whose data is aligned; flag of one that may be written to."""
+MAX_NUMBERS = 1 << 19
+"""Numbers read and written below which a batch is taken; bigger ones may go to several threads."""
+LONG = 1 << 13
+"""Numbers read and written above which the interpreter's lock is released meanwhile."""
+_NEW = 93  # place of PyArray_New in NumPy's table of C functions
+_FASTCALL_KEYWORDS = 0x0082
+
+
+@lru_cache(maxsize=1)
+def symbols() -> dict[str, int]:
+    """Return the addresses that entries refer to, by name; empty where there is no short way."""
+    if not _as_expected():
+        return {}
+    modern = int(np.__version__.partition(".")[0]) >= 2
+    umath = import_module("numpy._core" if modern else "numpy.core")._multiarray_umath
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(get(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return {
+        "sixfold_array_type": id(np.ndarray),
+        "sixfold_float64": id(np.dtype(np.float64)),
+        "sixfold_float32": id(np.dtype(np.float32)),
+        "sixfold_none": id(None),
+        "sixfold_array_new": int(table[_NEW] or 0),
+        "sixfold_vectorcall": _address("PyObject_Vectorcall"),
+        "sixfold_incref": _address("Py_IncRef"),
+        "sixfold_save_thread": _address("PyEval_SaveThread"),
+        "sixfold_restore_thread": _address("PyEval_RestoreThread"),
+    }
+
+
+def _address(name: str) -> int:
+    """Return the address of a function of the interpreter."""
+    return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
+
+
+def _as_expected() -> bool:
+    """Return whether arrays lie in memory as the code takes them to."""
+    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or sys.byteorder != "little":
+        return False
+
+    def word(address: int, size: int = 8) -> int:
+        return int.from_bytes(ctypes.string_at(address, size), "little")
+
+    for dtype in (np.float64, np.float32):
+        for array in (np.zeros((3, 5), dtype), np.ones(4, dtype)):
+            here = id(array)
+            sizes = [word(word(here + SIZES) + 8 * k) for k in range(array.ndim)]
+            found = (word(here + TYPE), word(here + DATA), word(here + AXES, 4), sizes)
+            wanted = (id(np.ndarray), array.ctypes.data, array.ndim, list(array.shape))
+            if found != wanted or word(here + KIND) != id(array.dtype):
+                return False
+            if array.dtype is not np.dtype(dtype) or word(here + FLAGS, 4) & PLAIN != PLAIN:
+                return False
+        if word(id(np.zeros((3, 5), dtype).T) + FLAGS, 4) & PLAIN == PLAIN:
+            return False
+    return True
+
+
+def text(layout: Layout) -> str:
+    """Return @entry(self, args, count, keywords): the built-in function of a kernel.
+
+    It takes the input arrays and, if wanted, a result array (or None).  Each input holds one state
+    or has one leading axis; all leading axes are of one length.  Where the arrays are not plain it
+    calls `self` with the same arguments, or returns None when `self` is None.
+    """
+    if not possible(layout):
+        return ""
+    return _Entry(layout).text()
+
+
+class _Entry:
+    """Writes the function, test by test; label %other is where it gives up."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.count, self.passed = layout, 0, 0
+        arrays, axes = len(layout.shapes), sum(map(len, layout.shapes))
+        self.lines = [
+            f"  %sizes = alloca i64, i64 {len(layout.output) + 1}",
+            f"  %data = alloca ptr, i64 {arrays}",
+            f"  %steps = alloca i64, i64 {arrays + axes}",
+            "  %dims = alloca i64",
+        ]
+
+    def emit(self, instruction: str) -> str:
+        """Write an instruction and return the name of its value."""
+        self.count += 1
+        self.lines.append(f"  %e{self.count} = {instruction}")
+        return f"%e{self.count}"
+
+    def at(self, pointer: str, offset: int | str, kind: str) -> str:
+        """Load what lies so many bytes past a pointer."""
+        where = self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        return self.emit(f"load {kind}, ptr {where}")
+
+    def need(self, test: str) -> None:
+        """Go on only if a test holds."""
+        self.passed += 1
+        self.lines.append(f"  br i1 {test}, label %ok{self.passed}, label %other")
+        self.lines.append(f"ok{self.passed}:")
+
+    def equal(self, kind: str, x: str, y: str | int) -> None:
+        self.need(self.emit(f"icmp eq {kind} {x}, {y}"))
+
+    def array(self, array: str, shape: tuple[int, ...], flags: int) -> tuple[str, str]:
+        """Test that an object is a plain array of states; return its lead (0 or 1) and sizes."""
+        self.equal("ptr", self.at(array, TYPE, "ptr"), "@sixfold_array_type")
+        self.equal("ptr", self.at(array, KIND, "ptr"), f"@sixfold_{self.layout.dtype}")
+        axes = self.emit(f"sext i32 {self.at(array, AXES, 'i32')} to i64")
+        lead = self.emit(f"sub i64 {axes}, {len(shape)}")
+        self.need(self.emit(f"icmp ult i64 {lead}, 2"))
+        self.equal("i32", self.emit(f"and i32 {self.at(array, FLAGS, 'i32')}, {flags}"), flags)
+        sizes = self.at(array, SIZES, "ptr")
+        core = self.emit(f"getelementptr i64, ptr {sizes}, i64 {lead}")
+        for axis, size in enumerate(shape):
+            self.equal("i64", self.at(core, 8 * axis, "i64"), size)
+        return self.emit(f"trunc i64 {lead} to i1"), sizes
+
+    def text(self) -> str:
+        layout, emit, at = self.layout, self.emit, self.at
+        inputs, item = len(layout.inputs), layout.item
+        self.equal("ptr", "%keywords", "null")
+        extra = emit(f"sub i64 %count, {inputs}")
+        self.need(emit(f"icmp ult i64 {extra}, 2"))
+        rows, several = "1", "false"
+        pointers, steps = [], []
+        for k, shape in enumerate(layout.inputs):
+            array = at("%args", 8 * k, "ptr")
+            lead, sizes = self.array(array, shape, PLAIN)
+            # an array of one state has at least one axis, so that there is a first size to read
+            first = at(sizes, 0, "i64")
+            same = emit(f"icmp eq i64 {first}, {rows}")
+            free = emit(f"xor i1 {emit(f'and i1 {lead}, {several}')}, true")
+            self.need(emit(f"or i1 {same}, {free}"))
+            rows = emit(f"select i1 {lead}, i64 {first}, i64 {rows}")
+            several = emit(f"or i1 {several}, {lead}")
+            steps.append(emit(f"select i1 {lead}, i64 {item * prod(shape)}, i64 0"))
+            pointers.append(at(array, DATA, "ptr"))
+        self.need(emit(f"icmp ult i64 {emit(f'sub i64 {rows}, 1')}, {most_rows(layout)}"))
+        if not layout.output:
+            self.need(several)  # one number is no array
+        return self._module(self._result(rows, several, pointers, steps), rows)
+
+    def _result(self, rows: str, several: str, pointers: list[str], steps: list[str]) -> str:
+        """Find or make the result, and call the loop; return the result."""
+        layout, emit, at, lines = self.layout, self.emit, self.at, self.lines
+        inputs, axes = len(layout.inputs), len(layout.output)
+        number, size = np.dtype(layout.dtype).num, layout.item * layout.sizes[-1]
+        there = emit(f"icmp eq i64 %count, {inputs + 1}")
+        lines += [f"  br i1 {there}, label %perhaps, label %make", "perhaps:"]
+        given = at("%args", 8 * inputs, "ptr")
+        nothing = emit(f"icmp eq ptr {given}, @sixfold_none")
+        lines += [f"  br i1 {nothing}, label %make, label %given", "given:"]
+        lead, sizes = self.array(given, layout.output, PLAIN | WRITEABLE)
+        self.equal("i1", lead, several)
+        if axes:
+            many = emit(f"icmp eq i64 {at(sizes, 0, 'i64')}, {rows}")
+            self.need(emit(f"or i1 {many}, {emit(f'xor i1 {several}, true')}"))
+        else:
+            self.equal("i64", at(sizes, 0, "i64"), rows)
+        target = at(given, DATA, "ptr")
+        start = emit(f"ptrtoint ptr {target} to i64")
+        stop = emit(f"add i64 {start}, {emit(f'mul i64 {rows}, {size}')}")
+        for k, (pointer, step) in enumerate(zip(pointers, steps, strict=True)):
+            # NumPy copies arguments that share memory with the result
+            begin = emit(f"ptrtoint ptr {pointer} to i64")
+            one = emit(f"icmp eq i64 {step}, 0")
+            states = emit(f"select i1 {one}, i64 1, i64 {rows}")
+            length = emit(f"mul i64 {states}, {layout.item * layout.sizes[k]}")
+            end = emit(f"add i64 {begin}, {length}")
+            before = emit(f"icmp ule i64 {end}, {start}")
+            after = emit(f"icmp uge i64 {begin}, {stop}")
+            self.need(emit(f"or i1 {before}, {after}"))
+        lines += [
+            f"  call void @sixfold_incref(ptr {given})",
+            "  br label %given_end",
+            "given_end:",
+            "  br label %work",
+            "make:",
+            f"  store i64 {rows}, ptr %sizes",
+        ]
+        for k, n in enumerate(layout.output):
+            lines.append(
+                f"  store i64 {n}, ptr {emit(f'getelementptr i64, ptr %sizes, i64 {k + 1}')}"
+            )
+        skipped = emit(f"select i1 {several}, i64 0, i64 1")
+        shape = emit(f"getelementptr i64, ptr %sizes, i64 {skipped}")
+        count = emit(f"select i1 {several}, i32 {axes + 1}, i32 {axes}")
+        made = emit(
+            f"call ptr @sixfold_array_new(ptr @sixfold_array_type, i32 {count}, ptr {shape}, "
+            f"i32 {number}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+        )
+        some = emit(f"icmp ne ptr {made}, null")
+        lines += [f"  br i1 {some}, label %made_end, label %failed", "made_end:"]
+        fresh = at(made, DATA, "ptr")
+        lines += [
+            "  br label %work",
+            "work:",
+            f"  %result = phi ptr [{given}, %given_end], [{made}, %made_end]",
+            f"  %target = phi ptr [{target}, %given_end], [{fresh}, %made_end]",
+        ]
+        self._run(rows, [*pointers, "%target"], [*steps, str(size)])
+        return "%result"
+
+    def _run(self, rows: str, pointers: list[str], steps: list[str]) -> None:
+        """Call the loop, without the interpreter's lock when it takes long."""
+        layout, emit, lines = self.layout, self.emit, self.lines
+        for shape in layout.shapes:
+            steps += [str(layout.item * prod(shape[axis + 1 :])) for axis in range(len(shape))]
+        lines.append(f"  store i64 {rows}, ptr %dims")
+        for name, kind, values in (("data", "ptr", pointers), ("steps", "i64", steps)):
+            for k, x in enumerate(values):
+                where = emit(f"getelementptr i64, ptr %{name}, i64 {k}")
+                lines.append(f"  store {kind} {x}, ptr {where}")
+        long = emit(f"icmp ugt i64 {rows}, {LONG // sum(layout.sizes)}")
+        call = "  call void @loop(ptr %data, ptr %dims, ptr %steps, ptr null)"
+        lines += [
+            f"  br i1 {long}, label %unlocked, label %locked",
+            "unlocked:",
+            "  %thread = call ptr @sixfold_save_thread()",
+            call,
+            "  call void @sixfold_restore_thread(ptr %thread)",
+            "  ret ptr %result",
+            "locked:",
+            call,
+        ]
+
+    def _module(self, result: str, rows: str) -> str:
+        return "\n".join(
+            [
+                "@sixfold_array_type = external global i8",
+                f"@sixfold_{self.layout.dtype} = external global i8",
+                "@sixfold_none = external global i64",
+                "declare ptr @sixfold_array_new(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
+                "declare ptr @sixfold_vectorcall(ptr, ptr, i64, ptr)",
+                "declare void @sixfold_incref(ptr)",
+                "declare ptr @sixfold_save_thread()",
+                "declare void @sixfold_restore_thread(ptr)",
+                "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {",
+                *self.lines,
+                f"  ret ptr {result}",
+                "failed:",
+                "  ret ptr null",
+                "other:",
+                "  %none = icmp eq ptr %self, @sixfold_none",
+                "  br i1 %none, label %nothing, label %whole",
+                "whole:",
+                "  %answer = call ptr @sixfold_vectorcall"
+                "(ptr %self, ptr %args, i64 %count, ptr %keywords)",
+                "  ret ptr %answer",
+                "nothing:",
+                "  call void @sixfold_incref(ptr @sixfold_none)",
+                "  ret ptr @sixfold_none",
+                "}\n",
+            ]
+        )
+
+
+def builtin(address: int, name: str, otherwise: Any, keep: Any) -> Any:
+    """Return the built-in function at an address.
+
+    Args:
+        address: of an @entry.
+        name: its name.
+        otherwise: called where the arrays are not plain; None to return None then.
+        keep: whatever must live as long as the function.
+    """
+    method = _Method(name.encode(), address, _FASTCALL_KEYWORDS, None)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    return make(ctypes.addressof(method), otherwise, (method, keep))
+
+
+class _Method(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def possible(layout: Layout) -> bool:
+    """Return whether kernels of a layout have a short way."""
+    return bool(symbols()) and all(layout.inputs) and 0 not in layout.sizes
+
+
+def most_rows(layout: Layout) -> int:
+    """Return how many states the built-in function takes at most."""
+    return max(1, MAX_NUMBERS // sum(layout.sizes))

@@ -1,0 +1,1 @@
+"""From LLVM text to callable kernels: JIT, gufunc, kernel, cache."""

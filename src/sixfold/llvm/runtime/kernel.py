@@ -1,0 +1,186 @@
+"""A compiled program: callable on arrays, picklable by its text, open to inspection."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixfold.errors import visible
+from sixfold.graph.passes import optimise
+from sixfold.graph.program import Program
+from sixfold.graph.rolled.program import Rolled
+from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.streaming import LEAST
+from sixfold.llvm.modules import rolled, single_state, straight
+from sixfold.llvm.runtime import cache, jit
+from sixfold.llvm.runtime.gufunc import gufunc
+from sixfold.llvm.runtime.source_digest import source_digest
+
+
+class Kernel:
+    """Machine code of a program behind a NumPy gufunc.
+
+    Call it with one array for each input; leading axes broadcast, `out=` works.
+    """
+
+    # a slot: each kernel has its own, and a call costs no Python frame
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        layout: Layout,
+        lanes: int,
+        code: bytes,
+        doc: str = "",
+        data: bytes | None = None,
+    ) -> None:
+        """Load object code; `text` is the optimised program it was made from."""
+        self.name, self.layout, self.lanes, self.doc = name, layout, lanes, doc
+        self.text, self.data = text, data
+        self._loaded = loaded = jit.Loaded(code)
+        self.ufunc: np.ufunc = self._ufunc(data)
+        call: Any = self.ufunc
+        self.quick: Any = None
+        """Takes one state in plain arrays, and returns None for anything else."""
+        address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
+        if address:
+            call = single_state.builtin(address, name, self.ufunc, loaded)
+            self.quick = single_state.builtin(address, name, None, loaded)
+        object.__setattr__(self, "__call__", call)  # see __slots__
+        self.__doc__ = self._about
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *arrays: Any, **options: Any) -> Any:
+            """Evaluate."""
+
+    def ufunc_for(self, size: int) -> np.ufunc:
+        """Return the ufunc for parts of a batch whose arguments and results have so many bytes.
+
+        Parts of a big batch take the way that big ones take by themselves; bits are the same.
+        """
+        return self._flowing if size >= LEAST else self.ufunc
+
+    @cached_property
+    def _flowing(self) -> np.ufunc:
+        return self.ufunc if self.data is not None else self._ufunc(b"part of a big batch")
+
+    def _ufunc(self, data: bytes | None) -> np.ufunc:
+        loop, dtype = self._loaded.address("loop"), self.layout.dtype
+        return gufunc(loop, self.name, self._about, self.signature, self._loaded, dtype, data)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that it takes, roughly."""
+        return self._loaded.size + len(self.text) + len(self.data or b"") + _OBJECTS
+
+    @property
+    def _about(self) -> str:
+        return self.doc or f"{self.name}{self.signature}"
+
+    @property
+    def signature(self) -> str:
+        """Core sizes, such as (7),(7)->(7)."""
+        return self.layout.signature
+
+    @property
+    def form(self) -> str:
+        """Either "unrolled" (straight-line code) or "rolled" (loops over the items of a tree)."""
+        return "rolled" if self.text.startswith(_ROLLED) else "unrolled"
+
+    @property
+    def graph(self) -> Program | Rolled:
+        """The optimised program."""
+        return _parsed(self.text)
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM text."""
+        return _module(self.text, self.layout, self.lanes)
+
+    @property
+    def assembly(self) -> str:
+        """The machine code in words."""
+        return jit.assembly(self.llvm_ir)
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many operations of each kind one state takes."""
+        counts = self.graph.counts()
+        return {op: n for op, n in counts.items() if op not in ("input", "const")}
+
+    @property
+    def flops(self) -> int:
+        """Additions, multiplications and divisions of one state; fused ones count twice."""
+        return self.graph.flops()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as text; the code is made again, or found in the cache, where it is loaded."""
+        return rebuild, (self.name, self.text, self.layout, self.lanes, self.doc, self.data)
+
+    def __repr__(self) -> str:
+        """Say what it computes."""
+        return f"<kernel {visible(self.name)} {self.signature}, {self.lanes} lanes, {self.form}>"
+
+
+def build(
+    name: str,
+    program: Program | Rolled,
+    layout: Layout,
+    *,
+    lanes: int | None = None,
+    doc: str = "",
+    data: bytes | None = None,
+) -> tuple[Kernel, bytes]:
+    """Compile a traced program, or find its code by its text; return the kernel and its code."""
+    text = (optimise(program) if isinstance(program, Program) else program).text()
+    return _built(name, text, layout, lanes or jit.lanes(layout.dtype), doc, data)
+
+
+def rebuild(
+    name: str, text: str, layout: Layout, lanes: int, doc: str = "", data: bytes | None = None
+) -> Kernel:
+    """Return the kernel of an optimised program's text, as pickles keep it."""
+    return _built(name, text, layout, min(lanes, jit.lanes(layout.dtype)), doc, data)[0]
+
+
+def _built(
+    name: str, text: str, layout: Layout, lanes: int, doc: str, data: bytes | None
+) -> tuple[Kernel, bytes]:
+    key = cache.digest("graph", text, repr(layout), str(lanes), *toolchain())
+    code = cache.read(key)
+    if code is None:
+        code = jit.object_code(_module(text, layout, lanes))
+        cache.write(key, code)
+    return Kernel(name, text, layout, lanes, code, doc, data), code
+
+
+_ROLLED = "rolled"
+_OBJECTS = 4096  # bytes of the Python objects of a kernel, roughly
+
+
+def _parsed(text: str) -> Program | Rolled:
+    return Rolled.parse(text) if text.startswith(_ROLLED) else Program.parse(text)
+
+
+def _module(text: str, layout: Layout, lanes: int) -> str:
+    program, triple = _parsed(text), jit.host()[0]
+    if isinstance(program, Rolled):
+        return rolled.module(program, layout, lanes, triple)
+    return straight.module(program, layout, lanes, triple)
+
+
+def toolchain() -> tuple[str, ...]:
+    """Return everything else the object code depends on: compiler, machine, lanes, this library."""
+    return (*_compiler(), str(jit.lanes("float64")), str(jit.lanes("float32")))
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> tuple[str, ...]:
+    import llvmlite
+
+    return (llvmlite.__version__, *jit.host(), source_digest())

@@ -1,0 +1,124 @@
+"""Machine code of scans: loaded, called, and built or found in the cache."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sixfold.errors import KernelMemoryError
+from sixfold.graph.passes import optimise
+from sixfold.graph.program import Program
+from sixfold.graph.subroutines import Outlined, outline
+from sixfold.llvm.modules.scan import LOST, NO_MEMORY, Scan, module
+from sixfold.llvm.runtime import cache, jit
+from sixfold.llvm.runtime.kernel import toolchain
+
+
+class ScanKernel:
+    """Machine code of a scan."""
+
+    def __init__(self, texts: Sequence[str], scan: Scan, lanes: int, code: bytes) -> None:
+        """Load object code; the texts are those of the step and of its block, if it has one."""
+        self.texts, self.scan, self.lanes = tuple(texts), scan, lanes
+        self._loaded = jit.Loaded(code)
+        word, pointer = ctypes.c_int64, ctypes.c_void_p
+        arrays = len(scan.sizes) + len(scan.carried)
+        self._pointers, self._words = pointer * arrays, word * (2 * arrays)
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer, word, word, word)
+        self._run = kind(self._loaded.address("scan"))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that it takes, roughly."""
+        return self._loaded.size + sum(map(len, self.texts)) + 4096
+
+    @property
+    def graph(self) -> Outlined:
+        """The optimised program of one step, and the block that it calls."""
+        return _parsed(self.texts)
+
+    def __call__(
+        self,
+        arrays: Sequence[NDArray[np.float64]],
+        outputs: Sequence[NDArray[np.float64]],
+        steps: int,
+        every: int,
+    ) -> bool:
+        """Run all steps of all rows; the interpreter lock is free meanwhile.
+
+        Args:
+            arrays: (rows, size) for carried and fixed arrays, (rows, steps, size) for the others,
+                in the order of the program; rows and steps may have any strides, 0 included.
+            outputs: (rows, steps // every, size), one for each carried array.
+            steps: how often.
+            every: write after every so many steps.
+
+        Returns:
+            Whether what is carried has left the finite numbers in the end, in any row.
+        """
+        scan = self.scan
+        kept = len(scan.carried) + len(scan.fixed)
+        rows = outputs[0].shape[0]
+        if rows == 0 or steps == 0:
+            return False
+        strides: list[int] = []
+        for k, array in enumerate((*arrays, *outputs)):
+            stepping = k >= kept
+            assert array.dtype == np.float64 and array.shape[0] == rows
+            assert array.shape[-1] <= 1 or array.strides[-1] == 8
+            strides += [array.strides[0], array.strides[1] if stepping else 0]
+        assert all(a.shape[-1] == n for a, n in zip(arrays, scan.sizes, strict=True))
+        assert all(a.shape[1] >= steps for a in arrays[kept:])
+        assert all(a.shape[1] >= steps // every for a in outputs)
+        return self.run((*arrays, *outputs), strides, rows, steps, every)
+
+    def run(
+        self,
+        arrays: Sequence[NDArray[np.float64]],
+        strides: Sequence[int],
+        rows: int,
+        steps: int,
+        every: int,
+    ) -> bool:
+        """Do the same with nothing looked at, for at least one row.
+
+        Args:
+            arrays: all of them, outputs last.
+            strides: bytes from row to row and from step to step, two for each array.
+            rows: how many.
+            steps: how often.
+            every: write after every so many steps.
+
+        Returns:
+            Whether what is carried has left the finite numbers in the end.
+        """
+        pointers = self._pointers(*[a.ctypes.data for a in arrays])
+        code = self._run(pointers, self._words(*strides), rows, steps, every)
+        if code == NO_MEMORY:
+            raise KernelMemoryError(
+                "no memory for the scratch of a kernel",
+                "none from the allocator",
+                "drop large arrays that are not needed any more, or use fewer threads",
+            )
+        return bool(code == LOST)
+
+
+def build_scan(program: Program, scan: Scan, *, lanes: int | None = None) -> ScanKernel:
+    """Compile a step that takes what `scan` says, or find its code by its text."""
+    assert len(program.outputs) == sum(scan.carried) and program.inputs == sum(scan.sizes)
+    texts = [optimise(part).text() for part in outline(program) if part is not None]
+    W = lanes or jit.lanes()
+    key = cache.digest("scan", *texts, repr(scan), str(W), *toolchain())
+    code = cache.read(key)
+    if code is None:
+        code = jit.object_code(module(_parsed(texts), scan, W, jit.host()[0]))
+        cache.write(key, code)
+    return ScanKernel(texts, scan, W, code)
+
+
+def _parsed(texts: Sequence[str]) -> Outlined:
+    step, *block = map(Program.parse, texts)
+    return Outlined(step, block[0] if block else None)

@@ -1,0 +1,1 @@
+"""LLVM text of single instructions and of elementary functions."""

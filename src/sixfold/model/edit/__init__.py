@@ -1,0 +1,1 @@
+"""Models from models: joints locked, parts attached, payloads, other names."""

@@ -1,0 +1,200 @@
+"""Joints of the user's own: give the transform as a function of q, the rest follows.
+
+The motion subspace is the derivative of the transform and the bias is the derivative of the
+subspace, both by dual numbers over whatever kind of number the algorithm runs on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from sixfold.errors import ArgumentError, CallbackError, ModelError, SixfoldError, kind_of, shown
+from sixfold.model.joint.joint import Joint, JointState, Values
+from sixfold.scalar import ZERO, Scalar, differentiate
+from sixfold.spatial import Column, Matrix3, Motion, Subspace, Transform, Vector3
+
+
+@final
+@dataclass(frozen=True)
+class CustomJoint(Joint):
+    """A joint defined by its transform, a function of q written with `sixfold` functions.
+
+    Args:
+        transform: function of the tuple q that returns the Transform from parent to body.
+        nq: number of coordinates; the velocity is dq/dt.
+        subspace: optional function of q that returns S (a Subspace in body coordinates).
+        bias: optional function of (q, qd) that returns the componentwise dS/dt qd as a Motion.
+
+    The functions must be importable (defined at module level) for the model to be picklable.
+    """
+
+    transform: Callable[[Values], Transform]
+    nq: int = 1  # type: ignore[misc]
+    subspace: Callable[[Values], Subspace] | None = None
+    bias: Callable[[Values, Values], Motion] | None = None
+    constant_subspace: ClassVar[bool] = False
+    orthonormal_subspace: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Try the functions once, so that a mistake shows here and not inside an algorithm."""
+        whole = isinstance(self.nq, int) and not isinstance(self.nq, bool)
+        if not whole or self.nq < 1 or self.nq > 6:
+            fix = "a joint has 1 to 6 coordinates"
+            raise ModelError("CustomJoint", f"nq = {shown(self.nq)}", fix)
+        for name in ("transform", "subspace", "bias"):
+            given = getattr(self, name)
+            if not callable(given) and (given is not None or name == "transform"):
+                raise ModelError("CustomJoint", f"{name} is {shown(given)}", "pass a function of q")
+        try:
+            self._try()
+        except SixfoldError:
+            raise
+        except Exception as error:
+            where, got = "CustomJoint: a function of the joint failed", f"{kind_of(error)}: {error}"
+            fix = "write functions of q (bias: of q and qd) that take any kind of number"
+            raise CallbackError(where, "a result at q = 0.1", got, fix) from error
+
+    def _try(self) -> None:
+        """Call each function once and look at what it returns."""
+        X = self.transform((0.1,) * self.nq)
+        if not isinstance(X, Transform):
+            raise ModelError(
+                "CustomJoint",
+                f"transform(q) returned {type(X).__name__}",
+                "return a sixfold Transform (for example Transform.from_pose(R, p))",
+            )
+        S = self._subspace((0.1,) * self.nq)
+        if not isinstance(S, Subspace):
+            raise ModelError(
+                "CustomJoint", f"subspace(q) returned {type(S).__name__}", "return a Subspace"
+            )
+        if len(S.columns) != self.nq:
+            raise ModelError(
+                "CustomJoint", f"subspace has {len(S.columns)} columns", f"return {self.nq} columns"
+            )
+        c = self.bias((0.1,) * self.nq, (0.1,) * self.nq) if self.bias else None
+        if self.bias and not isinstance(c, Motion):
+            raise ModelError(
+                "CustomJoint", f"bias(q, qd) returned {type(c).__name__}", "return a Motion"
+            )
+
+    @property
+    def nv(self) -> int:  # type: ignore[override]
+        """As many velocities as coordinates."""
+        return self.nq
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """Evaluate the transform; differentiate it for S, and S along qd for the bias."""
+        for x in (*q, *qd):
+            if isinstance(x, np.matrix):  # its products are not those of numbers
+                raise ArgumentError("CustomJoint.calc", "numbers", x, "pass tuples or arrays")
+        S = self._subspace(q)
+        cJ = self.bias(q, qd) if self.bias else self._bias(q, qd)
+        return JointState(self.transform(q), S, S @ qd, cJ)
+
+    def _subspace(self, q: Values) -> Subspace:
+        if self.subspace is not None:
+            return self.subspace(q)
+        unit = np.eye(self.nq)
+        return Subspace(*(self._column(q, [x or ZERO for x in row.tolist()]) for row in unit))
+
+    def _column(self, q: Values, direction: Values) -> Motion:
+        """Omega x = -dE E^T and v = E dr, in body coordinates."""
+        values, rates = differentiate(lambda at: _flat(self.transform(at)), q, direction)
+        E, dE = _matrix(values[:9]), _matrix(rates[:9])
+        turn = E @ dE.T  # = -(dE E^T)
+        return Motion(Vector3(turn.c.y, turn.a.z, turn.b.x), E @ Vector3(*rates[9:]))
+
+    def _bias(self, q: Values, qd: Values) -> Motion:
+        def velocity(at: Values) -> tuple[Scalar, ...]:
+            ang, lin = self._subspace(at) @ Column(qd)
+            return (*ang, *lin)
+
+        _, rates = differentiate(velocity, q, qd)
+        return Motion(Vector3(*rates[:3]), Vector3(*rates[3:]))
+
+    def constants(self) -> tuple[Any, ...]:
+        """Identify the joint by the code of its functions and what they close over."""
+        functions = (self.transform, self.subspace, self.bias)
+        return ("CustomJoint", self.nq, tuple(fingerprint(f) for f in functions))
+
+
+def _flat(X: Transform) -> tuple[Scalar, ...]:
+    return (*X.E.a, *X.E.b, *X.E.c, *X.r)
+
+
+def _matrix(nine: Values) -> Matrix3:
+    return Matrix3(Vector3(*nine[:3]), Vector3(*nine[3:6]), Vector3(*nine[6:]))
+
+
+def fingerprint(function: Any) -> str:
+    """Return a hash of a function's code, defaults, closure and the plain globals it reads."""
+    digest = hashlib.blake2b(digest_size=16)
+    _feed(digest, function, set())
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, x: Any, seen: set[int]) -> None:
+    digest.update(f"<{type(x).__qualname__}>".encode())  # keeps neighbours apart
+    if id(x) in seen:
+        return
+    if isinstance(x, FunctionType):
+        seen.add(id(x))
+        _feed(digest, (x.__code__, x.__defaults__, x.__kwdefaults__), seen)
+        _feed(digest, [cell.cell_contents for cell in x.__closure__ or ()], seen)
+        for name in _names(x.__code__):
+            value = x.__globals__.get(name)
+            digest.update(name.encode())
+            if not _own(value):
+                _feed(digest, value, seen)
+    elif isinstance(x, CodeType):
+        digest.update(x.co_code + repr(x.co_names).encode())
+        _feed(digest, x.co_consts, seen)
+    elif isinstance(x, MethodType):
+        _feed(digest, (x.__func__, x.__self__), seen)
+    elif isinstance(x, partial):
+        _feed(digest, (x.func, x.args, x.keywords), seen)
+    elif isinstance(x, (tuple, list)):
+        digest.update(f"{len(x)}".encode())
+        for item in x:
+            _feed(digest, item, seen)
+    elif isinstance(x, dict):
+        _feed(digest, list(x.items()), seen)
+    elif isinstance(x, np.ndarray):
+        digest.update(x.tobytes() + repr((x.shape, x.dtype.str)).encode())
+    elif isinstance(x, (ModuleType, type)):
+        digest.update(x.__name__.encode())
+    elif callable(x) or not _tells(x):
+        seen.add(id(x))
+        called = vars(type(x)).get("__call__")
+        if isinstance(called, FunctionType):
+            _feed(digest, called, seen)
+        _feed(digest, sorted(getattr(x, "__dict__", {}).items()), seen)
+        digest.update(f"{getattr(x, '__module__', '')}.{getattr(x, '__name__', '')}".encode())
+    else:
+        digest.update(repr(x).encode())
+
+
+def _names(code: CodeType) -> list[str]:
+    """Return the global names that a piece of code reads, functions inside it included."""
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return [*code.co_names, *(name for c in inner for name in _names(c))]
+
+
+def _own(x: Any) -> bool:
+    """Return true for the library's own functions and classes, which its version identifies."""
+    named = isinstance(x, (FunctionType, type))
+    return named and (x.__module__ or "").startswith("sixfold.")
+
+
+def _tells(x: Any) -> bool:
+    """Return true unless the text of an object is only its address."""
+    text: Any = type(x).__repr__
+    return text is not object.__repr__

@@ -1,0 +1,400 @@
+"""The standard joints, one small final class each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from sys import float_info
+from typing import Any, ClassVar, final
+
+from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError, shown
+from sixfold.model.joint.joint import Joint, JointState, Passed, Values
+from sixfold.scalar import ZERO, cos, exact, is_number, is_plain, sin
+from sixfold.spatial import (
+    IDENTITY3,
+    ZERO3,
+    Column,
+    Matrix3,
+    Motion,
+    Subspace,
+    Symmetric3,
+    Transform,
+    Vector3,
+    outer,
+    quaternion,
+    rotation,
+    unit,
+)
+
+EX, EY, EZ = IDENTITY3
+AXES = (EX, EY, EZ)
+STILL = Motion.zero()
+EACH_SECOND = tuple(Symmetric3(*(1.0 if n == k else ZERO for n in range(6))) for k in range(6))
+"""A basis of all second moments."""
+
+
+class _AlongAxis(Joint):
+    """A joint with one axis; the axis may be given as 'x', '-z' or three numbers."""
+
+    axis: Any
+
+    def __post_init__(self) -> None:
+        where = type(self).__name__
+        if isinstance(self.axis, Vector3):
+            object.__setattr__(self, "axis", self.axis.over(exact))
+        if not isinstance(self.axis, Vector3) or _long_or_short(self.axis):
+            object.__setattr__(self, "axis", _unit(self.axis, where))
+
+
+def _unit(axis: Any, where: str) -> Vector3:
+    try:
+        return unit(axis, where)
+    except (ArgumentError, NumberError, ShapeError):
+        fix = "use 'x', '-z' or three numbers"
+        raise ModelError(where, f"axis {shown(axis)} is no direction", fix) from None
+
+
+def _long_or_short(axis: Vector3) -> bool:
+    """Return true for plain numbers whose length is not 1 within rounding.
+
+    Three quotients by a rounded length are of length 1 to less than 4 eps, so that an axis which
+    was scaled once is left as it is.
+    """
+    size = math.hypot(*map(float, axis)) if is_plain(*axis) else 1.0
+    return not abs(size - 1.0) <= 4 * float_info.epsilon
+
+
+def _along(u: Vector3) -> Symmetric3:
+    """Return u u^T: the second moments of mass spread along an axis."""
+    return Symmetric3.of(outer(u, u))
+
+
+@final
+@dataclass(frozen=True)
+class Revolute(_AlongAxis):
+    """Turns about a fixed unit axis through the joint origin.  q: angle [rad]."""
+
+    axis: Any = EZ
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+    fixed_axis: ClassVar[bool] = True
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """XJ = rot(axis, q), S = (axis; 0)."""
+        S = Subspace(Motion(self.axis, ZERO3))
+        E = rotation(self.axis, cos(q[0]), sin(q[0]))
+        return JointState(Transform(E, ZERO3), S, S @ qd, STILL)
+
+    def passed(self) -> Passed:
+        """Mass on the axis stays where it is."""
+        return Passed(True, (self.axis,), (_along(self.axis),))
+
+
+@final
+@dataclass(frozen=True)
+class Prismatic(_AlongAxis):
+    """Slides along a fixed unit axis.  q: displacement [m]."""
+
+    axis: Any = EZ
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+    fixed_axis: ClassVar[bool] = True
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """XJ = shift along the axis, S = (0; axis)."""
+        S = Subspace(Motion(ZERO3, self.axis))
+        return JointState(Transform(IDENTITY3, self.axis * q[0]), S, S @ qd, STILL)
+
+    def passed(self) -> Passed:
+        """What turns with the parent only."""
+        return Passed(second=EACH_SECOND)
+
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre."""
+        return (1.0,)
+
+
+@final
+@dataclass(frozen=True)
+class Helical(_AlongAxis):
+    """Turns about an axis and advances along it.  q: angle [rad]; pitch [m/rad]."""
+
+    axis: Any = EZ
+    pitch: float = 0.01
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+    fixed_axis: ClassVar[bool] = True
+    orthonormal_subspace: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the axis, and that the pitch is a finite number."""
+        super().__post_init__()
+        plain_number = isinstance(self.pitch, (int, float))
+        if not is_number(self.pitch) or (plain_number and not math.isfinite(self.pitch)):
+            fix = "give a finite number [m/rad]"
+            raise ModelError("Helical", f"pitch = {shown(self.pitch)}", fix)
+        if plain_number:
+            object.__setattr__(self, "pitch", float(self.pitch))
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """XJ = screw, S = (axis; pitch axis)."""
+        along = self.axis * self.pitch
+        S = Subspace(Motion(self.axis, along))
+        E = rotation(self.axis, cos(q[0]), sin(q[0]))
+        return JointState(Transform(E, along * q[0]), S, S @ qd, STILL)
+
+    def passed(self) -> Passed:
+        """Second moments along the axis; with any pitch at all the mass advances."""
+        along = (_along(self.axis),)
+        return Passed(second=along) if self.pitch != 0 else Passed(True, (self.axis,), along)
+
+
+@final
+@dataclass(frozen=True)
+class Cylindrical(_AlongAxis):
+    """Turns about an axis and slides along it.  q: (angle, slide)."""
+
+    axis: Any = EZ
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """S = ((axis; 0), (0; axis)), constant in the body."""
+        S = Subspace(Motion(self.axis, ZERO3), Motion(ZERO3, self.axis))
+        E = rotation(self.axis, cos(q[0]), sin(q[0]))
+        return JointState(Transform(E, self.axis * q[1]), S, S @ qd, STILL)
+
+    def passed(self) -> Passed:
+        """Second moments along the axis."""
+        return Passed(second=(_along(self.axis),))
+
+    def reach(self) -> tuple[float, ...]:
+        """Return a half turn and a metre."""
+        return (math.pi, 1.0)
+
+
+@final
+@dataclass(frozen=True)
+class Planar(Joint):
+    """Moves in the parent's x-y plane and turns about z.  q: (x, y, theta) in the parent frame."""
+
+    nq: ClassVar[int] = 3
+    nv: ClassVar[int] = 3
+    constant_subspace: ClassVar[bool] = False
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """S turns with theta: d/dt (E e_x) = -theta' e_z x (E e_x)."""
+        E = rotation(EZ, cos(q[2]), sin(q[2]))
+        S = Subspace(Motion(ZERO3, E @ EX), Motion(ZERO3, E @ EY), Motion(EZ, ZERO3))
+        vJ = S @ qd
+        cJ = Motion(ZERO3, vJ.lin.cross(EZ) * qd[2])
+        return JointState(Transform(E, Vector3(q[0], q[1], ZERO)), S, vJ, cJ)
+
+    def passed(self) -> Passed:
+        """Second moments across the plane."""
+        return Passed(second=(_along(EZ),))
+
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre twice and a half turn."""
+        return (1.0, 1.0, math.pi)
+
+
+@final
+@dataclass(frozen=True)
+class Universal(Joint):
+    """Turns about the parent's x, then about the body's y.  q: (about x, about y)."""
+
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+    constant_subspace: ClassVar[bool] = False
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """S = (Ry e_x, e_y); the first column turns with the second angle."""
+        Ey = rotation(EY, cos(q[1]), sin(q[1]))
+        E = Ey @ rotation(EX, cos(q[0]), sin(q[0]))
+        first = Ey @ EX
+        S = Subspace(Motion(first, ZERO3), Motion(EY, ZERO3))
+        cJ = Motion(first.cross(EY) * (qd[0] * qd[1]), ZERO3)
+        return JointState(Transform(E, ZERO3), S, S @ qd, cJ)
+
+    def passed(self) -> Passed:
+        """The mass at the crossing of the axes."""
+        return Passed(mass=True)
+
+
+@final
+@dataclass(frozen=True)
+class Spherical(Joint):
+    """Turns freely about the joint origin.  q: quaternion xyzw; qd: body angular velocity."""
+
+    nq: ClassVar[int] = 4
+    nv: ClassVar[int] = 3
+    velocity_is_rate: ClassVar[bool] = False
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """S = (1; 0), constant in the body."""
+        S = Subspace(*(Motion(axis, ZERO3) for axis in AXES))
+        vJ = Motion(Vector3(*qd), ZERO3)
+        return JointState(Transform(quaternion.rotation_to_body(q), ZERO3), S, vJ, STILL)
+
+    def passed(self) -> Passed:
+        """The mass at the centre."""
+        return Passed(mass=True)
+
+    def step(self, q: Values, dq: Values) -> Column:
+        """Turn by a rotation vector in body axes."""
+        turned = quaternion.multiply(q, quaternion.exponential(Vector3(*dq)))
+        return Column(quaternion.normalized(turned))
+
+    def difference(self, q0: Values, q1: Values) -> Column:
+        """Return the shortest rotation vector from q0 to q1."""
+        between = quaternion.multiply(quaternion.conjugate(q0), q1)
+        return Column(quaternion.logarithm(quaternion.normalized(between)))
+
+    def rate(self, q: Values, qd: Values) -> Column:
+        """dq/dt = q (omega / 2)."""
+        return Column(quaternion.rate(q, Vector3(*qd)))
+
+    def bracket(self, a: Values, b: Values) -> Column:
+        """[a, b] = a x b."""
+        return Column(Vector3(*a).cross(Vector3(*b)))
+
+    def neutral(self) -> tuple[float, ...]:
+        """No rotation."""
+        return (0.0, 0.0, 0.0, 1.0)
+
+    def quaternion(self) -> slice:
+        """All of q."""
+        return slice(0, 4)
+
+
+@final
+@dataclass(frozen=True)
+class Translational(Joint):
+    """Moves along x, y and z without turning.  q: position [m]."""
+
+    nq: ClassVar[int] = 3
+    nv: ClassVar[int] = 3
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """S = (0; 1)."""
+        S = Subspace(*(Motion(ZERO3, axis) for axis in AXES))
+        vJ = Motion(ZERO3, Vector3(*qd))
+        return JointState(Transform(IDENTITY3, Vector3(*q)), S, vJ, STILL)
+
+    def passed(self) -> Passed:
+        """What turns with the parent only."""
+        return Passed(second=EACH_SECOND)
+
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre three times."""
+        return (1.0,) * 3
+
+
+@final
+@dataclass(frozen=True)
+class Free(Joint):
+    """Moves freely: a floating base.  q: (position, quaternion xyzw); qd: body (omega; v)."""
+
+    nq: ClassVar[int] = 7
+    nv: ClassVar[int] = 6
+    velocity_is_rate: ClassVar[bool] = False
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """S = 1, constant in the body."""
+        S = Subspace(
+            *(Motion(axis, ZERO3) for axis in AXES), *(Motion(ZERO3, axis) for axis in AXES)
+        )
+        vJ = Motion(Vector3(*qd[:3]), Vector3(*qd[3:]))
+        X = Transform(quaternion.rotation_to_body(q[3:]), Vector3(*q[:3]))
+        return JointState(X, S, vJ, STILL)
+
+    def passed(self) -> Passed:
+        """Nothing."""
+        return Passed()
+
+    def step(self, q: Values, dq: Values) -> Column:
+        """Move along the screw dq in body axes."""
+        phi, p = Vector3(*dq[:3]), Vector3(*dq[3:])
+        R = self._axes(q)
+        position = Vector3(*q[:3]) + R @ quaternion.sweep(phi, p)
+        turned = quaternion.multiply(q[3:], quaternion.exponential(phi))
+        return Column((*position, *quaternion.normalized(turned)))
+
+    def difference(self, q0: Values, q1: Values) -> Column:
+        """Return the screw from q0 to q1 in the body axes of q0."""
+        between = quaternion.multiply(quaternion.conjugate(q0[3:]), q1[3:])
+        phi = quaternion.logarithm(quaternion.normalized(between))
+        p = self._axes(q0).T @ (Vector3(*q1[:3]) - Vector3(*q0[:3]))
+        return Column((*phi, *quaternion.unsweep(phi, p)))
+
+    def rate(self, q: Values, qd: Values) -> Column:
+        """dp/dt = R v, dq/dt = q (omega / 2)."""
+        omega, v = Vector3(*qd[:3]), Vector3(*qd[3:])
+        return Column((*(self._axes(q) @ v), *quaternion.rate(q[3:], omega)))
+
+    def bracket(self, a: Values, b: Values) -> Column:
+        """[a, b] = a x b, the spatial cross product."""
+        u, w = Motion(Vector3(*a[:3]), Vector3(*a[3:])), Motion(Vector3(*b[:3]), Vector3(*b[3:]))
+        ang, lin = u.cross(w)
+        return Column((*ang, *lin))
+
+    def neutral(self) -> tuple[float, ...]:
+        """At the origin, not turned."""
+        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre three times; the rotation is not drawn from an interval."""
+        return (1.0,) * 7
+
+    def quaternion(self) -> slice:
+        """The last four of q."""
+        return slice(3, 7)
+
+    @staticmethod
+    def _axes(q: Values) -> Matrix3:
+        return quaternion.rotation_to_body(q[3:]).T
+
+
+@final
+@dataclass(frozen=True)
+class Fixed(Joint):
+    """No motion: the builder merges the body into its parent and keeps its frame by name."""
+
+    nq: ClassVar[int] = 0
+    nv: ClassVar[int] = 0
+
+    def calc(self, q: Values, qd: Values) -> JointState:
+        """Return identity, with an empty subspace."""
+        return JointState(Transform.identity(), Subspace(), STILL, STILL)
+
+    def passed(self) -> Passed:
+        """Everything."""
+        return Passed(True, AXES, EACH_SECOND)
+
+
+STANDARD_JOINTS: tuple[type[Joint], ...] = (
+    Revolute,
+    Prismatic,
+    Helical,
+    Cylindrical,
+    Planar,
+    Universal,
+    Spherical,
+    Translational,
+    Free,
+)
+
+__all__ = [
+    "STANDARD_JOINTS",
+    "Cylindrical",
+    "Fixed",
+    "Free",
+    "Helical",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+    "Translational",
+    "Universal",
+]

@@ -1,0 +1,220 @@
+"""A motion as checked arrays, from a trajectory, the log of another tool or plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.errors import NumberError, ShapeError, StateError
+from sixfold.evaluate import difference, integrate
+from sixfold.model import Model
+from sixfold.scene.triangles import Array
+
+RATE = 60.0
+"""Rows a second of a motion that comes without times."""
+NAMES = {
+    "kinetic": ("kinetic_energy", "kinetic"),
+    "potential": ("potential_energy", "potential"),
+    "total": ("total_energy", "energy", "total"),
+}
+
+SETTINGS = ("integrator", "dt", "steps", "elapsed")
+"""What a trajectory tells of how it was made."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One motion of a robot, or a batch of motions over the same times."""
+
+    model: Model
+    t: Array
+    """Times [s], shape (T,)."""
+    q: Array
+    """Configurations, shape (N, T, nq)."""
+    given: Mapping[str, Array] = field(default_factory=dict)
+    """What else came: v, a, tau (T, nv) and energies (T,) of the first motion, by name."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """How the motion was made, by name."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def duration(self) -> float:
+        """Seconds from first to last row."""
+        return float(self.t[-1] - self.t[0])
+
+    def rows(self, most: int) -> Array:
+        """Return at most so many row numbers, evenly spread, the last included."""
+        return np.unique(
+            np.linspace(0, len(self.t) - 1, min(most, len(self.t))).round().astype(int)
+        )
+
+    def positions(self, time: float) -> Array:
+        """Return the configurations at a time, (N, nq), between rows along the joints."""
+        k, share = self._place(time)
+        if share == 0.0:
+            return self.q[:, k]
+        step = difference(self.model, self.q[:, k], self.q[:, k + 1])
+        return integrate(self.model, self.q[:, k], step * share)
+
+    def velocity(self, time: float) -> Array:
+        """Return the velocity of the first motion at a time, (nv,)."""
+        k, share = self._place(time)
+        return _between(self.given["v"], k, share) if "v" in self.given else self._slope(k)
+
+    def acceleration(self, time: float) -> Array:
+        """Return the acceleration of the first motion at a time, (nv,)."""
+        k, share = self._place(time)
+        if "a" in self.given:
+            return _between(self.given["a"], k, share)
+        low, high = max(k - 1, 0), min(k + 1, len(self.t) - 1)
+        if low == high:
+            return np.zeros(self.model.nv)
+        ends = [self.given["v"][i] if "v" in self.given else self._slope(i) for i in (low, high)]
+        return (ends[1] - ends[0]) / (self.t[high] - self.t[low])
+
+    def _place(self, time: float) -> tuple[int, float]:
+        """Return the row before a time and how far to the next it is."""
+        k = int(np.clip(np.searchsorted(self.t, time, side="right") - 1, 0, len(self.t) - 1))
+        if k == len(self.t) - 1 or time <= self.t[k]:
+            return k, 0.0
+        return k, float((time - self.t[k]) / (self.t[k + 1] - self.t[k]))
+
+    def _slope(self, k: int) -> Array:
+        """Return the mean velocity between the rows about row k."""
+        low, high = max(k - 1, 0), min(k + 1, len(self.t) - 1)
+        if low == high:
+            return np.zeros(self.model.nv)
+        step = difference(self.model, self.q[0, low], self.q[0, high])
+        return step / (self.t[high] - self.t[low])
+
+
+def record(function: str, model: Model, source: Any, t: ArrayLike | None = None) -> Record:
+    """Return a motion as checked arrays.
+
+    Args:
+        function: name for error messages.
+        model: the robot.
+        source: an object or mapping with q (T, nq), t (T,) and, if it likes, v, a, tau, energies
+            and notes; or q itself.  A batch of motions has q (N, T, nq).
+        t: times [s], shape (T,); those of the source, or 60 rows a second, when left out.
+
+    Raises:
+        ShapeError: if a shape does not fit the model or the times.
+        NumberError: if an array does not hold numbers.
+        StateError: if an element is not finite, times do not grow, or a quaternion is zero.
+    """
+    q = finite(function, "q", _get(source, "q", default=source), f"(T, {model.nq})")
+    if q.ndim < 2 or q.shape[-1] != model.nq or not q.size:
+        fix = f"pass configurations of '{model.name}', one row for each time"
+        raise ShapeError(function, "q", f"(T, {model.nq}) or (N, T, {model.nq})", q.shape, fix)
+    lead = q.shape[:-1]
+    q = q.reshape(-1, *q.shape[-2:])
+    check_quaternions(function, model, q)
+    times = _get(source, "t", default=None) if t is None else t
+    times = np.arange(lead[-1]) / RATE if times is None else times
+    given = {}
+    for name in ("v", "a", "tau"):
+        values = _get(source, name, default=None)
+        if values is not None:
+            given[name] = _column(function, name, values, lead, (model.nv,))
+    for name, others in NAMES.items():
+        found = (_get(source, other, default=None) for other in others)
+        values = next((x for x in found if x is not None and not callable(x)), None)
+        if values is not None:
+            given[name] = _column(function, name, values, lead, ())
+    return Record(model, _times(function, times, lead[-1]), q, given, *_said(source))
+
+
+def check_quaternions(function: str, model: Model, q: Array) -> None:
+    """Refuse a quaternion of length zero, which is no rotation."""
+    followers = {coupling.follower for coupling in model.couplings}
+    for k, body in enumerate(model.bodies):
+        part = body.joint.quaternion()
+        if part is None or k in followers:
+            continue
+        where = model.q_slice(body.joint_name)
+        norms = np.linalg.norm(q[..., where][..., part], axis=-1)
+        if np.any(norms < 1e-9):
+            row = int(np.argwhere(norms.reshape(-1) < 1e-9)[0, 0])
+            raise StateError(
+                f"{function}: argument 'q', joint '{body.joint_name}', row {row}",
+                "a quaternion (x, y, z, w) of length 1",
+                "length 0",
+                "start from sixfold.neutral(model)",
+            )
+
+
+def finite(function: str, name: str, value: Any, shape: str) -> Array:
+    """Return numbers as floats, or say what is not a finite number."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iufO" or value is None:
+            raise TypeError(f"dtype {array.dtype}")
+        array = array.astype(float)
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        where = f"{function}: argument '{name}' does not hold numbers"
+        raise NumberError(where, f"an array {shape}", error, "pass an array of floats") from None
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        place = tuple(int(i) for i in bad[0])
+        raise StateError(
+            f"{function}: argument '{name}' is not finite at {place}",
+            "finite numbers",
+            array[place],
+            "cut the motion before that row, or find what made it so",
+        )
+    return array
+
+
+def _column(
+    function: str, name: str, value: Any, lead: tuple[int, ...], tail: tuple[int, ...]
+) -> Array:
+    """Return the rows of the first motion of an array beside q."""
+    array = finite(function, name, value, "one row for each time")
+    if array.shape not in ((*lead, *tail), (lead[-1], *tail)):
+        shown = ", ".join(str(n) for n in (lead[-1], *tail))
+        raise ShapeError(function, name, f"({shown})", array.shape, "give one row for each of q")
+    return array.reshape(-1, lead[-1], *tail)[0]
+
+
+def _times(function: str, value: Any, count: int) -> Array:
+    t = finite(function, "t", value, f"({count},)")
+    if t.shape != (count,):
+        fix = "give one time for each row of q"
+        raise ShapeError(function, "t", f"({count},)", t.shape, fix)
+    back = np.flatnonzero(np.diff(t) <= 0)
+    if len(back):
+        k = int(back[0])
+        raise StateError(
+            f"{function}: argument 't' does not grow at row {k + 1}",
+            f"more than {t[k]}",
+            t[k + 1],
+            "sort the rows by time and leave out repeated ones",
+        )
+    return t
+
+
+def _said(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return what a motion says of itself: settings by name, and notes."""
+    settings = {name: _get(source, name, default=None) for name in SETTINGS}
+    notes = _get(source, "notes", default=None)
+    if isinstance(notes, Mapping):
+        settings |= notes
+    lines = tuple(map(str, notes)) if isinstance(notes, (list, tuple)) else ()
+    return {name: value for name, value in settings.items() if value}, lines
+
+
+def _get(source: Any, name: str, default: Any) -> Any:
+    if isinstance(source, Mapping):
+        return source.get(name, default)
+    if isinstance(source, np.ndarray):
+        return default
+    return getattr(source, name, default)
+
+
+def _between(rows: Array, k: int, share: float) -> Array:
+    return rows[k] if share == 0.0 else rows[k] + share * (rows[k + 1] - rows[k])

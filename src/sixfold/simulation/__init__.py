@@ -1,0 +1,18 @@
+"""Time: integrators, controllers, events and trajectories."""
+
+from sixfold.simulation.events import Crossing, Event
+from sixfold.simulation.integrators import INTEGRATORS
+from sixfold.simulation.rollout import rollout
+from sixfold.simulation.simulate import simulate
+from sixfold.simulation.stops import JointStops
+from sixfold.simulation.trajectory.trajectory import Trajectory
+
+__all__ = [
+    "INTEGRATORS",
+    "Crossing",
+    "Event",
+    "JointStops",
+    "Trajectory",
+    "rollout",
+    "simulate",
+]

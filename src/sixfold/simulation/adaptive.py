@@ -1,0 +1,88 @@
+"""Steps of their own choosing: SciPy's adaptive methods behind the same face as a fixed step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import SixfoldError
+from sixfold.evaluate import integrate
+from sixfold.evaluate.arrays import Array
+from sixfold.simulation.numeric import Numeric
+from sixfold.simulation.stepper import Engine
+from sixfold.simulation.trajectory.tables import library
+
+SOLVERS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
+MOST_STEPS = 1_000_000
+"""Steps that the solver may take between two samples."""
+
+
+def adaptive_step(
+    engine: Engine, t0: float, end: float, solver: str, rtol: float, atol: float
+) -> Callable[[float, float, Array], Array]:
+    """Return a function (t, h, x) -> x that follows SciPy's solver, one for each start.
+
+    It is to be called forward in time; within the last interval it may be asked for any time.
+    """
+    method = getattr(library("scipy.integrate", "integrator 'solve_ivp'"), solver)
+    model = engine.system.model
+    nq, nv = model.nq, model.nv
+    n = nq + nv + engine.system.states
+    flows: dict[tuple[int, ...], _Flow] = {}
+
+    def slope(system: Numeric, t: float, y: Array) -> Array:
+        q, v = y[:nq].tolist(), y[nq:].tolist()
+        return np.array([*system.rate(q, v), *system.acceleration(t, q, v)], float)
+
+    def advance(t: float, h: float, x: Array) -> Array:
+        after, lead = x.copy(), x.shape[:-1]
+        for index in np.ndindex(lead):
+            if index not in flows:
+                rates = partial(slope, engine.row(lead, index))
+                flows[index] = _Flow(method(rates, t0, x[index][:n], end, rtol=rtol, atol=atol))
+            after[index][:n] = flows[index].at(t, t + h)
+        after[..., :nq] = integrate(model, after[..., :nq], np.zeros_like(after[..., nq : nq + nv]))
+        return after
+
+    return advance
+
+
+class _Flow:
+    """One solution, followed forward; its pieces since the last sample are kept."""
+
+    def __init__(self, solver: Any) -> None:
+        self._solver = solver
+        self._pieces: list[Any] = []
+
+    def at(self, since: float, t: float) -> Array:
+        """Return the state at t; times before `since` will not be asked for again."""
+        self._pieces = [piece for piece in self._pieces if piece.t_max >= since]
+        for _ in range(MOST_STEPS):
+            if self._solver.t >= t or self._solver.status != "running":
+                break
+            if not self._stepped():
+                break
+            self._pieces.append(self._solver.dense_output())
+        if self._solver.t < t:
+            return np.full_like(self._solver.y, np.nan)
+        # the pieces overlap at their ends only
+        for piece in self._pieces:
+            if piece.t_min <= t <= piece.t_max:
+                return np.array(piece(t), float)
+        return np.array(self._solver.y, float)
+
+    def _stepped(self) -> bool:
+        """Take a step; false where the solver finds no way on."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._solver.step()
+        except SixfoldError:
+            raise
+        except (ValueError, ArithmeticError):
+            return False  # numbers that ran away, as the solver's linear algebra puts it
+        return bool(self._solver.status != "failed")

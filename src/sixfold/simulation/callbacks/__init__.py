@@ -1,0 +1,1 @@
+"""Functions of the user: called with care, shown to be pure, compiled."""

@@ -1,0 +1,247 @@
+"""The user's own functions of (t, q, v): called with care, and compiled where they can be."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import CallbackError, NumberError, ShapeError
+from sixfold.evaluate.arrays import Array, Shape
+from sixfold.evaluate.kernels.kernels import user_kernel
+from sixfold.model import Model
+from sixfold.simulation.callbacks.purity import Study, study
+
+RUNAWAY = 1e50
+"""Size of coordinates and velocities from which no controller is to blame for what it returns."""
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A controller or external force: its function, the shape it returns and its name."""
+
+    function: Callable[..., Any]
+    name: str
+    shape: Shape
+    labels: tuple[str, ...]
+    """What the rows of the result belong to, for messages."""
+    parameters: int | None = None
+    """How many parameters it takes last; None if it takes none."""
+    states: int = 0
+    """How many states of its own it has; it returns their rates, or next values, as well."""
+    caller: str = "simulate"
+
+    @property
+    def takes(self) -> str:
+        """Its arguments, as one writes them."""
+        return arguments_of(self.states, self.parameters)
+
+    def __call__(self, t: Any, q: Any, v: Any, x: Any = None, parameters: Any = None) -> Any:
+        """Return its result for one state as one array, or say what is wrong.
+
+        With states that is the joint forces and what it says about its states, end to end.
+        """
+        given = [t, q, v] if not self.states else [t, q, v, x]
+        given += [] if self.parameters is None else [parameters]
+        result = self.function(*given)
+        if not self.states:
+            return self._array(result, self.shape, f"{self.shape}")
+        n = self.shape[0] - self.states
+        wanted = f"two arrays: {n} joint forces, and one number for each of {self.states} states"
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            several = f" of {len(result)}" if hasattr(result, "__len__") else ""
+            self._refuse_shape(wanted, f"{type(result).__name__}{several}")
+        tau, about = (
+            self._array(part, shape, wanted)
+            for part, shape in zip(result, ((n,), (self.states,)), strict=True)
+        )
+        return np.concatenate([tau, about])
+
+    def _array(self, result: Any, shape: Shape, wanted: str) -> Any:
+        try:
+            array = np.asarray(result)
+        except ValueError as error:
+            if "inhomogeneous" not in str(error):
+                raise
+            array = np.empty(0)
+        if array.shape != shape:
+            self._refuse_shape(wanted, array.shape)
+        return array
+
+    def _refuse_shape(self, wanted: str, got: object) -> None:
+        raise ShapeError(
+            self.caller,
+            f"{self.name}{self.takes}",
+            f"{wanted}: one row for each of {', '.join(self.labels[:6])}",
+            got,
+            "return one array for one state" if not self.states else "return tau, rates",
+        )
+
+    def at(self, t: float, q: Array, v: Array, *rest: Array | None) -> Array:
+        """Return finite numbers for one state; NaN for a state that has run away already."""
+        if not max(np.abs(q).max(initial=0.0), np.abs(v).max(initial=0.0)) < RUNAWAY:
+            return np.full(self.shape, np.nan)
+        where = f"{self.caller}: {self.name}{self.takes} at t = {t:.9g} s"
+        try:
+            result = self(t, q, v, *rest)
+            numbers = result.astype(float)
+        except ShapeError:
+            raise
+        except Exception as error:
+            fix = f"call {self.name} on this state by hand to see why"
+            got = f"{type(error).__name__}: {error}"
+            raise CallbackError(where, "an array of numbers", got, fix) from error
+        if not np.isfinite(numbers).all():
+            self.refuse(t, numbers)
+        return numbers
+
+    def refuse(self, t: float, numbers: Array) -> None:
+        """Raise CallbackError naming the first row that is not finite."""
+        row = int(np.argmax(~np.isfinite(numbers.reshape(self.shape[0], -1)).all(axis=1)))
+        raise CallbackError(
+            f"{self.caller}: {self.name}{self.takes} at t = {t:.9g} s, '{self.labels[row]}'",
+            "finite numbers",
+            numbers[row].tolist(),
+            "look for divisions by zero, square roots and logarithms of negative numbers",
+        )
+
+
+def arguments_of(states: int, parameters: int | None) -> str:
+    """Return the arguments that a controller takes, as one writes them."""
+    more = (", x" if states else "") + ("" if parameters is None else ", parameters")
+    return f"(t, q, v{more})"
+
+
+def control_callback(
+    model: Model,
+    control: Any,
+    parameters: Array | None = None,
+    states: int = 0,
+    caller: str = "simulate",
+) -> Callback:
+    """Return the controller of a model as a callback."""
+    labels = (*_labels(model), *(f"x[{k}]" for k in range(states)))
+    wanted = None if parameters is None else parameters.shape[-1]
+    return _callback(
+        Callback(control, "control", (model.nv + states,), labels, wanted, states, caller)
+    )
+
+
+def force_callback(model: Model, force: Any) -> Callback:
+    """Return an external force of a model as a callback."""
+    return _callback(Callback(force, "f_ext", (model.nb, 6), model.body_names))
+
+
+def _callback(made: Callback) -> Callback:
+    """Return the callback if its function takes what it will be given."""
+    function, where = made.function, f"{made.caller}: argument '{made.name}'"
+    wanted = f"a function of {made.takes}"
+    if not callable(function):
+        fix = "pass a function, or one of sixfold.controllers"
+        raise NumberError(where, wanted, type(function).__name__, fix)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return made  # a function that tells nothing about its arguments
+    try:
+        signature.bind(*[None] * (made.takes.count(",") + 1))
+    except TypeError as error:
+        fix = "pass x0=... for a state x, parameters=... for parameters, and neither for (t, q, v)"
+        raise CallbackError(where, wanted, f"{signature} ({error})", fix) from None
+    return made
+
+
+def declared(control: Any, name: str, otherwise: Any = None) -> Any:
+    """Return an attribute that a controller has, but none that it makes up when asked."""
+    try:
+        inspect.getattr_static(control, name)
+    except AttributeError:
+        return otherwise
+    return getattr(control, name)
+
+
+def _labels(model: Model) -> list[str]:
+    """Return the joint of each velocity coordinate."""
+    followers = {coupling.follower for coupling in model.couplings}
+    return [
+        body.joint_name
+        for k, body in enumerate(model.bodies)
+        if k not in followers
+        for _ in range(body.joint.nv)
+    ]
+
+
+@dataclass
+class Tracing:
+    """Whether a function of the user's own may be called once, on symbols, for all its calls."""
+
+    callback: Callback
+    compiled: bool | None = None
+    """True to insist, False to run it as Python, None to compile what is shown to be pure."""
+    others: Sequence[Callable[..., Any]] = ()
+    """Further functions of the user's that run meanwhile."""
+    found: Study = field(init=False)
+    reason: str = field(init=False, default="")
+    """Why it runs as Python; empty as long as nothing speaks against compiling it."""
+
+    def __post_init__(self) -> None:
+        """Study the function, unless the answer is given."""
+        self.found = Study() if self.compiled is False else study(self.callback.function)
+        if self.compiled is False:
+            self.reason = "compiled=False"
+        elif self.compiled is None:
+            self.reason = self._doubt()
+
+    def _doubt(self) -> str:
+        if self.found.reason:
+            return f"it may remember something between calls: {self.found.reason}"
+        if any(self.found.disturbed_by(study(other)) for other in self.others):
+            return "another function of this run may change what it reads"
+        return ""
+
+    def attempt(self, make: Callable[[], Any]) -> Any:
+        """Return what is made by calling the function on symbols, or None and keep the reason.
+
+        What the function can reach is left as it was.
+        """
+        if self.reason:
+            return None
+        memory = self.found.memory()
+        try:
+            made = make()
+            if memory.changed() and self.compiled is None:
+                self.reason = "it remembers something between calls"
+        except (ShapeError, CallbackError):
+            raise
+        except Exception as error:
+            self.reason = str(error).partition("\n")[0].partition(": its program")[0]
+            self._insisted(error)
+        finally:
+            memory.restore()
+        return None if self.reason else made
+
+    def _insisted(self, error: Exception) -> None:
+        if self.compiled:
+            name, caller = self.callback.name, self.callback.caller
+            raise CallbackError(
+                f"{caller}: {name}{self.callback.takes} cannot be compiled",
+                "a function built from arithmetic, sixfold functions and sixfold.if_positive",
+                f"{type(error).__name__}: {self.reason}",
+                "rewrite it, or leave compiled=True out to run it as Python",
+            ) from error
+
+    def kernel(self, model: Model) -> Any:
+        """Return the function as a kernel of (t, q, v[, x][, parameters]), or None."""
+        callback = self.callback
+        sizes = [callback.states] if callback.states else []
+        sizes += [] if callback.parameters is None else [callback.parameters]
+        shapes: list[Shape] = [(), (model.nq,), (model.nv,), *((n,) for n in sizes)]
+
+        def run(t: Any, q: Any, v: Any, *rest: Any) -> Any:
+            x = rest[0] if callback.states else None
+            return callback(t[()], q, v, x, rest[-1] if rest else None)
+
+        return self.attempt(lambda: user_kernel(run, callback.name, shapes, "float64"))

@@ -1,0 +1,1 @@
+"""What a simulation is given and how it ends, checked."""

@@ -1,0 +1,25 @@
+"""Did a motion leave the range of a joint?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sixfold.evaluate.arrays import Array
+from sixfold.model import Model
+from sixfold.simulation.trajectory.tables import labels
+
+
+def limit_notes(model: Model, t: Array, q: Array, stopped: bool) -> tuple[str, ...]:
+    """Return a note for the joints that went beyond a limit while nothing stopped them."""
+    if stopped or not q.size:
+        return ()
+    outside = (q < model.lower_position) | (q > model.upper_position)
+    over = np.asarray(outside.reshape(-1, len(t), model.nq).any(axis=0))
+    joints = np.flatnonzero(over.any(axis=0))
+    if not len(joints):
+        return ()
+    names = labels(model, "nq")
+    first = [f"'{names[k]}' at t = {t[int(np.argmax(over[:, k]))]:.4g} s" for k in joints[:4]]
+    more = f" and {len(joints) - 4} more" if len(joints) > 4 else ""
+    what = f"beyond their limits: {', '.join(first)}{more}"
+    return (f"joints went {what} (limits=True makes them stop)",)

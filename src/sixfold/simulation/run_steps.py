@@ -1,0 +1,196 @@
+"""The loop over time: steps, samples, events, and a clear stop when numbers run away."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import CallbackError
+from sixfold.evaluate.arrays import Array
+from sixfold.simulation.events import Watch
+from sixfold.simulation.progress import Progress
+from sixfold.simulation.stepper import Engine
+
+BLOCK = 8192
+"""Steps of one call of a kernel, between two looks at progress and at finite numbers."""
+
+NUMBERS = 1 << 22
+"""Most numbers that such a call returns."""
+
+LOOK = 256
+"""Steps between two reports of progress when they are taken one by one."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The times of a simulation: whole steps, and a shorter last one if need be."""
+
+    t0: float
+    duration: float
+    dt: float
+    every: int
+
+    steps: int = field(init=False)
+    """Number of steps, the shorter last one included."""
+    uneven: float = field(init=False)
+    """Length of the shorter last step; 0 if all are equal."""
+
+    def __post_init__(self) -> None:
+        """Count the steps; a duration within rounding of a multiple of dt is one."""
+        ratio = self.duration / self.dt
+        whole = round(ratio)
+        even = abs(ratio - whole) <= 1e-9 * max(1.0, ratio)
+        steps = whole if even else math.floor(ratio) + 1
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "uneven", 0.0 if even else self.duration - (steps - 1) * self.dt)
+
+    @property
+    def samples(self) -> int:
+        """Number of samples: the start, each `every` steps, and the end."""
+        return 1 + -(-self.steps // self.every)
+
+    def time(self, k: int) -> float:
+        """Return the time after k steps."""
+        return self.t0 + (self.duration if k == self.steps else k * self.dt)
+
+    def length(self, k: int) -> float:
+        """Return the length of step k, from 0."""
+        return self.uneven if self.uneven and k == self.steps - 1 else self.dt
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The samples of a run and how it ended."""
+
+    t: Array
+    x: Array
+    """States, shape (..., samples, size)."""
+    seen: list[Any]
+    """Joint forces and accelerations that were looked at on the way."""
+    steps: int
+    failure: tuple[float, Array, Array] | None = None
+    """Time and state of the first numbers that are not finite, and the state before."""
+    error: CallbackError | None = None
+    """What a function of the user's own had to say."""
+
+
+def drive(
+    engine: Engine, grid: Grid, x: Array, watch: Watch | None, progress: Progress | None
+) -> Outcome:
+    """Run through the grid and keep every sample.
+
+    Args:
+        engine: how to advance.
+        grid: the times.
+        x: states at the start, shape (..., size).
+        watch: the events to look for.
+        progress: called now and then with the time reached and the duration.
+    """
+    ends = np.minimum(np.arange(grid.samples) * grid.every, grid.steps)
+    t = grid.t0 + ends * grid.dt
+    if grid.steps:
+        t[-1] = grid.time(grid.steps)
+    samples = np.empty((*x.shape[:-1], grid.samples, x.shape[-1]))
+    samples[..., 0, :] = x
+    tell = progress or (lambda *_: None)
+    if engine.many is not None and watch is None:
+        return _in_blocks(engine, grid, Outcome(t, samples, [], grid.steps), tell)
+    return _step_by_step(engine, grid, Outcome(t, samples, [], grid.steps), watch, tell)
+
+
+def _in_blocks(engine: Engine, grid: Grid, whole: Outcome, tell: Progress) -> Outcome:
+    """Take many steps at a time, with a look at them in between."""
+    assert engine.many is not None
+    x = whole.x[..., 0, :]
+    rows = max(1, min(BLOCK // grid.every, NUMBERS // max(1, x.size)))
+    even = grid.steps - (grid.uneven > 0)
+    full = even // grid.every
+    for row in range(0, full, rows):
+        count = min(rows, full - row)
+        first, last = row * grid.every, (row + count) * grid.every
+        if grid.every > BLOCK:
+            whole.x[..., row + 1, :] = _far(engine, grid, x, first, last)
+        else:
+            times = grid.t0 + np.arange(first, last) * grid.dt
+            whole.x[..., row + 1 : row + 1 + count, :] = engine.many(times, x, grid.every)
+        x = whole.x[..., row + count, :]
+        if not np.isfinite(x).all():
+            return _first_bad(engine, grid, whole, row + count)
+        tell(grid.time((row + count) * grid.every) - grid.t0, grid.duration)
+    # what is left is shorter than a sample
+    x = _far(engine, grid, x, full * grid.every, even)
+    if grid.uneven:
+        x = engine.advance(grid.time(even), grid.uneven, x)
+    whole.x[..., -1, :] = x
+    if not np.isfinite(x).all():
+        return _first_bad(engine, grid, whole, grid.samples - 1)
+    tell(grid.duration, grid.duration)
+    return whole
+
+
+def _far(engine: Engine, grid: Grid, x: Array, first: int, last: int) -> Array:
+    """Return the state after many steps, of which none in between is kept."""
+    assert engine.many is not None
+    for k in range(first, last, BLOCK):
+        n = min(BLOCK, last - k)
+        x = engine.many(grid.t0 + np.arange(k, k + n) * grid.dt, x, n)[..., -1, :]
+        if not np.isfinite(x).all():
+            break
+    return x
+
+
+def _step_by_step(
+    engine: Engine, grid: Grid, whole: Outcome, watch: Watch | None, tell: Progress
+) -> Outcome:
+    """Take one step at a time: for events, and for controllers that run as they are."""
+    t, samples, seen = whole.t, whole.x, whole.seen
+    look = engine.look if engine.live else (lambda *_: None)
+    x = samples[..., 0, :]
+    seen.append(look(grid.t0, x))
+    row = k = 0
+
+    def cut(rows: int, steps: int, **end: Any) -> Outcome:
+        return Outcome(t[:rows], samples[..., :rows, :], seen, steps, **end)
+
+    try:
+        for row in range(1, grid.samples):
+            for k in range((row - 1) * grid.every, min(row * grid.every, grid.steps)):
+                h = grid.length(k)
+                after = engine.advance(grid.time(k), h, x)
+                if not np.isfinite(after).all():
+                    return cut(row, k, failure=(grid.time(k + 1), after, x))
+                stopped = watch.step(grid.time(k), h, x, after, engine.advance) if watch else None
+                if stopped:
+                    seen.append(look(*stopped))
+                    t[row], samples[..., row, :] = stopped
+                    return cut(row + 1, k + 1)
+                if k % LOOK == 0:
+                    tell(grid.time(k + 1) - grid.t0, grid.duration)
+                x = after
+            seen.append(look(grid.time(k + 1), x))
+            samples[..., row, :] = x
+    except CallbackError as error:
+        return cut(row, k, error=error)
+    tell(grid.duration, grid.duration)
+    return whole
+
+
+def _first_bad(engine: Engine, grid: Grid, whole: Outcome, row: int) -> Outcome:
+    """Return the samples that are finite, and the first step after them that is not."""
+    good = 0
+    while good + 1 <= row and np.isfinite(whole.x[..., good + 1, :]).all():
+        good += 1
+    x = whole.x[..., good, :]
+    for k in range(good * grid.every, grid.steps):
+        after = engine.advance(grid.time(k), grid.length(k), x)
+        if not np.isfinite(after).all():
+            break
+        x = after
+    else:
+        after = whole.x[..., row, :]
+    failure = (grid.time(k + 1), after, x)
+    done = good * grid.every
+    return Outcome(whole.t[: good + 1], whole.x[..., : good + 1, :], [], done, failure)

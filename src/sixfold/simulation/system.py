@@ -1,0 +1,187 @@
+"""What is integrated: a model with its controller, external forces and joint stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sixfold.evaluate import scalar_functions
+from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
+from sixfold.evaluate.kernels.scan import evaluated
+from sixfold.model import Joint, Model, Tree
+from sixfold.scalar import ZERO, Scalar
+from sixfold.simulation.callbacks.callbacks import Callback
+from sixfold.simulation.floating import floats_freely, lost_in_step, no_force
+from sixfold.simulation.stops import Stop
+
+Numbers = Sequence[Scalar]
+
+
+@dataclass(frozen=True)
+class System:
+    """The right-hand side of the equations of motion, on flat lists of any kind of number.
+
+    `control(t, q, v)` returns the joint forces and `force(t, q, v)` the external forces of one
+    state, both as flat lists; None means there are none.
+
+    A controller may have states x of its own.  They follow the velocities wherever those appear:
+    `v` is then (v, x), its rate (dv/dt, dx/dt), and `control` returns (tau, dx/dt).
+    """
+
+    model: Model
+    control: Callable[[Scalar, Numbers, Numbers], Numbers] | None = None
+    force: Callable[[Scalar, Numbers, Numbers], Numbers] | None = None
+    f_ext_frame: str = "world"
+    stops: tuple[Stop, ...] = ()
+    tree: Tree | None = None
+    """The model's tree with other constants; its own when left out."""
+    states: int = 0
+    """How many states the controller has."""
+    method: str | None = None
+    """Of forward dynamics; by the model when left out."""
+    additive: tuple[tuple[int, int], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Note which coordinates are plain sums of their velocities."""
+        pairs: list[tuple[int, int]] = []
+        for joint, x, u in joints(self.model):
+            if joint.velocity_is_rate:
+                pairs += zip(range(x.start, x.stop), range(u.start, u.stop), strict=True)
+        object.__setattr__(self, "additive", tuple(pairs))
+
+    def effort(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+        """Return the joint forces of the controller, and the rates of its states."""
+        return [ZERO] * self.model.nv if self.control is None else list(self.control(t, q, v))
+
+    def acceleration(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+        """Return the acceleration under control, external forces and stops, and dx/dt."""
+        return list(evaluated(self._acceleration, [t], q, v))
+
+    def _acceleration(self, time: Numbers, q: Numbers, v: Numbers) -> list[Scalar]:
+        (t,) = time
+        nv = self.model.nv
+        both, u = self.effort(t, q, v), v[:nv]
+        tau, rates = both[:nv], both[nv:]
+        for stop in self.stops:
+            tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v])
+        outside = None if self.force is None else self.force(t, q, u)
+        solve = solved(self.model, self.f_ext_frame, self.method)
+        tree = self.tree or kernel_tree(solve, self.model)
+        return [*solve(self.model, tree, q, u, tau, outside), *rates]
+
+    def held(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[System, list[Scalar]]:
+        """Return the system whose controller goes on giving the forces of this state.
+
+        With it comes what the controller returned after its forces: the next values of its states.
+        """
+        if self.control is None:
+            return self, []
+        both, nv = self.effort(t, q, v), self.model.nv
+        return replace(self, control=lambda *_: both[:nv], states=0), both[nv:]
+
+    def rate(self, q: Numbers, v: Numbers) -> list[Scalar]:
+        """Return dq/dt."""
+        return scalar_functions.position_rate(self.model, self.model.tree, q, v[: self.model.nv])
+
+    def move(self, q: Numbers, dq: Numbers) -> list[Scalar]:
+        """Return the configuration reached from q by a velocity-space increment."""
+        return scalar_functions.integrate(self.model, self.model.tree, q, dq[: self.model.nv])
+
+    def add(self, q: Numbers, dq: Numbers) -> list[Scalar]:
+        """Return q + dq, with quaternions scaled to unit length."""
+        total = [a + b for a, b in zip(q, dq, strict=True)]
+        return self.move(total, [ZERO] * self.model.nv)
+
+    def bracket(self, a: Numbers, b: Numbers) -> list[Scalar]:
+        """Return the Lie bracket of two velocities, joint by joint."""
+        result: list[Scalar] = []
+        for joint, _, u in joints(self.model):
+            result += joint.bracket(a[u], b[u])
+        return result + [ZERO] * self.states
+
+    def restored(
+        self, t: Scalar, q: Numbers, v: Numbers, dq: Numbers, dv: Numbers, h: Scalar
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """Return a step's increments with what a freely floating tree loses of its momentum."""
+        dq, dv = list(dq), list(dv)
+        if self.unhindered(t, q, v):
+            model, tree, nv = self.model, self.tree or self.model.tree, self.model.nv
+            before = model.positions(q), model.velocities(v[:nv])
+            faster = [a + b for a, b in zip(v, dv, strict=True)]
+            after = model.positions(self.move(q, dq)), model.velocities(faster[:nv])
+            way, speed = lost_in_step(tree, *before, *after, h)
+            dq[3:6] = [a + b for a, b in zip(dq[3:6], way, strict=True)]
+            dv[:6] = [a + b for a, b in zip(dv[:6], speed, strict=True)]
+        return dq, dv
+
+    def unhindered(self, t: Scalar, q: Numbers, v: Numbers) -> bool:
+        """Return true when nothing but gravity is known to act on a floating base."""
+        if self.force is not None or not floats_freely(self.model):
+            return False
+        return no_force(self.effort(t, q, v)[:6])
+
+
+def joints(model: Model) -> list[tuple[Joint, slice, slice]]:
+    """Return the joints that have coordinates of their own, with their places in q and in v."""
+    followers = {coupling.follower for coupling in model.couplings}
+    result: list[tuple[Joint, slice, slice]] = []
+    i = j = 0
+    for k, body in enumerate(model.bodies):
+        if k not in followers:
+            joint = body.joint
+            result.append((joint, slice(i, i + joint.nq), slice(j, j + joint.nv)))
+            i, j = i + joint.nq, j + joint.nv
+    return result
+
+
+def system_of(
+    model: Model,
+    control: Callback | None = None,
+    *,
+    parameters: Any = None,
+    f_ext: Any = None,
+    **options: Any,
+) -> System:
+    """Return the system of a model under laws that are written with arrays of one state.
+
+    Args:
+        model: the robot.
+        control: the controller.
+        parameters: array handed to the controller, of numbers of any kind.
+        f_ext: array (nb, 6), or a function of (t, q, v) that returns one.
+        options: other fields of the system.
+    """
+    nv = model.nv
+
+    def law(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+        assert control is not None
+        x = as_array(v[nv:]) if control.states else None
+        return flat(control(t, as_array(q), as_array(v[:nv]), x, parameters))
+
+    def wrenches(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+        return flat(f_ext(t, as_array(q), as_array(v)) if callable(f_ext) else f_ext)
+
+    return System(
+        model,
+        None if control is None else law,
+        None if f_ext is None else wrenches,
+        states=0 if control is None else control.states,
+        **options,
+    )
+
+
+def as_array(values: Numbers) -> Any:
+    """Return the numbers of one state as an array: of floats if they are, else of objects."""
+    if all(isinstance(x, (float, int)) for x in values):
+        return np.array(values, float)
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def flat(values: Any) -> list[Scalar]:
+    """Return the elements of an array as a list of Python numbers."""
+    return list(np.asarray(values).reshape(-1).tolist())

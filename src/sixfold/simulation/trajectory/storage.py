@@ -1,0 +1,193 @@
+"""Trajectories on disk: the whole of one as `.npz`, plain arrays and never a pickle, or a table."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import NotApplicableError, TrajectoryFileError
+from sixfold.evaluate.arrays import Array, model_checked
+from sixfold.formats.files import path_of
+from sixfold.formats.json.read import read_json
+from sixfold.formats.json.write import to_json
+from sixfold.model import Model
+from sixfold.simulation.events import Crossing
+from sixfold.simulation.trajectory.tables import at_once, to_csv, to_parquet
+
+FORMAT = "sixfold trajectory 1"
+ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
+"""The arrays of a trajectory that have a time axis, `t` apart."""
+
+
+def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
+    """Write a trajectory in the format of the path's suffix."""
+    target = path_of("Trajectory.save", path, "run.npz")
+    suffix = target.suffix.lower()
+    if suffix not in WRITERS:
+        fix = f"name the file *{', *'.join(WRITERS)}"
+        raise TrajectoryFileError(target, f"no format has the suffix '{suffix}'", fix)
+    WRITERS[suffix](trajectory, target)
+
+
+def _save_npz(trajectory: Any, target: Path) -> None:
+    """Write a trajectory, its model and its notes; the file appears at once or not at all."""
+    arrays = {name: getattr(trajectory, name) for name in ("t", *ALONG)}
+    if trajectory.x is not None:
+        arrays["x"] = trajectory.x
+    for k, event in enumerate(trajectory.events):
+        arrays[f"event{k}"] = np.concatenate([[event.t], event.q, event.v])
+    about = {
+        "format": FORMAT,
+        "model": trajectory.model.name,
+        "digest": trajectory.model.digest,
+        "integrator": trajectory.integrator,
+        "dt": trajectory.dt,
+        "steps": trajectory.steps,
+        "elapsed": trajectory.elapsed,
+        "events": [event.name for event in trajectory.events],
+        "notes": list(trajectory.notes),
+    }
+    # bytes, not text arrays: NumPy would store four bytes for each character
+    arrays["about"] = _bytes(json.dumps(about))
+    # joints of the user's own making are code: load then needs the model beside the file
+    with suppress(NotApplicableError):
+        arrays["model"] = _bytes(to_json(trajectory.model))
+    with at_once(target) as part, open(part, "wb") as stream:
+        np.savez_compressed(stream, **arrays)
+
+
+WRITERS: dict[str, Callable[[Any, Path], None]] = {
+    ".npz": _save_npz,
+    ".csv": to_csv,
+    ".parquet": to_parquet,
+}
+"""How to write a trajectory, by the suffix of its file."""
+
+
+def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, Any]:
+    """Read the fields of a trajectory, its model among them."""
+    source = path_of("Trajectory.load", path, "run.npz")
+    if model is not None:
+        model_checked("Trajectory.load", model)
+    if source.suffix.lower() in (".csv", ".parquet"):
+        what = "is a table, which holds neither the model nor the notes of a motion"
+        raise TrajectoryFileError(source, what, "save the motion as .npz and load that file")
+    if source.suffix.lower() != ".npz":
+        what = f"no motion is kept in files with the suffix '{source.suffix}'"
+        raise TrajectoryFileError(source, what, "give an .npz file that Trajectory.save wrote")
+    data = read_arrays(source)
+    fix = "write it with Trajectory.save"
+    # whatever a damaged file makes its readers raise, it is one error to the caller
+    try:
+        about = json.loads(bytes(data["about"]))
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            raise TrajectoryFileError(source, f"is not of the form '{FORMAT}'", fix)
+        if model is None:
+            model = _model(source, data)
+        if model.digest != about["digest"]:
+            what = f"holds a motion of another model, '{about['model']}'"
+            raise TrajectoryFileError(source, what, "pass the model it was made with")
+        fields: dict[str, Any] = {
+            "model": model,
+            **{name: _numbers(data, name) for name in ("t", *ALONG)},
+            "integrator": str(about["integrator"]),
+            "dt": float(about["dt"]),
+            "steps": int(about["steps"]),
+            "elapsed": float(about["elapsed"]),
+            "events": _crossings(model, about["events"], data),
+            "notes": tuple(map(str, about["notes"])),
+            "x": np.asarray(data["x"], float) if "x" in data else None,
+        }
+    except TrajectoryFileError:
+        raise
+    except KeyError as error:
+        raise TrajectoryFileError(source, f"has no entry {error}", fix) from None
+    except Exception as error:
+        raise TrajectoryFileError(source, f"cannot be understood ({_first(error)})", fix) from None
+    _check_shapes(source, model, fields)
+    return fields
+
+
+def read_arrays(source: Path) -> dict[str, Array]:
+    """Return the arrays of an `.npz` file; nothing in it is run.
+
+    Raises:
+        TrajectoryFileError: whatever is wrong with the file.
+    """
+    fix = "give the path of a file that Trajectory.save wrote"
+    try:
+        with np.load(source, allow_pickle=False) as stored:
+            if not isinstance(stored, np.lib.npyio.NpzFile):
+                raise TrajectoryFileError(source, "is not an npz file", fix)
+            return {name: stored[name] for name in stored.files}
+    except TrajectoryFileError:
+        raise
+    except Exception as error:
+        # NumPy, zipfile, zlib, the tokenizer and the parser of headers all have errors of their own
+        raise TrajectoryFileError(source, f"cannot be read ({_first(error)})", fix) from None
+
+
+def _first(error: Exception) -> str:
+    """Return the first line of a message, the kind of the error where there is none."""
+    return (str(error).splitlines() or [""])[0][:200] or type(error).__name__
+
+
+def _numbers(data: dict[str, Array], name: str) -> Array:
+    array = data[name]
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"array '{name}' is of type {array.dtype}")
+    return np.asarray(array, float)
+
+
+def _model(source: Path, data: dict[str, Array]) -> Model:
+    if "model" not in data:
+        what = "holds no model: it has joints of the user's own making"
+        raise TrajectoryFileError(source, what, "pass model= to Trajectory.load")
+    return read_json(bytes(data["model"]), f"{source}:model")
+
+
+def _crossings(model: Model, names: list[str], data: dict[str, Array]) -> tuple[Crossing, ...]:
+    rows = [_numbers(data, f"event{k}") for k in range(len(names))]
+    n = model.nq
+    if any(row.shape != (1 + n + model.nv,) for row in rows):
+        raise ValueError("an event has another size than the model's state")
+    return tuple(
+        Crossing(str(name), float(row[0]), row[1 : 1 + n], row[1 + n :])
+        for name, row in zip(names, rows, strict=True)
+    )
+
+
+def shapes(model: Model, t: Array, q: Array, x: Array | None = None) -> dict[str, tuple[int, ...]]:
+    """Return the shapes that the arrays of a trajectory have.
+
+    Args:
+        model: the robot.
+        t: the times.
+        q: the positions.
+        x: the states of the controller, if it has some.
+    """
+    n, lead = t.size, q.shape[:-2]
+    sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "tau": model.nv}
+    along = {name: (*lead, n, sizes[name]) if name in sizes else (*lead, n) for name in ALONG}
+    if x is not None:
+        along["x"] = (*lead, n, *x.shape[-1:])
+    return {"t": (n,), **along}
+
+
+def _check_shapes(source: Path, model: Model, fields: dict[str, Any]) -> None:
+    """Refuse arrays whose shapes do not fit each other and the model."""
+    for name, expected in shapes(model, fields["t"], fields["q"], fields["x"]).items():
+        got = fields[name].shape
+        if got != expected:
+            what = f"array '{name}' has shape {got} where {expected} belongs"
+            raise TrajectoryFileError(source, what, "write it with Trajectory.save")
+
+
+def _bytes(text: str) -> Array:
+    return np.frombuffer(text.encode("utf-8"), np.uint8)

@@ -1,0 +1,291 @@
+"""A motion as plain arrays."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.errors import (
+    NumberError,
+    OptionError,
+    SampleError,
+    ShapeError,
+    StateError,
+    TooLargeError,
+    shown,
+    visible,
+)
+from sixfold.evaluate import kinetic_energy, potential_energy
+from sixfold.evaluate.arrays import Argument, Array, Shape, checked, model_checked
+from sixfold.model import Model
+from sixfold.scalar import together
+from sixfold.simulation.events import Crossing
+from sixfold.simulation.trajectory import storage, tables
+from sixfold.simulation.trajectory.interpolate import between
+from sixfold.simulation.trajectory.storage import ALONG
+
+MOST_SAMPLES = 10**8
+"""Times that a motion is asked for at once, at most."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    """A motion of a model.  Time is the last axis but one: q is (..., samples, nq).
+
+    The leading axes are those of the starts; a single start has none.
+    """
+
+    model: Model
+    t: Array
+    """Times [s], shape (samples,)."""
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    """Joint forces of the controller."""
+    kinetic: Array
+    """Kinetic energy [J], shape (..., samples)."""
+    potential: Array
+    """Potential energy of gravity and springs [J], shape (..., samples)."""
+    integrator: str = ""
+    dt: float = 0.0
+    """Step [s]; samples may be further apart."""
+    steps: int = 0
+    elapsed: float = 0.0
+    """How long the steps took [s]."""
+    events: tuple[Crossing, ...] = ()
+    notes: tuple[str, ...] = ()
+    x: Array | None = None
+    """States of the controller, shape (..., samples, nx); None if it has none."""
+
+    def __post_init__(self) -> None:
+        """Check the arrays against the model and each other, and seal them."""
+        model_checked("Trajectory", self.model)
+        for name in ("t", *self._along):
+            given = Argument(getattr(self, name), (), "numbers")
+            with together("Trajectory"):
+                array = np.ascontiguousarray(checked("Trajectory", name, given), float)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        for name, shape in storage.shapes(self.model, self.t, self.q, self.x).items():
+            if getattr(self, name).shape != shape:
+                fix = "give one row of each array for each of the times"
+                raise ShapeError("Trajectory", name, str(shape), getattr(self, name).shape, fix)
+        self._check_notes()
+
+    def _check_notes(self) -> None:
+        """Refuse an account of the run that is none."""
+        for name, kinds, words in (
+            ("integrator", (str,), "a text"),
+            ("dt", (int, float), "a number [s]"),
+            ("steps", (int, np.integer), "a whole number"),
+            ("elapsed", (int, float), "a number [s]"),
+        ):
+            if not isinstance(getattr(self, name), kinds):
+                raise OptionError("Trajectory", name, words, getattr(self, name))
+        for name, kind in (("events", Crossing), ("notes", str)):
+            given = getattr(self, name)
+            if not isinstance(given, tuple) or not all(isinstance(x, kind) for x in given):
+                raise OptionError("Trajectory", name, f"a tuple of {kind.__name__}", given)
+
+    @property
+    def _along(self) -> tuple[str, ...]:
+        """The arrays that have a time axis, `t` apart: first those with coordinates."""
+        return ALONG if self.x is None else ("x", *ALONG)
+
+    @property
+    def total(self) -> Array:
+        """Kinetic plus potential energy [J], shape (..., samples)."""
+        return self.kinetic + self.potential
+
+    @property
+    def energy_drift(self) -> float:
+        """The largest change of the total energy since the start [J]."""
+        return float(np.abs(self.total - self.total[..., :1]).max(initial=0.0))
+
+    @property
+    def duration(self) -> float:
+        """From the first sample to the last [s]."""
+        return float(self.t[-1] - self.t[0]) if len(self.t) else 0.0
+
+    @property
+    def lead(self) -> Shape:
+        """The leading shape: one axis or more for a batch of starts, none for a single one."""
+        return self.q.shape[:-2]
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.t)
+
+    def __getitem__(self, part: slice | int) -> Trajectory:
+        """Return some of the samples, by a slice over time; one number gives one sample."""
+        if isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+            if not -len(self) <= part < len(self):
+                fix = f"there are {len(self)} samples"
+                raise SampleError("Trajectory: index", "the number of a sample", part, fix)
+            k = range(len(self))[int(part)]
+            part = slice(k, k + 1)
+        if not isinstance(part, slice) or not _whole(part):
+            raise NumberError(
+                "Trajectory: index",
+                "a slice over samples, such as trajectory[100:200]",
+                shown(part),
+                "use .select(...) to choose among the starts of a batch",
+            )
+        arrays = {name: getattr(self, name)[..., part, :] for name in self._along[:-2]}
+        arrays |= {name: getattr(self, name)[..., part] for name in self._along[-2:]}
+        return replace(self, t=self.t[part], **arrays)
+
+    def select(self, *index: int | slice) -> Trajectory:
+        """Return the motion of one start of a batch, or of some."""
+        if len(index) > len(self.lead):
+            where = "Trajectory.select: argument 'index'"
+            fix = f"the leading shape is {self.lead}"
+            raise NumberError(where, f"at most {len(self.lead)} numbers", len(index), fix)
+        where, fix = "Trajectory.select: argument 'index'", f"the leading shape is {self.lead}"
+        for one in index:
+            number = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
+            if not number and not (isinstance(one, slice) and _whole(one)):
+                raise NumberError(where, "the number of a start, or a slice", shown(one), fix)
+        try:
+            return replace(self, **{name: getattr(self, name)[index] for name in self._along})
+        except IndexError as error:
+            got = f"{shown(index)} ({error})"
+            raise NumberError(where, "the number of a start", got, fix) from None
+
+    def at(self, times: ArrayLike) -> Trajectory:
+        """Return the motion at other times within its span, by cubic curves between samples.
+
+        Positions follow their velocities and velocities their accelerations at the samples;
+        quaternions stay of unit length.  Joint forces, accelerations and states of the controller
+        are joined by straight lines, energies are worked out anew.
+        """
+        wanted = checked("Trajectory.at", "times", Argument(times, (), "times [s]"))
+        if wanted.size > MOST_SAMPLES:
+            fix = "ask for parts of the motion"
+            raise TooLargeError("Trajectory.at", f"{wanted.size} times", fix)
+        wanted = _floats(wanted)
+        if wanted.ndim != 1:
+            fix = "pass a list of times"
+            raise ShapeError("Trajectory.at", "times", "(n,)", wanted.shape, fix)
+        if not len(self):
+            fix = "simulate first"
+            raise StateError("Trajectory.at", "a motion with samples", "none", fix)
+        slack = 1e-12 * max(1.0, float(np.abs(self.t).max(initial=0.0)))
+        outside = ~((wanted >= self.t[0] - slack) & (wanted <= self.t[-1] + slack))
+        if outside.any():
+            raise StateError(
+                "Trajectory.at: argument 'times'",
+                f"times from {self.t[0]:.9g} to {self.t[-1]:.9g} s",
+                wanted[outside][0],
+                "simulate longer, or ask for less",
+            )
+        wanted = np.clip(wanted, self.t[0], self.t[-1])
+        q, v = between(self.model, self.t, self.q, self.v, self.a, wanted)
+        return replace(
+            self,
+            t=wanted,
+            q=q,
+            v=v,
+            a=_lines(self.t, self.a, wanted),
+            tau=_lines(self.t, self.tau, wanted),
+            x=None if self.x is None else _lines(self.t, self.x, wanted),
+            kinetic=kinetic_energy(self.model, q, v),
+            potential=potential_energy(self.model, q),
+        )
+
+    def resample(self, dt: float) -> Trajectory:
+        """Return the motion at even times, dt [s] apart, from the first sample on."""
+        good = isinstance(dt, (int, float)) and not isinstance(dt, bool)
+        if not good or not 0 < dt < 1e300:
+            raise OptionError("Trajectory.resample", "dt", "a time > 0", dt)
+        if not self.duration / dt < MOST_SAMPLES:
+            words = f"a time of at least {self.duration / MOST_SAMPLES:.1g} s for this motion"
+            raise OptionError("Trajectory.resample", "dt", words, dt)
+        dt = float(dt)
+        count = int(np.floor(self.duration / dt + 1e-9)) + 1
+        return self.at(np.minimum(self.t[0] + dt * np.arange(count), self.t[-1]))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the motion in the format of the suffix.
+
+        Args:
+            path: `.npz` for everything, the model included, as plain arrays (`load` reads it);
+                `.csv` or `.parquet` (needs pyarrow) for a table with one row for each sample.
+        """
+        storage.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], model: Model | None = None) -> Trajectory:
+        """Read what `save` wrote.
+
+        Args:
+            path: an `.npz` file.
+            model: the robot; needed only if it has joints of the user's own making.
+        """
+        return cls(**storage.load(path, model))
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write a table with one row for each sample (and start); needs pyarrow."""
+        tables.to_parquet(self, path)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write a table as text: a line of names, then one for each sample (and start)."""
+        tables.to_csv(self, path)
+
+    def to_xarray(self) -> Any:
+        """Return a Dataset with axes start, time, and coordinates by joint name; needs xarray."""
+        return tables.to_xarray(self)
+
+    def summary(self) -> list[str]:
+        """Return what happened, line by line."""
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s, " if len(self) else ""
+        many = "" if not self.lead else f"{int(np.prod(self.lead))} starts {self.lead}, "
+        lines = [
+            f"motion of '{self.model.name}': {many}{span}{len(self)} samples"
+            + (f", {self.integrator} with dt = {self.dt:g} s" if self.integrator else "")
+        ]
+        if len(self):
+            energy = self.total
+            first = f"{energy.flat[0]:.6g} J at the start, " if not self.lead else ""
+            lines.append(f"energy: {first}largest change {self.energy_drift:.3g} J")
+        lines += [f"event '{event.name}' at t = {event.t:.9g} s" for event in self.events[:4]]
+        if len(self.events) > 4:
+            lines.append(f"and {len(self.events) - 4} more events")
+        lines += [f"note: {note}" for note in self.notes]
+        return [visible(line) for line in lines]
+
+    def __repr__(self) -> str:
+        """Print the summary."""
+        first, *rest = self.summary()
+        return "\n".join([f"<{first}", *(f"  {line}" for line in rest)]) + ">"
+
+
+def _floats(times: Array) -> Array:
+    """Return times as floats, or say that they are symbols."""
+    try:
+        return times.astype(float)
+    except (TypeError, ValueError):
+        where = "Trajectory.at: argument 'times'"
+        raise NumberError(where, "plain numbers", "symbols", "give times in numbers") from None
+
+
+def _whole(part: slice) -> bool:
+    """Return whether a slice has whole numbers, or none, as its ends and a step that moves."""
+    ends = (part.start, part.stop, part.step)
+    whole = all(x is None or isinstance(x, (int, np.integer)) for x in ends)
+    return whole and (part.step is None or part.step != 0)
+
+
+def _lines(t: Array, x: Array, times: Array) -> Array:
+    """Return the columns of x joined by straight lines."""
+    k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+    after = np.minimum(k + 1, len(t) - 1)
+    h = t[after] - t[k]
+    s = np.divide(times - t[k], h, out=np.zeros_like(times), where=h > 0)[:, None]
+    straight: Any = x[..., k, :] * (1.0 - s) + x[..., after, :] * s
+    return straight

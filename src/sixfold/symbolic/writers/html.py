@@ -1,0 +1,206 @@
+"""Equations as a page of its own: MathML, which browsers show without any script or network."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Any
+
+from sixfold.errors import visible
+from sixfold.symbolic.listing import TITLES, chosen, entries
+from sixfold.symbolic.ring import COSINE, SINE, Angle, Ring, Variable
+from sixfold.symbolic.shorthand import number_text
+from sixfold.symbolic.simplify import Power, Product, Sum, Term
+from sixfold.symbolic.writers.text import used_angles
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+  content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+body {{ font-family: system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1a1a1a; background: #fff; line-height: 1.5; }}
+h1 {{ font-size: 1.5rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }}
+math {{ font-size: 1.05rem; }}
+.eq {{ display: flex; flex-wrap: wrap; align-items: baseline; column-gap: .3rem; row-gap: .2rem;
+  margin: .6rem 0 .6rem 6rem; }}
+.eq > :first-child {{ margin-left: -6rem; min-width: 5.7rem; text-align: right; }}
+.note {{ color: #555; }}
+table {{ border-collapse: collapse; }} td {{ padding: .15rem 1.2rem .15rem 0; }}
+.columns {{ columns: 14rem; }} .columns p {{ margin: .1rem 0; break-inside: avoid; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+PLUS, MINUS = '<mo form="infix">+</mo>', '<mo form="infix">&#x2212;</mo>'
+
+
+def html(equations: Any, terms: str) -> str:
+    """Return the page."""
+    write = Markup(equations.ring)
+    parts = [
+        f"<p>{_math(_motion())}</p>",
+        '<p class="note">S and C are sine and cosine of the joint positions in the index; '
+        "elements that are not listed are zero, M is symmetric. Every expression was compared with "
+        f"the recursive algorithms on random states: {_errors(equations)}.</p>",
+    ]
+    if angles := used_angles(equations, terms):
+        parts.append("<h2>Shorthand</h2>" + _shorthand(write, angles))
+    for term in chosen(terms):
+        parts.append(f"<h2>{escape(TITLES[term])}</h2>")
+        parts += [_entry(write, entry) for entry in entries(equations, term)]
+    parts.append(_parameters(equations))
+    title = f"Equations of motion of {visible(equations.model.name)}"
+    return PAGE.format(title=escape(title), body="\n".join(parts))
+
+
+def _errors(equations: Any) -> str:
+    worst = max(equations.errors.values())
+    return f"largest relative difference {worst:.1e}"
+
+
+def _motion() -> str:
+    q = _mi("q")
+    moved = f"<mover>{q}<mo>&#x00A8;</mo></mover>"
+    rate = f"<mover>{q}<mo>&#x02D9;</mo></mover>"
+
+    def of(letter: str, *inside: str) -> str:
+        return f"{_mi(letter)}<mo>(</mo>{'<mo>,</mo>'.join(inside)}<mo>)</mo>"
+
+    return (
+        f"{of('M', q)}{moved}<mo>+</mo>{of('V', q, rate)}<mo>+</mo>{of('G', q)}<mo>+</mo>"
+        f"{of('F', q, rate)}<mo>=</mo>{_mi('τ')}"
+    )
+
+
+def _shorthand(write: Markup, angles: list[int]) -> str:
+    rows = []
+    for k in angles:
+        angle = write.ring.angles[k]
+        for v, word in ((angle.sine, "sin"), (angle.cosine, "cos")):
+            full = f"<mi>{word}</mi><mo>&#x2061;</mo><mo>(</mo>{_inside(angle)}<mo>)</mo>"
+            rows.append(f"<p>{_math(f'{write.variable(v, 1)}<mo>=</mo>{full}')}</p>")
+    return f'<div class="columns">{"".join(rows)}</div>'
+
+
+def _entry(write: Markup, entry: Any) -> str:
+    letter = {"tau": "τ"}.get(entry.term, entry.term)
+    index = "<mo>,</mo>".join(f"<mn>{k}</mn>" for k in entry.indices)
+    name = f"<msub>{_mi(letter)}<mrow>{index}</mrow></msub>" if index else _mi(letter)
+    pieces = write.pieces(entry.value) or ["<mn>0</mn>"]
+    pieces[0] = _leading(pieces[0])
+    spans = "".join(_math(piece) for piece in pieces)
+    return f'<div class="eq">{_math(f"{name}<mo>=</mo>")}{spans}</div>'
+
+
+def _parameters(equations: Any) -> str:
+    rows = "".join(
+        f"<p>{_math(f'{_name(name)}<mo>=</mo><mn>{value:.6g}</mn>')}</p>"
+        for name, value in equations.values.items()
+    )
+    return rows and f'<h2>Parameters</h2><div class="columns">{rows}</div>'
+
+
+def _leading(piece: str) -> str:
+    """Return the first piece of a sum: no plus, and a minus that belongs to what follows."""
+    if piece.startswith(PLUS):
+        return piece.removeprefix(PLUS)
+    return piece.replace(MINUS, '<mo form="prefix">&#x2212;</mo>', 1)
+
+
+class Markup:
+    """Writes sums as pieces of MathML between which a line may break."""
+
+    def __init__(self, ring: Ring) -> None:
+        """Take the ring."""
+        self.ring = ring
+
+    def pieces(self, total: Sum) -> list[str]:
+        """Return the parts of a sum, each with its sign."""
+        return total.written(self._term, self._bracket)
+
+    def _bracket(self, product: Product) -> list[str]:
+        inner = self.pieces(product.inner)
+        head = f"{PLUS}{self._factors(product.head)}"
+        inner[0] = f'{head}<mo stretchy="false">(</mo>{_leading(inner[0])}'
+        inner[-1] += '<mo stretchy="false">)</mo>'
+        return inner
+
+    def _term(self, term: Term) -> str:
+        sign = MINUS if term.number < 0 else PLUS
+        size, factors = number_text(abs(term.number)), self._factors(term.powers)
+        if "/" in size:
+            top, bottom = size.split("/")
+            number = f"<mfrac><mn>{top}</mn><mn>{bottom}</mn></mfrac>"
+        else:
+            number = "" if size == "1" and factors else f"<mn>{size}</mn>"
+        return f"{sign}{number}{factors}"
+
+    def _factors(self, powers: tuple[Power, ...]) -> str:
+        return '<mspace width="0.17em"/>'.join(self.variable(v, n) for v, n in powers)
+
+    def variable(self, v: Variable, n: int) -> str:
+        """Return a power of a variable."""
+        if v.kind in (COSINE, SINE):
+            letter = "S" if v.kind == SINE else "C"
+            index = _label(self.ring.angles[v.angle])
+            if n == 1:
+                return f"<msub>{_mi(letter)}<mrow>{index}</mrow></msub>"
+            return f"<msubsup>{_mi(letter)}<mrow>{index}</mrow><mn>{n}</mn></msubsup>"
+        return _name(v.name, n)
+
+
+def _label(angle: Angle) -> str:
+    if angle.name:
+        return _name(angle.name)
+    return _sum([(n, f"<mn>{j + 1}</mn>") for j, n in angle.combination])
+
+
+def _inside(angle: Angle) -> str:
+    if angle.name:
+        return _name(angle.name)
+    return _sum([(n, f"<msub><mi>q</mi><mn>{j + 1}</mn></msub>") for j, n in angle.combination])
+
+
+def _sum(parts: list[tuple[int, str]]) -> str:
+    text = "".join(
+        f"<mo>{'+' if n > 0 else '&#x2212;'}</mo>{'' if abs(n) == 1 else f'<mn>{abs(n)}</mn>'}{x}"
+        for n, x in parts
+    )
+    return text.removeprefix("<mo>+</mo>")
+
+
+_ACCENT = {"qd": "&#x02D9;", "qdd": "&#x00A8;"}
+_GREEK = {"al": "\u03b1", "be": "\u03b2", "ga": "\u03b3"}
+
+
+def _name(name: str, power: int = 1) -> str:
+    """Return a name as a letter with an index, raised to a power."""
+    match = re.fullmatch(r"(qdd|qd|q|al|be|ga)(\d+)", name)
+    letter, index = (match[1], match[2]) if match else (name[0], name[1:])
+    base = _mi(_GREEK.get(letter, letter[0]))
+    if letter in _ACCENT:
+        base = f"<mover>{base}<mo>{_ACCENT[letter]}</mo></mover>"
+    if power == 1:
+        return f"<msub>{base}<mi>{escape(index)}</mi></msub>" if index else base
+    raised = f"<mn>{power}</mn>"
+    if not index:
+        return f"<msup>{base}{raised}</msup>"
+    return f"<msubsup>{base}<mi>{escape(index)}</mi>{raised}</msubsup>"
+
+
+def _mi(text: str) -> str:
+    return f"<mi>{escape(text)}</mi>"
+
+
+def _math(inside: str) -> str:
+    return f"<math><mrow>{inside}</mrow></math>"

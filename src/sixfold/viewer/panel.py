@@ -1,0 +1,209 @@
+"""The panel beside the picture: playback, joint sliders, dynamics, and what to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sixfold.errors import visible
+from sixfold.evaluate import gravity_force, kinetic_energy, mass_matrix, potential_energy
+from sixfold.model import Model
+from sixfold.scene.triangles import Array
+from sixfold.viewer.controls import TURN, Control, controls, unit_of
+from sixfold.viewer.overlays import State
+from sixfold.viewer.player import Player
+from sixfold.viewer.readouts import bars, facts, matrix
+
+SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
+MOST_SLIDERS = 80
+OVERLAYS = {
+    "velocity": "each body's spatial velocity: an arrow along the screw axis, a coil of its pitch",
+    "acceleration": "each body's spatial acceleration as a screw",
+    "force": "the force of each parent on its body as a screw",
+    "inertia": "uniform ellipsoids with the mass and inertia of the bodies",
+    "centre of mass": "of the whole robot, with a line down to the ground",
+    "frames": "the axes of the body frames",
+    "sticks": "joints and the rods between them",
+    "see-through": "bodies as glass; what lies inside them also makes them so",
+    "ghosts": "the other motions or poses of the batch",
+}
+
+
+class Panel:
+    """All that hands can move; every change ends in a call of `changed`."""
+
+    def __init__(
+        self, gui: Any, model: Model, player: Player, reach: float, changed: Callable[[], None]
+    ) -> None:
+        """Add the playback, three tabs and their contents."""
+        self.gui, self.model, self.player, self.changed = gui, model, player, changed
+        self.shown: dict[str, Any] = {}
+        self.controls = self._controls(reach)
+        if player.record is not None and len(player.record.t) > 1:
+            self._add_playback()
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Joints"):
+            self.sliders = [self._slider(control) for control in self.controls]
+            self._add_buttons()
+            self.speeds = self._add_velocities()
+        with tabs.add_tab("Dynamics"):
+            self.facts = gui.add_html("")
+            with gui.add_folder("Gravity torques"):
+                self.torques = gui.add_html("")
+            with gui.add_folder("Mass matrix"):
+                self.matrix = gui.add_html("")
+        with tabs.add_tab("Show"):
+            self._add_toggles()
+        self.units = force_units(model)
+
+    # -- contents
+
+    def _controls(self, reach: float) -> list[Control]:
+        record = self.player.record
+        held = self.player.q if record is None else record.q[0, record.rows(2000)]
+        return controls(self.model, reach, held)[:MOST_SLIDERS]
+
+    def _add_playback(self) -> None:
+        record = self.player.record
+        assert record is not None
+        with self.gui.add_folder("Playback"):
+            self.play = self.gui.add_button("Play")
+            span = record.duration
+            self.scrub = self.gui.add_slider(
+                "time [s]", float(record.t[0]), float(record.t[-1]), span / 1000, self.player.time
+            )
+            self.speed = self.gui.add_dropdown("speed", SPEEDS, initial_value="1x")
+        self.play.on_click(lambda _: self.toggle())
+        self.scrub.on_update(self._scrubbed)
+        self.speed.on_update(self._sped)
+
+    def _slider(self, control: Control) -> Any:
+        slider = self.gui.add_slider(
+            control.label,
+            control.lower,
+            control.upper,
+            control.step,
+            control.shown(self.player.q),
+            hint=f"{control.lower:.4g} to {control.upper:.4g} {control.unit}",
+        )
+        slider.on_update(lambda event: self._moved(control, event))
+        return slider
+
+    def _add_buttons(self) -> None:
+        start = self.player.q.copy()
+        reset = self.gui.add_button("Back to the start")
+        reset.on_click(lambda _: self._reset(start))
+
+    def _add_velocities(self) -> list[Any]:
+        """Add sliders for joint velocities, which show screws of a robot that is posed."""
+        names = velocity_names(self.model)[:MOST_SLIDERS]
+        with self.gui.add_folder("Velocities of this pose", expand_by_default=False):
+            made = [self.gui.add_slider(name, -3.0, 3.0, 0.01, 0.0) for name in names]
+        for k, slider in enumerate(made):
+            slider.on_update(lambda event, k=k: self._pushed(k, event))
+        return made
+
+    def _add_toggles(self) -> None:
+        for name, hint in OVERLAYS.items():
+            self.shown[name] = self.gui.add_checkbox(name, name == "ghosts", hint=hint)
+            self.shown[name].on_update(lambda _: self.changed())
+        self.shown["dark"] = self.gui.add_checkbox("dark", False)
+        self.shown["dark"].on_update(lambda _: self.changed())
+        self.tables = self.gui.add_html("")
+
+    # -- hands
+
+    def toggle(self, on: bool | None = None) -> None:
+        """Play or pause."""
+        self.player.playing = (not self.player.playing) if on is None else on
+        self.player.posed = self.player.posed and not self.player.playing
+        self.changed()
+
+    def _scrubbed(self, event: Any) -> None:
+        if event.client_id is not None:
+            self.player.playing = False
+            self.player.seek(_within(event.target))
+            self.changed()
+
+    def _sped(self, event: Any) -> None:
+        if event.target.value in SPEEDS:
+            self.player.speed = float(event.target.value.rstrip("x"))
+            self.changed()
+
+    def _moved(self, control: Control, event: Any) -> None:
+        # a slider that the window itself has set says nothing new
+        if event.client_id is not None:
+            v = self.player.v if self.player.posed else None
+            self.player.pose(control.write(self.player.q, _within(event.target)), v)
+            self.changed()
+
+    def _pushed(self, k: int, event: Any) -> None:
+        if event.client_id is not None:
+            v = self.player.v.copy()
+            v[k] = _within(event.target)
+            self.player.pose(self.player.q, v)
+            self.changed()
+
+    def _reset(self, q: Array) -> None:
+        self.player.pose(q.copy())
+        for slider in self.speeds:
+            slider.value = 0.0
+        self.changed()
+
+    # -- what it shows
+
+    def on(self, name: str) -> bool:
+        """Return whether an overlay is switched on."""
+        return bool(self.shown[name].value)
+
+    def refresh(self, state: State) -> None:
+        """Bring numbers and sliders up to date."""
+        model = self.model
+        for control, slider in zip(self.controls, self.sliders, strict=True):
+            value = control.shown(state.q)
+            if abs(value - slider.value) > 0.6 * control.step:
+                slider.value = value
+        if self.player.record is not None and len(self.player.record.t) > 1:
+            self.scrub.value = self.player.time
+            self.play.label = "Pause" if self.player.playing else "Play"
+        kinetic = float(kinetic_energy(model, state.q, state.v))
+        potential = float(potential_energy(model, state.q))
+        self.facts.content = facts(
+            [("kinetic energy", f"{kinetic:.5g} J"), ("potential energy", f"{potential:.5g} J")]
+        )
+        held = gravity_force(model, state.q)
+        self.torques.content = bars(velocity_names(model), held, model.effort_limit, self.units)
+        self.matrix.content = matrix(mass_matrix(model, state.q))
+
+
+def _within(slider: Any) -> float:
+    """Return the number of a slider, inside its range whatever the page sends."""
+    return min(max(float(slider.value), float(slider.min)), float(slider.max))
+
+
+def velocity_names(model: Model) -> list[str]:
+    """Return a name for each coordinate of v."""
+    followers = {coupling.follower for coupling in model.couplings}
+    names: list[str] = []
+    for k, body in enumerate(model.bodies):
+        if k in followers:
+            continue
+        if body.joint.nv == 1:
+            names.append(visible(body.joint_name))
+        elif body.joint.quaternion() is not None:
+            parts = [f"w{x}" for x in "xyz"] + [f"v{x}" for x in "xyz"]
+            names += [f"{visible(body.joint_name)} {part}" for part in parts[: body.joint.nv]]
+        else:
+            names += [f"{visible(body.joint_name)} {j + 1}" for j in range(body.joint.nv)]
+    return names
+
+
+def force_units(model: Model) -> list[str]:
+    """Return the unit of each joint force."""
+    followers = {coupling.follower for coupling in model.couplings}
+    return [
+        "N m" if unit_of(body, j) == TURN else "N"
+        for k, body in enumerate(model.bodies)
+        if k not in followers
+        for j in range(body.joint.nv)
+    ]

@@ -1,0 +1,273 @@
+"""One open window: a scene, a panel and the thread that draws."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+import time
+import warnings
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.errors import NotApplicableError, RobotFileWarning, visible
+from sixfold.evaluate import body_poses
+from sixfold.model import Model
+from sixfold.scene import figure, finite, stage, stick_figure
+from sixfold.scene.poses import wxyz
+from sixfold.scene.triangles import Array
+from sixfold.viewer.overlays import KINDS, MassLayer, ScrewLayer
+from sixfold.viewer.panel import Panel
+from sixfold.viewer.player import Player
+from sixfold.viewer.readouts import screw_rows
+from sixfold.viewer.robot import Ghosts, Robot
+from sixfold.viewer.scenario import Scenario, configurations
+
+RATE = 30.0
+"""Pictures a second."""
+SWITCHES = ("centre of mass", "frames", "inertia", "sticks", "see-through", "ghosts", "dark")
+IMPLIED = {"see-through": ("centre of mass", "inertia", "sticks")}
+"""Overlays that lie inside the bodies, which then are drawn as glass."""
+SLOW = 0.12
+"""Seconds between updates of the panel while a motion plays."""
+
+
+class Viewer:
+    """An open window on this machine.  Close it with `close()` or by leaving `with`.
+
+    Attributes:
+        url: where the page is.
+        port: the port it listens on, on 127.0.0.1 only.
+    """
+
+    def __init__(self, server: Any, model: Model, scenario: Scenario) -> None:
+        """Build scene and panel on a running server, draw the first picture and start drawing."""
+        self._server, self._model = server, model
+        self.port = int(server.get_port())
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._wake, self._closed = threading.Event(), threading.Event()
+        self._scenario = scenario
+        self._has_mass = any(float(body.inertia.m) > 0 for body in model.bodies)
+        self._player = Player(model, scenario.q.copy(), scenario.motion)
+        self._build()
+        self._last_panel = 0.0
+        self._was: dict[str, bool] = {}
+        self._draw()
+        self._thread = threading.Thread(target=self._run, name="sixfold-view", daemon=True)
+        self._thread.start()
+        server.on_client_connect(self._step_back)
+
+    # -- hands of a program
+
+    @property
+    def q(self) -> Array:
+        """The configuration that is shown, (nq,)."""
+        return self._player.q.copy()
+
+    @property
+    def time(self) -> float:
+        """The moment of the motion that is shown [s]; 0 without one."""
+        return self._player.time
+
+    def play(self) -> None:
+        """Let the motion run."""
+        self._panel.toggle(self._scenario.motion is not None)
+
+    def pause(self) -> None:
+        """Hold the motion."""
+        self._panel.toggle(False)
+
+    def seek(self, time: float) -> None:
+        """Show a moment of the motion [s]; the nearest of its ends for any other time."""
+        motion = self._scenario.motion
+        if motion is None:
+            raise NotApplicableError("seek", "a window without a motion", "pass a trajectory")
+        moment = float(finite("seek", "time", time, "one number"))
+        self._player.seek(float(np.clip(moment, motion.t[0], motion.t[-1])))
+        self._wake.set()
+
+    def pose(self, q: ArrayLike) -> None:
+        """Show a configuration (nq,)."""
+        self._player.pose(configurations(self._model, q)[0])
+        self._wake.set()
+
+    def wait(self) -> None:
+        """Return when the window is closed or Ctrl-C is pressed; then it is closed."""
+        try:
+            while not self._closed.wait(0.5):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop drawing and listening; once is enough."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._wake.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=5.0)
+        # viser says so in a line of its own
+        with contextlib.redirect_stdout(io.StringIO()):
+            self._server.stop()
+
+    def __enter__(self) -> Self:
+        """Return the viewer."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    # -- building
+
+    def _build(self) -> None:
+        model, scene = self._model, self._server.scene
+        picture = figure(model)
+        if picture.notes:
+            first = picture.notes[0]
+            warnings.warn(
+                f"view: {len(picture.notes)} shapes are not drawn, first: {first}",
+                RobotFileWarning,
+                stacklevel=4,
+            )
+        self._stage = stage(model, picture.parts, self._scenario.extremes())
+        size = self._size = picture.size
+        self._set_stage()
+        self._robot = Robot(scene, model, picture.parts, size)
+        self._mass = MassLayer(scene, self._stage, size)
+        self._screws = {kind: ScrewLayer(scene, kind, size) for kind in KINDS}
+        self._extras: dict[str, list[Any]] = {}
+        self._ghosts = None
+        ghosts = self._scenario.ghosts()
+        if len(ghosts):
+            # many copies of a heavy mesh would bring the browser down
+            light = figure(model, budget=max(2000, 600_000 // len(ghosts)))
+            self._ghosts = Ghosts(scene, light.parts, body_poses(model, ghosts))
+        gui = self._server.gui
+        gui.set_panel_label(visible(model.name))
+        self._panel = Panel(gui, model, self._player, max(1.0, size), self._wake.set)
+        self._panel.shown["ghosts"].visible = self._ghosts is not None
+
+    def _set_stage(self) -> None:
+        s, scene, R = self._stage, self._server.scene, self._stage.radius
+        scene.set_up_direction(tuple(float(x) for x in s.up))
+        camera = self._server.initial_camera
+        camera.position, camera.look_at, camera.up = self._eye(), s.center, s.up
+        camera.near, camera.far = 0.01 * R, 400.0 * R
+        camera.fov = 0.72
+        power = 10.0 ** np.floor(np.log10(R))
+        cell = float(power * (0.25 if R / power < 2 else 0.5 if R / power < 5 else 1.0))
+        self._grid = scene.add_grid(
+            "/ground",
+            infinite_grid=True,
+            cell_size=cell,
+            section_size=4 * cell,
+            fade_distance=12.0 * R,
+            shadow_opacity=0.2,
+            wxyz=wxyz(s.turn),
+            position=s.up * s.ground,
+        )
+        # a plain sky: a picture of one takes weak machines many seconds to prepare
+        scene.configure_environment_map(None)
+        scene.add_light_hemisphere(
+            "/sky", sky_color=(255, 255, 255), ground_color=(176, 186, 198), intensity=1.6
+        )
+        self._paint(dark=False)
+
+    def _paint(self, dark: bool) -> None:
+        self._server.gui.configure_theme(
+            dark_mode=dark, show_logo=False, show_share_button=False, brand_color=(194, 83, 27)
+        )
+        self._grid.cell_color = (46, 54, 64) if dark else (226, 231, 236)
+        self._grid.section_color = (66, 77, 90) if dark else (200, 208, 217)
+
+    def _step_back(self, client: Any) -> None:
+        """Move the eye of a narrow window back, so that the robot fits."""
+        narrow = float(client.camera.aspect)
+        if narrow < 1.0:
+            client.camera.position = self._eye(1.0 / max(narrow, 0.3) ** 0.7)
+            client.camera.look_at = self._stage.center
+
+    def _eye(self, further: float = 1.0) -> Array:
+        # a little further back than the picture needs: the panel covers a part of it
+        s = self._stage
+        return s.center + 1.12 * further * (s.eye - s.center)
+
+    # -- drawing, in one thread
+
+    def _run(self) -> None:
+        before = time.monotonic()
+        while not self._closed.is_set():
+            self._wake.wait(1.0 / RATE if self._player.playing else None)
+            self._wake.clear()
+            now = time.monotonic()
+            self._player.advance(min(now - before, 0.2))
+            before = now
+            if not self._closed.is_set():
+                self._draw()
+
+    def _draw(self) -> None:
+        """Draw the present moment."""
+        player, panel, model = self._player, self._panel, self._model
+        state = player.state()
+        with self._server.atomic():
+            self._robot.move(body_poses(model, state.q))
+            if self._ghosts is not None and self._scenario.ghosts_move and not player.posed:
+                self._ghosts.move(body_poses(model, self._scenario.ghosts(player.time)))
+            tables = []
+            for kind, layer in self._screws.items():
+                if panel.on(kind):
+                    found = layer.draw(model, state)
+                    tables.append(screw_rows(kind, layer.unit, model.body_names, found))
+                else:
+                    layer.clear()
+            if panel.on("centre of mass") and self._has_mass:
+                self._mass.draw(model, state.q)
+            self._switch()
+        now = time.monotonic()
+        if not player.playing or now - self._last_panel > SLOW:
+            self._last_panel = now
+            panel.refresh(state)
+            panel.tables.content = "".join(tables)
+
+    def _switch(self) -> None:
+        """Show and hide what was switched since the last picture."""
+        for name in SWITCHES:
+            on = any(self._panel.on(other) for other in (name, *IMPLIED.get(name, ())))
+            if self._was.get(name, name == "ghosts") == on:
+                continue
+            self._was[name] = on
+            if name == "centre of mass":
+                self._mass.show(on and self._has_mass)
+            elif name == "frames":
+                self._robot.show_axes(on)
+            elif name == "ghosts" and self._ghosts is not None:
+                self._ghosts.show(on)
+            elif name == "see-through":
+                self._robot.see_through(on)
+            elif name == "dark":
+                self._paint(on)
+            elif name in ("inertia", "sticks"):
+                self._extra(name, on)
+
+    def _extra(self, name: str, on: bool) -> None:
+        """Show ellipsoids of inertia or the stick figure, made when first asked for."""
+        if name not in self._extras:
+            inertia = name == "inertia"
+            parts = (
+                self._robot.inertia_parts() if inertia else stick_figure(self._model, self._size)
+            )
+            self._extras[name] = self._robot.add(parts, name, cast_shadow=False)
+        for node in self._extras[name]:
+            node.visible = on

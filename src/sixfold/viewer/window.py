@@ -1,0 +1,110 @@
+"""The window: a page in the browser, served on this machine only."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import socket
+import webbrowser
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.errors import NotApplicableError, OptionError, ShapeError
+from sixfold.evaluate import neutral
+from sixfold.evaluate.arrays import model_checked
+from sixfold.model import Model
+from sixfold.scene import finite, record
+from sixfold.scene.files import PIP
+from sixfold.viewer.guard import guarded, hush
+from sixfold.viewer.scenario import Scenario, configurations
+from sixfold.viewer.viewer import Viewer
+
+HOST = "127.0.0.1"
+"""Loopback: no other machine can see the window."""
+
+
+def open_window(
+    model: Model,
+    trajectory: Any,
+    q: ArrayLike | None,
+    t: ArrayLike | None,
+    port: int,
+    open_browser: bool,
+    play: bool,
+) -> Viewer:
+    """Return the open window of a robot; see `sixfold.viewer.view`."""
+    model = model_checked("view", model)
+    scenario = _scenario(model, trajectory, q, t)
+    server = _server(_port(port))
+    try:
+        viewer = Viewer(server, model, scenario)
+    except BaseException:
+        server.stop()
+        raise
+    motion = scenario.motion
+    if play and motion is not None and len(motion.t) > 1:
+        viewer.play()
+    if open_browser:
+        webbrowser.open(viewer.url)
+    return viewer
+
+
+def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike | None) -> Scenario:
+    """Return what is to be shown, from checked arrays."""
+    array = None if q is None else finite("view", "q", q, f"(nq,) = ({model.nq},)")
+    if array is not None and array.ndim > 2 and trajectory is None:
+        trajectory, array = array, None
+    if t is not None and trajectory is None:
+        fix = "pass the configurations as trajectory=q, or leave t out"
+        raise NotApplicableError("view: argument 't'", "a robot that does not move", fix)
+    motion = None if trajectory is None else record("view", model, trajectory, t)
+    poses = np.zeros((0, model.nq)) if array is None else configurations(model, array)
+    if motion is not None:
+        if len(poses) and len(motion.q) > 1:
+            fix = "pass the batch alone, or one motion with poses as ghosts"
+            raise ShapeError("view", "q", "none beside a batch of motions", poses.shape, fix)
+        return Scenario(motion.q[0, 0], motion, poses)
+    if not len(poses):
+        return Scenario(neutral(model), None, poses)
+    return Scenario(poses[0], None, poses[1:])
+
+
+def _port(port: int) -> int:
+    """Return the port if it can be had."""
+    good = isinstance(port, (int, np.integer)) and not isinstance(port, bool)
+    if not good or not 0 <= port <= 65535:
+        raise OptionError("view", "port", ("0 for any free port", "a number below 65536"), port)
+    with socket.socket() as probe:
+        if os.name == "posix":
+            # a port whose last connection is only just closed is free
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, int(port)))
+        except OSError as error:
+            where = f"port {port} ({error.strerror})"
+            raise NotApplicableError("view", where, "pass port=0 for any free port") from None
+    return int(port)
+
+
+def _server(port: int) -> Any:
+    """Return a viser server that listens on loopback and never asks anything of the network."""
+    try:
+        import viser
+    except ImportError:
+        raise NotApplicableError("view", "an installation without viser", PIP) from None
+    server: Any = None
+    try:
+        # viser prints a box of its own
+        with guarded(), contextlib.redirect_stdout(io.StringIO()):
+            server = viser.ViserServer(host=HOST, port=port, verbose=False)
+    except NotApplicableError:
+        if server is not None:
+            server.stop()
+        raise
+    hush(server)
+    # a page could ask it to open a tunnel to the internet: there is none
+    server.request_share_url = lambda verbose=True: None
+    return server
