@@ -18,7 +18,7 @@ from sixfold.evaluate.graphs import traced
 from sixfold.evaluate.kernel_cache import KERNELS
 from sixfold.evaluate.lazily import compiler
 from sixfold.evaluate.lean import kernel_tree
-from sixfold.evaluate.rolled import ROLLS, trace_rolled
+from sixfold.evaluate.rolled import trace_rolled
 from sixfold.forks import renew_in_child
 from sixfold.model import CustomJoint, Model
 
@@ -184,7 +184,8 @@ def _rolled(
     NotRolled = compiler().NotRolled
     body = core.func if isinstance(core, partial) else core
     options = core.keywords if isinstance(core, partial) else {}
-    if body not in ROLLS or model.couplings or options.get("method", "aba") != "aba":
+    rolls = getattr(body, "rolls", False)
+    if not rolls or model.couplings or options.get("method", "aba") != "aba":
         return None, None
     try:
         return trace_rolled(core, model, inputs)

@@ -17,20 +17,6 @@ from sixfold.evaluate.kernel_cache import per_model
 from sixfold.model import Model, Tree
 from sixfold.scalar import Scalar
 
-JOINT_SPACE: frozenset[Callable[..., Any]] = frozenset(
-    {
-        cores.inverse_dynamics,
-        cores.forward_dynamics,
-        cores.bias_force,
-        cores.gravity_force,
-        cores.mass_matrix,
-        cores.inverse_mass_matrix,
-        cores.coriolis_matrix,
-        cores.kinetic_energy,
-    }
-)
-"""Cores whose results are the same whichever body of two an inertia is counted with."""
-
 SHALLOW = 3.5
 """Freedoms between a freedom and the base, on the average, up to which the mass matrix pays."""
 
@@ -44,7 +30,7 @@ SMALL = 64
 def kernel_tree(core: Callable[..., Any], model: Model) -> Tree:
     """Return the tree that machine code of a core is traced on."""
     body, options = (core.func, core.keywords) if isinstance(core, partial) else (core, {})
-    if body not in JOINT_SPACE:
+    if not getattr(body, "joint_space", False):
         return model.tree
     return _lean(model, options.get("frame") != "body")
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import Array
 from sixfold.evaluate.kernel_cache import per_model
 from sixfold.evaluate.lazily import lazily
@@ -24,25 +23,6 @@ from sixfold.spatial import Column, Force
 if TYPE_CHECKING:
     from sixfold.native.recorder import Item, Recorder, Table
     from sixfold.native.rolled import Rolled
-
-ROLLS: frozenset[Callable[..., Any]] = frozenset(
-    {
-        cores.inverse_dynamics,
-        cores.forward_dynamics,
-        cores.bias_force,
-        cores.gravity_force,
-        cores.kinetic_energy,
-        cores.potential_energy,
-        cores.momentum,
-        cores.centroidal_momentum,
-        cores.center_of_mass,
-        cores.body_poses,
-        cores.body_motions,
-        cores.body_velocities,
-        cores.joint_wrenches,
-    }
-)
-"""Cores whose pages go over the bodies only; matrices loop over ancestors and stay unrolled."""
 
 MOST_KINDS = 8
 """Kinds of joints told apart by their axes; with more, by their type alone."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sixfold.errors import NotApplicableError, NumberError, OptionError
 from sixfold.evaluate import kinetic_energy, potential_energy
 from sixfold.evaluate.arrays import Argument, Array, model_checked
-from sixfold.evaluate.functions import FORCE_FRAMES
+from sixfold.evaluate.quantities import FORCE_FRAMES
 from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model
 from sixfold.simulate.adaptive import adaptive_step
