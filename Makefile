@@ -6,7 +6,12 @@ READY := $(VENV)/.ready
 ENGINES := $(VENV)/.engines
 PROCESSES ?= 2
 
-.PHONY: demo test test-long lint bench clean
+LOWEST := .venv-lowest
+LOWEST_READY := $(LOWEST)/.ready
+LOWEST_PYTHON ?= python3.11
+LANES ?= 1 2 4 8
+
+.PHONY: demo test test-lanes test-lowest test-long lint bench clean
 
 demo: $(READY)
 	$(BIN)/sixfold demo
@@ -19,6 +24,20 @@ test-long: $(READY)
 	$(BIN)/python benchmarks/random_trees.py --trees 10000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.formats.mutations --files 10000 --processes $(PROCESSES)
 	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q
+
+# what depends on how many states are worked out at once, with each number of them
+test-lanes: $(READY)
+	@for n in $(LANES); do \
+	  echo "$$n lanes"; \
+	  SIXFOLD_LANES=$$n $(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal \
+	    tests/native tests/evaluate tests/laws tests/simulate tests/dynamics || exit 1; \
+	done
+
+# the lowest versions that pyproject.toml admits, in a virtual environment of their own
+test-lowest: $(LOWEST_READY)
+	$(LOWEST)/bin/python -m pytest -n $(PROCESSES) --dist worksteal \
+	  tests/scalar tests/spatial tests/model tests/dynamics tests/native tests/evaluate \
+	  tests/laws tests/simulate tests/cli tests/test_errors.py tests/test_imports.py
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -50,5 +69,18 @@ $(ENGINES): $(READY)
 	fi
 	@touch $(ENGINES)
 
+$(LOWEST_READY): pyproject.toml constraints-lowest.txt
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --python $(LOWEST_PYTHON) --allow-existing $(LOWEST) && \
+	  VIRTUAL_ENV=$(LOWEST) uv pip install --quiet -c constraints-lowest.txt \
+	    -e ".[data,mjcf,report,symbolic,view]" gmpy2 hypothesis mpmath pytest pytest-xdist; \
+	else \
+	  $(LOWEST_PYTHON) -m venv $(LOWEST) && \
+	  $(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    -c constraints-lowest.txt \
+	    -e ".[data,mjcf,report,symbolic,view]" gmpy2 hypothesis mpmath pytest pytest-xdist; \
+	fi
+	@touch $(LOWEST_READY)
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -6,8 +6,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sixfold.errors import (
+    ArgumentError,
     CallbackError,
     DisagreementError,
+    DomainError,
     KernelMemoryError,
     ModelError,
     NonFiniteStateWarning,
@@ -15,6 +17,7 @@ from sixfold.errors import (
     NumberError,
     OptionError,
     OutputFileError,
+    PythonCallbackWarning,
     RobotFileError,
     RobotFileWarning,
     ShapeError,
@@ -23,6 +26,7 @@ from sixfold.errors import (
     SingularPivotWarning,
     SixfoldError,
     StateError,
+    TooLargeError,
     TrajectoryFileError,
     UnknownNameError,
 )
@@ -155,10 +159,15 @@ class _Package(ModuleType):
         if not (name in _ROOM and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name, as cloudpickle does for plain modules only."""
+        return import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package
 
 __all__ = [
+    "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
     "CallbackError",
@@ -170,6 +179,7 @@ __all__ = [
     "DHRow",
     "Diagnosis",
     "DisagreementError",
+    "DomainError",
     "Equations",
     "Event",
     "Fixed",
@@ -192,6 +202,7 @@ __all__ = [
     "Planar",
     "PlanarChain",
     "Prismatic",
+    "PythonCallbackWarning",
     "Revolute",
     "RobotFileError",
     "RobotFileWarning",
@@ -203,6 +214,7 @@ __all__ = [
     "Spherical",
     "StateError",
     "Subspace",
+    "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
     "Transform",

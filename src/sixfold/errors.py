@@ -11,8 +11,41 @@ from itertools import islice
 from typing import Any
 
 
+def visible(text: object) -> str:
+    """Return a text on one line, with every character that a terminal does not print escaped.
+
+    Control characters, line breaks, marks that turn the direction of writing and characters of no
+    width could hide or forge what a person reads; names come from files of others.
+    """
+    given = str(text)
+    if given.isprintable():
+        return given
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in given)
+
+
+def visible_lines(text: object) -> str:
+    """Return a text of several lines, each made visible."""
+    given = str(text)
+    return given if given.isprintable() else "\n".join(map(visible, given.split("\n")))
+
+
+def _flat(value: object) -> str:
+    """Return a part of a message on one line; arrays are printed on several, names are not."""
+    text = brief(value)
+    return visible(text if isinstance(value, str) else " ".join(text.split()))
+
+
+def _message(what: object, **parts: object) -> str:
+    """Return what is wrong, and below it each part under its name."""
+    return "\n".join([_flat(what), *(f"  {name}: {_flat(x)}" for name, x in parts.items())])
+
+
 class SixfoldError(Exception):
     """Root of all errors that the library raises on purpose."""
+
+    def __init__(self, *arguments: object) -> None:
+        """Keep the message, with nothing in it that a terminal would obey."""
+        super().__init__(*(visible_lines(x) if isinstance(x, str) else x for x in arguments))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the finished message, so that errors cross from one process to another."""
@@ -24,10 +57,8 @@ class ShapeError(SixfoldError, ValueError):
 
     def __init__(self, function: str, argument: str, expected: str, got: object, fix: str) -> None:
         """Name the function and its argument, the shape it wants and the shape it got."""
-        super().__init__(
-            f"{function}: argument '{argument}' has the wrong shape\n"
-            f"  expected: {expected}\n  got: {got}\n  fix: {fix}"
-        )
+        what = f"{function}: argument '{argument}' has the wrong shape"
+        super().__init__(_message(what, expected=expected, got=got, fix=fix))
 
 
 class NumberError(SixfoldError, TypeError):
@@ -35,7 +66,31 @@ class NumberError(SixfoldError, TypeError):
 
     def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
         """Say where, which numbers were expected and what was found."""
-        super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")
+        super().__init__(_message(where, expected=expected, got=got, fix=fix))
+
+
+class ArgumentError(SixfoldError, TypeError):
+    """An argument of the wrong kind: no model, no path, no function, no vector, no array."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Say which argument, what it should be, and what kind of object came instead."""
+        super().__init__(_message(where, expected=expected, got=kind_of(got), fix=fix))
+
+
+class DomainError(SixfoldError, ValueError):
+    """A number where a function has no value: the logarithm of zero, the root of -1."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Say which function, what it takes and what went wrong."""
+        super().__init__(_message(where, expected=expected, got=got, fix=fix))
+
+
+class TooLargeError(SixfoldError, MemoryError):
+    """A result, a model or a formula too large to make."""
+
+    def __init__(self, where: str, what: str, fix: str) -> None:
+        """Say what would be too large, by how much, and the way out."""
+        super().__init__(_message(f"{where}: {what}", fix=fix))
 
 
 class OptionError(SixfoldError, ValueError):
@@ -50,10 +105,8 @@ class OptionError(SixfoldError, ValueError):
         else:
             wrong, fix = "is not one of its choices", "pass one of the choices"
             listed = ", ".join(repr(choice) for choice in choices)
-        super().__init__(
-            f"{function}: option '{option}' {wrong}\n"
-            f"  expected: {listed}\n  got: {got!r}\n  fix: {fix}"
-        )
+        what = f"{function}: option '{option}' {wrong}"
+        super().__init__(_message(what, expected=listed, got=" ".join(shown(got).split()), fix=fix))
 
 
 class UnknownNameError(SixfoldError, KeyError):
@@ -62,10 +115,11 @@ class UnknownNameError(SixfoldError, KeyError):
     def __init__(self, kind: str, name: object, known: Iterable[str], *, where: str) -> None:
         """Name the model or list searched and the nearest names in it."""
         names = [str(other) for other in known]
-        near = near_names(str(name), names, cutoff=0.4)
-        shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {shown}"
-        super().__init__(f"{where}: no {kind} named {name!r}\n  known: {shown}\n  fix: {hint}")
+        near = near_names(name, names, cutoff=0.4) if isinstance(name, str) else []
+        listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {listed}"
+        what = f"{where}: no {kind} named {shown(name)}"
+        super().__init__(_message(what, known=listed, fix=hint))
 
     def __str__(self) -> str:
         """Return the message itself, not its quoted form as KeyError would."""
@@ -77,7 +131,7 @@ class ModelError(SixfoldError, ValueError):
 
     def __init__(self, where: str, what: str, fix: str) -> None:
         """Say which body or joint, what is wrong with it and how to mend it."""
-        super().__init__(f"{where}: {what}\n  fix: {fix}")
+        super().__init__(_message(f"{where}: {what}", fix=fix))
 
 
 class RobotFileError(SixfoldError, ValueError):
@@ -86,6 +140,9 @@ class RobotFileError(SixfoldError, ValueError):
     file: str
     line: int
     """Line of the file, from 1; 0 where the file as a whole is at fault."""
+    element: str
+    what: str
+    fix: str
 
     def __init__(
         self,
@@ -100,11 +157,11 @@ class RobotFileError(SixfoldError, ValueError):
     ) -> None:
         """Name file, line and element, what is wrong, what was expected and found, the way out."""
         self.file, self.line = str(file), line
-        place = f"{file}:{line}" if line else str(file)
-        lines = [f"{place}: {element}: {what}" if element else f"{place}: {what}"]
-        lines += [f"  expected: {expected}"] if expected else []
-        lines += [f"  got: {got}"] if got else []
-        super().__init__("\n".join([*lines, f"  fix: {fix}"]))
+        self.element, self.what, self.fix = _flat(element), _flat(what), _flat(fix)
+        place = f"{_flat(self.file)}:{line}" if line else _flat(self.file)
+        first = ": ".join(part for part in (place, self.element, self.what) if part)
+        parts = {"expected": expected, "got": got, "fix": fix}
+        super().__init__(_message(first, **{name: x for name, x in parts.items() if x}))
 
 
 class SingularModelError(SixfoldError, ValueError):
@@ -112,9 +169,9 @@ class SingularModelError(SixfoldError, ValueError):
 
     def __init__(self, model: str, joints: Iterable[tuple[str, str]]) -> None:
         """Name each joint and the body it should move."""
-        named = "; ".join(f"joint '{joint}' of body '{body}'" for joint, body in joints)
+        named = _flat("; ".join(f"joint '{joint}' of body '{body}'" for joint, body in joints))
         super().__init__(
-            f"model '{model}': forward dynamics has no solution: no inertia behind {named}\n"
+            f"model '{_flat(model)}': forward dynamics has no solution: no inertia behind {named}\n"
             f"  expected: D > 4 eps H_ii at some configuration\n"
             f"  got: D <= 4 eps H_ii at every configuration (any joint force moves it infinitely)\n"
             f"  fix: give the body (or one behind it) mass and rotational inertia, add armature,"
@@ -127,7 +184,7 @@ class NotApplicableError(SixfoldError, ValueError):
 
     def __init__(self, what: str, where: str, fix: str) -> None:
         """Say what does not apply, to which joint or model, and what does."""
-        super().__init__(f"{what} does not apply to {where}\n  fix: {fix}")
+        super().__init__(_message(f"{what} does not apply to {where}", fix=fix))
 
 
 class DisagreementError(SixfoldError, AssertionError):
@@ -139,7 +196,7 @@ class StateError(SixfoldError, ValueError):
 
     def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
         """Say which argument and joint, what was expected and what came."""
-        super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")
+        super().__init__(_message(where, expected=expected, got=got, fix=fix))
 
 
 class CallbackError(SixfoldError, ValueError):
@@ -150,7 +207,7 @@ class CallbackError(SixfoldError, ValueError):
 
     def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
         """Name the function and the time, what it should return and what it did."""
-        super().__init__(f"{where}\n  expected: {expected}\n  got: {got}\n  fix: {fix}")
+        super().__init__(_message(where, expected=expected, got=got, fix=fix))
 
 
 class SimulationError(SixfoldError, RuntimeError):
@@ -164,7 +221,7 @@ class SimulationError(SixfoldError, RuntimeError):
     def __init__(self, what: str, *, time: float, got: object, fix: str, trajectory: Any) -> None:
         """Say what happened and when; keep the motion so far."""
         self.time, self.trajectory = time, trajectory
-        super().__init__(f"{what} at t = {time:.9g} s\n  got: {got}\n  fix: {fix}")
+        super().__init__(_message(f"{what} at t = {time:.9g} s", got=got, fix=fix))
 
 
 class TrajectoryFileError(SixfoldError, ValueError):
@@ -172,7 +229,7 @@ class TrajectoryFileError(SixfoldError, ValueError):
 
     def __init__(self, file: object, what: str, fix: str) -> None:
         """Name the file and what is wrong with it."""
-        super().__init__(f"{file}: {what}\n  fix: {fix}")
+        super().__init__(_message(f"{file}: {what}", fix=fix))
 
 
 class OutputFileError(SixfoldError, OSError):
@@ -180,7 +237,7 @@ class OutputFileError(SixfoldError, OSError):
 
     def __init__(self, file: object, what: str, fix: str) -> None:
         """Name the file and what is wrong with it."""
-        super().__init__(f"{file}: {what}\n  fix: {fix}")
+        super().__init__(_message(f"{file}: {what}", fix=fix))
 
 
 class KernelMemoryError(SixfoldError, MemoryError):
@@ -201,6 +258,51 @@ class SingularPivotWarning(RuntimeWarning):
 
 class NonFiniteStateWarning(RuntimeWarning):
     """Some trajectories of a batch leave the finite numbers; they are NaN from there on."""
+
+
+class PythonCallbackWarning(RuntimeWarning):
+    """A controller runs as Python, which is slow: it could not be compiled."""
+
+
+MOST_SHOWN = 200
+"""Characters of a value in a message, at most; five times as many of a text about it."""
+
+
+def shown(value: object) -> str:
+    """Return a value as Python writes it, cut to what a message has room for; never fails."""
+    if isinstance(value, int) and abs(value) >= 10**MOST_SHOWN:
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        return _cut(repr(value), MOST_SHOWN)
+    except Exception:  # an object whose own text fails
+        return kind_of(value)
+
+
+def brief(value: object) -> str:
+    """Return a value as text, cut to what a message has room for; never fails."""
+    try:
+        return _cut(str(value), 5 * MOST_SHOWN)
+    except Exception:  # an object whose own text fails
+        return shown(value)
+
+
+def kind_of(value: object) -> str:
+    """Return what kind of object a value is, in words."""
+    if value is None or isinstance(value, (bool, str, int, float)):
+        text = shown(value)
+        return text if len(text) <= 40 else f"{type(value).__name__} {text[:40]}..."
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    kind = type(value)
+    library = (kind.__module__ or "").partition(".")[0]
+    known = library in ("builtins", "sixfold", "__main__", "")
+    name = kind.__name__ if known else f"{library}.{kind.__name__}"
+    return f"an object of type {name}"
+
+
+def _cut(text: str, most: int) -> str:
+    clean = text[: most + 1].encode("utf-8", "backslashreplace").decode()
+    return clean if len(text) <= most else f"{clean[:most]}..."
 
 
 def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from sixfold.cli import main
 from sixfold.evaluate.findings import Finding, Report
+from tests.cli.streams import apart
 
 ROBOT = """<robot name="arm">
   <link name="base"/>
@@ -140,7 +141,7 @@ def test_formulations_that_disagree_exit_with_one(robot, monkeypatch, flags):
 
 @pytest.mark.parametrize("flags", [(), ("--json",)])
 def test_what_cannot_be_read_exits_with_two(robot, flags):
-    result = run(robot(ixx="1,5"), *flags)
+    result = apart("check", robot(ixx="1,5"), *flags)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.startswith("error: arm.urdf:7: ")

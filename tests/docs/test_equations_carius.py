@@ -7,7 +7,8 @@ import sixfold as sf
 from sixfold.dynamics.kinematics import forces_from_world, motions, no_forces, transforms
 from sixfold.dynamics.rnea import rnea
 from sixfold.scalar import differentiate, plain
-from sixfold.spatial import Force, Motion, Transform, Vector3
+from sixfold.spatial import Force, Motion, Transform, Vector3, equation_of_motion, rotation
+from tests.dynamics.support import fn, rate
 
 TREES = ["random_tree:10:1", "random_tree:12:4", "floating_link", "tree6"]
 
@@ -73,6 +74,61 @@ def test_a_velocity_in_a_moving_frame_is_absolute_and_not_relative_to_the_frame(
     assert np.abs(in_base - relative).max() > 0.1
 
 
+def test_body_velocities_are_those_of_the_poses_at_the_fixed_origin_and_in_the_body(state):
+    """Eqs. (3) and (4), with omega and v from the rates of the poses."""
+    model, q, v = state.model, state.q, state.v
+    poses = fn.body_poses(model, q)
+    rates = rate(lambda t: fn.body_poses(model, sf.integrate(model, q, v * t)))
+    world = fn.body_velocities(model, q, v, frame="world")
+    body = fn.body_velocities(model, q, v, frame="body")
+    bar = 1e-10 * np.abs(world).max()
+    for i in state.tree.bodies:
+        R, r = poses[i - 1, :3, :3], poses[i - 1, :3, 3]
+        W = rates[i - 1, :3, :3] @ R.T  # omega x
+        omega, speed = np.array([W[2, 1], W[0, 2], W[1, 0]]), rates[i - 1, :3, 3]
+        assert np.abs(world[i - 1] - [*omega, *(speed + np.cross(r, omega))]).max() <= bar
+        assert np.abs(body[i - 1] - [*(R.T @ omega), *(R.T @ speed)]).max() <= bar
+        moved = state.X0[i] @ Motion.of(world[i - 1].tolist())
+        assert np.abs(six(moved) - body[i - 1]).max() <= bar
+
+
+def test_bodies_joined_rigidly_share_velocity_and_acceleration():
+    builder = sf.ModelBuilder("welded")
+    solid = sf.Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.1, 0.1))
+    place = Transform.from_rpy((0.3, -0.5, 0.9), (0.4, 0.2, -0.6))
+    builder.add_body("arm", joint=sf.Universal(), placement=place, inertia=solid)
+    builder.add_body("hand", parent="arm", joint=sf.Fixed(), placement=place, inertia=solid)
+    builder.add_body("tip", parent="hand", joint=sf.Revolute("z"), placement=place, inertia=solid)
+    model = builder.build()
+    q, v = sf.random_state(model, seed=1)
+    J = {n: fn.jacobian(model, q, n, frame="world") for n in ("arm", "hand", "tip")}
+    bias = {n: fn.jacobian_bias(model, q, v, n, frame="world") for n in J}
+    assert np.allclose(J["arm"], J["hand"], atol=1e-14)  # v = J v for every v
+    assert np.allclose(bias["arm"], bias["hand"], atol=1e-14)  # a = J a + bias
+    assert not np.allclose(J["arm"], J["tip"], atol=0.1)
+    assert np.abs(bias["arm"]).max() > 0.01
+
+
+def test_the_axis_of_a_joint_is_constant_in_the_frames_of_child_and_parent():
+    axis = (0.36, 0.48, 0.8)
+    rng = np.random.default_rng(2)
+    for joint in (sf.Revolute(axis), sf.Prismatic(axis), sf.Helical(axis, 0.3)):
+        child, parent = [], []
+        for q in rng.uniform(-3, 3, (4, 1)).tolist():
+            XJ, S, vJ, _ = joint.calc(q, (0.7,))
+            assert np.allclose(six(vJ), 0.7 * six(S.columns[0]))
+            child.append(six(S.columns[0]))
+            parent.append(six(XJ.inverse() @ S.columns[0]))
+        assert np.array_equal(child, [child[0]] * 4)
+        assert np.allclose(parent, [parent[0]] * 4, atol=1e-14)
+    # a joint of two axes has one that is constant in the child and one in the parent
+    first, second = (
+        [six(X.inverse() @ S.columns[0]), six(S.columns[1])]
+        for X, S, _, _ in (sf.Universal().calc(q, (0.0, 0.0)) for q in ((0.3, 0.4), (1.0, -2.0)))
+    )
+    assert np.allclose(first, second, atol=1e-14)
+
+
 def test_forces_on_a_body_add_in_one_frame():
     a, b = Vector3(1.0, 2.0, 3.0), Vector3(-1.0, 0.5, 2.0)
     p, r = Vector3(0.1, 0.2, 0.3), Vector3(-0.4, 0.5, 0.6)
@@ -88,6 +144,9 @@ def test_rotation_matrices_take_coordinates_from_the_second_frame_to_the_first()
     in_A = R_AB @ (1.0, 0.0, 0.0)  # B's x axis
     moved = X @ Motion.of([*in_A, 0.0, 0.0, 0.0])
     assert six(moved)[:3].tolist() == [1.0, 0.0, 0.0]
+    # `rotation` turns the frame about an axis and takes coordinates into the turned frame
+    E = rotation(Vector3(0.0, 0.0, 1.0), 0.0, 1.0)
+    assert np.array_equal(rows(E), R_AB.T)
 
 
 # -- section 5: remarks
@@ -98,8 +157,20 @@ def test_parents_children_and_joints_are_numbered_as_in_the_remarks(state):
     for i in tree.bodies:
         p = tree.parent[i]
         assert p < i and i in tree.children(p)
-        assert state.model.joint_names[i - 1] == state.model.bodies[i - 1].joint_name
-        assert state.model.bodies[i - 1].parent == p - 1
+        model, body = state.model, state.model.bodies[i - 1]
+        assert body.parent == p - 1 == model.parent[i - 1]  # outside, -1 is the base
+        if p:
+            assert body.name in model.children(model.body_names[p - 1])
+        # joint i connects bodies p and i: moving its coordinates alone moves just their subtree
+        assert model.joint_names[i - 1] == body.joint_name
+        assert tree.joint[i] == body.joint
+        slid = model.v_slice(body.joint_name)
+        dq = np.zeros(model.nv)
+        dq[slid] = 0.1
+        poses = fn.body_poses(model, state.q)
+        moved = fn.body_poses(model, sf.integrate(model, state.q, dq)) - poses
+        changed = {k for k in tree.bodies if np.abs(moved[k - 1]).max() > 1e-6}
+        assert changed == (set(tree.subtree(i)) if tree.joint[i].nv else set())
 
 
 def test_joint_velocity_is_the_difference_of_body_velocities(state):
@@ -147,12 +218,14 @@ def test_the_subspace_of_an_axis_is_a_column_and_of_a_free_joint_the_identity():
 def test_the_reaction_to_a_joint_force_acts_on_the_parent(state):
     tree, external = state.tree, state.external()
     _, f = rnea(tree, *state.tables, external)
+    wrenches = fn.joint_wrenches(state.model, state.q, state.v, state.a, state.f_ext)
     for i in tree.bodies:
+        assert np.abs(wrenches[i - 1] - six(f[i])).max() < 1e-12 * np.abs(wrenches).max()
         a = state.acc[i] - state.X0[i] @ tree.gravity
-        net = tree.inertia[i] @ a + state.vel[i].cross(tree.inertia[i] @ state.vel[i])
+        net = equation_of_motion(tree.inertia[i], state.vel[i], a)
         acting = f[i] + external[i]
         for j in tree.children(i):
-            acting = acting - state.Xup[j].T @ f[j]
+            acting = acting + state.Xup[j].T @ -f[j]  # the reaction
         size = np.abs(six(f[i])).max() + np.abs(six(net)).max()
         assert np.abs(six(acting) - six(net)).max() < 1e-12 * size
 
@@ -199,6 +272,9 @@ def test_the_printed_algorithm_with_all_frame_indices_gives_the_joint_forces(sta
     printed = np.concatenate([tau[i] for i in tree.bodies])
     ours = sf.inverse_dynamics(state.model, state.q, state.v, state.a, state.f_ext)
     assert np.abs(ours - printed).max() < 1e-12 * np.abs(printed).max()
+    page, _ = rnea(tree, *state.tables, state.external())
+    page = np.array([float(plain(x)) for x in state.model.gather(page)])
+    assert np.abs(page - printed).max() < 1e-12 * np.abs(printed).max()
 
 
 # -- section 6.1: the sample robot rolls as the example does

@@ -8,8 +8,9 @@ from sixfold.dynamics import stacked
 from sixfold.dynamics.inertial import geometry, inertial
 from sixfold.dynamics.kinematics import forces_from_world, no_forces
 from sixfold.dynamics.operators import BlockMatrix
+from sixfold.dynamics.passive import passive_forces
 from sixfold.scalar import plain
-from sixfold.spatial import Column, Force
+from sixfold.spatial import Column, Force, Vector3
 
 MODELS = ["tree10", "tree6", "star:5", "puma560"]
 
@@ -81,6 +82,9 @@ def test_external_forces_at_a_point_enter_with_their_moment_about_the_joint(mode
         for i in tree.bodies:
             expected = [*np.cross(y, force), *force] if i == k else np.zeros(6)
             assert np.allclose(six(push[i]) - six(free[i]), expected, atol=1e-12)
+        assert np.allclose(
+            six(Force.at_point(Vector3(*force), Vector3(*y))), six(push[k] - free[k])
+        )
 
 
 def test_shifts_of_forces_take_them_from_child_to_parent(model):
@@ -104,6 +108,8 @@ def test_springs_and_dampers_are_part_of_the_force_along_the_axis():
     damper = [b.damping[0] * rate for b, rate in zip(bodies, v, strict=True)]
     dry = [b.friction[0] * np.sign(rate) for b, rate in zip(bodies, v, strict=True)]
     net = tau - np.array(spring) - np.array(damper) - np.array(dry)
+    passive = passive_forces(model.tree, model.positions(q), model.velocities(v))
+    assert np.allclose(tau - vector(model.gather(passive)), net, rtol=1e-14)
     a = sf.forward_dynamics(model, q, v, tau)
     assert np.allclose(a, sf.forward_dynamics(bare, q, v, net), rtol=1e-10)
 
@@ -125,6 +131,49 @@ def test_the_steps_of_the_solution_give_the_accelerations_and_the_next_configura
     assert np.allclose(after, q + step * (v + step * a), rtol=0, atol=1e-14)
 
 
+def hand_derived(equation, q, v, dt, steps):
+    """Return q and v after RK4 steps of an equation of motion a = equation(q, v)."""
+    y = np.array([q, v], dtype=float)
+
+    def rate(y):
+        return np.array([y[1], equation(*y)])
+
+    for _ in range(steps):
+        k1 = rate(y)
+        k2 = rate(y + dt / 2 * k1)
+        k3 = rate(y + dt / 2 * k2)
+        k4 = rate(y + dt * k3)
+        y = y + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return y
+
+
+def swing(q, v):
+    """Equation (M4) of the sample `pendulum`, unforced."""
+    return -1.0 * 9.81 * 0.5 * np.sin(q) / (0.02 + 1.0 * 0.5**2)
+
+
+def cart(q, v):
+    """Equation (N4) of the sample `cart_pendulum`, with no push on the cart."""
+    (m1, m2, L, Izz, g), theta = (2.0, 0.5, 0.4, 0.01, 9.81), q[1]
+    c, s = np.cos(theta), np.sin(theta)
+    M = [[m1 + m2, m2 * L * c], [m2 * L * c, Izz + m2 * L**2]]
+    return np.linalg.solve(M, [m2 * L * s * v[1] ** 2, -m2 * g * L * s])
+
+
+@pytest.mark.parametrize(
+    ("name", "equation", "q", "v"),
+    [("pendulum", swing, [1.2], [-0.5]), ("cart_pendulum", cart, [0.3, 1.2], [0.4, -2.0])],
+)
+def test_the_generic_program_moves_as_the_hand_derived_equations_do(name, equation, q, v):
+    dt, steps = 2e-3, 500
+    motion = sf.simulate(sf.load(name), q, v, steps * dt, dt=dt, integrator="rk4")
+    end = hand_derived(equation, q, v, dt, steps)
+    # the same rule with the same steps: a second of rounding lie between them
+    assert np.abs(motion.q[-1] - end[0]).max() < 1e-12
+    assert np.abs(motion.v[-1] - end[1]).max() < 1e-11
+    assert np.abs(motion.q[-1] - q).max() > 0.1
+
+
 def test_parameters_of_the_cart_and_its_pendulum_are_those_of_example_2():
     model = sf.load("cart_pendulum")
     x, theta, rates = 0.3, 0.8, (0.5, -1.2)
@@ -141,6 +190,8 @@ def test_swept_bias_of_the_pendulum_is_that_of_example_1():
     m, L, g = 1.0, 0.5, 9.81
     system = inertial(model.tree, {1: (theta,)}, {1: (rate,)}, no_forces(model.tree))
     (F,) = (system.Psi.T @ {1: system.B[1] - system.YF[1]}).values()
+    # the acceleration A is zero here, so that (15) at q-ddot = 0 is the same
+    assert six(stacked.interbody_forces(system, {1: Column([0.0])})[1]).tolist() == six(F).tolist()
     s = L * np.array([np.sin(theta), -np.cos(theta), 0])
     up = np.array([0, m * g, 0])
     assert np.allclose(six(F), [*np.cross(s, up), *(-m * rate**2 * s + up)])
@@ -153,6 +204,8 @@ def test_swept_bias_of_the_cart_and_its_pendulum_is_that_of_example_2():
     q, qd = model.positions([0.3, theta]), model.velocities([0.7, rate])
     system = inertial(model.tree, q, qd, pushed)
     F = system.Psi.T @ {i: system.B[i] - system.YF[i] for i in (1, 2)}
+    still = stacked.interbody_forces(system, {i: Column([0.0]) for i in (1, 2)})
+    assert all(np.allclose(six(still[i]), six(F[i]), rtol=0, atol=1e-14) for i in (1, 2))
     s = L * np.array([np.sin(theta), -np.cos(theta), 0])
     up, along = np.array([0, g, 0]), np.array([push, 0, 0])
     swing = -m2 * rate**2 * s

@@ -7,15 +7,44 @@ import sixfold as sf
 from sixfold.dynamics.crba import crba, dense
 from sixfold.dynamics.energy import composite_inertia
 from sixfold.dynamics.kinematics import motions, no_forces, transforms
+from sixfold.dynamics.rnea import rnea
 from sixfold.dynamics.wrenches import joint_wrenches
+from sixfold.model.samples import Rolling
 from sixfold.scalar import Dual, cos, differentiate, plain, sin
-from sixfold.spatial import Force, Motion, Subspace, Transform, Vector3, skew
+from sixfold.spatial import (
+    Force,
+    Motion,
+    Subspace,
+    Transform,
+    Vector3,
+    equation_of_motion,
+    skew,
+)
+from tests.dynamics.support import fn
+from tests.dynamics.support import rate as central
 
+JOINTS = [
+    sf.Fixed(),
+    sf.Revolute((0.6, 0.0, 0.8)),
+    sf.Prismatic("y"),
+    sf.Helical("z", 0.1),
+    sf.Cylindrical("x"),
+    sf.Planar(),
+    sf.Universal(),
+    sf.Spherical(),
+    sf.Translational(),
+    sf.Free(),
+    sf.CustomJoint(Rolling(0.1)),
+]
 TREES = ["tree6", "tree10", "star:5", "puma560"]
 
 
 def six(x):
     return np.array([float(plain(c)) for c in (*x.ang, *x.lin)])
+
+
+def six_columns(subspace):
+    return np.array([six(c) for c in subspace.columns]).reshape(-1, 6).T
 
 
 def rows(matrix):
@@ -111,10 +140,18 @@ def rate(x):
 
 
 def test_the_derivative_is_the_limit_of_difference_quotients():
-    u, _ = path(AT)
+    def numbers(at):
+        u, f = path(at[0])
+        return (*u.ang, *u.lin, *f.ang, *f.lin)
+
+    def values(t):
+        return np.array([float(plain(x)) for x in numbers((t,))])
+
+    _, rates = differentiate(numbers, (T,), (1.0,))
+    rates = np.array([float(plain(x)) for x in rates])
     for step in (1e-3, 1e-4):
-        quotient = (six(path(T + step)[0]) - six(path(T)[0])) / step
-        assert np.abs(quotient - six(rate(u))).max() < 3 * step
+        quotient = (values(T + step) - values(T)) / step
+        assert np.abs(quotient - rates).max() < 3 * step
 
 
 def test_the_derivative_of_a_motion_is_a_motion_and_of_a_force_a_force():
@@ -150,6 +187,76 @@ def test_a_matrix_before_a_cross_product_matrix_multiplies_the_matrix_not_the_ve
     assert not np.allclose(lower_left, -rows(skew(X.E @ X.r)))
 
 
+# -- part 1: spatial acceleration, by the library's kinematics
+
+MOVING = ["tree6", "floating_link", "random_tree:8:3"]
+
+
+def along(model, q, v, a):
+    """Return t -> (q, v) of a motion with acceleration a at t = 0."""
+    return lambda t: (sf.integrate(model, q, v * t + a * t * t / 2), v + a * t)
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_the_acceleration_of_a_body_is_the_rate_of_its_velocity_at_a_fixed_point(name):
+    model = sf.load(name)
+    rng = np.random.default_rng(4)
+    q, v = sf.random_state(model, seed=rng)
+    a = rng.standard_normal(model.nv)
+    at = along(model, q, v, a)
+    measured = central(lambda t: fn.body_velocities(model, *at(t), frame="world"))
+    found = fn.body_accelerations(model, q, v, a, frame="world")
+    assert np.abs(found - measured).max() < 1e-10 * np.abs(found).max()
+    # the page of the recursion itself, moved from body to base coordinates
+    tables = model.positions(q), model.velocities(v), model.velocities(a)
+    _, X0 = transforms(model.tree, tables[0])
+    _, acc = motions(model.tree, *tables)
+    for i in model.tree.bodies:
+        page = six(X0[i].inverse() @ acc[i])
+        assert np.abs(page - measured[i - 1]).max() < 1e-10 * np.abs(found).max()
+
+
+def hinged(first):
+    """A body on a joint, and a second one on a hinge in general position."""
+    builder = sf.ModelBuilder("hinge")
+    solid = sf.Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.1, 0.1))
+    place = Transform.from_rpy((0.3, -0.5, 0.9), (0.4, 0.2, -0.6))
+    builder.add_body("one", joint=first, placement=place, inertia=solid)
+    hinge = sf.Revolute((0.0, 0.6, 0.8))
+    builder.add_body("two", parent="one", joint=hinge, placement=place, inertia=solid)
+    return builder.build()
+
+
+def test_a_constant_turn_about_a_fixed_axis_has_no_spatial_but_a_classical_acceleration():
+    model = hinged(sf.Revolute((0.6, 0.0, 0.8)))
+    q, v, a = np.array([0.7, 0.0]), np.array([1.7, 0.0]), np.zeros(2)
+    assert np.abs(fn.body_accelerations(model, q, v, a, frame="world")).max() < 1e-15
+    poses = fn.body_poses(model, q)
+    point = fn.body_accelerations(model, q, v, a, frame="aligned", kind="classical")
+    omega = poses[0, :3, :3] @ (0.6 * 1.7, 0.0, 0.8 * 1.7)
+    arm = poses[1, :3, 3] - poses[0, :3, 3]  # from the axis to the origin of the second body
+    assert np.allclose(point[1, 3:], np.cross(omega, np.cross(omega, arm)), atol=1e-14)
+    assert np.abs(point[1, 3:]).max() > 0.1
+
+
+def test_a_body_on_a_moving_hinge_has_the_motion_of_example_2():
+    model = hinged(sf.Free())
+    rng = np.random.default_rng(3)
+    q, v = sf.random_state(model, seed=rng)
+    a = rng.standard_normal(model.nv)
+    tables = model.positions(q), model.velocities(v), model.velocities(a)
+    _, X0 = transforms(model.tree, tables[0])
+    vel, acc = motions(model.tree, *tables)
+    (v1, v2), (a1, a2) = ([six(X0[i].inverse() @ m[i]) for i in (1, 2)] for m in (vel, acc))
+    # the hinge in base coordinates: a line along its axis through its place
+    pose = fn.body_poses(model, q)[1]
+    direction = pose[:3, :3] @ (0.0, 0.6, 0.8)
+    s = np.concatenate([direction, np.cross(pose[:3, 3], direction)])
+    assert np.allclose(v2, v1 + s * v[-1], atol=1e-13)
+    assert np.allclose(a2, a1 + s * a[-1] + cross(v1) @ s * v[-1], atol=1e-12)
+    assert np.abs(cross(v1) @ s * v[-1]).max() > 0.1
+
+
 # -- part 3: the dynamic model
 
 
@@ -158,6 +265,43 @@ def test_a_model_holds_connectivity_joints_geometry_and_inertias():
     for data in (tree.parent, tree.joint, tree.Xtree, tree.inertia):
         assert len(data) == 7  # the base and six bodies
     assert all(tree.parent[i] < i for i in tree.bodies)
+
+
+def test_joint_types_have_codes_and_some_have_parameters():
+    joints = {
+        "R": sf.Revolute("z"),
+        "P": sf.Prismatic("z"),
+        "H": sf.Helical("z", 0.1),
+        "S": sf.Spherical(),
+    }
+    codes = {"R": "revolute", "P": "prismatic", "H": "helical", "S": "spherical"}
+    assert {letter: joint.kind for letter, joint in joints.items()} == codes
+    tree = sf.load("tree6").tree
+    assert [tree.joint[i].kind[0].upper() for i in tree.bodies] == list("RPPRRR")
+    # jcalc(jtype, q) needs the pitch of a helical joint; a revolute joint has none
+    turn, screw = (joints[x].calc((0.4,), (0.0,)) for x in "RH")
+    steeper = sf.Helical("z", 0.2).calc((0.4,), (0.0,))
+    assert turn.XJ.E == screw.XJ.E == steeper.XJ.E
+    assert [float(plain(s.XJ.r.z)) for s in (turn, screw, steeper)] == pytest.approx(
+        [0, 0.04, 0.08]
+    )
+
+
+def test_freedoms_and_constraints_of_every_joint_add_up_to_six_at_every_position():
+    rng = np.random.default_rng(1)
+    varying = set()
+    for joint in JOINTS:
+        S = [six_columns(joint.calc(joint.random(rng), (0.0,) * joint.nv).S) for _ in range(2)]
+        if not np.array_equal(*S):
+            varying.add(joint.kind)
+        q = joint.random(rng)
+        now, T = six_columns(joint.calc(q, (0.0,) * joint.nv).S), joint.constraint_basis(q)
+        assert now.shape == (6, joint.nv)
+        assert joint.nv == 0 or np.linalg.matrix_rank(now) == joint.nv
+        assert len(T.columns) == 6 - joint.nv
+        assert np.abs(now.T @ six_columns(T)).max(initial=0.0) < 1e-14
+    # where S varies with q it varies with time
+    assert varying == {"planar", "universal", "customjoint"}
 
 
 def test_a_joint_transform_depends_on_type_and_position_alone(base):
@@ -178,6 +322,21 @@ def test_accelerations_of_bodies_are_sums_over_parent_and_joint(base):
         assert np.allclose(base.moved(a[i], i), expected[i], atol=1e-11)
 
 
+def test_inertias_are_given_in_the_frames_of_their_bodies(base):
+    model, tree = base.model, base.tree
+    poses = fn.body_poses(model, base.q)
+    speed = fn.body_velocities(model, base.q, base.qd, frame="aligned")
+    energy = 0.0
+    for i in base.bodies:
+        I, R = tree.inertia[i], poses[i - 1, :3, :3]
+        assert model.bodies[i - 1].inertia == I
+        omega, v = speed[i - 1, :3], speed[i - 1, 3:]
+        v_C = v + np.cross(omega, R @ [float(plain(x)) for x in I.center])
+        about = R @ rows(I.about_center.matrix()) @ R.T
+        energy += 0.5 * (float(I.m) * v_C @ v_C + omega @ about @ omega)
+    assert np.isclose(fn.kinetic_energy(model, base.q, base.qd), energy, rtol=1e-12)
+
+
 def test_a_joint_axis_moves_with_its_body(base):
     v, _ = base.motions(gravity=False)
     model, tree = base.model, base.tree
@@ -196,16 +355,23 @@ def test_a_joint_axis_moves_with_its_body(base):
 def test_joint_forces_of_the_slides_equal_the_wrenches_of_the_library(base):
     _, f_J = base.forces()
     wrenches = base.wrenches()
+    tau, f = rnea(base.tree, *base.tables, no_forces(base.tree))
     for i in base.bodies:
         assert np.allclose(wrenches[i], f_J[i], rtol=1e-11, atol=1e-11)
+        assert np.allclose(six(base.X0[i].T @ f[i]), f_J[i], rtol=1e-11, atol=1e-11)
+        assert np.isclose(float(tau[i][0]), base.s[i] @ f_J[i], rtol=1e-11, atol=1e-11)
 
 
 def test_net_force_is_joint_force_less_the_forces_handed_to_the_children(base):
     f_B, _ = base.forces()
     f_J = base.wrenches()
+    v, a = motions(base.tree, *base.tables)
     for i in base.bodies:
         handed_on = sum((f_J[j] for j in base.tree.children(i)), np.zeros(6))
         assert np.allclose(f_J[i] - handed_on, f_B[i], rtol=1e-11, atol=1e-11)
+        lifted = a[i] - base.X0[i] @ base.tree.gravity
+        own = equation_of_motion(base.tree.inertia[i], v[i], lifted)
+        assert np.allclose(six(base.X0[i].T @ own), f_B[i], rtol=1e-11, atol=1e-11)
 
 
 def test_a_body_with_two_children_passes_on_two_forces():

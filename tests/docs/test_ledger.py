@@ -1,65 +1,19 @@
-"""The equation ledger: every row names a function that exists and a test that exists."""
+"""The equation ledger: every row names functions and tests that exist, and the tests call them."""
 
 import ast
-import importlib
-import re
+import os
+import subprocess
+import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-LEDGER = ROOT / "docs" / "equations.md"
-HEADER = ["where", "what it says", "function", "test", "note"]
-
-
-def cells(line):
-    """Return the cells of one line of a table."""
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
-@cache
-def tables():
-    """Return {section title: rows of its table}."""
-    found, title = {}, None
-    for line in LEDGER.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            title = line[3:].strip()
-        elif line.startswith("|") and title is not None:
-            found.setdefault(title, []).append(cells(line))
-    return {title: lines[2:] for title, lines in found.items() if lines[0] == HEADER}
+from tests.docs.ledger import HEADER, ROOT, every_row, resolve, tables
 
 
 def source(word):
     """Return the rows of the source whose title holds a word."""
-    (title,) = [title for title in tables() if word in title]
-    return tables()[title]
-
-
-def quoted(cell):
-    """Return what stands between backquotes in a cell."""
-    return re.findall(r"`([^`]+)`", cell)
-
-
-def every_row():
-    return [(title, row) for title, rows in tables().items() for row in rows]
-
-
-def resolve(path):
-    """Import the longest module of a dotted path and follow the rest as attributes."""
-    parts = path.split(".")
-    for n in range(len(parts), 0, -1):
-        try:
-            thing = importlib.import_module(".".join(parts[:n]))
-        except ModuleNotFoundError:
-            continue
-        for k, name in enumerate(parts[n:]):
-            declared = getattr(thing, "__annotations__", {})
-            if not hasattr(thing, name) and name in declared and k == len(parts[n:]) - 1:
-                return declared[name]  # a field without a default
-            thing = getattr(thing, name)
-        return thing
-    raise ModuleNotFoundError(path)
+    return [row for row in every_row() if word in row.title]
 
 
 @cache
@@ -74,35 +28,93 @@ def test_there_is_one_table_for_each_source():
 
 
 def test_every_row_has_five_cells():
-    for title, row in every_row():
-        assert len(row) == len(HEADER), (title, row)
+    for title, rows in tables().items():
+        for row in rows:
+            assert len(row) == len(HEADER), (title, row)
 
 
 def test_every_row_says_where_and_what():
-    for title, (where, what, *_) in every_row():
-        assert where and what, (title, where, what)
+    for row in every_row():
+        assert row.where and row.what, row
 
 
 def test_every_named_function_exists():
-    for title, (where, _, functions, _, _) in every_row():
-        assert quoted(functions), (title, where, "names no function")
-        for path in quoted(functions):
-            assert path.startswith("sixfold."), (title, where, path)
+    for row in every_row():
+        assert row.functions, (row, "names no function")
+        for path in row.functions:
+            assert path.startswith("sixfold."), (row, path)
             resolve(path)
 
 
+def test_every_named_function_is_one_that_a_reader_may_call():
+    for row in every_row():
+        for path in row.functions:
+            for part in path.split("."):
+                special = part.startswith("__") and part.endswith("__")
+                assert special or not part.startswith("_"), (row, path)
+
+
 def test_every_named_test_exists():
-    for title, (where, _, _, tests, _) in every_row():
-        assert quoted(tests), (title, where, "names no test")
-        for address in quoted(tests):
+    for row in every_row():
+        assert row.tests, (row, "names no test")
+        for address in row.tests:
             file, _, name = address.partition("::")
-            assert name.startswith("test_"), (title, where, address)
-            assert (ROOT / file).is_file(), (title, where, file)
-            assert name in names_in(file), (title, where, address)
+            assert name.startswith("test_"), (row, address)
+            assert (ROOT / file).is_file(), (row, file)
+            assert name in names_in(file), (row, address)
+
+
+def python(*arguments):
+    """Run Python as if no test were running."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def test_the_tests_of_every_row_execute_the_functions_that_it_names():
+    done = python("-m", "tests.docs.executed")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+WRONG = """
+from tests.docs.executed import idle_rows
+from tests.docs.ledger import Row
+
+def row(test, *functions):
+    return Row("", "", "", functions, ("tests/" + test,))
+
+spatial, public = "sixfold.spatial.", "sixfold."
+rows = [
+    row("spatial/test_vectors.py::test_the_cross_product_matrix_is_skew_symmetric",
+        spatial + "skew", spatial + "steiner", spatial + "Vector3.cross", spatial + "Inertia"),
+    row("docs/test_equations_featherstone.py::"
+        "test_joint_space_equation_holds_with_the_bias_of_inverse_dynamics",
+        *(public + name for name in ("bias_force", "mass_matrix", "gravity_force", "integrate")),
+        public + "dynamics.joint_points.joint_forces", public + "dynamics.rnea.rnea"),
+    row("docs/test_equations_featherstone.py::"
+        "test_a_model_holds_connectivity_joints_geometry_and_inertias",
+        *(public + "model.Tree." + name for name in ("parent", "gravity", "bodies", "support"))),
+    row("symbolic/test_ma23.py::test_every_printed_coefficient_is_compared",
+        public + "symbolic.ma23.ma23_coefficients", public + "symbolic.ma23.corrected"),
+]
+status, idle = idle_rows(rows)
+print(status, *(sorted(idle[row]) for row in rows), sep="\\n")
+"""
+
+
+def test_functions_that_the_tests_of_a_row_leave_out_are_found():
+    done = python("-c", WRONG)
+    assert done.stdout.splitlines()[-5:] == [
+        "0",
+        "['sixfold.spatial.Inertia', 'sixfold.spatial.Vector3.cross', 'sixfold.spatial.steiner']",
+        "['sixfold.dynamics.rnea.rnea', 'sixfold.gravity_force', 'sixfold.integrate']",
+        "['sixfold.model.Tree.gravity', 'sixfold.model.Tree.support']",
+        "['sixfold.symbolic.ma23.corrected']",
+    ], done.stdout + done.stderr
 
 
 def test_every_coefficient_of_the_ma23_has_its_row():
-    rows = [row[0] for row in source("Khatib") if row[0].startswith("MA23")]
+    rows = [row.where for row in source("Khatib") if row.where.startswith("MA23")]
     names = ("11", "22", "33", "44", "55", "66", "12", "13")
     assert rows == [f"MA23, A_{name}" for name in names]
 
@@ -123,18 +135,18 @@ NUMBERED = {
 
 @pytest.mark.parametrize("name", NUMBERED)
 def test_every_numbered_equation_has_its_row(name):
-    present = {part.strip() for row in source(name) for part in row[0].split(",")}
+    present = {part.strip() for row in source(name) for part in row.where.split(",")}
     assert [number for number in NUMBERED[name] if number not in present] == []
 
 
 @pytest.mark.parametrize("n", range(1, 7))
 def test_every_remark_of_carius_has_its_row(n):
-    assert any(row[0].startswith(f"Remark {n}") for row in source("Carius"))
+    assert any(row.where.startswith(f"Remark {n}") for row in source("Carius"))
 
 
 def test_no_row_stands_twice():
     seen = set()
-    for title, row in every_row():
-        key = (title, row[0], row[1])
+    for row in every_row():
+        key = (row.title, row.where, row.what)
         assert key not in seen, key
         seen.add(key)

@@ -97,7 +97,9 @@ def test_a_body_that_was_mended_is_judged_as_it_is_now():
 
 
 def test_a_negative_mass_is_an_error():
-    found = only(with_lines(chain(ROD, solid(0, 0, 0, mass=-0.5)).build()), "mass-negative")
+    model = chain(ROD, ROD).build()
+    light = replace(model.bodies[1], inertia=solid(0, 0, 0, mass=-0.5))
+    found = only(with_lines(replace(model, bodies=(model.bodies[0], light))), "mass-negative")
     assert (found.severity, found.line, found.values["mass"]) == ("error", 12, -0.5)
 
 

@@ -9,16 +9,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from benchmarks.operation_counts import algorithms, chain, count, mass_matrix_steps
+from benchmarks.operation_counts import Counted, algorithms, chain, count, mass_matrix_steps
 
 import sixfold as sf
 from sixfold.dynamics import stacked
 from sixfold.dynamics.articulated import articulate
 from sixfold.dynamics.crba import crba, dense
 from sixfold.dynamics.inertial import inertial
+from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.operators import BlockMatrix, Influence, Propagation
 from sixfold.errors import ShapeError
-from sixfold.spatial import Force, Motion
+from sixfold.spatial import Column, Force, Motion, Transform
 from tests.dynamics.support import EPS, array, error, six, tables
 
 TREE10 = sf.load("tree10")
@@ -115,6 +116,16 @@ def test_children_of_the_ten_body_tree_are_those_of_fig_2():
 
 def test_bodies_are_numbered_parent_first():
     assert all(TREE10.tree.parent[i] < i for i in BODIES)
+    # bodies may be added in any order: the model has parents first
+    parents = {"e": "d", "d": "a", "c": "b", "a": "b", "b": None}
+    builder = sf.ModelBuilder("tree")
+    for name, parent in parents.items():
+        builder.add_body(name, parent=parent, joint=sf.Revolute("z"))
+    model = builder.build()
+    assert all(model.tree.parent[i] < i for i in model.tree.bodies)
+    for k, name in enumerate(model.body_names, 1):
+        p = model.tree.parent[k]
+        assert (model.body_names[p - 1] if p else None) == parents[name]
 
 
 # -- Defs. 1 and 2
@@ -359,3 +370,26 @@ def test_factorised_solution_is_of_order_n_and_the_dense_one_is_not():
     assert growth("forward dynamics: ABA") < 2.2
     assert growth("inverse dynamics: RNEA") < 2.2
     assert growth("forward dynamics: operators, O(N^3) (19a)") > 3.5
+
+
+def test_operations_of_the_dense_solution_are_a_cubic_and_of_the_factorised_one_a_line():
+    """The counts at N = 4, 5, ... have constant third, and vanishing second, differences."""
+    solid = sf.Inertia.from_mass(1.3, (0.2, 0.3, 0.4), (0.5, 0.6, 0.7))
+    place = Transform.from_rpy((0.2, 0.4, 0.6), (0.3, -0.5, 0.7))
+    counts = {stacked.solve_dense: [], stacked.solve_factorised: []}
+    for n in range(4, 10):
+        builder = sf.ModelBuilder("equal links")
+        for k in range(n):
+            parent = str(k - 1) if k else None
+            joint = sf.Revolute((0.36, 0.48, 0.8))
+            builder.add_body(str(k), parent=parent, joint=joint, placement=place, inertia=solid)
+        model = builder.build()
+        tree = model.over(lambda x: x if x == 1 else Counted(x))
+        column = {i: Column([Counted(0.1 * i)]) for i in tree.bodies}
+        s = stacked.body_frame(tree, column, column, no_forces(tree))
+        for solve, found in counts.items():
+            found.append(count(lambda s=s, f=column, solve=solve: solve(s, f)).multiplications)
+    third = np.diff(counts[stacked.solve_dense], 3)
+    # L D L^T takes N^3 / 6 multiplications and more of lower order: 6 / 6 = 1
+    assert third.tolist() == [1, 1, 1]
+    assert np.diff(counts[stacked.solve_factorised], 2).tolist() == [0, 0, 0, 0]

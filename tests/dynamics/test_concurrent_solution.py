@@ -39,6 +39,11 @@ def readings(model):
     return [stacked.body_frame] + ([inertial] if model in MODELS.values() else [])
 
 
+def on_bodies(model, contact):
+    """External forces as an array, in body coordinates."""
+    return np.array([six(contact[i]) for i in model.tree.bodies])
+
+
 @any_joint
 def test_eq_18a_projected_interbody_forces_are_the_joint_forces(model):
     q, qd, qdd, _ = tables(model)
@@ -47,6 +52,9 @@ def test_eq_18a_projected_interbody_forces_are_the_joint_forces(model):
     for read in readings(model):
         tau = stacked.joint_forces(read(model.tree, q, qd, contact), qdd)
         assert error(flat(tau), flat(expected)) <= TIGHT
+    state = [np.array(flat(t)) for t in (q, qd, qdd)]
+    public = fn.inverse_dynamics(model, *state, on_bodies(model, contact), f_ext_frame="body")
+    assert error(flat(tau), public) <= TIGHT
 
 
 @any_joint
@@ -83,8 +91,11 @@ def test_eq_18_holds_as_a_whole(model):
 
 
 @any_joint
-@pytest.mark.parametrize("solve", [stacked.solve_dense, stacked.solve_factorised])
-def test_eq_19a_and_19b_give_the_accelerations_of_the_joint_forces(model, solve):
+@pytest.mark.parametrize(
+    ("solve", "method"),
+    [(stacked.solve_dense, "operators_dense"), (stacked.solve_factorised, "operators")],
+)
+def test_eq_19a_and_19b_give_the_accelerations_of_the_joint_forces(model, solve, method):
     q, qd, qdd, _ = tables(model)
     contact = pushes(model)
     f, _ = rnea(model.tree, q, qd, qdd, contact)
@@ -94,6 +105,11 @@ def test_eq_19a_and_19b_give_the_accelerations_of_the_joint_forces(model, solve)
         assert error(flat(solved), flat(qdd)) <= 16 * EPS * np.linalg.cond(H)
     by_aba = aba(model.tree, q, qd, f, contact)
     assert error(flat(by_aba), flat(qdd)) <= 16 * EPS * np.linalg.cond(H)
+    state = [np.array(flat(t)) for t in (q, qd, f)]
+    public = fn.forward_dynamics(
+        model, *state, on_bodies(model, contact), f_ext_frame="body", method=method
+    )
+    assert error(public, flat(qdd)) <= 16 * EPS * np.linalg.cond(H)
 
 
 @any_joint
@@ -165,8 +181,9 @@ def test_eq_20_constraint_matrix_is_orthonormal_and_orthogonal_to_the_free_axis(
 def test_interbody_forces_are_actuation_plus_constraint_forces(model):
     q, qd, qdd, _ = tables(model)
     contact = pushes(model)
-    F = stacked.interbody_forces(stacked.body_frame(model.tree, q, qd, contact), qdd)
-    f_ext = np.array([six(contact[i]) for i in model.tree.bodies])
+    s = stacked.body_frame(model.tree, q, qd, contact)
+    F, tau = stacked.interbody_forces(s, qdd), stacked.joint_forces(s, qdd)
+    f_ext = on_bodies(model, contact)
     state = [np.array(flat(x)) for x in (q, qd, qdd)]
     borne = fn.constraint_forces(model, *state, f_ext, f_ext_frame="body")
     for i in model.tree.bodies:
@@ -176,6 +193,8 @@ def test_interbody_forces_are_actuation_plus_constraint_forces(model):
         whole = array(six(F[i]))
         scale = np.abs(whole).max()
         f, f_c = G.T @ whole, T.T @ whole
+        rotor = model.tree.armature[i] * qdd[i]
+        assert np.abs(f + array(list(rotor)) - array(list(tau[i]))).max() <= TIGHT * scale
         assert np.abs(G @ f + T @ f_c - whole).max() <= TIGHT * scale
         assert np.abs(T @ f_c - borne[i - 1]).max() <= TIGHT * scale
 

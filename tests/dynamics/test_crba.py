@@ -13,7 +13,7 @@ from sixfold.dynamics.kinematics import jacobian, motions, transforms
 from sixfold.dynamics.lagrange import mass_matrix as by_energies
 from sixfold.scalar import ZERO
 from sixfold.spatial import Inertia, Motion
-from tests.dynamics.support import EPS, array, error, flat, six, tables
+from tests.dynamics.support import EPS, array, error, flat, fn, six, tables
 
 MODELS = {
     "tree6": sf.load("tree6"),
@@ -64,6 +64,7 @@ def test_eq_1_kinetic_energy_is_the_sum_over_bodies(model):
     rate = array(flat(qd))
     total += 0.5 * rate @ rotors(model) @ rate
     assert abs(kinetic_energy(model.tree, q, qd) - total) <= TIGHT * total
+    assert abs(fn.kinetic_energy(model, array(flat(q)), rate) - total) <= TIGHT * total
 
 
 @each
@@ -99,6 +100,8 @@ def test_eq_3_and_4_kinetic_energy_as_a_sum_over_pairs_of_joints(model):
     # terms of both signs: the sum of their sizes is at most some tens of T here
     assert abs(by_bodies + spin - T) <= 32 * TIGHT * T
     assert abs(by_joints + spin - T) <= 32 * TIGHT * T
+    M = array(by_energies(model.tree, q))
+    assert abs(0.5 * array(rate) @ M @ array(rate) - T) <= 32 * TIGHT * T
 
 
 @each
@@ -107,6 +110,9 @@ def test_eq_5_kinetic_energy_is_half_the_quadratic_form_of_the_mass_matrix(model
     H, rate = array(dense(model.tree, crba(model.tree, q))), array(flat(qd))
     T = float(kinetic_energy(model.tree, q, qd))
     assert abs(0.5 * rate @ H @ rate - T) <= 8 * TIGHT * T
+    M = fn.mass_matrix(model, array(flat(q)))
+    T = fn.kinetic_energy(model, array(flat(q)), rate)
+    assert abs(0.5 * rate @ M @ rate - T) <= 8 * TIGHT * T
 
 
 # -- the elements, eqs. (6) to (8)
@@ -122,7 +128,9 @@ def test_eq_6_elements_are_sums_over_commonly_supported_bodies(model):
             for k in set(model.tree.subtree(i)) & set(model.tree.subtree(j)):
                 H[a, b] += float(si.dot(I[k] @ sj))
     # world coordinates: arms of a few metres amplify rounding a little
-    assert error(dense(model.tree, crba(model.tree, q)), (H + rotors(model)).tolist()) <= 8 * TIGHT
+    expected = (H + rotors(model)).tolist()
+    assert error(dense(model.tree, crba(model.tree, q)), expected) <= 8 * TIGHT
+    assert error(by_energies(model.tree, q), expected) <= 8 * TIGHT
 
 
 @each

@@ -61,12 +61,15 @@ def test_kinetic_energy_is_half_the_quadratic_form_of_m(model):
     (q, _, _, _), (x, v, _) = values(model)
     M = array(mass_matrix(model.tree, q))
     assert float(fn.kinetic_energy(model, x, v)) == pytest.approx(0.5 * v @ M @ v, rel=TIGHT)
+    public = fn.mass_matrix(model, x)
+    assert float(fn.kinetic_energy(model, x, v)) == pytest.approx(0.5 * v @ public @ v, rel=TIGHT)
 
 
 @each
 def test_m_from_energies_equals_m_from_composite_bodies(model):
-    (q, _, _, _), _ = values(model)
+    (q, _, _, _), (x, _, _) = values(model)
     assert error(mass_matrix(model.tree, q), dense(model.tree, crba(model.tree, q))) <= TIGHT
+    assert error(mass_matrix(model.tree, q), fn.mass_matrix(model, x)) <= TIGHT
 
 
 @each

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.dynamics.inertial import center_accelerations, geometry, inertial
 from sixfold.dynamics.newton_euler import newton_euler
 from sixfold.dynamics.rnea import rnea
-from tests.dynamics.support import EPS, array, error, flat, fn, pushes, rate, tables
+from sixfold.dynamics.stacked import accelerations
+from sixfold.spatial import Vector3
+from tests.dynamics.support import EPS, array, error, flat, fn, pushes, rate, tables, vector
 
 MODELS = {
     "tree6": sf.load("tree6"),
@@ -81,8 +84,10 @@ def kinds(model, i):
 
 @each
 def test_angular_velocity_and_acceleration_follow_khatibs_recursion(model):
-    _, values = state(model)
+    (q, qd, qdd, none), values = state(model)
     poses, vel, acc = world_motion(model, values)
+    at = geometry(model.tree, q, qd)
+    rates = accelerations(inertial(model.tree, q, qd, none), qdd)
     _, v, a = values
     for i in model.tree.bodies:
         p, Z = model.tree.parent[i], axis(model, i, poses)
@@ -94,12 +99,16 @@ def test_angular_velocity_and_acceleration_follow_khatibs_recursion(model):
         scale = np.abs(acc).max()
         assert np.abs(omega - vel[i - 1, :3]).max() <= TIGHT * scale
         assert np.abs(alpha - acc[i - 1, :3]).max() <= TIGHT * scale
+        # the same in the inertial reading of the operator equations
+        assert np.abs(omega - vector(at.omega[i])).max() <= TIGHT * scale
+        assert np.abs(alpha - vector(rates[i].ang)).max() <= TIGHT * scale
 
 
 @each
 def test_linear_acceleration_follows_khatibs_recursion_with_its_sliding_terms(model):
-    _, values = state(model)
+    (q, qd, qdd, none), values = state(model)
     poses, vel, acc = world_motion(model, values)
+    rates = accelerations(inertial(model.tree, q, qd, none), qdd)
     _, v, a = values
     for i in model.tree.bodies:
         p, Z = model.tree.parent[i], axis(model, i, poses)
@@ -112,6 +121,7 @@ def test_linear_acceleration_follows_khatibs_recursion_with_its_sliding_terms(mo
         expected = vd + np.cross(wd, arm) + np.cross(w, np.cross(w, arm))
         expected += slide * (2 * v[i - 1] * np.cross(w, Z) + a[i - 1] * Z)
         assert np.abs(expected - acc[i - 1, 3:]).max() <= TIGHT * np.abs(acc).max()
+        assert np.abs(expected - vector(rates[i].lin)).max() <= TIGHT * np.abs(acc).max()
 
 
 # -- inward: balance of forces and moments on each link
@@ -136,14 +146,31 @@ def link_forces(model, values):
     return poses, F, N, centers, f, n
 
 
+def assert_three_vectors_find(model, poses, f, n):
+    """The joint forces of `newton_euler` are these forces and moments along the axes."""
+    (q, qd, qdd, none), _ = state(model)
+    tau = newton_euler(model.tree, q, qd, qdd, none)
+    scale = max(np.abs(x).max() for x in (*f.values(), *n.values()))
+    for i in model.tree.bodies:
+        turn, slide = kinds(model, i)
+        Z = axis(model, i, poses)
+        rotor = float(array(list(model.tree.armature[i] * qdd[i]))[0])
+        found = turn * n[i] @ Z + slide * f[i] @ Z + rotor
+        assert abs(found - float(tau[i][0])) <= TIGHT * scale
+
+
 @each
 def test_force_on_each_link_is_its_mass_times_acceleration(model):
-    _, values = state(model)
-    _, F, _, _, f, _ = link_forces(model, values)
+    (q, qd, qdd, _), values = state(model)
+    poses, F, _, _, f, n = link_forces(model, values)
     scale = max(np.abs(x).max() for x in f.values())
+    centre = center_accelerations(model.tree, q, qd, qdd)
     for i in model.tree.bodies:
         net = f[i] - sum((f[j] for j in model.tree.children(i)), np.zeros(3))
         assert np.abs(net - F[i]).max() <= TIGHT * scale
+        lift = vector(centre[i].lin) - np.array(model.gravity)
+        assert np.abs(net - float(model.tree.inertia[i].m) * lift).max() <= TIGHT * scale
+    assert_three_vectors_find(model, poses, f, n)
 
 
 @each
@@ -158,6 +185,7 @@ def test_moment_on_each_link_balances_about_its_centre_of_mass(model):
             arm = poses[j - 1, :3, 3] - poses[i - 1, :3, 3] - centers[i]
             net = net - n[j] + np.cross(arm, -f[j])
         assert np.abs(net - N[i]).max() <= TIGHT * scale
+    assert_three_vectors_find(model, poses, f, n)
 
 
 @each
@@ -166,14 +194,16 @@ def test_inward_recursion_hands_forces_and_moments_to_the_parent(model):
     _, values = state(model)
     poses, F, N, centers, f, n = link_forces(model, values)
     scale = max(np.abs(x).max() for x in (*f.values(), *n.values()))
-    for i in model.tree.bodies:
-        force, moment = F[i].copy(), N[i] + np.cross(centers[i], F[i])
+    force, moment = {}, {}
+    for i in reversed(model.tree.bodies):
+        force[i], moment[i] = F[i].copy(), N[i] + np.cross(centers[i], F[i])
         for j in model.tree.children(i):
             arm = poses[j - 1, :3, 3] - poses[i - 1, :3, 3]
-            force += f[j]
-            moment += n[j] + np.cross(arm, f[j])
-        assert np.abs(force - f[i]).max() <= TIGHT * scale
-        assert np.abs(moment - n[i]).max() <= TIGHT * scale
+            force[i] += force[j]
+            moment[i] += moment[j] + np.cross(arm, force[j])
+        assert np.abs(force[i] - f[i]).max() <= TIGHT * scale
+        assert np.abs(moment[i] - n[i]).max() <= TIGHT * scale
+    assert_three_vectors_find(model, poses, force, moment)
 
 
 def test_joint_force_is_the_moment_about_a_hinge_and_the_force_along_a_slide():
@@ -205,6 +235,12 @@ def test_rate_of_angular_momentum_of_a_particle_is_the_moment_of_its_force():
     np.testing.assert_allclose(measured, np.cross(p, m * vdot), rtol=0, atol=1e-8)
     np.testing.assert_allclose(np.cross(v, m * v), np.zeros(3), rtol=0, atol=8 * EPS)
     assert np.abs(np.cross(v, m * vdot)).max() > 0.1
+    # p x m v and p x F as the library has them: momentum of a particle, moment of a force
+    particle = sf.Inertia.from_mass(m, p.tolist())
+    momentum = particle @ sf.Motion.of([0.0, 0.0, 0.0, *v])
+    np.testing.assert_allclose(vector(momentum.ang), np.cross(p, m * v), rtol=0, atol=8 * EPS)
+    force = sf.Force.at_point(Vector3(*(m * vdot)), Vector3(*p))
+    np.testing.assert_allclose(measured, vector(force.ang), rtol=0, atol=1e-8)
 
 
 def test_rate_of_angular_momentum_of_a_turning_body_is_eulers_moment():

@@ -16,6 +16,7 @@ import sixfold as sf
 from sixfold.dynamics.crba import crba, dense
 from sixfold.dynamics.kinematics import forces_from_world, motions, no_forces, transforms
 from sixfold.dynamics.rnea import rnea
+from sixfold.dynamics.wrenches import joint_wrenches
 from sixfold.scalar import ZERO
 from sixfold.spatial import Force, Motion, Transform
 from tests.dynamics.support import EPS, array, error, flat, fn, numbers, pushes, six, tables
@@ -43,17 +44,21 @@ def world(model, q, m, i):
 
 
 def test_parent_array_of_featherstones_tree():
-    assert TREE6.tree.parent[1:] == (0, 1, 2, 1, 4, 4)
+    assert sf.load("tree6").tree.parent[1:] == (0, 1, 2, 1, 4, 4)
 
 
 def test_joint_types_of_featherstones_tree():
     letters = {sf.Revolute: "R", sf.Prismatic: "P"}
-    assert [letters[type(joint)] for joint in TREE6.tree.joint[1:]] == list("RPPRRR")
+    joints = sf.load("tree6").tree.joint[1:]
+    assert [letters[type(joint)] for joint in joints] == list("RPPRRR")
 
 
 def test_supporting_joints_of_featherstones_tree():
     expected = {1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 4: {1, 4}, 5: {1, 4, 5}, 6: {1, 4, 6}}
     assert {i: set(TREE6.tree.support(i)) for i in range(1, 7)} == expected
+    names = TREE6.body_names
+    for k, name in enumerate(names, 1):
+        assert set(TREE6.support(name)) == {names[i - 1] for i in expected[k]}
 
 
 def test_supported_bodies_of_featherstones_tree():
@@ -69,7 +74,15 @@ def test_children_of_featherstones_tree():
 def test_link_transform_is_the_joint_transform_times_the_tree_transform():
     q, qd, _, _ = tables(TREE6)
     Xup, X0 = transforms(TREE6.tree, q)
+    poses = fn.body_poses(TREE6, np.zeros(6))
     for i in TREE6.tree.bodies:
+        # with the joint at zero F_i is the joint frame that X_T(i) locates in the parent
+        placement, parent = TREE6.bodies[i - 1].placement, TREE6.tree.parent[i]
+        assert TREE6.tree.Xtree[i] == placement
+        frame = np.eye(4)
+        frame[:3, :3], frame[:3, 3] = array(placement.E).T, array(placement.r)
+        below = poses[parent - 1] if parent else np.eye(4)
+        np.testing.assert_allclose(poses[i - 1], below @ frame, rtol=0, atol=TIGHT)
         XJ = TREE6.tree.joint[i].calc(q[i], qd[i]).XJ
         product = array(XJ.matrix()) @ array(TREE6.tree.Xtree[i].matrix())
         assert error(Xup[i].matrix(), product) <= TIGHT
@@ -124,10 +137,12 @@ def test_force_through_the_joint_of_a_leaf_is_its_bodys_own():
     _, f_J = rnea(TREE6.tree, q, qd, qdd, none)
     v, a = motions(TREE6.tree, q, qd, qdd)
     _, X0 = transforms(TREE6.tree, q)
+    f = joint_wrenches(TREE6.tree, q, qd, qdd, none)
     for i in (3, 5, 6):
         I = TREE6.tree.inertia[i]
         own = I @ (a[i] - X0[i] @ TREE6.tree.gravity) + v[i].cross(I @ v[i])
         assert error(six(f_J[i]), six(own)) <= TIGHT
+        assert error(six(f[i]), six(own)) <= TIGHT
 
 
 @each
@@ -139,6 +154,19 @@ def test_gravity_as_base_acceleration_equals_gravity_as_external_forces(model):
     expected, _ = rnea(model.tree, q, qd, qdd, none)
     tau, _ = rnea(weightless.tree, q, qd, qdd, weight)
     assert error(flat(tau), flat(expected)) <= TIGHT
+
+
+@each
+def test_gravity_equals_weights_that_act_at_the_centres_of_mass(model):
+    state = [np.array(flat(x)) for x in tables(model)[:3]]
+    weights = np.zeros((model.nb, 6))
+    for body in model.bodies:
+        center = array(list(body.inertia.center))
+        weight = float(body.inertia.m) * np.array(model.gravity)
+        weights += fn.point_force(model, state[0], body.name, weight, center)
+    tau = fn.inverse_dynamics(model.without(gravity=True), *state, weights)
+    # weights in world coordinates: arms of a few metres amplify rounding a little
+    assert error(tau, fn.inverse_dynamics(model, *state)) <= 8 * TIGHT
 
 
 @each
@@ -194,7 +222,15 @@ def test_a_mass_on_a_vertical_slide_is_held_by_its_weight_upward():
     """The sign of the base acceleration: +9.81 N holds 1 kg, z up."""
     builder = sf.ModelBuilder("lift")
     builder.add_body("load", joint=sf.Prismatic("z"), inertia=sf.Inertia.from_mass(1.0))
-    assert fn.inverse_dynamics(builder.build(), [0.2], [0.0], [0.0])[0] == 9.81
+    model = builder.build()
+    assert six(model.tree.gravity) == [0.0, 0.0, 0.0, 0.0, 0.0, -9.81]
+    assert fn.inverse_dynamics(model, [0.2], [0.0], [0.0])[0] == 9.81
+    q, still = model.positions([0.2]), model.velocities([0.0])
+    tau, _ = rnea(model.tree, q, still, still, no_forces(model.tree))
+    assert flat(tau) == [9.81]
+    moon = model.with_gravity((0.0, 0.0, -1.62))
+    assert six(moon.tree.gravity) == [0.0, 0.0, 0.0, 0.0, 0.0, -1.62]
+    assert fn.inverse_dynamics(moon, [0.2], [0.0], [0.0])[0] == 1.62
 
 
 def test_one_joint_of_six_freedoms_equals_six_joints_of_one():

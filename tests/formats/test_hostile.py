@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 import sixfold as sf
+from sixfold.errors import visible
 from sixfold.formats import files, xml
 from tests.formats.small_robots import ARM, one_joint
 
@@ -18,7 +19,8 @@ def refused(path, **options):
     error = caught.value
     assert error.file == str(path)
     assert "\n  fix: " in str(error)
-    place = f"{error.file}:{error.line}: " if error.line else f"{error.file}: "
+    file = visible(error.file)
+    place = f"{file}:{error.line}: " if error.line else f"{file}: "
     assert str(error).startswith(place)
     return error
 
@@ -126,7 +128,7 @@ def test_a_very_long_attribute_is_refused(write):
         (b'<robot a="1" a="2"/>', "duplicate attribute"),
         (b"<robot><link></robot></link>", "mismatched tag"),
         (b"<robot/><robot/>", "junk after document element"),
-        ('<robot name="ä"/>'.encode("latin-1"), "not well-formed (invalid token)"),
+        ('<robot name="ä"'.encode("latin-1"), "not well-formed XML"),
         (b'<?xml version="1.0" encoding="klingon"?><robot/>', "encoding that the XML declaration"),
         (b'<?xml version="1.0" encoding="shift_jis"?><robot/>', "encoding that the XML"),
         ('<?xml version="1.0" encoding="utf-8"?><robot/>'.encode("utf-16"), "encoding"),
@@ -206,7 +208,7 @@ def test_the_same_number_may_be_written_in_many_ways(write, number):
 
 
 def test_vectors_need_three_numbers(write):
-    for value in ("0 0", "0 0 0 0", "0, 0, 0", "", "1;2;3"):
+    for value in ("0 0", "0 0 0 0", "0, 0", "1,5 2,5 3,5", "1;2;3"):
         error = refused(write(one_joint(f'<origin xyz="{value}"/>')))
         assert "joint 'j': <origin>" in str(error)
         assert error.line == 9
@@ -229,7 +231,6 @@ def test_limits_may_be_infinite_but_not_nan(write):
         ('<link name=" "/>', "attribute 'name' is empty", 2),
         (f"{LINK}\n{LINK}", "the name is taken by the link on line 2", 3),
         (f'{LINK}\n<link name="b"/>\n<link name="c"/>', "is a second root beside link 'a'", 3),
-        (f"{LINK} oops", "has text between its elements: 'oops'", 2),
         (f'{LINK}\n<joint name="j"/>', "has no attribute 'type'", 3),
         (f'{LINK}\n<joint name="j" type="hinge"/>', "the joint type is not known", 3),
         (f'{LINK}\n<joint name="j" type="fixed"/>', "has no <parent>", 3),
@@ -238,21 +239,27 @@ def test_limits_may_be_infinite_but_not_nan(write):
             "has no <child>",
             3,
         ),
-        (f'{LINK}<link name="b"><inertial/></link>', "has no <mass>", 2),
         (
-            f'{LINK}<link name="b"><inertial><mass value="1"/></inertial></link>',
-            "has no <inertia>",
+            f'{LINK}<link name="b"><inertial><inertia ixx="1" iyy="1" izz="1"/></inertial></link>',
+            "has no <mass>",
             2,
         ),
-        ('<link name="a"><visual/></link>', "has no <geometry>", 2),
-        ('<link name="a"><visual><geometry/></visual></link>', "needs one shape", 2),
         (
-            '<link name="a"><visual><geometry><box size="1 1 1"/><sphere radius="1"/>'
-            "</geometry></visual></link>",
-            "needs one shape",
+            f'{LINK}<link name="b"><inertial><mass value="1"/><inertia iyy="1"/></inertial></link>',
+            "has no attribute 'ixx'",
             2,
         ),
-        ('<link name="a"><inertial/><inertial/></link>', "has <inertial> twice", 2),
+        (
+            '<link name="a"><inertial><mass value="1"/></inertial>\n'
+            '<inertial><mass value="2"/></inertial></link>',
+            "has <inertial> twice, first on line 2, and they differ",
+            3,
+        ),
+        (
+            '<link name="a"><inertial>\n<mass value="-1"/></inertial></link>',
+            "the mass is negative",
+            3,
+        ),
         (f'{LINK}<sixfold gravity="0 0"/>', "attribute 'gravity'", 2),
         (f'{LINK}<sixfold friction_speed="-1"/>', "friction_speed is negative", 2),
         (f"{LINK}<sixfold/>\n<sixfold/>", "stands twice", 3),
@@ -296,7 +303,7 @@ def test_two_joints_may_not_share_a_name(write):
     [
         ('<axis xyz="0 0 0"/>', "the axis has no direction", 9),
         ('<axis xyz="1e-60 0 0"/>', "the axis has no direction", 9),
-        ('<axis xyz="0 0 1"/>\n<axis xyz="0 1 0"/>', "has <axis> twice, first on line 9", 10),
+        ('<axis xyz="0 0 1"/>\n<axis xyz="0 1 0"/>', "has <axis> twice, first on line 9, and", 10),
         ('<dynamics damping="-1"/>', "damping = -1.0 is negative", 5),
         ('<mimic joint="j"/>', "follows itself", 9),
         ('<mimic multiplier="2"/>', "has no attribute 'joint'", 9),
@@ -320,15 +327,9 @@ def test_revolute_and_prismatic_joints_need_limits(write):
     assert sf.load(write(one_joint(kind="continuous", limit=""))).nv == 1
 
 
-def test_limits_in_the_wrong_order_are_refused(write):
-    error = refused(write(one_joint(limit='<limit lower="1" upper="-1" effort="1" velocity="1"/>')))
-    assert "a lower limit is above its upper limit" in str(error)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ('<mimic joint="grip"', '<mimic joint="flange_joint"', "which is fixed"),
         ('<mimic joint="grip"', '<mimic joint="grip_mirror"', "follows itself"),
         ('<limit lower="0"', '<mimic joint="grip_mirror"/><limit lower="0"', "by way of others"),
         ('multiplier="1.5"', 'multiplier="1e51"', "is too large"),

@@ -36,7 +36,7 @@ def world(inside: str, top: str = "") -> str:
             "attribute 'pos' is not a finite(.|\n)*pos=\"0 nan 0\"",
         ),
         (world('<body pos="0 1,5 0"/>'), 3, "attribute 'pos' is not a finite number"),
-        (world('<body pos=""/>'), 3, "attribute 'pos' is not a finite number"),
+        (world('<body pos="a"/>'), 3, "attribute 'pos' is not a finite number"),
         (world("<body pos='0 1e999 0'/>"), 3, "attribute 'pos' is not a finite number"),
         (world('<body pos="0 1"/>'), 3, "does not have enough data"),
         (world("<body>\n<wheels/></body>"), 4, "wheels"),

@@ -127,7 +127,7 @@ def two_columns(q):
 MISTAKES = {
     "nq zero": (dict(transform=revolute, nq=0), "nq = 0\n  fix: a joint has 1 to 6"),
     "nq seven": (dict(transform=revolute, nq=7), "nq = 7"),
-    "nq text": (dict(transform=revolute, nq="1"), "nq = 1"),
+    "nq text": (dict(transform=revolute, nq="1"), "nq = .1."),
     "nq float": (dict(transform=revolute, nq=1.0), "nq = 1.0"),
     "no function": (dict(transform=None), "transform is None\n  fix: pass a function of q"),
     "transform": (dict(transform=Transform.identity()), "transform is Transform"),

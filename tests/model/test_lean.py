@@ -11,11 +11,11 @@ from benchmarks.random_trees import aligned
 
 import sixfold as sf
 from sixfold.evaluate import cores
-from sixfold.evaluate.lean import kernel_tree, solver
+from sixfold.evaluate.lean import kernel_tree
 from sixfold.model.frames import reframed
 from sixfold.model.grouping import lean
 from sixfold.native import optimise, trace
-from sixfold.spatial import Inertia
+from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
 
 NAMES = ("pendulum", "cart_pendulum", "tree6", "tree10", "puma560", "ma23", "floating_link")
 MODELS = {
@@ -140,47 +140,95 @@ def test_external_forces_act_where_they_are_given(model, frame):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
 
 
-def limbs_of(*names):
-    """Return a model with several sample robots on one base."""
-    model = sf.load(names[0])
-    for k, name in enumerate(names[1:]):
-        model = sf.attach(model, sf.load(name), model.base_name, prefix=f"{k}_")
-    return model
+def test_forward_dynamics_goes_by_articulated_bodies_if_nothing_is_said():
+    for name in ("puma560", "star:5", "planar_chain:40"):
+        model = sf.load(name)
+        q, v = sf.random_state(model, 20, seed=0)
+        left_out = sf.forward_dynamics(model, q, v, v)
+        assert np.array_equal(left_out, sf.forward_dynamics(model, q, v, v, method="aba"))
+        by_matrix = sf.forward_dynamics(model, q, v, v, method="crba")
+        assert not np.array_equal(left_out, by_matrix)
+        np.testing.assert_allclose(left_out, by_matrix, rtol=1e-6)
 
 
-def test_limbs_are_the_bodies_on_each_joint_of_the_base():
-    tree = limbs_of("puma560", "double_pendulum").tree
-    assert tree.limbs() == ((1, 2, 3, 4, 5, 6), (7, 8))
-    second = tree.part((7, 8))
-    assert second.parent == (0, 0, 1)
-    assert second.inertia[1:] == tree.inertia[7:]
-    assert second.dofs[-1].stop == 2
+# -- what is nearly so is not so
 
 
-def test_each_limb_is_solved_by_the_method_that_suits_it():
-    model = limbs_of("puma560", "tree6")
-    assert solver(model) == ("crba", "aba")
-    q, v = sf.random_state(model, 20, seed=0)
-    tau = np.random.default_rng(0).standard_normal(v.shape)
-    f_ext = np.random.default_rng(1).standard_normal((20, model.nb, 6))
-    whole = [sf.forward_dynamics(model, q, v, tau, f_ext, method=m) for m in ("aba", "crba")]
-    for backend in (None, "numpy"):
-        found = sf.forward_dynamics(model, q, v, tau, f_ext, backend=backend)
-        for other in whole:
-            np.testing.assert_allclose(found, other, rtol=1e-8, atol=1e-9 * np.abs(other).max())
+def pair(axis=(0.0, 0.0, 1.0), turn=None, offset=(0.3, 0.0, 0.0), second=None, mass=1.0):
+    """Return two hinges in a row on a third; the last is turned and away from the second."""
+    solid = Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.15))
+    last = solid if second is None else second
+    build = sf.ModelBuilder("pair")
+    build.add_body("zero", joint=sf.Revolute("x"), inertia=solid)
+    build.add_body(
+        "one",
+        parent="zero",
+        joint=sf.Revolute(axis),
+        placement=(0.2, 0.0, 0.0),
+        inertia=Inertia(*(solid * mass)),
+    )
+    X = Transform.turn(*turn) if turn else Transform.identity()
+    place = Transform(X.E, Vector3.of(offset))
+    build.add_body("two", parent="one", joint=sf.Revolute("z"), placement=place, inertia=last)
+    return build.build()
 
 
-def test_trees_that_may_need_the_rolled_form_are_solved_by_articulated_bodies():
-    assert solver(sf.load("star:5")) == "crba"
-    assert solver(sf.load("star:200")) == "aba"
+def test_a_turn_about_nearly_the_same_axis_is_not_taken_for_one_about_it():
+    tilt = 2e-8
+    assert np.cos(tilt) == 1 - 2.220446049250313e-16 or np.cos(tilt) == 1
+    model = pair(turn=((1.0, 0.0, 0.0), 1e-8))
+    assert float(model.tree.Xtree[3].E.c.z) == 1.0  # rounds to 1, and is not
+    tree = reframed(model.tree)
+    assert float(tree.Xtree[3].E.b.z) == float(model.tree.Xtree[3].E.b.z) != 0
+    about = reframed(pair(turn=((0.0, 0.0, 1.0), 0.7)).tree)
+    assert about.Xtree[3].E == IDENTITY3  # a real one is taken out
 
 
-def test_shallow_trees_solve_their_mass_matrix_and_deep_ones_do_not():
-    assert solver(sf.load("puma560")) == "crba"
-    assert solver(sf.load("planar_chain:40")) == "aba"
-    assert solver(sf.load("tree6")) == "aba"  # a light body behind a heavy one
-    model = sf.load("puma560")
-    q, v = sf.random_state(model, 20, seed=0)
-    left_out = sf.forward_dynamics(model, q, v, v)
-    assert np.array_equal(left_out, sf.forward_dynamics(model, q, v, v, method="crba"))
-    np.testing.assert_allclose(left_out, sf.forward_dynamics(model, q, v, v, method="aba"))
+def test_elements_that_are_small_but_known_stay():
+    for size in (1e-12, 1e-15, 1e-17, 1e-30):
+        tree = reframed(pair(offset=(0.3, size, 0.25)).tree)
+        assert tree.Xtree[3].r.y == size
+        assert tree.Xtree[3].r.z == 0
+        tree = reframed(pair(turn=((1.0, 0.0, 0.0), size)).tree)
+        assert float(tree.Xtree[3].E.b.z) == size
+
+
+def test_a_frame_does_not_leave_its_mass_for_a_feather_far_away():
+    far = (0.3, 0.0, 1e4)
+    feather = Inertia.from_mass(1e-9, (0.1, 0.0, 0.0), (1e-12, 1e-12, 1e-12))
+    light, heavy = pair(offset=far, second=feather), pair(offset=far)
+    assert float(reframed(light.tree).Xtree[3].r.z) == 1e4
+    assert reframed(heavy.tree).Xtree[3].r.z == 0
+    q, _ = sf.random_state(light, 5, seed=0)
+    M, expected = (sf.mass_matrix(light, q, backend=b) for b in (None, "numpy"))
+    np.testing.assert_allclose(M, expected, rtol=1e-14, atol=1e-15)
+
+
+def test_an_axis_askew_is_turned_to_full_accuracy():
+    rng = np.random.default_rng(5)
+    for scale in (1.0, 1e-4, 1e-9, 1e-14, 1e-20):
+        u = np.array([0.0, 0.0, 1.0]) + scale * rng.standard_normal(3)
+        model = pair(axis=u.tolist())
+        tree = reframed(model.tree)
+        # the axis in the parent's coordinates, before and after
+        before = np.array(model.tree.joint[2].axis, float)
+        k = int(np.argmax(np.abs(np.array(tree.joint[2].axis, float))))
+        after = np.array(tree.Xtree[2].E[k], float) * float(tree.joint[2].axis[k])
+        np.testing.assert_allclose(after, before, rtol=2e-16, atol=1e-16 * scale)
+
+
+def test_small_moments_behind_a_shift_keep_their_digits():
+    """A rod along its hinge, shifted by half a metre: second moments move by themselves."""
+    thin = Inertia.from_mass(1.0, (0.0, 0.0, 0.1), (0.1, 0.1, 1e-9))
+    build = sf.ModelBuilder("rod")
+    build.add_body("one", joint=sf.Revolute("x"), inertia=thin)
+    build.add_body(
+        "two", parent="one", joint=sf.Revolute("z"), placement=(0.3, 0.0, 0.5), inertia=thin
+    )
+    build.add_body(
+        "three", parent="two", joint=sf.Revolute("z"), placement=(0.1, 0, 0.7), inertia=thin
+    )
+    tree = lean(reframed(build.build().tree))
+    moments = [float(x) for x in tree.inertia[3].second_moments[:2]]
+    np.testing.assert_allclose(moments, [5e-10, 5e-10], rtol=1e-15)
+    assert float(tree.inertia[3].I.zz) == 1e-9

@@ -154,8 +154,8 @@ def test_solve_ivp_agrees_with_short_steps():
     assert np.abs(np.linalg.norm(adaptive.q[..., 3:7], axis=-1) - 1).max() < 1e-15
 
 
-@pytest.mark.parametrize("method", ["DOP853", "Radau", "LSODA", "BDF"])
-def test_solve_ivp_ends_with_an_error_when_numbers_run_away(method):
+@pytest.mark.parametrize("solver", ["DOP853", "Radau", "LSODA", "BDF"])
+def test_solve_ivp_ends_with_an_error_when_numbers_run_away(solver):
     pytest.importorskip("scipy", reason="the adaptive integrator is SciPy's")
     with pytest.raises(sf.SimulationError, match="not finite"):
         run(
@@ -164,7 +164,7 @@ def test_solve_ivp_ends_with_an_error_when_numbers_run_away(method):
             duration=1.0,
             dt=0.1,
             integrator="solve_ivp",
-            method=method,
+            solver=solver,
         )
 
 
@@ -239,11 +239,21 @@ def test_a_bar_is_off_without_a_terminal(capfd):
         ({"q0": [1j, 0]}, sf.NumberError, ("'q0'",)),
         ({"f_ext": np.zeros((3, 6))}, sf.ShapeError, ("'f_ext'", "(..., 2, 6)")),
         ({"f_ext": np.full((2, 6), math.nan)}, sf.StateError, ("'f_ext' at [0, 0]",)),
-        ({"parameters": []}, sf.NumberError, ("'parameters'",)),
-        ({"parameters": [1.0]}, sf.NotApplicableError, ("without control",)),
+        (
+            {"parameters": [], "control": lambda t, q, v, p: q},
+            sf.NumberError,
+            ("'parameters'",),
+        ),
+        ({"parameters": [1.0]}, sf.NotApplicableError, ("without a controller",)),
         ({"control": 3}, sf.NumberError, ("'control'", "a function")),
-        ({"hold": True, "integrator": "solve_ivp"}, sf.NotApplicableError, ("hold=True",)),
-        ({"integrator": "solve_ivp", "method": "Euler"}, sf.OptionError, ("'method'", "'DOP853'")),
+        (
+            {"hold": True, "control": lambda t, q, v: q, "integrator": "solve_ivp"},
+            sf.NotApplicableError,
+            ("'hold'", "'solve_ivp'"),
+        ),
+        ({"integrator": "solve_ivp", "solver": "Euler"}, sf.OptionError, ("'solver'", "'DOP853'")),
+        ({"method": "DOP853"}, sf.NotApplicableError, ("solver='DOP853'",)),
+        ({"method": "euler"}, sf.OptionError, ("'method'", "'crba'")),
         ({"integrator": "solve_ivp", "rtol": 0}, sf.OptionError, ("'rtol'",)),
     ],
 )

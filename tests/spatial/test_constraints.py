@@ -90,6 +90,22 @@ def test_degrees_of_freedom_and_of_constraint_add_up_to_six(n):
 
 
 @freedoms
+def test_the_freedoms_are_the_motions_that_the_constraint_forces_do_no_work_on(n):
+    # S and T describe the constraint equally well: from T back to S
+    S = subspace(n)
+    T = constraint_basis(S)
+    back = constraint_basis(T)
+    assert isinstance(back, Subspace)
+    assert len(back.columns) == n
+    found = array((T.T @ back).rows).reshape(6 - n, n)
+    assert_close(found, np.zeros((6 - n, n)))
+    # the same range: the projection on S, and one that does not know the basis of S
+    A, B = matrix(S), matrix(back)
+    assert_close(B.T @ B, np.eye(n))
+    assert_close(B @ (B.T @ A), A, size(A))
+
+
+@freedoms
 def test_an_allowed_velocity_satisfies_both_forms_of_the_constraint(n):
     S = subspace(n)
     alpha = tuple(float(k + 1) for k in range(n))
@@ -136,6 +152,9 @@ def test_the_constraint_forces_of_a_hinge_are_all_but_the_moment_about_its_axis(
 def test_dependent_freedoms_are_refused(S):
     with pytest.raises(ModelError, match=r"columns of S are not independent\n  fix: drop a column"):
         constraint_basis(S)
+    T = ForceSubspace(*(Force(*column) for column in S.columns))
+    with pytest.raises(ModelError, match=r"columns of T are not independent\n  fix: drop a column"):
+        constraint_basis(T)
 
 
 # apparent inverse inertia

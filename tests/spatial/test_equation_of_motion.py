@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 
 from sixfold.spatial import (
+    ZERO3,
     Force,
     Inertia,
     Motion,
@@ -168,12 +169,16 @@ def test_the_moment_of_momentum_of_a_particle_changes_by_the_moment_of_force(tim
     def place(s):
         return pose(s).r
 
-    def moment(s):
-        return place(s).cross(time.rate(place, s) * m)
+    def momentum_at(s):  # of a particle at p that moves with dp/dt and does not turn
+        return Inertia.from_mass(m, place(s)) @ Motion(ZERO3, time.rate(place, s))
 
     t = time.t
+    p, v = place(t), time.rate(place, t)
     acceleration = time.rate(lambda s: time.rate(place, s), t)
-    assert_close(time.rate(moment, t), place(t).cross(acceleration * m), SCALE)
+    assert_close(momentum_at(t), Force.at_point(v * m, p), SCALE)
+    assert_close(time.rate(momentum_at, t), Force.at_point(acceleration * m, p), SCALE)
+    assert_close(momentum_at(t).ang, p.cross(v * m), SCALE)
+    assert_close(time.rate(momentum_at, t).ang, p.cross(acceleration * m), SCALE)
 
 
 def test_a_free_body_keeps_its_momentum(time):
@@ -185,6 +190,7 @@ def test_a_free_body_keeps_its_momentum(time):
     rate = array(inertia_rate(I, v)) @ array(v).reshape(6) + array(I @ a).reshape(6)
     condition = np.linalg.cond(array(I.matrix()))
     assert_close(rate, np.zeros(6), SCALE * condition)
+    assert_close(equation_of_motion(I, v, a), Force.zero(), SCALE * condition)
 
 
 @law

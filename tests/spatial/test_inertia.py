@@ -19,6 +19,7 @@ from sixfold.spatial import (
     Symmetric3,
     Transform,
     Vector3,
+    physical_consistency,
     skew,
     velocity_at,
 )
@@ -119,7 +120,15 @@ def test_momentum_is_the_intrinsic_part_and_the_moment_of_linear_momentum(I, v):
     m, c, Ic = own(I)
     v_C = array(velocity_at(v, Vector3(*c)))
     h_O = Ic @ array(v.ang) + np.cross(c, m * v_C)
-    assert_close(I @ v, (h_O, m * v_C), size(I.matrix()) * size(v) * (1 + size(c)), eps=16)
+    scale = size(I.matrix()) * size(v) * (1 + size(c))
+    assert_close(I @ v, (h_O, m * v_C), scale, eps=16)
+    # a couple I_C omega, and the linear momentum as a line vector through the centre of mass
+    couple = Force(I.about_center @ v.ang, Vector3(0.0, 0.0, 0.0))
+    through = Force.at_point(velocity_at(v, I.center) * I.m, I.center)
+    assert_close(I @ v, couple + through, scale, eps=16)
+    # in a frame at the centre the line vector has no moment: what is left is h_C
+    at_C = Transform.translation(I.center).star @ (I @ v)
+    assert_close(at_C, (Ic @ array(v.ang), m * v_C), scale * (1 + size(c)), eps=16)
 
 
 @law
@@ -157,6 +166,13 @@ def test_inertia_is_symmetric(I, u, v):
 @given(inertias())
 def test_inertia_is_positive_definite(I):
     assert np.linalg.eigvalsh(array(I.matrix())).min() > 0
+    assert physical_consistency(I).physical
+
+
+def test_an_inertia_that_is_not_positive_definite_is_not_physical():
+    I = Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (-0.1, 1.0, 1.0))
+    assert np.linalg.eigvalsh(array(I.matrix())).min() < 0
+    assert not physical_consistency(I).physical
 
 
 @law
@@ -213,10 +229,18 @@ def test_a_congruence_preserves_symmetry_and_definiteness(I, X):
     assert np.linalg.eigvalsh(M).min() > 0
 
 
-def test_a_congruence_does_not_preserve_eigenvalues():
+def test_a_congruence_preserves_neither_eigenvalues_nor_eigenvectors():
     I, X = box(1.0, 2.0, 3.0, mass=4.0), Transform.translation((1.0, 0.0, 0.0))
-    before, after = (np.linalg.eigvalsh(array(J.matrix())) for J in (I, X.T @ I @ X))
-    assert_differ(before, after, by=1.0)
+    before, after = (array(J.matrix()) for J in (I, X.T @ I @ X))
+    assert_differ(np.linalg.eigvalsh(before), np.linalg.eigvalsh(after), by=1.0)
+    # an eigenvector u of I is no eigenvector of X^T I X, and neither is X^-1 u
+    back = array(X.inverse().matrix())
+    own = np.linalg.eigh(before)[1]
+    for u in (own, back @ own):
+        u = u / np.linalg.norm(u, axis=0)
+        Au = after @ u
+        off = np.linalg.norm(Au - u * (u * Au).sum(axis=0), axis=0)
+        assert off.max() > 1.0
 
 
 @law

@@ -4,6 +4,7 @@ Sources: Featherstone, Summer Screws 2024, part 1; Carius, Primer on Spatial Alg
 (eqs. 3-7, 16).  Every rate is taken twice: by dual numbers and by central differences.
 """
 
+import pytest
 from hypothesis import given
 
 from sixfold.scalar import ZERO, cos, exp, sin
@@ -117,8 +118,51 @@ def test_a_vector_in_rotating_coordinates_changes_by_its_ring_plus_omega_cross_i
     r = E @ vector_path(t)
     ring = time.rate(lambda s: pose(s).E @ vector_path(s), t)
     dot = E @ time.rate(vector_path, t)
-    assert_close(dot, ring + omega.cross(r), 10.0)
+    assert_close(vector_rate(ring, r, omega), dot, 10.0)
+    assert_close(component_rate(dot, r, omega), ring, 10.0)
     assert_differ(dot, ring, by=0.1)
+
+
+@pytest.mark.parametrize("convert", [vector_rate, component_rate])
+def test_a_spatial_vector_needs_the_spatial_velocity_of_its_frame(convert):
+    omega, v = Vector3(1.0, 2.0, 3.0), Motion.of([1.0] * 6)
+    with pytest.raises(TypeError, match="give the velocity of the frame as a Motion"):
+        convert(v, v, omega)
+    with pytest.raises(TypeError, match="Motion with Vector3"):
+        convert(omega, omega, v)
+
+
+def test_the_second_derivative_in_moving_coordinates_is_the_conversion_done_twice(time):
+    def dot(path, velocity):
+        """Return t -> coordinates of the derivative of the vector with coordinates path(t)."""
+
+        def at(s):
+            return vector_rate(time.rate(path, s), path(s), velocity(s))
+
+        return at
+
+    def turning(s):
+        return pose(s).E @ angular_velocity(time, pose, s)
+
+    def moving(s):
+        return pose(s) @ frame_velocity(time, pose, s)
+
+    t = time.t
+    for fixed, move, velocity in (
+        (vector_path, lambda s, u: pose(s).E @ u, turning),
+        (motion_path, lambda s, u: pose(s) @ u, moving),
+        (force_path, lambda s, u: pose(s).star @ u, moving),
+    ):
+
+        def path(s, fixed=fixed, move=move):
+            return move(s, fixed(s))
+
+        once = dot(path, velocity)
+        twice = dot(once, velocity)(t)
+        want = move(t, time.rate(lambda s, u=fixed: time.rate(u, s), t))
+        assert_close(twice, want, 100.0, eps=64)
+        componentwise = time.rate(lambda s, u=path: time.rate(u, s), t)
+        assert_differ(twice, componentwise, by=0.1)
 
 
 def test_the_columns_of_omega_cross_are_the_derivatives_of_the_rotating_basis(time):

@@ -64,6 +64,7 @@ def ball_in_I():
 
 
 def test_the_transform_to_the_contact_frame_is_carius_eq_44():
+    P_X_I = Transform.translation(r_IP)
     want = sympy.eye(6)
     want[3:, :3] = -Matrix([[0, 0, v * t], [0, 0, 0], [-v * t, 0, 0]])
     assert_same([x for row in P_X_I.matrix() for x in row], list(want))

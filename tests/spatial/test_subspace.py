@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sixfold.errors import ShapeError
 from sixfold.scalar import ZERO
 from sixfold.spatial import (
     ArticulatedInertia,
@@ -288,9 +289,9 @@ def test_a_subspace_takes_columns_of_numbers_only(other):
 
 
 def test_a_subspace_needs_one_rate_for_each_freedom():
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ShapeError, match="expected: 2 numbers\n  got: 1"):
         S2 @ (1.0,)
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ShapeError, match="expected: 2 numbers\n  got: 3"):
         U2 @ (1.0, 2.0, 3.0)
 
 

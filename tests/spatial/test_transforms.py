@@ -88,6 +88,8 @@ def test_a_transform_and_its_inverse_cancel(X, m):
 def test_the_force_transform_is_the_inverse_transpose_carius_eq_14(X):
     want = np.linalg.inv(array(X.matrix())).T
     assert_close(X.star_matrix(), want, reach(X) ** 2)
+    columns = [six(X.star @ Force.of(row)) for row in np.eye(6).tolist()]
+    assert_close(np.array(columns).T, want, reach(X) ** 2)
 
 
 @law
@@ -195,7 +197,7 @@ def test_roll_pitch_yaw_are_turns_about_fixed_axes(roll, pitch, yaw, p):
 @given(transforms, vectors)
 def test_a_pose_has_the_axes_of_the_new_frame_as_columns(X, p):
     R = array(X.E).T
-    assert Transform.from_pose(R.tolist(), p) == (X.E, p)
+    assert Transform.from_pose(R.tolist(), p) == Transform(X.E, p)
 
 
 @law

@@ -208,6 +208,9 @@ def test_a_force_holds_the_moment_first_as_carius_eq_8_prints_it():
     f = Force.of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     assert f.ang == (1.0, 2.0, 3.0)
     assert f.lin == (4.0, 5.0, 6.0)
+    # 6 N along z at (1, 2, 0) turn by (12, -6, 0) N m about the origin
+    push = Force.at_point(Vector3(0.0, 0.0, 6.0), Vector3(1.0, 2.0, 0.0))
+    assert six(push).tolist() == [12.0, -6.0, 0.0, 0.0, 0.0, 6.0]
 
 
 @law

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import gmpy2
 import numpy as np
 import pytest
 
@@ -13,7 +14,8 @@ from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.model.grouping import PARAMETERS, movable
 from sixfold.native import optimise, trace
-from sixfold.scalar import Zero
+from sixfold.scalar import ZERO, Zero, plain
+from sixfold.spatial import Inertia, Symmetric3, Vector3
 from sixfold.symbolic.base import regressor
 
 EVERY = (
@@ -75,6 +77,92 @@ def test_what_moves_is_what_the_joint_neither_works_on_nor_turns():
     assert zeroed(sf.Spherical()) == {"m"}
     assert zeroed(sf.Cylindrical("z")) == zeroed(sf.Helical("z", 0.1)) == {"Iyy"}
     assert zeroed(sf.Free()) == set()
+
+
+PITCHES = (1e-200, 1e-12, -1e-3, 0.3, 1e7, 1e150)
+JOINTS = (
+    *(kind(axis) for kind in (sf.Revolute, sf.Prismatic, sf.Cylindrical) for axis in "xyz"),
+    *(kind((0.3, -0.5, 0.8)) for kind in (sf.Revolute, sf.Prismatic, sf.Cylindrical)),
+    *(sf.Helical(axis, p) for axis in ("z", (0.3, -0.5, 0.8)) for p in (0.0, *PITCHES)),
+    *(kind() for kind in (sf.Planar, sf.Universal, sf.Spherical, sf.Translational, sf.Free)),
+)
+
+
+def inertias(joint):
+    """Return a basis of what a joint says it passes on."""
+    passed = joint.passed()
+    no, none = Vector3.of((0.0, 0.0, 0.0)), Symmetric3(*[0.0] * 6)
+    found = [Inertia.from_second_moments(1.0, no, none)] if passed.mass else []
+    found += [Inertia.from_second_moments(0.0, h, none) for h in passed.first]
+    return found + [Inertia.from_second_moments(0.0, no, second) for second in passed.second]
+
+
+@pytest.mark.parametrize("joint", JOINTS, ids=str)
+def test_joints_neither_work_on_nor_turn_what_they_pass_on(joint):
+    rng = np.random.default_rng(3)
+    for J in inertias(joint):
+        for _ in range(3):
+            X, S, _, _ = joint.calc(joint.random(rng), (0.0,) * joint.nv)
+            # a pitch counts as it is, large or small
+            size = max(abs(float(x)) for c in S.columns for x in (*c.ang, *c.lin))
+            work = [float(x) for f in (J @ S).columns for x in (*f.ang, *f.lin)]
+            assert max(map(abs, work)) <= 4e-16 * size
+            turned = [float(x) for x in ((X.T @ J @ X) - J).parameters()]
+            assert max(map(abs, turned)) <= 1e-15
+
+
+def dimension(joint):
+    """Return how many inertias pass, from the conditions in 1000 bits."""
+    with gmpy2.context(precision=1000):
+        exactly = joint.over(gmpy2.mpfr)
+        rng = np.random.default_rng(8)
+        columns = [[] for _ in range(10)]
+        for _ in range(4):
+            q = [gmpy2.mpfr(x) for x in joint.random(rng)]
+            X, S, _, _ = exactly.calc(q, (ZERO,) * joint.nv)
+            for k, column in enumerate(columns):
+                J = Inertia.from_parameters([gmpy2.mpfr(k == n) for n in range(10)])
+                column += [x for f in (J @ S).columns for x in (*f.ang, *f.lin)]
+                column += ((X.T @ J @ X) - J).parameters()
+        rank = 0
+        for k in range(10):
+            # columns by their own size: what is small is no less true
+            size = max(abs(plain(x)) for x in columns[k])
+            if size > 1e-230:
+                rank += 1
+                columns[k] = [plain(x) / size for x in columns[k]]
+                row = max(range(len(columns[k])), key=lambda r: abs(columns[k][r]))
+                for other in range(k + 1, 10):
+                    share = plain(columns[other][row]) / columns[k][row]
+                    pairs = zip(columns[other], columns[k], strict=True)
+                    columns[other] = [_cut(plain(x) - share * y, x) for x, y in pairs]
+        return 10 - rank
+
+
+def _cut(x, before):
+    """Return zero for what rounding of the joint's axis to doubles leaves."""
+    return x if abs(x) > 1e-14 * abs(plain(before)) else gmpy2.mpfr(0)
+
+
+def along_a_coordinate_axis(joint):
+    return all(float(x) in (0.0, 1.0) for x in getattr(joint, "axis", ()))
+
+
+@pytest.mark.parametrize("joint", [j for j in JOINTS if along_a_coordinate_axis(j)], ids=str)
+def test_joints_pass_on_all_that_can_pass(joint):
+    assert len(inertias(joint)) == dimension(joint)
+
+
+@pytest.mark.parametrize("pitch", PITCHES)
+def test_mass_on_a_screw_advances_whatever_its_pitch(pitch):
+    assert zeroed(sf.Helical("z", pitch)) == {"Iyy"}
+    assert zeroed(sf.Helical("z", 0.0)) == zeroed(sf.Revolute("z"))
+
+
+def test_what_an_axis_askew_passes_on_has_weights_of_at_most_one():
+    for axis in ((0.3, -0.5, 0.8), (1e-9, 0.0, 1.0), (1.0, 1e-13, -1.0)):
+        for column in movable(sf.Revolute(axis)).columns:
+            assert max(map(abs, column)) == 1
 
 
 def test_zeros_of_a_grouped_model_are_exact():

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import sys
+import warnings
 from typing import Any
 
 import click
 
 from sixfold.cli.options import random_states
 from sixfold.doctor import Diagnosis, diagnose
+from sixfold.doctor.finding import json_text
+from sixfold.errors import RobotFileWarning
 from sixfold.evaluate.check import check as run_check
 from sixfold.evaluate.findings import Report
 from sixfold.formats import load
@@ -24,7 +26,7 @@ COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 @random_states
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--no-formulations", is_flag=True, help="Examine the model only.")
-@click.option("--strict", is_flag=True, help="Warnings count as errors.")
+@click.option("--strict", is_flag=True, help="Warnings count as errors, faults of the file too.")
 @click.option("--all", "everything", is_flag=True, help="Show every place of every finding.")
 def check(
     robot: str,
@@ -40,13 +42,16 @@ def check(
     ROBOT is a file or a name.  Exits with 0 when the model is sound (warnings allowed), with 1 for
     errors or formulations that disagree, with 2 when it cannot be read.
     """
-    model = load(robot)
+    with warnings.catch_warnings():
+        # the diagnosis lists them all
+        warnings.simplefilter("ignore", RobotFileWarning)
+        model = load(robot)
     diagnosis = diagnose(model, samples=samples, seed=seed)
     report = None if no_formulations else run_check(model, samples, seed=seed)
     bad = bool(diagnosis.errors or (strict and diagnosis.warnings))
     good = not bad and (report is None or report.agrees)
     if as_json:
-        click.echo(json.dumps(as_data(diagnosis, report, good), indent=1, allow_nan=False))
+        click.echo(json_text(as_data(diagnosis, report, good)))
     else:
         _print(diagnosis, report, sys.maxsize if everything else 10)
     sys.exit(0 if good else 1)

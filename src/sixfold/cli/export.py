@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sixfold.errors import NotApplicableError
+from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
 from sixfold.model import grouped as grouped_model
 
@@ -49,5 +49,5 @@ def export(robot: str, language: str, function: str, dtype: str, out: str, group
         model = grouped_model(model)
     code = exported(model, function, language=language, dtype=dtype)
     for path in code.write(out):
-        click.echo(f"{path}: {path.stat().st_size} bytes")
+        click.echo(f"{visible(path)}: {path.stat().st_size} bytes")
     click.echo(f"{code.operations} additions, multiplications and divisions a call")

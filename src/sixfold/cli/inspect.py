@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sixfold.cli.show import tree_lines
+from sixfold.errors import visible
 from sixfold.formats import load
 from sixfold.model import Model
 
@@ -23,8 +24,8 @@ def describe(model: Model) -> list[str]:
     gravity = " ".join(f"{x:g}" for x in model.gravity)
     mass = sum(float(body.inertia.m) for body in model.bodies)
     lines = [
-        f"{model.name}: {model.nb} bodies, nq = {model.nq}, nv = {model.nv}, mass {mass:.6g} kg, "
-        f"gravity ({gravity}) m/s^2",
+        f"{visible(model.name)}: {model.nb} bodies, nq = {model.nq}, nv = {model.nv}, "
+        f"mass {mass:.6g} kg, gravity ({gravity}) m/s^2",
         "",
         *tree_lines(model),
         "",
@@ -37,15 +38,16 @@ def describe(model: Model) -> list[str]:
         )
         shown = ranges if len(ranges) <= 24 else f"{body.joint.nq} coordinates"
         lines.append(
-            f"{body.name:<14} {float(body.inertia.m):>10.5g} {center:>28} {shown:>24}"
+            f"{visible(body.name):<14} {float(body.inertia.m):>10.5g} {center:>28} {shown:>24}"
             f"  {_properties(body)}".rstrip()
         )
     for frame in model.frames:
         carrier = model.body_names[frame.body] if frame.body >= 0 else model.base_name
-        lines.append(f"frame {frame.name} on {carrier}")
+        lines.append(f"frame {visible(frame.name)} on {visible(carrier)}")
     for coupling in model.couplings:
-        terms = " + ".join(f"{r:g} x {model.joint_names[m]}" for m, r in coupling.terms)
-        follower = model.joint_names[coupling.follower]
+        names = [visible(name) for name in model.joint_names]
+        terms = " + ".join(f"{r:g} x {names[m]}" for m, r in coupling.terms)
+        follower = names[coupling.follower]
         lines.append(f"joint {follower} follows {terms} + {coupling.offset:g}")
     return lines
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -18,7 +21,7 @@ from sixfold.cli.inspect import inspect
 from sixfold.cli.robots import robots
 from sixfold.cli.simulate import simulate
 from sixfold.cli.view import view
-from sixfold.errors import SixfoldError
+from sixfold.errors import RobotFileWarning, SixfoldError, visible
 
 
 class Commands(click.Group):
@@ -27,10 +30,28 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; print a library error and exit with 2."""
         try:
-            return super().invoke(ctx)
+            with _plain_warnings():
+                return super().invoke(ctx)
         except SixfoldError as error:
             click.echo(f"error: {error}", err=True)
             sys.exit(2)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings about a robot's file without the line of our own source that tells them."""
+    usual = warnings.formatwarning
+
+    def plain(message: Any, category: type[Warning], *place: Any, **more: Any) -> str:
+        if issubclass(category, RobotFileWarning):
+            return f"warning: {visible(message)}\n"
+        return usual(message, category, *place, **more)
+
+    warnings.formatwarning = plain
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sixfold.errors import visible
 from sixfold.formats import bundled
 from sixfold.model import SAMPLES
 
@@ -24,4 +25,5 @@ def robots() -> None:
     licences = {path.parts: bundled.licence(path) for path in found.values()}
     for name, path in found.items():
         licence = licences[path.parts]
-        click.echo(f"  {name:<{width}}  {licence:<14}  {path.relative_to(folder).as_posix()}")
+        inside = visible(path.relative_to(folder).as_posix())
+        click.echo(f"  {visible(name):<{width}}  {visible(licence):<14}  {inside}")

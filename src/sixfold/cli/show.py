@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from sixfold.errors import visible
 from sixfold.model import Joint, Model
 
 
 def tree_lines(model: Model) -> list[str]:
     """Return the kinematic tree as indented lines, children under their parent."""
-    lines = [model.base_name]
+    lines = [visible(model.base_name)]
     children = _children(model)
     stack = [(k, "") for k in reversed(children[-1])]
     while stack:
@@ -15,7 +16,8 @@ def tree_lines(model: Model) -> list[str]:
         body = model.bodies[k]
         last = k == children[body.parent][-1]
         branch = "└─ " if last else "├─ "
-        lines.append(f"{indent}{branch}{body.name}  [{body.joint_name}: {joint_text(body.joint)}]")
+        name, joint = visible(body.name), visible(body.joint_name)
+        lines.append(f"{indent}{branch}{name}  [{joint}: {joint_text(body.joint)}]")
         deeper = indent + ("   " if last else "│  ")
         stack += [(child, deeper) for child in reversed(children[k])]
     return lines

@@ -8,13 +8,13 @@ from typing import Any
 import click
 import numpy as np
 
-from sixfold.errors import NotApplicableError
+from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate import mass_matrix, neutral, random_state
 from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.simulate import Trajectory, controllers
 from sixfold.simulate import simulate as run
-from sixfold.simulate.run import CHOICES
+from sixfold.simulate.options import CHOICES
 
 FREQUENCY = 10.0
 """How fast the PD controller pulls its joints to the target [rad/s]."""
@@ -95,10 +95,10 @@ def simulate(
         click.echo(line)
     if out is not None:
         trajectory.save(out)
-        click.echo(f"written to {out}")
+        click.echo(f"written to {visible(out)}")
     if write is not None:
         write(report, model, trajectory)
-        click.echo(f"report in {report}")
+        click.echo(f"report in {visible(report)}")
     if show is not None:
         show(model, trajectory)
 

@@ -18,6 +18,7 @@ from sixfold.doctor.codes import CODES, Severity
 from sixfold.doctor.digits import file_tensors
 from sixfold.doctor.extent import Extent, Extents
 from sixfold.doctor.finding import Finding
+from sixfold.errors import visible
 from sixfold.model import Link, Model
 from sixfold.spatial import Inertia, Symmetric3, Transform
 
@@ -189,7 +190,15 @@ class Case:
         assert chosen in row.severities
         file = self.model.origin.file if self.model.origin else ""
         return Finding(
-            chosen, code, where, file, line, what, row.explanation, fix or row.fix, values
+            severity=chosen,
+            code=code,
+            where=visible(where),
+            file=file,
+            line=line,
+            what=visible(what),
+            explanation=row.explanation,
+            fix=visible(fix or row.fix),
+            values=values,
         )
 
 

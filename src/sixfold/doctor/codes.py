@@ -191,6 +191,13 @@ CODES: dict[str, Code] = {
         "its joint.",
         "remove the joint and its body, or give the body what it stands for",
     ),
+    "blemish": Code(
+        ("warning",),
+        "fault of the file that does not stop it from being read",
+        "It has one sensible reading, which is taken, or concerns only pictures and limits. Other "
+        "programs may refuse the file; `sixfold.load(..., strict=True)` does.",
+        "correct the file at this line",
+    ),
     "not-in-model": Code(
         ("note",),
         "part of the file that dynamics has no counterpart for",

@@ -64,8 +64,13 @@ def _findings(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _left_out(case: Case) -> Iterator[Finding]:
-    """Repeat what the reader of the file could not make part of the model."""
-    for note in case.model.origin.notes if case.model.origin else ():
-        read = re.match(r"line (\d+): (.*)", note, re.DOTALL)
-        line, what = (int(read[1]), read[2]) if read else (0, note)
-        yield case.about_model("not-in-model", what, {}, line)
+    """Repeat what the reader of the file remarked: faults, and what is not part of the model."""
+    origin = case.model.origin
+    if origin is None:
+        return
+    said = [("blemish", text) for text in origin.blemishes]
+    said += [("not-in-model", text) for text in origin.notes]
+    for code, text in said:
+        read = re.match(r"line (\d+): (.*)", text, re.DOTALL)
+        line, what = (int(read[1]), read[2]) if read else (0, text)
+        yield case.about_model(code, what, {}, line)

@@ -12,6 +12,7 @@ from textwrap import fill
 from typing import Any
 
 from sixfold.doctor.codes import CODES, SEVERITIES, Severity
+from sixfold.errors import visible
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Finding:
     @property
     def place(self) -> str:
         """File and line as editors read them; empty where there is no file."""
-        return f"{self.file}:{self.line}" if self.file and self.line else self.file
+        file = visible(self.file)
+        return f"{file}:{self.line}" if file and self.line else file
 
     def __str__(self) -> str:
         """Print as compilers do: file:line: severity: what [code]."""
@@ -96,7 +98,7 @@ class Diagnosis:
 
     def to_json(self, indent: int | None = 1) -> str:
         """Return JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+        return json_text(self.to_dict(), indent)
 
     def __str__(self) -> str:
         """Print as a report."""
@@ -125,10 +127,15 @@ class Diagnosis:
     def summary(self) -> str:
         """Return one line: how many of each severity."""
         if not self.findings:
-            return f"{self.model}: nothing to remark"
+            return f"{visible(self.model)}: nothing to remark"
         counts = Counter(finding.severity for finding in self.findings)
         listed = [f"{n} {name}{'s' * (n > 1)}" for name in SEVERITIES if (n := counts[name])]
-        return f"{self.model}: {', '.join(listed)}"
+        return f"{visible(self.model)}: {', '.join(listed)}"
+
+
+def json_text(data: Mapping[str, Any], indent: int | None = 1) -> str:
+    """Return JSON without any character that a terminal obeys; json itself lets DEL through."""
+    return json.dumps(data, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
 
 
 def _places(found: list[Finding], width: int, most: int) -> Iterator[str]:
@@ -157,7 +164,8 @@ def _figures(diagnosis: Diagnosis) -> Iterator[str]:
     f = diagnosis.figures
     if not f:
         return
-    yield f"{diagnosis.model}: {f['bodies']} bodies, {f['freedoms']} freedoms, {f['mass']:.6g} kg"
+    name = visible(diagnosis.model)
+    yield f"{name}: {f['bodies']} bodies, {f['freedoms']} freedoms, {f['mass']:.6g} kg"
     if "condition" in f:
         yield (
             f"mass matrix over {f['states']} states: condition {f['condition']:.2g} (scaled), "

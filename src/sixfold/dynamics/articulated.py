@@ -71,21 +71,29 @@ def inverse_inertia(model: Tree, q: Table) -> list[list[Scalar]]:
 
 
 def pivots(model: Tree, q: Table) -> tuple[list[Scalar], list[Scalar]]:
-    """Return each freedom's pivot D and its element H_ii of the mass matrix.
+    """Return each freedom's pivot D and the size of H_ii: the sum of its terms without signs.
 
     D is H_ii less what the bodies behind the joint can give way; D <= 4 eps H_ii is zero in
-    rounded arithmetic, and the joint then has no inertia behind it.
+    rounded arithmetic, and the joint then has no inertia behind it.  Where terms cancel in H_ii
+    itself, as those of a mass on an axis askew, what is left of them is rounding too.
     """
     Xup, S, _, _, D = articulate(model, q)
     Ic = model.table(Inertia.zero())
     for i in model.bodies:
         Ic[i] = model.inertia[i]
-    diagonal = {}
+    sizes: dict[int, Column] = {}
     for i in reversed(model.bodies):
         Ic[model.parent[i]] += Xup[i].T @ Ic[i] @ Xup[i]
-        H = S[i].T @ (Ic[i] @ S[i]) + model.armature[i]
-        diagonal[i] = [row[k] for k, row in enumerate(H.rows)]
+        sizes[i] = Column(_size(Ic[i], s) for s in S[i].columns) + model.armature[i]
     return (
         [d for i in model.bodies for d in D[i].pivots()],
-        [h for i in model.bodies for h in diagonal[i]],
+        [h for i in model.bodies for h in sizes[i]],
     )
+
+
+def _size(inertia: Inertia, s: Motion) -> Scalar:
+    """Return s . I s with every term taken positive."""
+    m, h, I = inertia.over(abs)
+    w, u = s.over(abs)
+    crossed = h.x * (w.y * u.z + w.z * u.y) + h.y * (w.z * u.x + w.x * u.z)
+    return w.dot(I @ w) + (crossed + h.z * (w.x * u.y + w.y * u.x)) * 2 + u.dot(u) * m

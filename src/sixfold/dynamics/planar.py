@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sixfold.errors import ModelError, ShapeError
-from sixfold.scalar import ZERO, Scalar, cos, sin
+from sixfold.errors import ArgumentError, ModelError, shown
+from sixfold.scalar import ZERO, Scalar, cos, several_numbers, sin, together
 from sixfold.spatial import Column, ldl, ldl_solve
 
 Point = tuple[Scalar, Scalar]
@@ -35,11 +35,24 @@ class PlanarChain:
 
     def __post_init__(self) -> None:
         """Check that every link has every number."""
-        sizes = {len(self.m), len(self.I), len(self.l), len(self.centers)}
-        if len(sizes) != 1 or not self.m:
-            raise ModelError(
-                "PlanarChain", f"m, I, l and com have lengths {sorted(sizes)}", "one for each link"
-            )
+        where, fix = "PlanarChain", "give one number for each link"
+        for name in ("m", "I", "l"):
+            given = getattr(self, name)
+            several = isinstance(given, (list, tuple)) or getattr(given, "ndim", 0) > 0
+            if not several:
+                raise ArgumentError(f"{where}: argument '{name}'", "a list of numbers", given, fix)
+        com = () if self.com is None else self.com
+        if not isinstance(com, (list, tuple)) and getattr(com, "ndim", 0) < 2:
+            expected = "a list of pairs (along, across)"
+            raise ArgumentError(f"{where}: argument 'com'", expected, com, "give one for each link")
+        sizes = {len(self.m), len(self.I), len(self.l)} | ({len(com)} if len(com) else set())
+        if len(sizes) != 1 or not len(self.m):
+            what = f"m, I, l and com have lengths {sorted(sizes)}"
+            raise ModelError(where, what, "one for each link")
+        for name in ("m", "I", "l"):
+            several_numbers(where, name, getattr(self, name), self.n, fix)
+        for pair in com:
+            several_numbers(where, "com", pair, 2, "give (along, across) for each link")
 
     @property
     def n(self) -> int:
@@ -60,8 +73,10 @@ class Skeleton(NamedTuple):
     theta: list[Scalar]
 
 
+@together("skeleton")
 def skeleton(chain: PlanarChain, q: Sequence[Scalar]) -> Skeleton:
     """Return where joints and centres of mass are."""
+    _sizes(chain, q=q)
     joints: list[Point] = [(ZERO, ZERO)]
     centers: list[Point] = []
     theta: list[Scalar] = []
@@ -76,6 +91,7 @@ def skeleton(chain: PlanarChain, q: Sequence[Scalar]) -> Skeleton:
     return Skeleton(joints, centers, theta)
 
 
+@together("skeleton_inertia")
 def skeleton_inertia(chain: PlanarChain, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """Return H: h_ij = sum over k >= max(i, j) of m_k r_ik . r_jk + I_k, r_ik from joint to G_k."""
     x = skeleton(chain, q)
@@ -93,11 +109,14 @@ def skeleton_inertia(chain: PlanarChain, q: Sequence[Scalar]) -> list[list[Scala
     return [[element(i, j) for j in n] for i in n]
 
 
+@together("skeleton_bias")
 def skeleton_bias(
     chain: PlanarChain, q: Sequence[Scalar], qd: Sequence[Scalar], *, gravity: Point = NO_GRAVITY
 ) -> list[Scalar]:
     """Return b: the notes' velocity terms, and - sum over k >= i of m_k r_ik x gravity."""
     x = skeleton(chain, q)
+    _sizes(chain, qd=qd)
+    _pair("gravity", gravity)
     rates = [sum(qd[1 : k + 1], start=qd[0]) for k in range(chain.n)]
     b: list[Scalar] = []
     for i in range(chain.n):
@@ -113,13 +132,14 @@ def skeleton_bias(
     return b
 
 
+@together("skeleton_jacobian")
 def skeleton_jacobian(
     chain: PlanarChain, q: Sequence[Scalar], link: int = -1, point: Point | None = None
 ) -> list[list[Scalar]]:
     """Return J_E (2 x n) of a point given in the axes of a link; the link's end when left out."""
     x = skeleton(chain, q)
     k = _link(chain, link)
-    u, w = (chain.l[k], ZERO) if point is None else point
+    u, w = (chain.l[k], ZERO) if point is None else _pair("point", point)
     c, s = cos(x.theta[k]), sin(x.theta[k])
     ex, ey = x.joints[k][0] + u * c - w * s, x.joints[k][1] + u * s + w * c
     inside = range(k + 1)
@@ -129,6 +149,7 @@ def skeleton_jacobian(
     ]
 
 
+@together("skeleton_id")
 def skeleton_id(
     chain: PlanarChain,
     q: Sequence[Scalar],
@@ -148,6 +169,7 @@ def skeleton_id(
     return Column(inertial) + b - pushed
 
 
+@together("skeleton_fd")
 def skeleton_fd(
     chain: PlanarChain,
     q: Sequence[Scalar],
@@ -171,21 +193,31 @@ def _pushed(
 ) -> Column:
     if f_E is None:
         return Column.zero(chain.n)
+    _pair("f_E", f_E)
     jx, jy = skeleton_jacobian(chain, q, link, point)
     return Column(a * f_E[0] + b * f_E[1] for a, b in zip(jx, jy, strict=True))
 
 
 def _link(chain: PlanarChain, link: int) -> int:
-    if not -chain.n <= link < chain.n:
-        raise ModelError("planar skeleton", f"there is no link {link}", f"use 0 to {chain.n - 1}")
+    whole = isinstance(link, int) and not isinstance(link, bool)
+    if not whole or not -chain.n <= link < chain.n:
+        what = f"there is no link {shown(link)}"
+        raise ModelError("planar skeleton", what, f"use 0 to {chain.n - 1}")
     return link % chain.n
 
 
+def _pair(name: str, given: Point) -> Point:
+    """Return two numbers."""
+    x, y = several_numbers("skeleton", name, given, 2, "give (x, y)")
+    return x, y
+
+
 def _sizes(chain: PlanarChain, **vectors: Sequence[Scalar]) -> None:
+    if not isinstance(chain, PlanarChain):
+        fix = "make one with PlanarChain(m, I, l)"
+        raise ArgumentError("skeleton: argument 'chain'", "a PlanarChain", chain, fix)
     for name, values in vectors.items():
-        if len(values) != chain.n:
-            fix = "give one number for each link"
-            raise ShapeError("skeleton", name, f"{chain.n} numbers", len(values), fix)
+        several_numbers("skeleton", name, values, chain.n, "give one number for each link")
 
 
 def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:

@@ -13,8 +13,10 @@ from sixfold.model import Body, Model
 from sixfold.scalar import plain
 
 LIMIT = 4 * float(np.finfo(float).eps)
+"""A pivot is lost when it is at most so much of its element of the mass matrix: what subtracting
+numbers of that size, each rounded a few times, leaves of zero."""
 TRAVEL = 1e4
-"""How far [m] a slide without limits is taken to go when bounding the mass matrix."""
+"""How far [m], or how many turns of a screw [rad], a joint without limits is taken to go."""
 
 
 @per_model(256)
@@ -23,28 +25,21 @@ def unproved_joints(model: Model) -> tuple[int, ...]:
     if not model.nb:
         return ()
     own, size, slides = _joints(model)
-    if model.couplings:
-        return tuple(range(model.nb)) if (own <= 0).any() else ()
     with np.errstate(all="ignore"):
-        bounds = _inertia_bounds(model, size, slides)
-    return tuple(int(k) for k in np.flatnonzero(~(own > LIMIT * bounds)))
-
-
-def steadiness(model: Model) -> Array:
-    """Return for each body a lower bound of its pivots' share in the mass matrix's diagonal."""
-    own, size, slides = _joints(model)
-    with np.errstate(all="ignore"):
-        return np.nan_to_num(own / _inertia_bounds(model, size, slides), nan=0.0)
+        unproved = np.flatnonzero(~(own > LIMIT * _inertia_bounds(model, size, slides)))
+    if model.couplings and unproved.size:
+        return tuple(range(model.nb))  # pivots of the reduced matrix belong to no joint alone
+    return tuple(int(k) for k in unproved)
 
 
 def _joints(model: Model) -> tuple[Array, Array, Array]:
     """Return for each body a lower bound of its pivots from its own inertia (and rotor) alone, the
-    largest column of S squared, and whether the joint moves the body's origin.
+    largest column of S squared, and how far the joint moves the body's origin for one unit of q.
 
     Bodies of one kind of joint are worked out together: their constants are arrays.
     """
     own, size = np.zeros(model.nb), np.zeros(model.nb)
-    slides = np.zeros(model.nb, bool)
+    slides = np.zeros(model.nb)
     kinds = kinds_of(model)
     for kind, members in enumerate(kinds.members):
         rows = np.array(members) - 1
@@ -52,7 +47,8 @@ def _joints(model: Model) -> tuple[Array, Array, Array]:
         S = joint.calc(joint.neutral(), (0.0,) * joint.nv).S
         lengths = [sum(plain(x) ** 2 for x in (*c.ang, *c.lin)) for c in S.columns]
         size[rows] = np.max(np.broadcast_arrays(*lengths), axis=0)
-        slides[rows] = any(np.any(plain(x) != 0) for c in S.columns for x in c.lin)
+        advance = [sum(plain(x) ** 2 for x in c.lin) for c in S.columns]
+        slides[rows] = np.sqrt(np.max(np.broadcast_arrays(*advance), axis=0))
         rotors = np.array([[float(x) for x in model.bodies[k].armature] for k in rows])
         if joint.constant_subspace:
             # the smallest pivot is at least the smallest eigenvalue
@@ -84,7 +80,10 @@ def _smallest(matrices: Array) -> Array:
 
 
 def _inertia_bounds(model: Model, size: Array, slides: Array) -> Array:
-    """Return an upper bound of the diagonal of the mass matrix for each body's joint."""
+    """Return an upper bound of the mass matrix's diagonal, terms without signs, for each joint.
+
+    Taking the elements of a 6x6 matrix positive raises its norm by sqrt(6) at most.
+    """
     parameters = np.array([[float(x) for x in body.inertia.parameters()] for body in model.bodies])
     offsets = np.array([[float(x) for x in body.placement.r] for body in model.bodies])
     m = np.abs(parameters[:, 0])
@@ -98,16 +97,16 @@ def _inertia_bounds(model: Model, size: Array, slides: Array) -> Array:
     for k in reversed(range(model.nb)):
         p = model.bodies[k].parent
         if p >= 0:
-            travel = _travel(model.bodies[k]) if slides[k] else 0.0
+            travel = slides[k] * _travel(model.bodies[k]) if slides[k] else 0.0
             mass[p] += mass[k]
             reach[p] = max(reach[p], reach[k] + step[k] + travel)
             spin[p] += spin[k]
     rotors = np.array([max(body.armature) for body in model.bodies])
     total = np.array(mass) * (1 + np.array(reach)) ** 2 + np.array(spin)
-    return 2 * size * total + rotors
+    return 6 * size * total + rotors
 
 
 def _travel(body: Body) -> float:
-    """Return how far a sliding joint can move the body's origin."""
+    """Return how large the coordinates of a joint can become that moves the body's origin."""
     limits = [abs(x) for x in (*body.lower, *body.upper)]
     return max(limits) if body.joint.nq == 1 and np.isfinite(limits).all() else TRAVEL

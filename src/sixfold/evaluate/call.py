@@ -103,7 +103,7 @@ class _Run:
         if kernel is None:
             return None
         if self.default:
-            self._keep(kernel)
+            self._keep(kernel, list(arrays))
         if out is None:
             out = result_memory.empty((*lead, *shape), dtype)
         ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
@@ -111,12 +111,12 @@ class _Run:
         spread(checked, inputs, [len(s) for s in shapes.values()], lead, out)
         return out
 
-    def _keep(self, kernel: Kernel) -> None:
+    def _keep(self, kernel: Kernel, names: Sequence[str]) -> None:
         """Keep the fast call, unless every state has to be looked at."""
         table, key = self.row.prepared, self.key
         if kernel.quick is None or (self.row.solves and unproved_joints(self.model)):
             return
-        fast = watched_call(kernel.quick, self.row.name, self.model)
+        fast = watched_call(kernel.quick, self.row.name, self.model, names)
         KERNELS.short_cut(kernel, table, key, (fast, while_alive(self.model, table, key)))
 
 

@@ -7,7 +7,6 @@ whatever numbers it is given; nothing here knows about arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 from sixfold.dynamics import articulated, energy, kinematics, wrenches
@@ -139,12 +138,9 @@ def forward_dynamics(
     f_ext: Numbers | None = None,
     *,
     frame: str = "world",
-    method: str | tuple[str, ...] = "aba",
+    method: str = "aba",
 ) -> list[Scalar]:
-    """Accelerations by one of `METHODS`, or by one for each limb of the tree.
-
-    Coupled models solve their reduced mass matrix.
-    """
+    """Accelerations by one of `METHODS`; coupled models solve their reduced mass matrix."""
     if model.couplings:
         C = bias_force(model, tree, q, v, f_ext, frame=frame)
         return list(ldl_solve(*ldl(reduced_mass_matrix(model, tree, q)), Column(tau) - Column(C)))
@@ -152,20 +148,7 @@ def forward_dynamics(
     forces = external_forces(model, tree, x, f_ext, frame)
     passive = passive_forces(tree, x, xd)
     net = {i: t - passive[i] for i, t in model.velocities(tau).items()}
-    page = METHODS[method] if isinstance(method, str) else partial(_by_limbs, method)
-    return model.gather(page(tree, x, xd, net, forces))
-
-
-def _by_limbs(
-    methods: Sequence[str], tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Table
-) -> Table:
-    """Solve each limb by its own method: limbs on a fixed base do not feel each other."""
-    qdd: Table = {}
-    for limb, method in zip(tree.limbs(), methods, strict=True):
-        own = [{k: table[i] for k, i in enumerate(limb, 1)} for table in (q, qd, tau, f_ext)]
-        found = METHODS[method](tree.part(limb), *own)
-        qdd.update({i: found[k] for k, i in enumerate(limb, 1)})
-    return qdd
+    return model.gather(METHODS[method](tree, x, xd, net, forces))
 
 
 def _by_crba(tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sixfold.errors import DisagreementError
+from sixfold.errors import DisagreementError, visible
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class Report:
                 for f in bad
             )
             raise DisagreementError(
-                f"model '{self.model}': {len(bad)} formulations disagree\n{lines}\n"
+                f"model '{visible(self.model)}': {len(bad)} formulations disagree\n{lines}\n"
                 f"  fix: examine the model (massless links, extreme ratios) or report a bug"
             )
         return self
 
     def __str__(self) -> str:
         """Print as a table."""
-        lines = [f"{self.model}: {self.samples} random states", ""]
+        lines = [f"{visible(self.model)}: {self.samples} random states", ""]
         lines.append(f"{'quantity':<18} {'formulation':<26} {'worst error':>12}  {'state':>5}")
         for f in self.findings:
             error = f"{f.error:12.1e}" if f.error is not None else f"{'-':>12}"

@@ -13,7 +13,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from sixfold.errors import NotApplicableError
+from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate.graphs import traced
 from sixfold.evaluate.kernel_cache import KERNELS
 from sixfold.evaluate.lazily import compiler
@@ -214,7 +214,7 @@ def announced(what: str) -> Iterator[None]:
             return
 
         def say() -> None:
-            print(f"sixfold: compiling {what} ...", file=sys.stderr)
+            print(f"sixfold: compiling {visible(what)} ...", file=sys.stderr)
 
         timer = threading.Timer(1.0, say)
         timer.daemon = True

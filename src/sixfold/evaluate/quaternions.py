@@ -7,20 +7,20 @@ and mistakes have, does it look at the other three.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sixfold.errors import StateError
 from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.kernel_cache import per_model
 from sixfold.model import Model
 
 CONFIGURATIONS = ("q", "q0", "q1")
 """Names of the arguments that hold configurations."""
 
 
-@lru_cache(maxsize=256)
+@per_model(256)
 def quaternions(model: Model) -> tuple[tuple[str, slice], ...]:
     """Return the joints that have a quaternion, each with its place in q."""
     found: list[tuple[str, slice]] = []
@@ -89,20 +89,31 @@ def watched_ufunc(
     return call
 
 
-def watched_call(one: Callable[..., Any], function: str, model: Model) -> Callable[..., Any]:
-    """Return a kernel's call for one state with the same check.
+def watched_call(
+    fast: Callable[..., Any], function: str, model: Model, names: Sequence[str]
+) -> Callable[..., Any]:
+    """Return a kernel's call for plain arrays with the same check.
 
-    `one` gives None unless its first argument is a plain array of nq numbers.
+    Args:
+        fast: gives None unless all arrays are plain.
+        function: name for messages.
+        model: the robot.
+        names: of the arrays, in order.
     """
     ws = last_numbers(model)
-    if not ws:
-        return one
+    places = [(k, name) for k, name in enumerate(names) if name in CONFIGURATIONS]
+    if not ws or not places:
+        return fast
     first, others = ws[0], ws[1:]
 
-    def call(q: Any, *rest: Any) -> Any:
-        result = one(q, *rest)
-        if result is not None and (not q.item(first) or (others and some_zero(q, others))):
-            refuse_zero(function, model, {"q": q})
+    def call(*arrays: Any) -> Any:
+        result = fast(*arrays)
+        if result is not None:
+            for k, name in places:
+                q = arrays[k]
+                one = q.ndim == 1 and not others
+                if not q.item(first) if one else some_zero(q, ws):
+                    refuse_zero(function, model, {name: q})
         return result
 
     return call

@@ -1,7 +1,8 @@
 """Joints with no inertia behind them: always, or at some states.
 
-A freedom is singular at a state when its pivot D <= 4 eps H_ii.  D is at least what the body's own
-inertia gives; where that exceeds the bound at every configuration nothing need be tested.
+A freedom is singular at a state when its pivot D <= 4 eps H_ii, with the terms of H_ii taken
+positive.  D is at least what the body's own inertia gives; where that exceeds the bound at every
+configuration nothing need be tested.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import SingularModelError, SingularPivotWarning
+from sixfold.errors import SingularModelError, SingularPivotWarning, visible
 from sixfold.evaluate import cores
 from sixfold.evaluate.arrays import Array, joined
 from sixfold.evaluate.bounds import LIMIT, unproved_joints
 from sixfold.evaluate.kernel_cache import per_model
 from sixfold.evaluate.kernels import kernel_for
-from sixfold.model import Model
+from sixfold.evaluate.lean import kernel_tree
+from sixfold.model import Model, Tree
 from sixfold.scalar import plain
 
 
@@ -47,8 +49,9 @@ def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> Non
     body = model.bodies[owner[first]]
     rows = bad.any(axis=-1)
     warnings.warn(
-        f"model '{model.name}': {int(rows.sum())} of {rows.size} states have no inertia behind "
-        f"joint '{body.joint_name}' of body '{body.name}' (D <= 4 eps H_ii); those rows are NaN",
+        f"model '{visible(model.name)}': {int(rows.sum())} of {rows.size} states have no inertia "
+        f"behind joint '{visible(body.joint_name)}' of body '{visible(body.name)}' "
+        "(D <= 4 eps H_ii); those rows are NaN",
         SingularPivotWarning,
         stacklevel=4,
     )
@@ -63,11 +66,11 @@ def lost_pivots(model: Model, q: Array) -> tuple[Array, list[int]]:
     return both[..., 0, :] <= LIMIT * np.abs(both[..., 1, :]), owner
 
 
-def _pivots(model: Model, q: Array, n: int) -> Array:
+def _pivots(model: Model, q: Array, n: int, tree: Tree | None = None) -> Array:
     """Return pivots and diagonal by NumPy, where a lost pivot divides to NaN."""
     with np.errstate(all="ignore"):
         columns = [q[..., k] for k in range(model.nq)]
-        values = cores.pivots(model, _numeric(model), columns)
+        values = cores.pivots(model, _numeric(tree or model.tree), columns)
     return joined(values, q.shape[:-1], (2, n), float)
 
 
@@ -79,9 +82,9 @@ def _owners(model: Model) -> list[int]:
     ]
 
 
-def _numeric(model: Model) -> Any:
+def _numeric(tree: Tree) -> Any:
     """Return the tree with exact zeros as numbers: a lost pivot then divides to NaN."""
-    return model.tree.over(lambda x: np.float64(plain(x)), zeros=True)
+    return tree.over(lambda x: np.float64(plain(x)), zeros=True)
 
 
 @per_model(256)
@@ -101,6 +104,9 @@ def singular_joints(model: Model) -> tuple[int, ...]:
         for _ in range(4)
     ]
     owner = _owners(model)
-    D, H = np.moveaxis(_pivots(model, np.array(states, float), len(owner)), 1, 0)
-    always = (np.abs(H) * LIMIT >= D).all(axis=0)
+    q = np.array(states, float)
+    D, H = np.moveaxis(_pivots(model, q, len(owner)), 1, 0)
+    # kernels may find an exact zero where rounding leaves something here
+    reduced = _pivots(model, q, len(owner), kernel_tree(cores.forward_dynamics, model))[:, 0]
+    always = (np.abs(H) * LIMIT >= np.fmin(D, reduced)).all(axis=0)
     return tuple(sorted({owner[k] for k in range(len(owner)) if always[k]}))

@@ -77,6 +77,10 @@ def _body(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> str:
         numbers[key] = fields[key].numbers(size, none=json_form.NO_LIMIT.get(key))
     name = fields["name"].text()
     parent = _known(fields["parent"], known)
+    ten = fields["inertia"].numbers(10)
+    if ten[0] < 0:
+        fix = "give the mass of the body [kg]"
+        fields["inertia"].fail("the mass is negative", fix, expected=">= 0", got=repr(ten[0]))
     try:
         builder.add_body(
             name,
@@ -84,7 +88,7 @@ def _body(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> str:
             joint=joint,
             joint_name=fields["joint_name"].text(),
             placement=_placement(fields["placement"]),
-            inertia=Inertia.from_parameters(fields["inertia"].numbers(10)),
+            inertia=Inertia.from_parameters(ten),
             **numbers,
         )
     except ModelError as error:

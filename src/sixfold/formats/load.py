@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,10 @@ from sixfold.errors import (
     NumberError,
     OptionError,
     RobotFileError,
+    RobotFileWarning,
     UnknownNameError,
     near_names,
+    visible,
 )
 from sixfold.formats import bundled, files, xml
 from sixfold.formats.json_in import read_json
@@ -32,6 +35,7 @@ def load(
     package_dirs: Iterable[str | os.PathLike[str]] = (),
     lock: Locks = (),
     mimic: str = "couple",
+    strict: bool = False,
 ) -> Model:
     """Return the robot of a file or of a name.
 
@@ -47,6 +51,9 @@ def load(
         lock: joints to fix: names (at their neutral position) or a mapping from names to positions.
         mimic: "couple" lets mimic joints follow their masters exactly, with fewer freedoms; "free"
             gives each a freedom of its own, as most other libraries do.
+        strict: refuse a file that would be read with a warning.  Otherwise what concerns pictures
+            and contact never stops a file, and what is wrong but has one sensible reading is read
+            so; each is told in a RobotFileWarning with its line, and in `model.origin.blemishes`.
 
     Raises:
         RobotFileError: if the file cannot be read; it carries `.file` and `.line`.
@@ -57,6 +64,8 @@ def load(
     if not isinstance(source, (str, os.PathLike)):
         fix = "pass a path, or a name that `sixfold robots` lists"
         raise NumberError("load", "a path or the name of a robot", repr(source), fix)
+    if not isinstance(strict, bool):
+        raise OptionError("load", "strict", (True, False), strict)
     folders = _listed(package_dirs)
     text = os.fspath(source)
     path = _path(source, text)
@@ -64,8 +73,21 @@ def load(
         _only_urdf(floating_base, f"sample '{text}'")
         model = sample(text)
     else:
-        model = _from_file(path, floating_base, folders, mimic)
+        model = _from_file(path, floating_base, folders, mimic, strict)
+        _warn(model)
     return _locked(model, lock)
+
+
+def _warn(model: Model) -> None:
+    """Tell what is wrong in the file, at its place."""
+    origin = model.origin
+    if origin is None:
+        return
+    for blemish in origin.blemishes:
+        # "line 7: what" of the file itself; other files are named in the text
+        line, colon, what = blemish.removeprefix("line ").partition(": ")
+        place = f"{origin.file}:{line}: {what}" if line.isdigit() and colon else blemish
+        warnings.warn(visible(place), RobotFileWarning, stacklevel=3)
 
 
 def _path(source: str | os.PathLike[str], text: str) -> Path | None:
@@ -99,20 +121,22 @@ def _unknown(text: str, robots: Mapping[str, Path]) -> UnknownNameError:
     return error
 
 
-def _from_file(path: Path, floating_base: bool, folders: tuple[str, ...], mimic: str) -> Model:
+def _from_file(
+    path: Path, floating_base: bool, folders: tuple[str, ...], mimic: str, strict: bool
+) -> Model:
     data = files.read(path)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         _only_urdf(floating_base, f"'{path}', a JSON file")
         return read_json(data, str(path), folders)
     with _no_collections():
-        reader = _urdf_reader(data, path)
+        reader = _urdf_reader(data, path, strict)
         if reader is not None:
             return reader.model(
                 floating_base=floating_base, free_mimics=mimic == "free", package_dirs=folders
             )
     from sixfold.formats.mjcf import load_mjcf
 
-    return load_mjcf(path, floating_base=floating_base, package_dirs=folders)
+    return load_mjcf(path, floating_base=floating_base, package_dirs=folders, strict=strict)
 
 
 @contextmanager
@@ -128,7 +152,7 @@ def _no_collections() -> Iterator[None]:
         gc.enable()
 
 
-def _urdf_reader(data: bytes, path: Path) -> UrdfReader | None:
+def _urdf_reader(data: bytes, path: Path, strict: bool) -> UrdfReader | None:
     """Return the reader that has taken in a URDF, None for MJCF."""
     found: list[UrdfReader] = []
 
@@ -137,11 +161,16 @@ def _urdf_reader(data: bytes, path: Path) -> UrdfReader | None:
             return None
         if root.tag != "robot":
             raise _not_a_robot(path, root)
-        found.append(UrdfReader(root, str(path), path.stem or "robot"))
-        return found[0].take
+        found.append(UrdfReader(root, str(path), path.stem or "robot", strict=strict))
+        return found[-1].take
 
-    xml.stream(data, str(path), begin)
-    return found[0] if found else None
+    def forgive(error: RobotFileError, reading: str) -> None:
+        if found:
+            found[-1].notes.blemish(error, reading)
+
+    # begun anew, the reader that counts is the last one
+    xml.stream(data, str(path), begin, forgive=forgive)
+    return found[-1] if found else None
 
 
 def _not_a_robot(path: Path, root: xml.Element) -> RobotFileError:

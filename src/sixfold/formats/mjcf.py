@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -14,6 +15,7 @@ from sixfold.errors import (
     RobotFileError,
     RobotFileWarning,
     UnknownNameError,
+    visible,
 )
 from sixfold.formats.mjcf_arrays import Lines, Off, model_from_arrays
 from sixfold.formats.mjcf_compile import compiled, mesh_path
@@ -32,6 +34,7 @@ def load_mjcf(
     lock: Iterable[str] | Mapping[str, Any] = (),
     name: str | None = None,
     package_dirs: Iterable[str | Path] = (),
+    strict: bool = False,
 ) -> Model:
     """Return the robot of an MJCF file.
 
@@ -46,6 +49,7 @@ def load_mjcf(
         lock: joints to lock: names, or names with positions.
         name: of the model; the file's own when left out.
         package_dirs: further folders under which included files and meshes may lie.
+        strict: refuse a file that would be read with a warning.
 
     Raises:
         RobotFileError: with file and line, if the file cannot become a model.
@@ -53,9 +57,11 @@ def load_mjcf(
     """
     path = Path(path)
     mujoco = mujoco_package()
-    document = read_document(path, map(Path, package_dirs))
+    document = read_document(path, map(Path, package_dirs), strict=strict)
     m = compiled(mujoco, document)
     notes, forces = notes_on(mujoco, m, document)
+    if forces and strict:
+        raise _left_out(forces, document)
     try:
         model = model_from_arrays(
             m,
@@ -65,6 +71,7 @@ def load_mjcf(
             file=str(path),
             lines=_lines(m, document),
             notes=notes,
+            blemishes=document.notes.blemishes(),
             meshes={key: mesh_path(document, mesh.file) for key, mesh in document.meshes.items()},
         )
         locked = lock_joints(model, lock) if lock else model
@@ -74,9 +81,8 @@ def load_mjcf(
         raise _refused(error, m, document) from None
     if forces:
         listed = "; ".join(forces)
-        warnings.warn(
-            f"{path}: left out: {listed} (see model.origin.notes)", RobotFileWarning, stacklevel=4
-        )
+        text = visible(f"{path}: left out: {listed} (see model.origin.notes)")
+        warnings.warn(text, RobotFileWarning, stacklevel=4)
     return locked
 
 
@@ -141,6 +147,16 @@ def _lines(m: Any, document: Document) -> Lines:
         body={b + 1: place.root_line for b, place in enumerate(document.bodies)},
         inertia={b: place.root_line for b, place in document.inertias.items()},
         joint={j: place.root_line for j, place in enumerate(joints)},
+    )
+
+
+def _left_out(forces: list[str], document: Document) -> RobotFileError:
+    line = re.search(r"\(line (\d+)\)", forces[0])
+    return RobotFileError(
+        f"has what a model has no counterpart for: {'; '.join(forces)}",
+        file=document.path,
+        line=int(line[1]) if line else 1,
+        fix="remove it from the file, or load it without strict=True",
     )
 
 

@@ -30,6 +30,8 @@ from sixfold.spatial import Inertia, Transform, Vector3
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """Numbers of `mjtJoint`."""
+SAME, SAME_AXES = 1, 3
+"""Numbers of `mjtSameFrame`: MuJoCo takes a frame within 1e-6 of the body's for the body's own."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def model_from_arrays(
     file: str = "",
     lines: Lines | None = None,
     notes: Iterable[str] = (),
+    blemishes: Iterable[str] = (),
     meshes: Mapping[str, str] | None = None,
 ) -> Model:
     """Return the tree of a compiled MuJoCo model.
@@ -72,6 +75,7 @@ def model_from_arrays(
         file: where the model came from.
         lines: lines of that file.
         notes: what the file says and the model has no counterpart for.
+        blemishes: what is wrong in the file and was read all the same.
         meshes: path of each mesh by its name, where the arrays do not have it.
     """
     off = off or Off()
@@ -90,6 +94,7 @@ def model_from_arrays(
         links=tuple(_links(m, model, names.bodies, lines or Lines())),
         joint_lines={names.joints[j]: n for j, n in (lines or Lines()).joint.items()},
         notes=tuple(notes),
+        blemishes=tuple(blemishes),
     )
     shapes = tuple(geometries(m, model, names, meshes or {}))
     return replace(model, geometries=shapes, origin=origin if file else None)
@@ -222,12 +227,21 @@ def _xyzw(wxyz: list[float]) -> list[float]:
 
 def _inertia(m: Any, b: int, origin: Vector3 | None = None) -> Inertia:
     """Return the inertia of a body about its own origin, or about a joint's."""
-    pose = clean_pose(m.body_ipos[b], m.body_iquat[b])
+    same = int(m.body_sameframe[b])
+    quat = (1.0, 0.0, 0.0, 0.0) if same in (SAME, SAME_AXES) else m.body_iquat[b]
+    pose = clean_pose((0.0, 0.0, 0.0) if same == SAME else m.body_ipos[b], quat)
     principal = Inertia.from_mass(
         float(m.body_mass[b]), (0.0, 0.0, 0.0), [float(x) for x in m.body_inertia[b]]
     )
     X = pose if origin is None else Transform(pose.E, pose.r - origin)
     return X.T @ principal @ X
+
+
+def inertial_offset(m: Any, b: int) -> bool:
+    """Tell whether an inertial frame differs from the body's by so little that MuJoCo drops it."""
+    same = int(m.body_sameframe[b])
+    moved = same == SAME and any(m.body_ipos[b])
+    return bool(moved or (same in (SAME, SAME_AXES) and any(m.body_iquat[b][1:])))
 
 
 def _links(m: Any, model: Model, names: list[str], lines: Lines) -> Iterator[Link]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sixfold.formats.mjcf_arrays import BALL, HINGE, SLIDE
+from sixfold.errors import visible
+from sixfold.formats.mjcf_arrays import BALL, HINGE, SLIDE, inertial_offset
 from sixfold.formats.mjcf_rules import SECTIONS
 from sixfold.formats.mjcf_xml import Document, Place
 
@@ -27,41 +30,75 @@ def notes_on(mujoco: Any, m: Any, document: Document) -> tuple[list[str], list[s
     short: list[str] = []
 
     def add(what: str, meaning: str, place: Place | None = None, force: bool = True) -> None:
-        where = "" if place is None else f" (first at {_at(place)})"
-        notes.append(f"left out: {what}: {meaning}{where}")
+        where = "" if place is None else f" (first at {place.file}:{place.line})"
+        notes.append(visible(f"left out: {what}: {meaning}{where}"))
         if force:
-            short.append(what)
+            short.append(what if place is None else f"{what} ({_line(place, document)})")
 
     for key, places in document.left.items():
         add(f"{len(places)} x {key}", MEANING[key], places[0], key not in DATA_ONLY)
     colliding = int(np.count_nonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
     if colliding > 1:
-        add(f"contacts of {colliding} geoms", "bodies do not touch each other here")
-    for what, meaning in _effects(m):
-        add(what, meaning)
+        geom = document.first.get("geom")
+        add(f"contacts of {colliding} geoms", "bodies do not touch each other here", geom)
+    for what, meaning, *keys in (*_effects(m), *_armatures(document)):
+        add(what, meaning, next((p for k in keys if (p := document.first.get(k))), None))
+    for what, meaning, body in _aligned(m):
+        places = document.bodies
+        add(what, meaning, places[body - 1] if len(places) == m.nbody - 1 else None)
     return notes, short
 
 
-def _at(place: Place) -> str:
-    return f"{place.file}:{place.line}"
+def _line(place: Place, document: Document) -> str:
+    """Return where something stands, in short."""
+    same = place.file == str(document.path)
+    return f"line {place.line}" if same else f"{Path(place.file).name}:{place.line}"
 
 
-def _effects(m: Any) -> list[tuple[str, str]]:
-    """Return effects that only the compiled arrays show."""
-    found = []
+def _armatures(document: Document) -> Iterator[tuple[str, ...]]:
+    """Yield what follows from the inertia of tendons and motors, which is not in the model."""
+    found = [kind for kind in ("tendon", "actuator") if f"{kind}.armature" in document.first]
+    for kind in found:
+        yield f"armature of {kind}s", "the mass matrix is without it", f"{kind}.armature"
+    if found and "joint.springdamper" in document.first:
+        what = f"armature of {found[0]}s in springdamper"
+        meaning = f"stiffness and damping are computed without the armature of {found[0]}s"
+        yield what, meaning, "joint.springdamper"
+
+
+def _aligned(m: Any) -> Iterator[tuple[str, str, int]]:
+    """Yield the inertial frames that MuJoCo takes for the body's, though they differ a little."""
+    bodies = [b for b in range(1, m.nbody) if inertial_offset(m, b)]
+    if bodies:
+        what = f"offset of {len(bodies)} inertial frame{'s' * (len(bodies) > 1)}"
+        meaning = "below 1e-6, MuJoCo takes it for zero, and so does the model"
+        yield what, meaning, bodies[0]
+
+
+def _effects(m: Any) -> list[tuple[str, ...]]:
+    """Return effects that only the compiled arrays show, and attributes that may have them."""
+    found: list[tuple[str, ...]] = []
     limited = np.flatnonzero(m.jnt_limited[: m.njnt])
     hinged = [j for j in limited if int(m.jnt_type[j]) in (HINGE, SLIDE)]
     balls = [j for j in limited if int(m.jnt_type[j]) == BALL]
     if hinged:
-        found.append((f"forces of {len(hinged)} joint limits", "limits are kept as data only"))
+        found.append(
+            (f"forces of {len(hinged)} joint limits", "limits are kept as data only", "joint.range")
+        )
     if balls:
-        found.append((f"limits of {len(balls)} ball joints", "a cone has no counterpart"))
+        found.append(
+            (f"limits of {len(balls)} ball joints", "a cone has no counterpart", "joint.range")
+        )
     if m.opt.density or m.opt.viscosity:
-        found.append(("fluid forces", "density and viscosity of the medium"))
+        fluid = ("fluid forces", "density and viscosity of the medium")
+        found.append((*fluid, "option.density", "option.viscosity"))
     if np.any(m.body_gravcomp):
-        found.append((f"gravcomp of {np.count_nonzero(m.body_gravcomp)} bodies", "no compensation"))
+        count = np.count_nonzero(m.body_gravcomp)
+        found.append((f"gravcomp of {count} bodies", "no compensation", "body.gravcomp"))
     if m.nmocap:
-        found.append((f"{m.nmocap} mocap bodies", "they rest where the file places them"))
+        found.append(
+            (f"{m.nmocap} mocap bodies", "they rest where the file places them", "body.mocap")
+        )
     for array, what in (
         ("jnt_stiffnesspoly", "nonlinear springs"),
         ("dof_dampingpoly", "nonlinear damping"),

@@ -22,6 +22,12 @@ DEFAULTS = frozenset({"default", "geom", "joint", "material", "mesh", "site"})
 """What is kept of a class of defaults."""
 FLAGS = frozenset({"gravity", "passive", "spring", "damper", "frictionloss"})
 OPTIONS = frozenset({"gravity", "timestep", "density", "viscosity", "wind"})
+CONTACT = frozenset(
+    {"friction", "solref", "solimp", "solmix", "gap", "priority", "condim", "margin"}
+)
+"""Attributes of a geom that only contact needs: they do not reach the compiler."""
+WATCHED = frozenset({"option", "body", "joint", "tendon", "actuator"})
+"""Elements and sections whose attributes are remembered with their first places."""
 COMPILER_SKIPPED = frozenset(
     {"fusestatic", "discardvisual", "usethread", "meshdir", "texturedir", "assetdir", "strippath"}
 )

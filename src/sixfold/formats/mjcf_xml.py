@@ -7,7 +7,6 @@ have no counterpart here are counted, so that a reader hears of them.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -15,16 +14,18 @@ from xml.sax.saxutils import quoteattr
 
 from sixfold.errors import RobotFileError
 from sixfold.formats.files import read
+from sixfold.formats.mjcf_numbers import checked
 from sixfold.formats.mjcf_rules import (
     COMPILER_SKIPPED,
     DEFAULTS,
     FLAGS,
     LOOKS,
-    NUMBERS,
     OPTIONS,
     PICTURE,
     SECTIONS,
+    WATCHED,
 )
+from sixfold.formats.notes import Notes
 from sixfold.formats.xml import Element, parse, shown
 
 MAX_DEPTH = 400
@@ -34,8 +35,6 @@ MAX_ELEMENTS = 20_000
 MAX_COPIES = 4_000
 """Elements that `<replicate>` may make."""
 MAX_INCLUDES = 100
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,8 @@ class Document:
     """What MuJoCo gets, and what it does not."""
 
     path: Path
+    notes: Notes
+    """What is wrong in the file but does not stop it from being read."""
     folders: tuple[Path, ...] = ()
     """Under which files may be read, beside the file's own folder and the one above."""
     lines: list[str] = field(default_factory=list)
@@ -74,6 +75,8 @@ class Document:
     meshes: dict[str, MeshFile] = field(default_factory=dict)
     left: dict[str, list[Place]] = field(default_factory=dict)
     """What was taken out: a place for each element."""
+    first: dict[str, Place] = field(default_factory=dict)
+    """Where an attribute stands first, by "element.attribute"."""
     compiler: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     """Warnings of MuJoCo's compiler."""
@@ -89,6 +92,11 @@ class Document:
     def leave(self, key: str, place: Place) -> None:
         """Remember something that is taken out."""
         self.left.setdefault(key, []).append(place)
+
+    def watch(self, tag: str, attributes: Iterable[str], place: Place) -> None:
+        """Remember the first place of each attribute."""
+        for name in attributes:
+            self.first.setdefault(f"{tag}.{name}", place)
 
 
 @dataclass(frozen=True)
@@ -113,14 +121,16 @@ class _Open:
         return Place(self.file, line, self.root_line or line)
 
 
-def read_document(path: Path, folders: Iterable[Path] = ()) -> Document:
+def read_document(path: Path, folders: Iterable[Path] = (), *, strict: bool = False) -> Document:
     """Read an MJCF file and those it includes.
 
     Raises:
-        RobotFileError: if a file cannot be read, is no MJCF, or passes a limit.
+        RobotFileError: if a file cannot be read, is no MJCF, or passes a limit; when strict, also
+            for what could be read all the same.
     """
-    document = Document(path, tuple(Path(folder) for folder in folders))
-    root = parse(read(path), str(path), max_depth=MAX_DEPTH)
+    notes = Notes(str(path), strict)
+    document = Document(path, notes, tuple(Path(folder) for folder in folders))
+    root = parse(read(path), str(path), max_depth=MAX_DEPTH, forgive=notes.blemish)
     if root.tag != "mujoco":
         raise RobotFileError(
             f"the root element is <{shown(root.tag)}>",
@@ -227,9 +237,13 @@ def _taken_out(document: Document, item: _Open) -> bool:
     if item.inside == "mujoco" and tag in SECTIONS:
         for child in item.element.children:
             line = child.line
-            document.leave(tag, Place(place.file, line, item.root_line or line))
+            inside = Place(place.file, line, item.root_line or line)
+            document.leave(tag, inside)
+            document.watch(tag, child.attributes, inside)
         return True
     if item.top == "default":
+        if tag in WATCHED:
+            document.watch(tag, item.element.attributes, place)
         return tag not in DEFAULTS
     if item.inside == "mujoco" and tag in PICTURE:
         return True
@@ -245,9 +259,12 @@ def _taken_out(document: Document, item: _Open) -> bool:
 
 def _attributes(document: Document, item: _Open) -> dict[str, str]:
     """Return the attributes that stay."""
-    element, tag = item.element, item.element.tag
-    _check_numbers(item)
-    given = {name: value for name, value in element.attributes.items() if name != "user"}
+    tag = item.element.tag
+    given = checked(item.element, item.place.file, document.notes)
+    if tag in WATCHED:
+        document.watch(tag, given, item.place)
+    if tag == "geom" and item.top != "default":
+        document.first.setdefault("geom", item.place)
     if tag == "compiler":
         document.compiler |= {k: v for k, v in given.items() if k in COMPILER_SKIPPED}
         given = {k: v for k, v in given.items() if k not in COMPILER_SKIPPED}
@@ -283,26 +300,6 @@ def _mesh(document: Document, item: _Open, given: dict[str, str]) -> dict[str, s
         given.setdefault("name", PurePosixPath(file.replace("\\", "/")).stem)
         document.meshes[given["name"]] = MeshFile(file, place)
     return given
-
-
-def _check_numbers(item: _Open) -> None:
-    """Refuse numbers that are not finite or not numbers, with the place of the element."""
-    if item.element.tag == "flag":
-        return
-    for name, value in item.element.attributes.items():
-        if name not in NUMBERS:
-            continue
-        for text in value.split() or [""]:
-            if not NUMBER.match(text) or not math.isfinite(float(text)):
-                raise RobotFileError(
-                    f"attribute '{name}' is not a finite number",
-                    file=item.place.file,
-                    line=item.place.line,
-                    element=f"<{item.element.tag}>",
-                    expected="numbers such as 1.5 or -2e-3, separated by spaces",
-                    got=f'{name}="{shown(value)}"',
-                    fix="correct the number",
-                )
 
 
 def _copies(item: _Open) -> float:
@@ -347,7 +344,7 @@ def _included(document: Document, item: _Open) -> Iterator[_Open]:
         raise refuse(f"more than {MAX_INCLUDES} files are included", "join the files")
     document.includes.add(path)
     data = read_named(path, place, f"included file '{shown(name)}'")
-    root = parse(data, str(path), max_depth=MAX_DEPTH)
+    root = parse(data, str(path), max_depth=MAX_DEPTH, forgive=document.notes.blemish)
     for child in root.children:
         yield _Open(
             child, str(path), place.root_line, item.inside, item.top, item.copies, item.body

@@ -49,7 +49,7 @@ def _urdf(data: bytes) -> Model:
     found: list[UrdfReader] = []
 
     def begin(root: xml.Element) -> Callable[[xml.Element], None]:
-        found.append(UrdfReader(root, "saved"))
+        found.append(UrdfReader(root, "saved", strict=True))
         return found[0].take
 
     xml.stream(data, "saved", begin)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from sixfold.errors import ModelError, UnknownNameError
 from sixfold.formats.fields import LARGEST, Fields
+from sixfold.formats.notes import Notes
 from sixfold.formats.rotations import axes
 from sixfold.formats.urdf_joint import UrdfJoint, read_joint
-from sixfold.formats.urdf_notes import Notes
 from sixfold.formats.urdf_origin import AT_REST, inertia
 from sixfold.formats.urdf_shapes import Color, Picture, add_color, pictures
 from sixfold.formats.urdf_tree import followers, root_of
@@ -39,14 +39,17 @@ class UrdfLink(NamedTuple):
 class UrdfReader:
     """Takes the children of a <robot> one by one; `model` makes the tree of them."""
 
-    def __init__(self, root: Element, file: str, stem: str = "robot") -> None:
+    def __init__(
+        self, root: Element, file: str, stem: str = "robot", *, strict: bool = False
+    ) -> None:
         """Begin with the root element; `stem` is the model's name when the element has none."""
         self.robot = Fields(file, root, "<robot>")
-        self.notes = Notes()
+        self.notes = Notes(file, strict)
         self.name = root.attributes.get("name", "")
         if not self.name:
             self.name = stem
-            self.notes.say(f"<robot> without a name: '{stem}' is assumed", root.line)
+            error = self.robot.error("has no name", 'write <robot name="...">')
+            self.notes.blemish(error, f"'{shown(stem)}' is read")
         self.links: dict[str, UrdfLink] = {}
         self.joints: dict[str, UrdfJoint] = {}
         self.colors: dict[str, Color] = {}
@@ -55,6 +58,10 @@ class UrdfReader:
     def take(self, element: Element) -> None:
         """Read one child of the root."""
         fields = Fields(self.robot.file, element, element.tag, self.robot)
+        if element.tag.lower() in ("link", "joint") and element.tag.lower() != element.tag:
+            error = fields.error("is in capitals", "write it small")
+            element.tag = element.tag.lower()
+            self.notes.blemish(error, f"it is read as <{element.tag}>")
         if element.tag == "link":
             self._link(fields)
         elif element.tag == "joint":
@@ -70,6 +77,9 @@ class UrdfReader:
                 fields.fail(f"stands twice, first on line {self.settings.line}", "keep one of them")
             fields.open(self.notes, SETTINGS)
             self.settings = fields
+        elif element.tag in ("xacro:property", "xacro:arg"):
+            error = fields.error("is left over from xacro", "remove it")
+            self.notes.blemish(error, "it is left out")
         elif element.tag.startswith("xacro:") or element.tag == "macro":
             fields.fail(
                 "is a macro of xacro, which has not been run",
@@ -130,6 +140,7 @@ class UrdfReader:
                     joint_lines={joint.name: joint.line for joint in joints.values()},
                     package_dirs=package_dirs,
                     notes=notes.lines(),
+                    blemishes=notes.blemishes(),
                 ),
             }
 

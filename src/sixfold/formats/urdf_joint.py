@@ -10,14 +10,16 @@ from typing import Any, NamedTuple, NoReturn
 
 from sixfold.errors import RobotFileError
 from sixfold.formats.fields import Fields
-from sixfold.formats.urdf_notes import Notes
+from sixfold.formats.notes import Notes
 from sixfold.formats.urdf_origin import origin
 from sixfold.formats.xml import shown
-from sixfold.model import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from sixfold.model import Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from sixfold.scalar import exact
 from sixfold.spatial import Transform, Vector3
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+OTHER_NAMES = {"ball": "spherical"}
+"""Types of other formats that leave no doubt; so does "spherical"."""
 CHILDREN = frozenset({"parent", "child", "origin", "axis", "limit", "dynamics", "mimic", "sixfold"})
 JOINT, LINK, XYZ = frozenset({"name", "type"}), frozenset({"link"}), frozenset({"xyz"})
 LIMIT = frozenset({"lower", "upper", "effort", "velocity"})
@@ -29,6 +31,7 @@ PER_VELOCITY = ("damping", "friction", "friction_negative", "stiffness", "armatu
 PER_POSITION = ("rest", "lower", "upper")
 LIMITS = frozenset({"lower", "upper", "velocity_limit", "effort_limit"})
 OWN = LIMITS | {*PER_VELOCITY, *PER_POSITION, "offset"}
+WITH_AXIS = frozenset({"revolute", "continuous", "prismatic", "planar"})
 X_AXIS = Vector3.of((1.0, 0.0, 0.0))
 
 
@@ -57,7 +60,11 @@ class UrdfJoint(NamedTuple):
 
     def fail(self, what: str, fix: str, *, line: int = 0, expected: str = "") -> NoReturn:
         """Raise an error at this joint, or at another line of it."""
-        raise RobotFileError(
+        raise self.error(what, fix, line=line, expected=expected)
+
+    def error(self, what: str, fix: str, *, line: int = 0, expected: str = "") -> RobotFileError:
+        """Return an error about this joint, or about another line of it."""
+        return RobotFileError(
             what,
             file=self.file,
             line=line or self.line,
@@ -69,16 +76,10 @@ class UrdfJoint(NamedTuple):
 
 def read_joint(joint: Fields, notes: Notes) -> UrdfJoint:
     """Return what one <joint> says."""
-    name, kind = joint.named("joint"), joint.text("type")
-    if kind not in TYPES:
-        joint.fail(
-            "the joint type is not known",
-            "choose one of the types",
-            expected=", ".join(TYPES),
-            got=f"{shown(kind)!r}",
-        )
+    name = joint.named("joint")
     inside = joint.open(notes, JOINT, CHILDREN)
-    axis = _axis(inside.get("axis"), notes) if kind not in ("fixed", "floating") else None
+    kind = _type(joint)
+    axis = _axis(inside.get("axis"), notes) if kind in WITH_AXIS else None
     made = _joint(kind, axis)
     return UrdfJoint(
         name=name,
@@ -92,6 +93,19 @@ def read_joint(joint: Fields, notes: Notes) -> UrdfJoint:
         file=joint.file,
         line=joint.line,
     )
+
+
+def _type(joint: Fields) -> str:
+    """Return the type, by its usual name."""
+    given = joint.text("type")
+    kind = OTHER_NAMES.get(given.lower(), given.lower())
+    fix, listed = "choose one of the types", ", ".join(TYPES)
+    if kind not in (*TYPES, "spherical"):
+        joint.fail("the joint type is not known", fix, expected=listed, got=f"{shown(given)!r}")
+    if given not in TYPES:
+        what = f"the joint type {shown(given)!r} is not one of URDF"
+        joint.mend(what, f"it is read as '{kind}'", fix, expected=listed)
+    return kind
 
 
 def _end(joint: Fields, tag: str, inside: Mapping[str, Fields], notes: Notes) -> str:
@@ -109,6 +123,8 @@ def _joint(kind: str, axis: Vector3 | None) -> Joint:
         return Prismatic(axis)
     if kind == "planar":
         return Planar()
+    if kind == "spherical":
+        return Spherical()
     return Free() if kind == "floating" else Fixed()
 
 
@@ -117,7 +133,8 @@ def _axis(element: Fields | None, notes: Notes) -> Vector3:
     if element is None:
         return X_AXIS
     element.open(notes, XYZ)
-    xyz = element.numbers("xyz", 3, (1.0, 0.0, 0.0))
+    # an axis left out is x by the rule of the format, an empty one is nothing
+    xyz = element.numbers("xyz", 3) if "xyz" in element.element.attributes else (1.0, 0.0, 0.0)
     size = math.hypot(*xyz)
     if size < SHORTEST:
         element.fail(
@@ -164,9 +181,7 @@ def _limits(joint: Fields, kind: str, limit: Fields | None, notes: Notes) -> dic
         return {}
     found: dict[str, float] = {}
     for name, attribute in (("effort_limit", "effort"), ("velocity_limit", "velocity")):
-        if attribute not in limit.element.attributes:
-            notes.say(f"<limit> without {attribute}: none is assumed", limit.line)
-        found[name] = limit.number(attribute, math.inf, infinite=True)
+        found[name] = _most(limit, attribute)
     lower, upper = (limit.number(name, 0.0, infinite=True) for name in ("lower", "upper"))
     if kind == "continuous":
         if limit.element.attributes.keys() & {"lower", "upper"}:
@@ -175,15 +190,37 @@ def _limits(joint: Fields, kind: str, limit: Fields | None, notes: Notes) -> dic
     for name in ("lower", "upper"):
         if name not in limit.element.attributes:
             notes.say(f"<limit> without {name}: 0 by the rule of the format", limit.line)
+    if lower > upper:
+        what, fix = "the lower limit is above the upper one", "swap lower and upper"
+        limit.mend(what, "they are swapped", fix, got=f"{lower!r} > {upper!r}")
+        lower, upper = upper, lower
     return found | {"lower": lower, "upper": upper}
+
+
+def _most(limit: Fields, attribute: str) -> float:
+    """Return the limit of effort or velocity, infinity where there is no good one."""
+    if attribute not in limit.element.attributes:
+        limit.mend(f"has no attribute '{attribute}'", "no limit is read", f"write {attribute}")
+    most = limit.number(attribute, math.inf, infinite=True)
+    if most < 0:
+        what, fix = f"attribute '{attribute}' is negative", "write a number >= 0"
+        limit.mend(what, "no limit is read", fix, got=repr(most))
+        return math.inf
+    return most
 
 
 def _useless(kind: str, element: Fields | None, notes: Notes) -> None:
     """Remark numbers that have no meaning for a joint of no or several freedoms."""
-    if element is not None:
-        names = (LIMIT | DYNAMICS) & element.element.attributes.keys()
-        if any([element.number(name, infinite=True) for name in sorted(names)]):
-            notes.say(f"<{element.element.tag}> of a {kind} joint is left out", element.line)
+    if element is None:
+        return
+    names = sorted((LIMIT | DYNAMICS) & element.element.attributes.keys())
+    try:
+        numbers = [element.number(name, 0.0, infinite=True) for name in names]
+    except RobotFileError as error:
+        notes.blemish(error, f"a {kind} joint does not need it")
+        return
+    if any(numbers):
+        notes.say(f"<{element.element.tag}> of a {kind} joint is left out", element.line)
 
 
 def _own(ours: Fields, found: Mapping[str, Any], joint: Joint, notes: Notes) -> dict[str, Any]:
@@ -225,7 +262,7 @@ def _mimic(kind: str, inside: Mapping[str, Fields], notes: Notes) -> Mimic | Non
     if kind == "fixed":
         notes.say("<mimic> of a fixed joint is left out", law.line)
         return None
-    if kind in ("floating", "planar"):
+    if kind in ("floating", "planar", "spherical"):
         fix = "remove the <mimic> or change the type"
         (element or inside["sixfold"]).fail(f"a '{kind}' joint cannot follow another", fix)
     return law

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixfold.formats.fields import Fields
+from sixfold.formats.notes import Notes
 from sixfold.formats.rotations import axes_from_rpy, exact_axes, rotation_numbers
-from sixfold.formats.urdf_notes import Notes
 from sixfold.scalar import exact
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
 from sixfold.spatial.vector3 import Symmetric3
 
 Numbers = tuple[float, ...]
+WRITE = 'write <mass value="..."/> [kg] and <inertia ixx="..." .../> [kg m^2]'
 NOTHING = (0.0, 0.0, 0.0)
 AT_REST = Transform.identity()
 AGREES = 1e-9
@@ -40,19 +41,25 @@ def origin(element: Fields | None, notes: Notes) -> Transform:
     return Transform(E, Vector3(*map(exact, xyz)))
 
 
-def inertia(inertial: Fields, notes: Notes) -> Inertia:
+def inertia(inertial: Fields, notes: Notes) -> Inertia | None:
     """Return mass, first moment and rotational inertia about the link's origin, in its axes."""
     inside = inertial.open(notes, OWN, INERTIAL)
-    mass, tensor = (inside.get(tag) for tag in ("mass", "inertia"))
-    if mass is None or tensor is None:
-        inertial.fail(
-            f"has no <{'mass' if mass is None else 'inertia'}>",
-            'write <mass value="..."/> [kg] and <inertia ixx="..." .../> [kg m^2]',
+    place = origin(inside.get("origin"), notes)
+    if "mass" not in inside:
+        if "inertia" in inside:
+            inertial.fail("has no <mass>", WRITE)
+        inertial.mend("has neither <mass> nor <inertia>", "the link has no inertia", WRITE)
+        return None
+    inside["mass"].open(notes, VALUE)
+    mass = inside["mass"].number("value")
+    if mass < 0:
+        inside["mass"].fail(
+            "the mass is negative",
+            "give the mass of the link [kg]",
+            expected=">= 0",
+            got=f"{mass!r}",
         )
-    mass.open(notes, VALUE)
-    tensor.open(notes, SIX)
-    six = tuple(tensor.number(name) for name in TENSOR)
-    found = centred(mass.number("value"), origin(inside.get("origin"), notes), six)
+    found = centred(mass, place, _six(inertial, inside.get("inertia"), notes))
     if "sixfold_parameters" not in inertial.element.attributes:
         return found
     ten = inertial.numbers("sixfold_parameters", 10)
@@ -64,6 +71,22 @@ def inertia(inertial: Fields, notes: Notes) -> Inertia:
             expected=f"agreement to {AGREES:g}",
         )
     return Inertia.from_parameters(ten)
+
+
+def _six(inertial: Fields, tensor: Fields | None, notes: Notes) -> Numbers:
+    """Return the six moments; products that are left out are zero, as are all six together."""
+    if tensor is None:
+        inertial.mend("has no <inertia>", "the link is a point mass", WRITE)
+        return (0.0,) * 6
+    tensor.open(notes, SIX)
+    given = tensor.element.attributes
+    if not any(name in given for name in TENSOR):
+        tensor.mend("has no moments", "the link is a point mass", WRITE)
+        return (0.0,) * 6
+    for name in TENSOR[3:]:
+        if name not in given:
+            tensor.mend(f"has no attribute '{name}'", "0 is read", f'write {name}="0"')
+    return tuple(tensor.number(name, None if name in TENSOR[:3] else 0.0) for name in TENSOR)
 
 
 def centred(m: float, X: Transform, six: Numbers) -> Inertia:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sixfold.errors import RobotFileError, near_names
+from sixfold.formats.notes import Notes
 from sixfold.formats.urdf_joint import Mimic, UrdfJoint
-from sixfold.formats.urdf_notes import Notes
 from sixfold.formats.xml import shown
 
 
@@ -77,24 +77,25 @@ def _refuse_loops(links: Mapping[str, Any], carried: Mapping[str, UrdfJoint]) ->
 def followers(joints: Mapping[str, UrdfJoint], notes: Notes) -> dict[str, Mimic]:
     """Return the law of each joint that follows others.
 
-    A joint whose master does not exist stays free, with a remark: real files have such joints.
+    A joint whose master does not exist or does not move stays free: real files have such joints.
 
     Raises:
-        RobotFileError: at the line of a <mimic> that follows a joint of no or several freedoms,
-            itself, or others in a ring.
+        RobotFileError: at the line of a <mimic> that follows a joint of several freedoms, itself,
+            or others in a ring.
     """
     laws: dict[str, Mimic] = {}
     for joint in joints.values():
         if joint.mimic is None:
             continue
         masters = [master for master, _ in joint.mimic.terms]
-        unknown = [master for master in masters if master not in joints]
-        if unknown:
-            notes.say(
-                f"joint '{shown(joint.name)}' follows joint '{shown(unknown[0])}', which does not "
-                "exist: it stays free",
-                joint.mimic.line,
-            )
+        still = [
+            master for master in masters if master not in joints or not joints[master].joint.nv
+        ]
+        if still:
+            why = "is fixed" if still[0] in joints else "does not exist"
+            what = f"follows joint '{shown(still[0])}', which {why}"
+            fix = "name a joint that moves, or remove the <mimic>"
+            notes.blemish(joint.error(what, fix, line=joint.mimic.line), "it stays free")
             continue
         for master in masters:
             _check_master(joint, joints[master])

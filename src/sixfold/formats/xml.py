@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 from xml.parsers import expat
 
-from sixfold.errors import RobotFileError
+from sixfold.errors import RobotFileError, visible
+from sixfold.formats.xml_tidy import tidied
 
 MAX_DEPTH = 100
 MAX_ELEMENTS = 400_000
@@ -38,11 +39,21 @@ class _RootOnly(Exception):
     """Ends the reading once the root element is known."""
 
 
+Begin = Callable[[Element], Callable[[Element], None] | None]
+Forgive = Callable[[RobotFileError, str], None]
+"""Hears of a fault that is read all the same, and how; it may raise the fault instead."""
+
+
+def overlook(error: RobotFileError, reading: str) -> None:
+    """Forgive without a word."""
+
+
 def parse(
     data: bytes,
     file: str,
     root_only: frozenset[str] = frozenset(),
     max_depth: int = MAX_DEPTH,
+    forgive: Forgive = overlook,
 ) -> Element:
     """Return the root element; with a tag of `root_only` the rest of the file stays unread.
 
@@ -53,14 +64,15 @@ def parse(
     def begin(root: Element) -> Callable[[Element], None] | None:
         return None if root.tag in root_only else root.children.append
 
-    return stream(data, file, begin, max_depth)
+    return stream(data, file, begin, max_depth, forgive)
 
 
 def stream(
     data: bytes,
     file: str,
-    begin: Callable[[Element], Callable[[Element], None] | None],
+    begin: Begin,
     max_depth: int = MAX_DEPTH,
+    forgive: Forgive = overlook,
 ) -> Element:
     """Return the root element without its children: those are handed on as they end.
 
@@ -68,12 +80,36 @@ def stream(
         data: the file.
         file: its name, for errors.
         begin: takes the root element as it begins, and returns who takes its children; None leaves
-            the rest of the file unread.
+            the rest of the file unread.  It begins anew where faults of the XML are mended.
         max_depth: how deep elements may be nested.
+        forgive: hears of faults of the XML that are read all the same, at the end.
 
     Raises:
         RobotFileError: if the data is not well-formed XML or passes a limit.
     """
+    faults: list[tuple[RobotFileError, str]] = []
+    try:
+        root = _read(data, file, begin, max_depth, faults)
+    except expat.ExpatError as error:
+        mended, faults = tidied(data, file)
+        if not faults:
+            raise _malformed(data, file, error) from None
+        try:
+            root = _read(mended, file, begin, max_depth, faults)
+        except expat.ExpatError:
+            raise _malformed(data, file, error) from None
+    for fault, reading in faults:
+        forgive(fault, reading)
+    return root
+
+
+def _read(
+    data: bytes,
+    file: str,
+    begin: Begin,
+    max_depth: int,
+    faults: list[tuple[RobotFileError, str]],
+) -> Element:
     parser = expat.ParserCreate()
     open_: list[Element] = []
     elements = 0
@@ -112,7 +148,13 @@ def stream(
         if open_[-1].text is None and not text.isspace():
             open_[-1].text = (text.strip(), parser.CurrentLineNumber)
 
-    def doctype(*_: object) -> None:
+    def doctype(name: str, system: object, public: object, inside: object) -> None:
+        if not (system or public or inside):
+            # without entities and other files it says nothing
+            what, fix = "has a document type (<!DOCTYPE ...>)", "remove it"
+            error = RobotFileError(what, file=file, line=parser.CurrentLineNumber, fix=fix)
+            faults.append((error, "it is left out"))
+            return
         refuse(
             "a document type (<!DOCTYPE ...>) is not accepted, nor are the entities it may define",
             "remove the <!DOCTYPE ...> and write its entities out",
@@ -126,8 +168,6 @@ def stream(
         parser.Parse(data, True)
     except _RootOnly:
         pass
-    except expat.ExpatError as error:
-        raise _malformed(data, file, error) from None
     except (LookupError, ValueError) as error:
         if isinstance(error, RobotFileError):
             raise
@@ -170,5 +210,5 @@ def _encoding(file: str, reason: str) -> RobotFileError:
 def shown(text: object) -> str:
     """Return a text short enough for a message, on one line."""
     cut = str(text)[: SHOWN + 1]
-    flat = "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
+    flat = visible(cut)
     return flat if len(cut) <= SHOWN else flat[:SHOWN] + "..."

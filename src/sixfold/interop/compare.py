@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sixfold.errors import NumberError, OptionError
+from sixfold.errors import NumberError, OptionError, visible
 from sixfold.evaluate.singular import singular_joints
 from sixfold.formats import load
 from sixfold.formats.files import read
@@ -46,7 +46,8 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return the table."""
-        head = f"{self.robot} with {self.library} {self.version}: {self.samples} random states"
+        name, samples = visible(self.robot), f"{self.samples} random states"
+        head = f"{name} with {self.library} {self.version}: {samples}"
         lines = [head, "", f"{'quantity':<22} {'worst':>9} {'allowed':>9}"]
         for d in self.differences:
             mark = "" if d.agrees else f"   differs (state {d.state})"

@@ -9,7 +9,15 @@ from graphlib import CycleError, TopologicalSorter
 from math import inf
 from typing import Any
 
-from sixfold.errors import ModelError, UnknownNameError
+from sixfold.errors import (
+    ArgumentError,
+    CallbackError,
+    ModelError,
+    SixfoldError,
+    UnknownNameError,
+    kind_of,
+    shown,
+)
 from sixfold.model.joint import Joint
 from sixfold.model.joints import Fixed
 from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
@@ -25,6 +33,11 @@ from sixfold.scalar import exact
 from sixfold.spatial import Inertia, Transform
 
 Seats = Mapping[str, tuple[int, Transform]]
+PROPERTIES = (
+    *("damping", "friction", "friction_negative", "stiffness", "rest", "armature"),
+    *("lower", "upper", "velocity_limit", "effort_limit"),
+)
+"""What a joint may have of its own, as options of `ModelBuilder.add_body`."""
 
 
 @dataclass
@@ -54,6 +67,8 @@ class ModelBuilder:
         friction_speed: float = 0.0,
     ) -> None:
         """Start a model with a fixed base."""
+        check_name("ModelBuilder: argument 'name'", name)
+        check_name("ModelBuilder: argument 'base_name'", base_name)
         self.name, self.base_name = name, base_name
         self.gravity = numbers_of("ModelBuilder", "gravity", gravity, 3)
         (self.friction_speed,) = numbers_of(
@@ -103,12 +118,16 @@ class ModelBuilder:
             velocity_limit: speed limit.
             effort_limit: joint force limit.
         """
+        check_name(f"body {shown(name)}", name)
         where = f"body '{name}'"
-        check_name(where, name)
+        for option, other in (("parent", parent), ("joint_name", joint_name)):
+            if other is not None:
+                check_name(f"{where}: option '{option}'", other)
         if name in self._parts or name == self.base_name:
             raise ModelError(where, "the name is already taken", "give each body its own name")
         if not isinstance(joint, Joint):
-            raise ModelError(where, f"joint is {joint!r}", "pass a joint such as Revolute('z')")
+            fix = "pass a joint such as Revolute('z')"
+            raise ModelError(where, f"joint is {shown(joint)}", fix)
         X = placement_of(where, placement)
         body_inertia = Inertia.zero() if inertia is None else inertia_of(where, inertia)
         nq, nv = joint.nq, joint.nv
@@ -153,7 +172,8 @@ class ModelBuilder:
         self, name: str, parent: str, placement: Transform | Sequence[float] | None = None
     ) -> ModelBuilder:
         """Add a named frame fixed to a body, another frame or the base."""
-        check_name(f"frame '{name}'", name)
+        check_name(f"frame {shown(name)}", name)
+        check_name(f"frame '{name}': argument 'parent'", parent)
         self._frames.append((name, parent, placement_of(f"frame '{name}'", placement)))
         return self
 
@@ -161,9 +181,12 @@ class ModelBuilder:
         self, follower: str, *masters: tuple[str, float], offset: float = 0.0
     ) -> ModelBuilder:
         """Let one joint follow others: q_follower = sum of ratio x q_master + offset."""
+        check_name("couple: argument 'follower'", follower)
         where = f"coupling of joint '{follower}'"
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in masters):
-            raise ModelError(where, f"masters {masters!r}", "give pairs (joint name, ratio)")
+            raise ModelError(where, f"masters {shown(masters)}", "give pairs (joint name, ratio)")
+        for master, _ in masters:
+            check_name(f"{where}: a master", master)
         terms = tuple((name, numbers_of(where, "ratio", ratio, 1)[0]) for name, ratio in masters)
         self._couplings.append((follower, terms, numbers_of(where, "offset", offset, 1)[0]))
         return self
@@ -175,6 +198,9 @@ class ModelBuilder:
             dress: returns further fields of the Model, such as geometries, given for each name the
                 body that carries it (-1 for the base) and the placement there.
         """
+        if dress is not None and not callable(dress):
+            fix = "pass a function, or nothing"
+            raise ArgumentError("build: argument 'dress'", "a function of the seats", dress, fix)
         carried = self._carried()
         ordered = self._ordered(carried)
         index: dict[str, int] = {self.base_name: -1}
@@ -220,7 +246,7 @@ class ModelBuilder:
             couplings=self._coupled(bodies),
             friction_speed=self.friction_speed,
             base_name=self.base_name,
-            **(dress(seats) if dress else {}),
+            **_dressed(dress, seats),
         )
 
     def _ordered(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
@@ -321,6 +347,25 @@ def _resolved(
             offset += ratio * shift
         free[k] = (total, offset)
     return free
+
+
+def _dressed(dress: Callable[[Seats], Mapping[str, Any]] | None, seats: Seats) -> dict[str, Any]:
+    """Return the further fields of a model."""
+    if dress is None:
+        return {}
+    known = ("geometries", "origin")
+    try:
+        fields = dress(seats)
+    except SixfoldError:
+        raise
+    except Exception as error:
+        got = f"{kind_of(error)}: {error}"
+        fix = "pass a function of the seats, {name: (body, placement)}"
+        raise CallbackError("build: argument 'dress'", "fields of the model", got, fix) from error
+    if not isinstance(fields, Mapping) or any(name not in known for name in fields):
+        fix = "return a dictionary with geometries or origin"
+        raise CallbackError("build: argument 'dress'", "fields of the model", shown(fields), fix)
+    return dict(fields)
 
 
 def _with(body: Body, **changes: Any) -> Body:

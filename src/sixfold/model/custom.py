@@ -15,7 +15,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sixfold.errors import ModelError
+from sixfold.errors import CallbackError, ModelError, SixfoldError, kind_of, shown
 from sixfold.model.joint import Joint, JointState, Values
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, Matrix3, Motion, Subspace, Transform, Vector3
@@ -44,12 +44,25 @@ class CustomJoint(Joint):
 
     def __post_init__(self) -> None:
         """Try the functions once, so that a mistake shows here and not inside an algorithm."""
-        if not isinstance(self.nq, int) or self.nq < 1 or self.nq > 6:
-            raise ModelError("CustomJoint", f"nq = {self.nq}", "a joint has 1 to 6 coordinates")
+        whole = isinstance(self.nq, int) and not isinstance(self.nq, bool)
+        if not whole or self.nq < 1 or self.nq > 6:
+            fix = "a joint has 1 to 6 coordinates"
+            raise ModelError("CustomJoint", f"nq = {shown(self.nq)}", fix)
         for name in ("transform", "subspace", "bias"):
             given = getattr(self, name)
             if not callable(given) and (given is not None or name == "transform"):
-                raise ModelError("CustomJoint", f"{name} is {given!r}", "pass a function of q")
+                raise ModelError("CustomJoint", f"{name} is {shown(given)}", "pass a function of q")
+        try:
+            self._try()
+        except SixfoldError:
+            raise
+        except Exception as error:
+            where, got = "CustomJoint: a function of the joint failed", f"{kind_of(error)}: {error}"
+            fix = "write functions of q (bias: of q and qd) that take any kind of number"
+            raise CallbackError(where, "a result at q = 0.1", got, fix) from error
+
+    def _try(self) -> None:
+        """Call each function once and look at what it returns."""
         X = self.transform((0.1,) * self.nq)
         if not isinstance(X, Transform):
             raise ModelError(

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
-from sixfold.errors import ModelError, OptionError
-from sixfold.model.builder import ModelBuilder
+from sixfold.errors import (
+    ArgumentError,
+    ModelError,
+    OptionError,
+    TooLargeError,
+    UnknownNameError,
+    shown,
+)
+from sixfold.model.builder import PROPERTIES, ModelBuilder
 from sixfold.model.joints import Prismatic, Revolute
 from sixfold.model.model import Model
+from sixfold.model.values import MOST_BODIES, inertia_of
 from sixfold.spatial import Inertia, Transform
 
 
@@ -53,8 +62,14 @@ def from_dh(
     Returns:
         A Model with bodies link1..linkN, joints joint1..jointN and the DH frames dh1..dhN.
     """
-    if convention not in ("standard", "modified"):
+    if not isinstance(convention, str) or convention not in ("standard", "modified"):
         raise OptionError("from_dh", "convention", ("standard", "modified"), convention)
+    if not isinstance(rows, (list, tuple)) and not hasattr(rows, "__array__"):
+        fix = "pass a list of rows (a, alpha, d, theta[, sigma])"
+        raise ArgumentError("from_dh: argument 'rows'", "a list of rows", rows, fix)
+    if len(rows) > MOST_BODIES:
+        fix = f"give at most {MOST_BODIES:,}, one for each joint"
+        raise TooLargeError("from_dh", f"{len(rows)} rows", fix)
     builder = ModelBuilder(name, gravity=gravity, friction_speed=friction_speed)
     before = Transform.identity()  # body frame of the last link to where this row starts
     for n, given in enumerate(rows, 1):
@@ -71,7 +86,9 @@ def from_dh(
         else:
             placement = lift @ fixed @ across @ twist @ before
             after = Transform.identity()
-        inertia = None if row.inertia is None else after.T @ row.inertia @ after
+        inertia = None
+        if row.inertia is not None:
+            inertia = after.T @ inertia_of(f"DH row {n}", row.inertia) @ after
         builder.add_body(
             f"link{n}",
             parent=f"link{n - 1}" if n > 1 else None,
@@ -79,11 +96,24 @@ def from_dh(
             joint_name=f"joint{n}",
             placement=placement,
             inertia=inertia,
-            **(row.properties or {}),
+            **_properties(n, row.properties),
         )
         builder.add_frame(f"dh{n}", f"link{n}", after)
         before = after
     return builder.build()
+
+
+def _properties(n: int, given: Any) -> dict[str, Any]:
+    """Return further options of `ModelBuilder.add_body`."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        fix = "pass a dictionary such as {'damping': 0.1}"
+        raise ModelError(f"DH row {n}", f"properties are {shown(given)}", fix)
+    for name in given:
+        if name not in PROPERTIES:
+            raise UnknownNameError("property", name, PROPERTIES, where=f"DH row {n}")
+    return dict(given)
 
 
 def _row(n: int, given: DHRow | Sequence[float]) -> DHRow:
@@ -91,16 +121,18 @@ def _row(n: int, given: DHRow | Sequence[float]) -> DHRow:
     if isinstance(given, DHRow):
         values = (given.a, given.alpha, given.d, given.theta, given.sigma)
     try:
-        numbers = [] if isinstance(values, str) else [float(x) for x in values]
-    except (TypeError, ValueError, OverflowError):
+        # one more than wanted is enough to see that there are too many
+        several = not isinstance(values, (str, bytes, Mapping, Set))
+        numbers = [float(x) for x in islice(values, 6)] if several else []
+    except Exception:  # a number's or a sequence's own complaint
         numbers = []
     if len(numbers) not in (4, 5) or not all(map(math.isfinite, numbers)):
         raise ModelError(
-            f"DH row {n}", f"{values!r} is not a row", "give (a, alpha, d, theta[, sigma])"
+            f"DH row {n}", f"{shown(values)} is not a row", "give (a, alpha, d, theta[, sigma])"
         )
     a, alpha, d, theta, *sigma = numbers
     if sigma and sigma[0] not in (0.0, 1.0):
         raise ModelError(f"DH row {n}", f"sigma = {sigma[0]}", "0 for revolute, 1 for prismatic")
     if isinstance(given, DHRow):
-        return given
+        return replace(given, a=a, alpha=alpha, d=d, theta=theta, sigma=int(sigma[0]))
     return DHRow(a, alpha, d, theta, int(sigma[0]) if sigma else 0)

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import islice
 from typing import Any, TypeVar
 
-from sixfold.errors import ModelError, UnknownNameError
+from sixfold.errors import ModelError, UnknownNameError, shown
 from sixfold.model.geometry import Geometry
 from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
 from sixfold.model.origin import Link
 from sixfold.model.rename import checked, prefixed, refuse_clashes
-from sixfold.model.values import inertia_of, numbers_of, placement_of
+from sixfold.model.values import MOST_BODIES, inertia_of, numbers_of, placement_of
 from sixfold.scalar import exact
 from sixfold.spatial import Inertia, Transform
 
@@ -152,7 +153,7 @@ def replace_inertias(model: Model, inertias: Mapping[str, Inertia]) -> Model:
         raise ModelError("replace_inertias", f"got {type(inertias).__name__}", fix)
     bodies = list(model.bodies)
     for name, inertia in inertias.items():
-        if name in model.frame_names:
+        if isinstance(name, str) and name in model.frame_names:
             k, _ = model.locate(name)
             carrier = model.body_names[k] if k >= 0 else model.base_name
             raise ModelError(
@@ -191,8 +192,8 @@ def add_payload(
             numbers.
     """
     checked("add_payload", model)
-    where = f"payload at '{frame}'"
     carrier, seat = model.locate(frame)
+    where = f"payload at '{frame}'"
     if carrier < 0:
         fix = "name a frame that moves; to count the load of a floating base, load it as floating"
         raise ModelError(where, "the frame is fixed to the base, where a load does nothing", fix)
@@ -212,11 +213,17 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
     if not isinstance(joints, Iterable):
         fix = "pass joint names, or {joint name: position}"
         raise ModelError("lock_joints", f"got {type(joints).__name__}", fix)
-    given = joints if isinstance(joints, Mapping) else dict.fromkeys(joints)
     number = {name: k for k, name in enumerate(model.joint_names)}
-    for name in given:
-        if name not in number:
+    given: dict[str, Any] = {}
+    try:
+        listed = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints_of(joints))
+    except Exception:  # an iterator's own complaint, or something that cannot be a key
+        fix = "pass joint names, or {joint name: position}"
+        raise ModelError("lock_joints", f"got {shown(joints)}", fix) from None
+    for name, position in listed.items():
+        if not isinstance(name, str) or name not in number:
             raise UnknownNameError("joint", name, number, where=f"model '{model.name}'")
+        given[name] = position
     for c in model.couplings:
         name = model.joint_names[c.follower]
         masters = [model.joint_names[m] for m, _ in c.terms]
@@ -227,14 +234,19 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
     return {number[name]: _position(model.bodies[number[name]], q) for name, q in given.items()}
 
 
+def joints_of(joints: Iterable[Any]) -> list[Any]:
+    """Return joint names; a list that goes on and on is cut after as many as can be."""
+    return list(islice(joints, MOST_BODIES))
+
+
 def _position(body: Body, q: Any) -> Numbers:
     if q is None:
         return body.joint.neutral()
     where = f"joint '{body.joint_name}'"
-    listed = [q] if body.joint.nq == 1 and not isinstance(q, Iterable) else q
-    if not isinstance(listed, Iterable):
-        raise ModelError(where, f"position = {q!r}", f"give {body.joint.nq} numbers")
-    values = numbers_of(where, "position", list(listed), body.joint.nq)
+    one = not isinstance(q, Iterable) or getattr(q, "ndim", 1) == 0
+    if one and body.joint.nq > 1:
+        raise ModelError(where, f"position = {shown(q)}", f"give {body.joint.nq} numbers")
+    values = numbers_of(where, "position", q, body.joint.nq)
     part = body.joint.quaternion()
     if part is not None and not any(values[part]):
         raise ModelError(where, "position has a quaternion of length zero", "give a rotation")
@@ -288,7 +300,7 @@ def _loaded(body: Body, load: Inertia, X: Transform) -> Body:
 
 def _load(where: str, mass: Any, com: Any, inertia: Any) -> Inertia:
     if isinstance(inertia, Inertia):
-        if mass is not None or any(com):
+        if mass is not None or any(numbers_of(where, "com", com, 3)):
             what = "mass and com are given beside a whole Inertia"
             raise ModelError(where, what, "give either the Inertia or mass, com and moments")
         return inertia_of(where, inertia)
@@ -296,8 +308,11 @@ def _load(where: str, mass: Any, com: Any, inertia: Any) -> Inertia:
         raise ModelError(where, "has no mass", "pass mass=... [kg], or inertia=Inertia(...)")
     (m,) = numbers_of(where, "mass", mass, 1)
     center = numbers_of(where, "com", com, 3)
-    rows = list(inertia) if isinstance(inertia, Iterable) else [inertia]
-    if any(isinstance(row, Iterable) for row in rows):
+    try:
+        rows = list(islice(inertia, 4)) if isinstance(inertia, Iterable) else [inertia]
+    except Exception:  # an iterator's own complaint
+        rows = []
+    if any(isinstance(row, Iterable) and getattr(row, "ndim", 1) for row in rows):
         rotational: Any = [numbers_of(where, "inertia", row, 3) for row in rows]
     else:
         rotational = numbers_of(where, "inertia", rows, 3)

@@ -4,6 +4,16 @@ A joint about or along a coordinate axis of its body commutes with shifts along 
 about it.  Moving the body's frame so changes no joint coordinate and no joint force, but it may
 take an offset out of a placement, or a constant turn that would fill a rotation matrix.  Where the
 axis is askew, the frame is turned first, so that the axis is a coordinate axis.
+
+What is rounded here is as small as what algorithms round anyway:
+
+- Moved placements are products of given ones, and carry the few roundings of such a product; so
+  does the transform across every joint.  An element becomes zero only where it is smaller than the
+  error bound of its own sum: zero is then as good as what was computed.
+- A turn counts as one about an axis only if its other elements are exact zeros.  A cosine that
+  rounds to 1 does not tell: the turn may be off by 1e-8.
+- A shift by d along the axis adds m d^2 to moments of inertia, and the way back to the parent
+  takes it away again.  See `_Frames.harmless`.
 """
 
 from __future__ import annotations
@@ -11,16 +21,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from sys import float_info
 from typing import Any
 
 from sixfold.model.joint import Joint
 from sixfold.model.tree import Tree
-from sixfold.scalar import Scalar, exact
-from sixfold.spatial import IDENTITY3, ZERO3, Matrix3, Transform, Vector3, skew
+from sixfold.scalar import ZERO, Scalar
+from sixfold.spatial import IDENTITY3, ZERO3, Inertia, Matrix3, Transform, Vector3, skew
 
 _SWEEPS = 3
-_SNAP = 1e-15
-"""Elements of a rotation that are this close to 0 and +-1 are taken for them."""
+_ROUNDING = 2 * float_info.epsilon
+"""Error bound of a sum of four products, relative to the sum of their sizes."""
+
+_GROWTH = 10.0
+"""How many times its own size, or what the bodies behind it add, a shift may add to an inertia."""
 
 
 def reframed(tree: Tree) -> Tree:
@@ -48,13 +62,18 @@ class _Frames:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.place, self.inertia = list(tree.Xtree), list(tree.inertia)
+        self.place = list(tree.Xtree)
+        self.inertia = [I.with_second_moments() for I in tree.inertia]
         self.joint = list(tree.joint)
         self.children: list[list[int]] = [[] for _ in tree.parent]
+        self.behind = [abs(float(I.m)) for I in tree.inertia]
         for i in tree.bodies:
             self.children[tree.parent[i]].append(i)
+        for i in reversed(tree.bodies):
+            self.behind[tree.parent[i]] += self.behind[i]
         for i in tree.bodies:
             self.straighten(i)
+        self.size = [_smallest_moment(I) for I in self.inertia]
         self.axis = [None, *(_axis(self.joint[i]) for i in tree.bodies)]
 
     def straighten(self, i: int) -> None:
@@ -73,7 +92,7 @@ class _Frames:
         for j, X in self.moved(i, move).items():
             self.place[j] = X
         back = move.inverse()
-        self.inertia[i] = (back.T @ self.inertia[i] @ back).over(exact)
+        self.inertia[i] = back.T @ self.inertia[i] @ back
 
     def improve(self, i: int) -> bool:
         """Move the frame of body i to where it and its children need fewest numbers, if any."""
@@ -99,16 +118,30 @@ class _Frames:
             if abs(float(E[k][t])) == 1:
                 yield _shift(k, -float(r[t]) * float(E[k][t]))
         for c in self.children[i]:
-            yield _shift(k, float(self.place[c].r[k]))
-            turn = self.place[c].E
-            if turn[k][k] == 1 and turn != IDENTITY3:
+            turn, offset = self.place[c].E, float(self.place[c].r[k])
+            if self.harmless(i, c, offset):
+                yield _shift(k, offset)
+            if _about(turn, k) and turn != IDENTITY3:
                 yield Transform(turn, ZERO3)
+
+    def harmless(self, i: int, c: int, distance: float) -> bool:
+        """Return whether body i may take its frame to where its child c is along its axis.
+
+        The parent then sees body i from the new place, and m d^2 less again: a rounding error of
+        eps m d^2.  The bodies behind the joint of c are that far away in any case, and are brought
+        to the frame of i with errors of eps times their mass times d^2.  The shift is harmless
+        where m is no more than some times their mass, or m d^2 than the smallest moment of inertia
+        of body i.  (An offset in the placement of i itself is different: the parent sees the body
+        from there whatever its frame is.)
+        """
+        m, d = abs(float(self.tree.inertia[i].m)), distance
+        return m <= _GROWTH * self.behind[c] or m * d * d <= _GROWTH * self.size[i]
 
     def moved(self, i: int, move: Transform) -> dict[int, Transform]:
         """Return the placements of body i and its children after a move."""
         back = move.inverse()
-        places = {c: _clean(self.place[c] @ back) for c in self.children[i]}
-        return {i: _clean(move @ self.place[i]), **places}
+        places = {c: _chained(self.place[c], back) for c in self.children[i]}
+        return {i: _chained(move, self.place[i]), **places}
 
     def count(self, i: int, X: Transform) -> int:
         """Return how many numbers a placement brings into a step across its joint."""
@@ -132,6 +165,11 @@ def _axis(joint: Joint) -> int | None:
     return sizes.index(1.0) if sorted(sizes) == [0.0, 0.0, 1.0] else None
 
 
+def _about(E: Matrix3, k: int) -> bool:
+    """Return whether a rotation turns about coordinate axis k and nothing else."""
+    return E[k][k] == 1 and all(E[k][n] == 0 and E[n][k] == 0 for n in range(3) if n != k)
+
+
 def _turn(u: list[float], along: list[float]) -> Matrix3:
     """Return the smallest turn from one unit vector to another, less than a right angle away."""
     a, b = Vector3(*u), Vector3(*along)
@@ -140,15 +178,43 @@ def _turn(u: list[float], along: list[float]) -> Matrix3:
     return IDENTITY3 + cross + square * (1 / (1 + float(a.dot(b))))
 
 
+def _smallest_moment(inertia: Inertia) -> float:
+    """Return a bound below the moment of inertia about every axis through the origin.
+
+    det I / (tr I)^2 is at most a quarter of the smallest eigenvalue, and never negative for bodies
+    that can exist.
+    """
+    xx, yy, zz, xy, xz, yz = map(float, inertia.I)
+    minors = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - yy * xz
+    determinant = xx * minors[0] + xy * minors[1] + xz * minors[2]
+    trace = xx + yy + zz
+    return determinant / trace / trace if trace > 0 else 0.0
+
+
 def _shift(k: int, distance: float) -> Transform:
     return Transform(IDENTITY3, Vector3.of([distance if n == k else 0.0 for n in range(3)]))
 
 
-def _clean(X: Transform) -> Transform:
-    return Transform(X.E.over(_snapped), X.r.over(exact))
+def _chained(X: Transform, Y: Transform) -> Transform:
+    """Return X @ Y with exact zeros where nothing but rounding is left."""
+    columns = Y.E.T
+    E = [[_sum(zip(row, column, strict=True)) for column in columns] for row in X.E]
+    for k, row in enumerate(E):
+        for n, x in enumerate(row):
+            others = [y for m, y in enumerate(row) if m != n]
+            others += [E[m][n] for m in range(3) if m != k]
+            if not any(others):
+                # alone in its row and column: a direction cosine of 1 or -1
+                row[n] = math.copysign(1.0, x)
+    r = [
+        _sum([(1.0, y), *zip(column, X.r, strict=True)])
+        for y, column in zip(Y.r, columns, strict=True)
+    ]
+    return Transform(Matrix3.of(E), Vector3.of(r))
 
 
-def _snapped(x: Scalar) -> Scalar:
-    value = float(x)
-    nearest = round(value)
-    return exact(float(nearest)) if abs(value - nearest) < _SNAP else value
+def _sum(pairs: Any) -> Scalar:
+    """Return a sum of products, zero where it is smaller than the bound of its own rounding."""
+    products = [float(a) * float(b) for a, b in pairs]
+    total = math.fsum(products)
+    return ZERO if abs(total) <= _ROUNDING * sum(map(abs, products)) else total

@@ -3,13 +3,13 @@
 An inertia J that the joint neither works on (J S = 0) nor turns (X_J^T J X_J = J for every q)
 belongs to the parent as well as to the body: moving it changes no joint force.  For a hinge about z
 these are the mass, the first moment along z and equal inertias about x and y; for a slide the six
-moments and products of inertia.  (Gautier and Khalil's regrouping rules, found here for any joint
-from its own transform and subspace.)
+moments and products of inertia.  (Gautier and Khalil's regrouping rules.)  Each joint knows its own
+(`Joint.passed`), exactly; those of the user's code are tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.model.custom import CustomJoint
-from sixfold.model.joint import Joint
+from sixfold.model.joint import Joint, Passed
 from sixfold.model.model import Model
+from sixfold.model.rename import checked
 from sixfold.model.tree import Tree
 from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial import Inertia, Symmetric3, Vector3
@@ -28,10 +28,8 @@ PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 _PREFERRED = (0, 3, 1, 2, 5, 4, 6, 7, 8, 9)
 """Which parameter becomes zero where there is a choice: m, hz, hx, hy, Iyy, Ixx, Izz, ..."""
 
-
-_SECOND = np.diag([1.0] * 4 + [0.0] * 3 + [-1.0] * 3)
-_SECOND[4:7, 4:7] = 1.0 - np.eye(3)
-"""Takes mass, first and second moments to the ten parameters: I = tr(S) 1 - S."""
+_BY_SECOND_MOMENTS = (0, 3, 1, 2, 6, 5, 4, 7, 8, 9)
+"""The same by second moments."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,7 @@ def grouped(model: Model) -> Model:
     mass matrix, kinetic energy and potential differences are those of the original.  Momenta,
     centres of mass and forces through the joints are not.
     """
+    checked("grouped", model)
     inertias = grouped_inertias(model.tree)
     bodies = tuple(
         replace(body, inertia=inertia)
@@ -74,35 +73,35 @@ def lean(tree: Tree) -> Tree:
     """Return the tree with zeros where they cost no digit: the joint forces are the same.
 
     As `grouped_inertias`, but by second moments (the integrals of r r^T) in place of moments of
-    inertia, and a joint passes on only what moves with weights of at most one.  What a hinge about
-    z passes on is then the mass, its first moment along z and its second moment along z: nothing
-    grows by moving, and nothing that stays is a difference.  A tree of symbols comes back as it is.
+    inertia.  What a hinge about z passes on is then the mass, its first moment along z and its
+    second moment along z: nothing grows by moving, and nothing that stays is a difference.  About
+    an axis askew, what stays is a difference of numbers with weights of at most one: its errors
+    are those of a change of axes.  A tree of symbols comes back as it is.
     """
     if not tree.of_plain_numbers():
         return tree
     inertia = dict(enumerate(tree.inertia))
     for i in reversed(tree.bodies):
-        if isinstance(tree.joint[i], CustomJoint):
+        passed = tree.joint[i].passed()
+        if passed is None:
             inertia[i] = inertia[i].over(exact)
             continue  # what the user's own code lets pass is not found by trying
-        m, h, _ = inertia[i]
-        parts = _divided((m, *h, *inertia[i].second_moments), _light(tree.joint[i]))
-        own, moved = (
-            Inertia.from_second_moments(x[0], Vector3(*x[1:4]), Symmetric3(*x[4:])) for x in parts
-        )
+        m, h, I = inertia[i]
+        second = inertia[i].second_moments
+        stays, moves = _divided((m, *h, *second), _rule(passed, _BY_SECOND_MOMENTS, second=True))
+        moved = Inertia.from_second_moments(*_moments(moves))
+        own = Inertia.from_second_moments(*_moments(stays))
+        # moments of inertia that nothing was taken from are as they were given
+        kept = (x if y == 0 else z for x, y, z in zip(I, moved.I, own.I, strict=True))
         X, p = tree.Xtree[i], tree.parent[i]
-        inertia[i] = own
-        inertia[p] = inertia[p] + (X.T @ moved @ X)
+        inertia[i] = own.with_moments(Symmetric3(*map(exact, kept)))
+        inertia[p] = inertia[p].with_second_moments() + (X.T @ moved @ X)
     return replace(tree, inertia=tuple(inertia[i] for i in range(len(tree.parent))))
 
 
-@lru_cache(maxsize=1024)
-def _light(joint: Joint) -> Movable:
-    """Return what moves with weights of at most one, by mass, first and second moments."""
-    rule = _movable(joint, (0, 3, 1, 2, 6, 5, 4, 7, 8, 9), second=True)
-    pairs = zip(rule.zeroed, rule.columns, strict=True)
-    kept = [(k, column) for k, column in pairs if max(map(abs, column)) <= 1]
-    return Movable(tuple(k for k, _ in kept), tuple(column for _, column in kept))
+def _moments(values: Sequence[Scalar]) -> tuple[Scalar, Vector3, Symmetric3]:
+    """Return mass, first and second moments from a list of ten."""
+    return values[0], Vector3(*values[1:4]), Symmetric3(*values[4:])
 
 
 def split(inertia: Inertia, rule: Movable) -> tuple[Inertia, Inertia]:
@@ -126,18 +125,57 @@ def _divided(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], lis
     return [exact(x) for x in stays], [exact(x) for x in moved]
 
 
+@lru_cache(maxsize=1024)
 def movable(joint: Joint) -> Movable:
     """Return which inertias a joint lets pass to the parent."""
-    return _movable(joint, _PREFERRED)
+    passed = joint.passed()
+    return _tried(joint) if passed is None else _rule(passed, _PREFERRED)
 
 
 @lru_cache(maxsize=1024)
-def _movable(joint: Joint, order: tuple[int, ...], second: bool = False) -> Movable:
+def _rule(passed: Passed, order: tuple[int, ...], second: bool = False) -> Movable:
+    """Return a joint's own word as columns, by second moments or by moments of inertia.
+
+    No column shares a parameter with another kind of moment, so that each may choose the largest of
+    its own numbers as the one that becomes zero: the weights of the others are at most one.
+    """
+    zeroed: list[int] = []
+    columns: list[tuple[float, ...]] = []
+    for column in _columns(passed, second):
+        sizes = [abs(x) for x in column]
+        k = next(k for k in order if sizes[k] == max(sizes))
+        zeroed.append(k)
+        columns.append(tuple(x / column[k] for x in column))
+    return Movable(tuple(zeroed), tuple(columns))
+
+
+def _columns(passed: Passed, second: bool) -> Iterator[tuple[float, ...]]:
+    """Yield the ten parameters of each inertia that passes."""
+    none = (0.0,) * 3
+    if passed.mass:
+        yield (1.0, *none, *none, *none)
+    for h in passed.first:
+        yield (0.0, *map(float, h), *none, *none)
+    every = len(passed.second) == 6  # then all six moments of inertia pass as well, one by one
+    for moments in passed.second:
+        xx, yy, zz, *rest = map(float, moments)
+        if second or every:
+            yield (0.0, *none, xx, yy, zz, *rest)
+        else:
+            yield (0.0, *none, yy + zz, zz + xx, xx + yy, *(-x for x in rest))
+
+
+def _tried(joint: Joint) -> Movable:
+    """Return what a joint of the user's own code lets pass, by trying some configurations.
+
+    Inertias that it works on or turns by less than 1e-9 of their size count as passed: this rule
+    serves `grouped` and base parameters, never the kernels.
+    """
     rng = np.random.default_rng(20)
     conditions = np.vstack([_conditions(joint, joint.random(rng)) for _ in range(4)])
-    _, sizes, rows = np.linalg.svd(conditions @ _SECOND if second else conditions)
+    _, sizes, rows = np.linalg.svd(conditions)
     space = rows[int((sizes > 1e-9).sum()) :].T
-    return _echelon(space, order)
+    return _echelon(space, _PREFERRED)
 
 
 def _conditions(joint: Joint, q: Sequence[float]) -> NDArray[np.float64]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import wraps
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from sixfold.scalar import Scalar
+from sixfold.errors import ArgumentError, SixfoldError
+from sixfold.scalar import Scalar, several_numbers
 from sixfold.spatial import (
     Column,
     ForceSubspace,
     Motion,
     Subspace,
+    Symmetric3,
     Transform,
+    Vector3,
     constraint_basis,
 )
 
@@ -35,6 +39,51 @@ class JointState(NamedTuple):
     """Componentwise derivative of S, times qd; zero when S is constant in the body."""
 
 
+class Passed(NamedTuple):
+    """The inertias that a joint lets pass to the parent: it neither works on them nor turns them.
+
+    An inertia J is one of them when J S = 0 and X_J^T J X_J = J at every q.
+    """
+
+    mass: bool = False
+    """A mass at the origin."""
+    first: tuple[Vector3, ...] = ()
+    """Directions of first moments."""
+    second: tuple[Symmetric3, ...] = ()
+    """Second moments, integrals of r r^T, one for each direction of their space."""
+
+
+COORDINATES = {
+    "calc": (("q", "nq"), ("qd", "nv")),
+    "step": (("q", "nq"), ("dq", "nv")),
+    "difference": (("q0", "nq"), ("q1", "nq")),
+    "rate": (("q", "nq"), ("qd", "nv")),
+    "bracket": (("a", "nv"), ("b", "nv")),
+}
+"""The arguments of methods that take coordinates, and how many each has."""
+
+
+def _explaining(method: Any) -> Any:
+    """Return a method of a joint that looks at its arguments once it has failed on them."""
+
+    @wraps(method)
+    def call(self: Joint, *columns: Any, **named: Any) -> Any:
+        try:
+            return method(self, *columns, **named)
+        except SixfoldError:
+            raise
+        except Exception:
+            where, sizes = f"{type(self).__name__}.{method.__name__}", COORDINATES[method.__name__]
+            given = dict(zip((name for name, _ in sizes), columns, strict=False)) | named
+            for name, size in sizes:
+                if name in given:
+                    n = getattr(self, size)
+                    several_numbers(where, name, given[name], n, f"give {n} numbers ({size})")
+            raise
+
+    return call
+
+
 class Joint(ABC):
     """A joint of nq position and nv velocity coordinates.
 
@@ -44,6 +93,13 @@ class Joint(ABC):
 
     nq: ClassVar[int]
     nv: ClassVar[int]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let the methods that take coordinates explain bad ones."""
+        super().__init_subclass__(**options)
+        for name in COORDINATES.keys() & vars(cls).keys():
+            setattr(cls, name, _explaining(vars(cls)[name]))
+
     velocity_is_rate: ClassVar[bool] = True
     fixed_axis: ClassVar[bool] = False
     """One freedom, along or about an axis that rests in the body and in its parent."""
@@ -56,18 +112,22 @@ class Joint(ABC):
     def calc(self, q: Values, qd: Values) -> JointState:
         """Return transform, motion subspace, joint velocity and bias at a state."""
 
+    @_explaining
     def step(self, q: Values, dq: Values) -> Column:
         """Return the position reached from q by the velocity-space increment dq."""
         return Column(q) + dq
 
+    @_explaining
     def difference(self, q0: Values, q1: Values) -> Column:
         """Return the increment dq with step(q0, dq) = q1."""
         return Column(q1) - q0
 
+    @_explaining
     def rate(self, q: Values, qd: Values) -> Column:
         """Return dq/dt."""
         return Column(qd)
 
+    @_explaining
     def bracket(self, a: Values, b: Values) -> Column:
         """Return the Lie bracket of two constant velocity fields; zero where qd = dq/dt."""
         return Column.zero(self.nv)
@@ -76,9 +136,28 @@ class Joint(ABC):
         """Return the zero position."""
         return (0.0,) * self.nq
 
+    def reach(self) -> tuple[float, ...]:
+        """Return how far random coordinates go either way: a half turn, or a metre."""
+        return (float(np.pi),) * self.nq
+
     def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a random position: angles over a full turn, lengths within a metre."""
-        return tuple(float(x) for x in rng.uniform(-np.pi, np.pi, self.nq))
+        """Return a random position: angles over a full turn, lengths within a metre.
+
+        Quaternions cover all rotations evenly.
+        """
+        if not isinstance(rng, np.random.Generator):
+            where, fix = f"{type(self).__name__}.random: argument 'rng'", "numpy.random.default_rng"
+            raise ArgumentError(where, "a NumPy generator", rng, f"make one with {fix}(seed)")
+        far = np.array(self.reach())
+        part = self.quaternion()
+        if part is None:
+            return tuple(rng.uniform(-far, far).tolist())
+        q = np.empty(self.nq)
+        along = np.delete(np.arange(self.nq), part)
+        q[along] = rng.uniform(-far[along], far[along])
+        turn = rng.standard_normal(4)
+        q[part] = turn / np.linalg.norm(turn)
+        return tuple(q.tolist())
 
     def quaternion(self) -> slice | None:
         """Return where in q a quaternion lies, if any."""
@@ -97,9 +176,16 @@ class Joint(ABC):
         }
         return replace(self, **changes)  # type: ignore[type-var]
 
+    def passed(self) -> Passed | None:
+        """Return the inertias that pass to the parent; None where only trying can tell."""
+        return None
+
     def constraint_basis(self, q: Sequence[float] | None = None) -> ForceSubspace:
         """Return T with S^T T = 0: the forces the joint bears without working."""
-        at = self.neutral() if q is None else tuple(float(x) for x in q)
+        at: Values = self.neutral()
+        if q is not None:
+            fix = f"give the {self.nq} coordinates of the joint"
+            at = several_numbers(f"{type(self).__name__}.constraint_basis", "q", q, self.nq, fix)
         return constraint_basis(self.calc(at, (0.0,) * self.nv).S)
 
     def constants(self) -> tuple[Any, ...]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from types import NoneType
+from sys import float_info
 from typing import Any, ClassVar, final
 
-import numpy as np
-
-from sixfold.errors import ModelError
+from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError, shown
 from sixfold.model import quaternion
-from sixfold.model.joint import Joint, JointState, Values
-from sixfold.scalar import ZERO, cos, exact, is_plain, sin
+from sixfold.model.joint import Joint, JointState, Passed, Values
+from sixfold.scalar import ZERO, cos, exact, is_number, is_plain, sin
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,
@@ -20,8 +18,10 @@ from sixfold.spatial import (
     Matrix3,
     Motion,
     Subspace,
+    Symmetric3,
     Transform,
     Vector3,
+    outer,
     rotation,
     unit,
 )
@@ -29,6 +29,8 @@ from sixfold.spatial import (
 EX, EY, EZ = IDENTITY3
 AXES = (EX, EY, EZ)
 STILL = Motion.zero()
+EACH_SECOND = tuple(Symmetric3(*(1.0 if n == k else ZERO for n in range(6))) for k in range(6))
+"""A basis of all second moments."""
 
 
 class _AlongAxis(Joint):
@@ -41,18 +43,30 @@ class _AlongAxis(Joint):
         if isinstance(self.axis, Vector3):
             object.__setattr__(self, "axis", self.axis.over(exact))
         if not isinstance(self.axis, Vector3) or _long_or_short(self.axis):
-            try:
-                object.__setattr__(self, "axis", unit(self.axis, where))
-            except (TypeError, ValueError, OverflowError) as error:
-                if isinstance(error, ModelError):
-                    raise
-                fix = "use 'x', '-z' or three numbers"
-                raise ModelError(where, f"axis {self.axis!r} is no direction", fix) from None
+            object.__setattr__(self, "axis", _unit(self.axis, where))
+
+
+def _unit(axis: Any, where: str) -> Vector3:
+    try:
+        return unit(axis, where)
+    except (ArgumentError, NumberError, ShapeError):
+        fix = "use 'x', '-z' or three numbers"
+        raise ModelError(where, f"axis {shown(axis)} is no direction", fix) from None
 
 
 def _long_or_short(axis: Vector3) -> bool:
-    """Return true for plain numbers whose length is not 1 within rounding."""
-    return is_plain(*axis) and not abs(math.hypot(*map(float, axis)) - 1.0) < 1e-12
+    """Return true for plain numbers whose length is not 1 within rounding.
+
+    Three quotients by a rounded length are of length 1 to less than 4 eps, so that an axis which
+    was scaled once is left as it is.
+    """
+    size = math.hypot(*map(float, axis)) if is_plain(*axis) else 1.0
+    return not abs(size - 1.0) <= 4 * float_info.epsilon
+
+
+def _along(u: Vector3) -> Symmetric3:
+    """Return u u^T: the second moments of mass spread along an axis."""
+    return Symmetric3.of(outer(u, u))
 
 
 @final
@@ -71,6 +85,10 @@ class Revolute(_AlongAxis):
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, ZERO3), S, S @ qd, STILL)
 
+    def passed(self) -> Passed:
+        """Mass on the axis stays where it is."""
+        return Passed(True, (self.axis,), (_along(self.axis),))
+
 
 @final
 @dataclass(frozen=True)
@@ -87,9 +105,13 @@ class Prismatic(_AlongAxis):
         S = Subspace(Motion(ZERO3, self.axis))
         return JointState(Transform(IDENTITY3, self.axis * q[0]), S, S @ qd, STILL)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a displacement within a metre."""
-        return (float(rng.uniform(-1, 1)),)
+    def passed(self) -> Passed:
+        """What turns with the parent only."""
+        return Passed(second=EACH_SECOND)
+
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre."""
+        return (1.0,)
 
 
 @final
@@ -108,10 +130,9 @@ class Helical(_AlongAxis):
         """Check the axis, and that the pitch is a finite number."""
         super().__post_init__()
         plain_number = isinstance(self.pitch, (int, float))
-        if isinstance(self.pitch, (str, NoneType)) or (
-            plain_number and not math.isfinite(self.pitch)
-        ):
-            raise ModelError("Helical", f"pitch = {self.pitch!r}", "give a finite number [m/rad]")
+        if not is_number(self.pitch) or (plain_number and not math.isfinite(self.pitch)):
+            fix = "give a finite number [m/rad]"
+            raise ModelError("Helical", f"pitch = {shown(self.pitch)}", fix)
         if plain_number:
             object.__setattr__(self, "pitch", float(self.pitch))
 
@@ -121,6 +142,11 @@ class Helical(_AlongAxis):
         S = Subspace(Motion(self.axis, along))
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, along * q[0]), S, S @ qd, STILL)
+
+    def passed(self) -> Passed:
+        """Second moments along the axis; with any pitch at all the mass advances."""
+        along = (_along(self.axis),)
+        return Passed(second=along) if self.pitch != 0 else Passed(True, (self.axis,), along)
 
 
 @final
@@ -138,9 +164,13 @@ class Cylindrical(_AlongAxis):
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, self.axis * q[1]), S, S @ qd, STILL)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return an angle over a full turn and a slide within a metre."""
-        return tuple(float(x) for x in rng.uniform((-np.pi, -1), (np.pi, 1)))
+    def passed(self) -> Passed:
+        """Second moments along the axis."""
+        return Passed(second=(_along(self.axis),))
+
+    def reach(self) -> tuple[float, ...]:
+        """Return a half turn and a metre."""
+        return (math.pi, 1.0)
 
 
 @final
@@ -160,9 +190,13 @@ class Planar(Joint):
         cJ = Motion(ZERO3, vJ.lin.cross(EZ) * qd[2])
         return JointState(Transform(E, Vector3(q[0], q[1], ZERO)), S, vJ, cJ)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a position within a metre and an angle over a full turn."""
-        return tuple(float(x) for x in rng.uniform((-1, -1, -np.pi), (1, 1, np.pi)))
+    def passed(self) -> Passed:
+        """Second moments across the plane."""
+        return Passed(second=(_along(EZ),))
+
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre twice and a half turn."""
+        return (1.0, 1.0, math.pi)
 
 
 @final
@@ -183,6 +217,10 @@ class Universal(Joint):
         cJ = Motion(first.cross(EY) * (qd[0] * qd[1]), ZERO3)
         return JointState(Transform(E, ZERO3), S, S @ qd, cJ)
 
+    def passed(self) -> Passed:
+        """The mass at the crossing of the axes."""
+        return Passed(mass=True)
+
 
 @final
 @dataclass(frozen=True)
@@ -198,6 +236,10 @@ class Spherical(Joint):
         S = Subspace(*(Motion(axis, ZERO3) for axis in AXES))
         vJ = Motion(Vector3(*qd), ZERO3)
         return JointState(Transform(quaternion.rotation_to_body(q), ZERO3), S, vJ, STILL)
+
+    def passed(self) -> Passed:
+        """The mass at the centre."""
+        return Passed(mass=True)
 
     def step(self, q: Values, dq: Values) -> Column:
         """Turn by a rotation vector in body axes."""
@@ -221,11 +263,6 @@ class Spherical(Joint):
         """No rotation."""
         return (0.0, 0.0, 0.0, 1.0)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a uniformly distributed rotation."""
-        q = rng.standard_normal(4)
-        return tuple(float(x) for x in q / np.linalg.norm(q))
-
     def quaternion(self) -> slice:
         """All of q."""
         return slice(0, 4)
@@ -245,9 +282,13 @@ class Translational(Joint):
         vJ = Motion(ZERO3, Vector3(*qd))
         return JointState(Transform(IDENTITY3, Vector3(*q)), S, vJ, STILL)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a position within a metre."""
-        return tuple(float(x) for x in rng.uniform(-1, 1, 3))
+    def passed(self) -> Passed:
+        """What turns with the parent only."""
+        return Passed(second=EACH_SECOND)
+
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre three times."""
+        return (1.0,) * 3
 
 
 @final
@@ -267,6 +308,10 @@ class Free(Joint):
         vJ = Motion(Vector3(*qd[:3]), Vector3(*qd[3:]))
         X = Transform(quaternion.rotation_to_body(q[3:]), Vector3(*q[:3]))
         return JointState(X, S, vJ, STILL)
+
+    def passed(self) -> Passed:
+        """Nothing."""
+        return Passed()
 
     def step(self, q: Values, dq: Values) -> Column:
         """Move along the screw dq in body axes."""
@@ -298,10 +343,9 @@ class Free(Joint):
         """At the origin, not turned."""
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
-    def random(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return a position within a metre and a uniformly distributed rotation."""
-        position = tuple(float(x) for x in rng.uniform(-1, 1, 3))
-        return position + Spherical().random(rng)
+    def reach(self) -> tuple[float, ...]:
+        """Return a metre three times; the rotation is not drawn from an interval."""
+        return (1.0,) * 7
 
     def quaternion(self) -> slice:
         """The last four of q."""
@@ -323,6 +367,10 @@ class Fixed(Joint):
     def calc(self, q: Values, qd: Values) -> JointState:
         """Return identity, with an empty subspace."""
         return JointState(Transform.identity(), Subspace(), STILL, STILL)
+
+    def passed(self) -> Passed:
+        """Everything."""
+        return Passed(True, AXES, EACH_SECOND)
 
 
 STANDARD_JOINTS: tuple[type[Joint], ...] = (

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ModelError, UnknownNameError
+from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, shown
 from sixfold.model.digest import digest_of
 from sixfold.model.joint import Joint
 from sixfold.model.joints import Fixed
+from sixfold.model.sound import check_bodies, check_rest, sealed
 from sixfold.model.tree import Tree
-from sixfold.scalar import ZERO, Scalar, Zero, exact
+from sixfold.model.values import numbers_of
+from sixfold.scalar import ZERO, Scalar, Zero, exact, items_of
 from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Vector3
 
 if TYPE_CHECKING:
@@ -97,9 +99,26 @@ class Model:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Lay out the tree for algorithms and take the digest of the content."""
+        """Look at the parts, lay out the tree for algorithms, take the digest of the content."""
+        for name, kind in (("bodies", Body), ("frames", Frame), ("couplings", Coupling)):
+            object.__setattr__(self, name, sealed("Model", name, getattr(self, name), kind))
+        check_bodies(self.bodies)
+        check_rest(self)
+        self._check_dress()
         object.__setattr__(self, "tree", _tree(self))
         object.__setattr__(self, "digest", digest_of(self))
+
+    def _check_dress(self) -> None:
+        """Refuse shapes and a file that are none."""
+        from sixfold.model.geometry import Geometry
+        from sixfold.model.origin import Origin
+
+        object.__setattr__(
+            self, "geometries", sealed("Model", "geometries", self.geometries, Geometry)
+        )
+        if self.origin is not None and not isinstance(self.origin, Origin):
+            fix = "leave it out"
+            raise ArgumentError("Model: field 'origin'", "an Origin or None", self.origin, fix)
 
     def __eq__(self, other: object) -> bool:
         """Equal when all content is equal."""
@@ -166,7 +185,7 @@ class Model:
     def _slice(self, joint_name: str, size: str) -> slice:
         start = 0
         followers = self._followers
-        for k, body in enumerate(self.bodies):
+        for k, body in enumerate(self.bodies if isinstance(joint_name, str) else ()):
             if k in followers:
                 if body.joint_name == joint_name:
                     raise ModelError(
@@ -184,22 +203,22 @@ class Model:
 
     def body_index(self, name: str) -> int:
         """Return the row of a body."""
-        try:
-            return self.body_names.index(name)
-        except ValueError:
+        if not isinstance(name, str) or name not in self.body_names:
             where = f"model '{self.name}'"
-            raise UnknownNameError("body", name, self.body_names, where=where) from None
+            raise UnknownNameError("body", name, self.body_names, where=where)
+        return self.body_names.index(name)
 
     def locate(self, name: str) -> tuple[int, Transform]:
         """Return body index (-1 for the base) and placement of a body or frame."""
-        for k, body in enumerate(self.bodies):
-            if body.name == name:
-                return k, Transform.identity()
-        for frame in self.frames:
-            if frame.name == name:
-                return frame.body, frame.placement
-        if name == self.base_name:
-            return -1, Transform.identity()
+        if isinstance(name, str):
+            for k, body in enumerate(self.bodies):
+                if body.name == name:
+                    return k, Transform.identity()
+            for frame in self.frames:
+                if frame.name == name:
+                    return frame.body, frame.placement
+            if name == self.base_name:
+                return -1, Transform.identity()
         known = (*self.body_names, *self.frame_names, self.base_name)
         raise UnknownNameError("body or frame", name, known, where=f"model '{self.name}'")
 
@@ -213,7 +232,8 @@ class Model:
 
     def children(self, name: str) -> tuple[str, ...]:
         """Return mu: the bodies whose parent is this body (or the base)."""
-        i = 0 if name == self.base_name else self.body_index(name) + 1
+        base = isinstance(name, str) and name == self.base_name
+        i = 0 if base else self.body_index(name) + 1
         return self._names(self.tree.children(i))
 
     def ancestors(self, name: str) -> tuple[str, ...]:
@@ -252,11 +272,15 @@ class Model:
 
     def positions(self, q: Sequence[Scalar]) -> dict[int, Column]:
         """Split q into one column for each body, followers included."""
-        return self._split(q, "nq", offsets=True)
+        fix = f"give the nq = {self.nq} coordinates"
+        listed = items_of("Model.positions", "q", q, self.nq, f"{self.nq} numbers", fix)
+        return self._split(listed, "nq", offsets=True)
 
     def velocities(self, v: Sequence[Scalar]) -> dict[int, Column]:
         """Split v, a or any velocity-space vector into one column for each body."""
-        return self._split(v, "nv", offsets=False)
+        fix = f"give the nv = {self.nv} coordinates"
+        listed = items_of("Model.velocities", "v", v, self.nv, f"{self.nv} numbers", fix)
+        return self._split(listed, "nv", offsets=False)
 
     def _split(self, x: Sequence[Scalar], size: str, offsets: bool) -> dict[int, Column]:
         columns: dict[int, Column] = {}
@@ -276,11 +300,19 @@ class Model:
 
     def wrenches(self, f: Sequence[Scalar]) -> dict[int, Force]:
         """Split forces on all bodies, six numbers each."""
-        return {k + 1: Force.of(f[6 * k : 6 * k + 6]) for k in range(self.nb)}
+        fix = "give six numbers for each body"
+        n = 6 * self.nb
+        listed = items_of("Model.wrenches", "f", f, n, f"{n} numbers", fix)
+        return {k + 1: Force.of(listed[6 * k : 6 * k + 6]) for k in range(self.nb)}
 
     def gather(self, forces: Mapping[int, Sequence[Scalar]]) -> list[Scalar]:
         """Stack one column of forces for each body; a follower's force works on its masters."""
-        work = {i: list(forces[i]) for i in self.tree.bodies}
+        try:
+            work = {i: list(forces[i]) for i in self.tree.bodies}
+        except Exception:
+            fix = f"give {{1: forces of the first body, ..., {self.nb}: of the last}}"
+            where, expected = "Model.gather: argument 'forces'", "a column for each body by number"
+            raise ArgumentError(where, expected, forces, fix) from None
         for c in self.couplings:
             (force,) = work.pop(c.follower + 1)
             for master, ratio in c.terms:
@@ -299,6 +331,11 @@ class Model:
         gravity: bool = False,
     ) -> Model:
         """Return the model with the named effects removed."""
+        chosen = (damping, friction, springs, armature, gravity)
+        names = ("damping", "friction", "springs", "armature", "gravity")
+        for name, value in zip(names, chosen, strict=True):
+            if not isinstance(value, (bool, np.bool_)):
+                raise OptionError("Model.without", name, "True or False", value)
 
         def bare(body: Body) -> Body:
             none = (0.0,) * body.joint.nv
@@ -321,17 +358,10 @@ class Model:
 
     def with_gravity(self, gravity: Sequence[float]) -> Model:
         """Return the model under another gravity [m/s^2]."""
-        try:
-            g = tuple(float(x) for x in gravity)
-        except (TypeError, ValueError, OverflowError):
-            g = ()
-        if len(g) != 3 or not all(np.isfinite(g)) or isinstance(gravity, str):
-            raise ModelError(
-                f"model '{self.name}'",
-                f"gravity {gravity!r} is not three finite numbers",
-                "pass (x, y, z)",
-            )
-        return replace(self, gravity=g)
+        if not isinstance(gravity, Iterable) or getattr(gravity, "ndim", 1) == 0:
+            what = f"gravity {shown(gravity)} is not three finite numbers"
+            raise ModelError(f"model '{self.name}'", what, "pass (x, y, z)")
+        return replace(self, gravity=numbers_of(f"model '{self.name}'", "gravity", gravity, 3))
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Tree:
         """Return the tree with its constants in another kind of number (MPFR, SymPy...)."""

@@ -40,3 +40,6 @@ class Origin:
     """Folders under which meshes may be looked for."""
     notes: tuple[str, ...] = ()
     """What the file says and the model has no counterpart for, each with its line."""
+    blemishes: tuple[str, ...] = ()
+    """What is wrong in the file but does not stop it from being read, each with its line: these are
+    the warnings of `load`."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sixfold.errors import ModelError, NumberError, UnknownNameError
+from sixfold.errors import ModelError, NumberError, UnknownNameError, shown
 from sixfold.model.model import Model
 
 Naming = Callable[[str], str]
@@ -52,7 +52,7 @@ def rename(
             if old not in known:
                 raise UnknownNameError(kind, old, sorted(known), where=where)
             if not isinstance(new, str) or not new:
-                raise ModelError(where, f"'{old}' becomes {new!r}", "give a text, not empty")
+                raise ModelError(where, f"'{old}' becomes {shown(new)}", "give a text, not empty")
         _refuse_doubles(where, kind, [changes.get(name, name) for name in known])
     return _named(
         model, lambda name: of_joints.get(name, name), lambda name: of_bodies.get(name, name)
@@ -73,7 +73,7 @@ def checked(function: str, model: Any) -> None:
 def prefixed(model: Model, prefix: str) -> Model:
     """Return the model with a text before each of its names."""
     if not isinstance(prefix, str):
-        raise ModelError("attach", f"prefix is {prefix!r}", "give a text")
+        raise ModelError("attach", f"prefix is {shown(prefix)}", "give a text")
     return _named(model, prefix.__add__, prefix.__add__) if prefix else model
 
 

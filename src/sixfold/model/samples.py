@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from sixfold.errors import ModelError, UnknownNameError
+from sixfold.errors import ModelError, OptionError, UnknownNameError
 from sixfold.model.builder import ModelBuilder
 from sixfold.model.custom import CustomJoint
 from sixfold.model.dh import DHRow, from_dh
 from sixfold.model.joint import Joint, Values
 from sixfold.model.joints import STANDARD_JOINTS, Free, Helical, Prismatic, Revolute
 from sixfold.model.model import Model
+from sixfold.model.values import LARGEST_SEED, body_count
 from sixfold.scalar import ZERO, cos, sin
 from sixfold.spatial import Inertia, Transform, Vector3, rotation
 from sixfold.spatial.solids import box, sphere
@@ -217,8 +219,15 @@ def random_tree(
             than on the last one.
         properties: also give damping, friction, springs and armature.
     """
+    n = body_count("random_tree", "n", n)
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < LARGEST_SEED:
+        raise OptionError("random_tree", "seed", "a whole number from 0 to 2**128 - 1", seed)
+    share = isinstance(branching, (int, float)) and not isinstance(branching, bool)
+    if not share or not 0 <= branching <= 1:
+        raise OptionError("random_tree", "branching", "a number from 0 to 1", branching)
+    kinds = _joint_kinds(joints)
     rng = np.random.default_rng([n, seed])
-    kinds: Sequence[type[Joint]] = (*STANDARD_JOINTS, CustomJoint) if joints is None else joints
     builder = ModelBuilder(f"random_tree:{n}:{seed}", gravity=tuple(rng.uniform(-10, 10, 3)))
     for k in range(n):
         parent = k - 1 if rng.random() > branching else int(rng.integers(-1, k)) if k else -1
@@ -240,6 +249,18 @@ def random_tree(
             **extras,
         )
     return builder.build()
+
+
+def _joint_kinds(joints: Any) -> Sequence[type[Joint]]:
+    """Return the joint types to draw from."""
+    known = (*STANDARD_JOINTS, CustomJoint)
+    if joints is None:
+        return known
+    kinds = tuple(joints) if isinstance(joints, (list, tuple)) else ()
+    if not kinds or not all(isinstance(kind, type) and kind in known for kind in kinds):
+        listed = ", ".join(kind.__name__ for kind in known)
+        raise OptionError("random_tree", "joints", f"a list of joint types among {listed}", joints)
+    return kinds
 
 
 def _random_joint(kind: type[Joint], rng: np.random.Generator) -> Joint:
@@ -312,4 +333,6 @@ def sample(name: str) -> Model:
     values = [int(text) for text in numbers]
     if values and values[0] < 1:
         raise ModelError(f"sample '{name}'", "has no bodies", "ask for at least one body")
+    if values:
+        body_count(f"sample '{name}'", "N", values[0])
     return SAMPLES[kind](*values)

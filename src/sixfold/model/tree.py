@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -81,36 +81,6 @@ class Tree:
         values = [x for I in self.inertia for x in I.parameters()]
         values += [x for X in self.Xtree for x in (*X.r, *X.E.a, *X.E.b, *X.E.c)]
         return is_plain(*values)
-
-    def limbs(self) -> tuple[tuple[int, ...], ...]:
-        """Return the bodies that hang on each joint of the base."""
-        limb: dict[int, list[int]] = {}
-        root = [0]
-        for i in self.bodies:
-            root.append(root[self.parent[i]] or i)
-            limb.setdefault(root[i], []).append(i)
-        return tuple(map(tuple, limb.values()))
-
-    def part(self, bodies: Sequence[int]) -> Tree:
-        """Return the tree of some bodies, numbered anew; their parents are among them or 0."""
-        number = {0: 0, **{i: k for k, i in enumerate(bodies, 1)}}
-
-        def of(each: tuple[Any, ...]) -> tuple[Any, ...]:
-            return tuple(each[i] for i in (0, *bodies))
-
-        return replace(
-            self,
-            parent=tuple(number[p] for p in of(self.parent)),
-            joint=of(self.joint),
-            Xtree=of(self.Xtree),
-            inertia=of(self.inertia),
-            armature=of(self.armature),
-            damping=of(self.damping),
-            friction=of(self.friction),
-            friction_negative=of(self.friction_negative),
-            stiffness=of(self.stiffness),
-            rest=of(self.rest),
-        )
 
     def children(self, i: int) -> tuple[int, ...]:
         """Return mu(i): the bodies whose parent is i."""

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import islice
 from math import inf
+from numbers import Complex, Real
+from sys import float_info
 from typing import Any
 
-from sixfold.errors import ModelError
+import numpy as np
+
+from sixfold.errors import ModelError, OptionError, TooLargeError, shown
 from sixfold.model.joint import Joint
 from sixfold.scalar import ZERO, exact
 from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Transform, Vector3
 
+LONGEST_NAME = 10_000
+LARGEST_SEED = 2**128
+MOST_BODIES = 100_000
+"""Bodies of a model that is made from a number of them."""
+
 Numbers = tuple[float, ...]
 Values = float | Sequence[float] | None
+_ROUNDING = 64 * float_info.epsilon
+"""How far from orthonormal a product of some twenty rounded rotations may be."""
 
 
 def numbers_of(
@@ -33,23 +45,33 @@ def numbers_of(
     if type(values) is float and -math.inf < values < math.inf and not (positive and values < 0):
         return (values,) * n
     try:
-        listed = (
-            list(map(_float, values))
-            if isinstance(values, (tuple, list, Iterable))
-            else [_float(values)] * n
-        )
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(where, f"{what} = {values!r} is not a number", "give numbers") from None
+        listed = _listed(values, n)
+    except Exception as error:  # a number's or a sequence's own complaint
+        if isinstance(error, ModelError):
+            raise
+        what = f"{what} = {shown(values)} is not a number"
+        raise ModelError(where, what, "give numbers") from None
     if len(listed) != n:
-        raise ModelError(where, f"{what} has {len(listed)} numbers", f"give {n}")
+        count = len(values) if hasattr(values, "__len__") else f"more than {n}"
+        raise ModelError(where, f"{what} has {count} numbers", f"give {n}")
     # a sum of finite numbers is finite, or overflows and is looked at more closely
     if not math.isfinite(sum(listed)) and any(
         math.isnan(x) or (finite and math.isinf(x)) for x in listed
     ):
-        raise ModelError(where, f"{what} = {values!r} is not finite", "give finite numbers")
+        raise ModelError(where, f"{what} = {shown(values)} is not finite", "give finite numbers")
     if positive and any(x < 0 for x in listed):
-        raise ModelError(where, f"{what} = {values!r} is negative", "give a number >= 0")
+        raise ModelError(where, f"{what} = {shown(values)} is negative", "give a number >= 0")
     return tuple(listed)
+
+
+def _listed(values: Any, n: int) -> list[float]:
+    """Return n floats, or a list that is too short or one too long."""
+    if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        return [_float(values)] * n
+    if isinstance(values, (Mapping, Set)):
+        raise TypeError("a set or a mapping has no order")
+    # one more than wanted is enough to see that there are too many
+    return list(map(_float, islice(values, n + 1)))
 
 
 def _as_they_should_be(values: Iterable[Any]) -> bool:
@@ -60,15 +82,20 @@ def _as_they_should_be(values: Iterable[Any]) -> bool:
 def _float(x: Any) -> float:
     if type(x) is float:
         return x
-    if isinstance(x, (str, bytes)):
+    if isinstance(x, (str, bytes, bytearray)):
         raise TypeError("a text is not a number")
+    if isinstance(x, Complex) and not isinstance(x, Real):
+        raise TypeError("a complex number is not a real one")
     return float(x)
 
 
 def check_name(where: str, name: object) -> None:
     """Refuse what is not a name."""
     if not isinstance(name, str) or not name:
-        raise ModelError(where, f"the name is {name!r}", "give a text that is not empty")
+        raise ModelError(where, f"the name is {shown(name)}", "give a text that is not empty")
+    if len(name) > LONGEST_NAME:
+        what = f"the name has {len(name)} characters"
+        raise ModelError(where, what, f"give a name of at most {LONGEST_NAME}")
 
 
 def placement_of(where: str, placement: Transform | Sequence[float] | None) -> Transform:
@@ -77,36 +104,88 @@ def placement_of(where: str, placement: Transform | Sequence[float] | None) -> T
         return Transform.identity()
     if isinstance(placement, Transform):
         flat = (*placement.E.a, *placement.E.b, *placement.E.c, *placement.r)
-        if _as_they_should_be(flat):
-            if placement.E is not IDENTITY3:
-                _rotation(where, *map(float, flat[:9]))
+        kept = _as_they_should_be(flat)
+        if kept and placement.E is IDENTITY3:
             return placement
-        numbers = numbers_of(where, "placement", flat, 12)
-        _rotation(where, *numbers[:9])
-        a, b, c, d, e, f, g, h, i, x, y, z = map(exact, numbers)
+        numbers = flat if kept else numbers_of(where, "placement", flat, 12)
+        nine = tuple(map(float, numbers[:9]))
+        turned = _rotation(where, nine)
+        if kept and turned is nine:
+            return placement
+        a, b, c, d, e, f, g, h, i, x, y, z = map(exact, (*turned, *numbers[9:]))
         return Transform(
             Matrix3(Vector3(a, b, c), Vector3(d, e, f), Vector3(g, h, i)), Vector3(x, y, z)
         )
     return Transform.translation(numbers_of(where, "placement", placement, 3))
 
 
-def _rotation(where: str, *nine: float) -> None:
-    """Refuse axes that are not orthonormal and right-handed to six digits."""
+def body_count(where: str, option: str, n: Any) -> int:
+    """Return how many bodies to make."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise OptionError(where, option, "a whole number >= 1", n)
+    if n > MOST_BODIES:
+        fix = f"ask for at most {MOST_BODIES:,}, or build the model with ModelBuilder"
+        raise TooLargeError(where, f"{option} = {shown(n)} bodies", fix)
+    return int(n)
+
+
+def generator_of(where: str, seed: Any) -> np.random.Generator:
+    """Return the generator of random numbers that a seed stands for."""
+    if isinstance(seed, np.random.Generator | np.random.BitGenerator | np.random.SeedSequence):
+        return np.random.default_rng(seed)
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if seed is not None and not (whole and 0 <= seed < LARGEST_SEED):
+        choices = "a whole number from 0 to 2**128 - 1, a NumPy generator, or None"
+        raise OptionError(where, "seed", choices, seed)
+    return np.random.default_rng(seed)
+
+
+def _rotation(where: str, nine: Numbers) -> Numbers:
+    """Return axes as they are, or orthonormal ones if these are so to six digits only.
+
+    Algorithms take the transpose for the inverse: what is missing to orthonormal axes would be an
+    error of that size in all results, and another one in each formulation.
+    """
     a, b, c, d, e, f, g, h, i = nine
     lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
     angles = (a * d + b * e + c * f, d * g + e * h + f * i, g * a + h * b + i * c)
     volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
-    if max(map(abs, lengths + angles)) > 1e-6 or volume < 0:
+    off = max(map(abs, lengths + angles))
+    if not off <= 1e-6 or volume < 0:
         raise ModelError(where, "the placement does not turn axes rigidly", "give a rotation")
+    return nine if off <= _ROUNDING else _orthonormal(nine, lengths, angles)
+
+
+def _orthonormal(nine: Numbers, lengths: Numbers, angles: Numbers) -> Numbers:
+    """Return the nearest rotation, E <- (3 - E E^T) / 2 E: each step squares what is missing."""
+    (x, y, z), (xy, yz, xz) = lengths, angles
+    half = (
+        (1 - x / 2, -xy / 2, -xz / 2),
+        (-xy / 2, 1 - y / 2, -yz / 2),
+        (-xz / 2, -yz / 2, 1 - z / 2),
+    )
+    rows = [nine[:3], nine[3:6], nine[6:]]
+    columns = list(zip(*rows, strict=True))
+    return _rotation(
+        "",
+        tuple(
+            sum(m * n for m, n in zip(row, column, strict=True))
+            for row in half
+            for column in columns
+        ),
+    )
 
 
 def inertia_of(where: str, inertia: Inertia) -> Inertia:
     """Return an inertia with exact zeros."""
     if not isinstance(inertia, Inertia):
-        raise ModelError(where, f"inertia is {inertia!r}", "use Inertia.from_mass(...)")
+        raise ModelError(where, f"inertia is {shown(inertia)}", "use Inertia.from_mass(...)")
     given = inertia.parameters()
     kept = _as_they_should_be(given)
     numbers = given if kept else numbers_of(where, "inertia", given, 10)
+    if numbers[0] < 0:
+        fix = "give a mass >= 0 [kg]"
+        raise ModelError(where, f"the mass {float(numbers[0])!r} is negative", fix)
     if numbers[0] == 0 and any(numbers[1:4]):
         raise ModelError(where, "has a first moment but no mass", "give it a mass")
     return inertia if kept else Inertia.from_parameters(numbers)

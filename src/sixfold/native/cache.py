@@ -4,7 +4,8 @@ A file holds a header (magic, length, BLAKE2 hash of the rest) and the payload. 
 a temporary name and renamed, so that readers never see half a file.  Whatever is wrong with a file
 (damaged, cut, foreign, unreadable), it counts as absent.  Nothing on disk is ever a pickle.
 
-`SIXFOLD_CACHE_DIR` moves the folder; `SIXFOLD_CACHE=off` switches it off.
+`SIXFOLD_CACHE_DIR` moves the folder; `SIXFOLD_CACHE=off` switches it off; `SIXFOLD_CACHE_MB` limits
+its size (1024), and files not used for longest go first.
 """
 
 from __future__ import annotations
@@ -14,17 +15,23 @@ import hashlib
 import os
 import stat
 import struct
-import tempfile
 import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 MAGIC = b"sixfold kernel 1\n"
 _HEADER = struct.Struct(f"<{len(MAGIC)}sQ32s")
 SUFFIX = ".kernel"
+MAX_BYTES = 1 << 30
+"""Size of a payload that is read at all."""
 ABANDONED = 3600.0
 """Seconds after which a half-written file is nobody's."""
+
+_BINARY = getattr(os, "O_BINARY", 0)
+_READ = os.O_RDONLY | _BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | getattr(os, "O_NOFOLLOW", 0)
 
 
 def folder() -> Path | None:
@@ -35,7 +42,10 @@ def folder() -> Path | None:
     if named:
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
-    home = Path(base) if base else Path.home() / ".cache"
+    try:
+        home = Path(base) if base else Path.home() / ".cache"
+    except RuntimeError:  # a user without a home
+        return None
     return home / "sixfold"
 
 
@@ -50,41 +60,41 @@ def digest(*parts: str | bytes) -> str:
 
 def read(name: str) -> bytes | None:
     """Return the payload of a file, or None if there is no whole, sound file of ours."""
-    where = folder()
-    if where is None:
-        return None
-    try:
-        if not _private(where):
+    with contextlib.suppress(OSError, struct.error), _opened() as where:
+        if where is None:
             return None
-        data = (where / (name + SUFFIX)).read_bytes()
-        magic, length, check = _HEADER.unpack_from(data)
-        payload = data[_HEADER.size :]
-        sound = magic == MAGIC and length == len(payload) and check == _hash(name, payload)
-        return payload if sound else None
-    except (OSError, struct.error):
-        return None
+        # a name that leads elsewhere is not followed, and no pipe is waited for
+        path, at = where.place(name + SUFFIX)
+        with open(os.open(path, _READ, **at), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or not _ours(found):
+                return None
+            magic, length, check = _HEADER.unpack(file.read(_HEADER.size))
+            if magic != MAGIC or length != found.st_size - _HEADER.size or length > MAX_BYTES:
+                return None
+            payload = file.read(length)
+        return payload if check == _hash(name, payload) else None
+    return None
 
 
 def write(name: str, payload: bytes) -> None:
-    """Keep a payload; a folder that cannot be written is not an error."""
-    where = folder()
-    if where is None:
-        return
-    with contextlib.suppress(OSError):
-        where.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _private(where):
+    """Keep a payload; a folder that cannot be written is not an error, nor is a full disk."""
+    with contextlib.suppress(OSError), _opened(make=True) as where:
+        if where is None:
             return
-        _sweep(where)
-        header = _HEADER.pack(MAGIC, len(payload), _hash(name, payload))
-        handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=where)
+        _sweep(where.path)
+        temporary, at = where.place(f".writing-{os.urandom(8).hex()}")
+        handle = os.open(temporary, _CREATE, 0o600, **at)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(header + payload)
-            os.replace(temporary, where / (name + SUFFIX))
-        except OSError:
+            with open(handle, "wb") as file:
+                file.write(_HEADER.pack(MAGIC, len(payload), _hash(name, payload)))
+                file.write(payload)
+            where.rename(temporary, name + SUFFIX)
+        except BaseException:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                os.unlink(temporary, **at)
             raise
+        _trim(where.path, len(payload))
 
 
 @lru_cache(maxsize=8)
@@ -92,8 +102,45 @@ def _sweep(where: Path) -> None:
     """Remove what writers that were killed left behind; once for each folder and process."""
     for path in where.glob(".writing-*"):
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > ABANDONED:
+            if time.time() - path.lstat().st_mtime > ABANDONED:
                 path.unlink()
+
+
+_written: dict[Path, int] = {}
+"""Bytes written to a folder by this process since it was looked at as a whole."""
+
+
+def _trim(where: Path, size: int) -> None:
+    """Remove the files not used for longest when all take more than they may.
+
+    The folder is looked at with the first file and then once in a sixteenth of its limit.
+    """
+    most = _megabytes() << 20
+    _written[where] = _written.get(where, most) + size
+    if _written[where] < most >> 4:
+        return
+    _written[where] = 0
+    with os.scandir(where) as found:
+        files = [(entry.stat(follow_symlinks=False), entry.path) for entry in found]
+    kept = sorted(
+        (max(info.st_atime, info.st_mtime), info.st_size, path)
+        for info, path in files
+        if path.endswith(SUFFIX)
+    )
+    total = sum(size for _, size, _ in kept)
+    if total <= most:
+        return
+    for _, size, path in kept:
+        if total <= most - (most >> 2):
+            return
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        total -= size
+
+
+def _megabytes() -> int:
+    text = os.environ.get("SIXFOLD_CACHE_MB", "")
+    return int(text) if text.isascii() and text.isdecimal() else 1024
 
 
 def entries() -> Iterator[tuple[str, int]]:
@@ -121,9 +168,44 @@ def _hash(name: str, payload: bytes) -> bytes:
     return hashlib.blake2b(name.encode() + payload, digest_size=32).digest()
 
 
-def _private(where: Path) -> bool:
-    """Return whether the folder is ours and nobody else can write to it."""
+def _ours(found: os.stat_result) -> bool:
+    """Return whether a file or folder is ours and nobody else can write to it."""
     if os.name != "posix":
-        return where.is_dir()
-    found = where.stat()
-    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        return True
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+class _Folder(NamedTuple):
+    """The folder, held open so that it stays the one that was looked at."""
+
+    path: Path
+    handle: int | None
+
+    def place(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return how functions of the system are told of a file in it."""
+        if self.handle is None:
+            return str(self.path / name), {}
+        return name, {"dir_fd": self.handle}
+
+    def rename(self, old: str, name: str) -> None:
+        """Give a file its name."""
+        if self.handle is None:
+            os.replace(old, self.path / name)
+        else:
+            os.replace(old, name, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+
+
+@contextlib.contextmanager
+def _opened(make: bool = False) -> Iterator[_Folder | None]:
+    """Yield the folder if there is one and nobody else can write to it."""
+    where = folder()
+    if where is not None and make:
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if where is None or os.name != "posix":
+        yield None if where is None else _Folder(where, None)
+        return
+    handle = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield _Folder(where, handle) if _ours(os.fstat(handle)) else None
+    finally:
+        os.close(handle)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixfold.errors import visible
 from sixfold.native import cache, entry, jit, llvm, rolled_llvm
 from sixfold.native.flow import LEAST
 from sixfold.native.graph import Program
@@ -122,7 +123,7 @@ class Kernel:
 
     def __repr__(self) -> str:
         """Say what it computes."""
-        return f"<kernel {self.name} {self.signature}, {self.lanes} lanes, {self.form}>"
+        return f"<kernel {visible(self.name)} {self.signature}, {self.lanes} lanes, {self.form}>"
 
 
 def build(

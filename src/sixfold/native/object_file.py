@@ -32,7 +32,7 @@ _BITS, _SYMBOLS, _RELOCATIONS, _UNWIND = 1, 2, 4, 0x70000001  # types of section
 _WRITE, _ALLOC = 1, 2  # flags of sections
 _TEMPLATE, _MACHINE = 1, 62  # a relocatable file, for x86-64
 _ABS64, _PC32, _PLT32 = 1, 2, 4
-_GOT = (9, 41, 42)  # address of a word with the symbol's address, from here
+_GOT = np.isin(np.arange(64), (9, 41, 42))  # distance of a word with the symbol's address
 
 _NOWHERE = np.int64(-1)  # offset of what is not in the block
 _WORD, _STUB = 8, 8
@@ -87,7 +87,7 @@ class ObjectFile:
         ]
         wanted = set(self._elsewhere)
         for _, found in self._relocations:
-            wanted.update(found["symbol"][np.isin(found["kind"], _GOT)].tolist())
+            wanted.update(found["symbol"][_GOT[found["kind"] & 63]].tolist())
         self._slots = {k: n for n, k in enumerate(sorted(wanted))}
         self._jumps = self._words + _WORD * len(self._slots)
         self.size = self._jumps + _STUB * len(self._elsewhere)
@@ -117,15 +117,16 @@ class ObjectFile:
         self.symbols: dict[str, int] = {}
         self._elsewhere: dict[int, str] = {}
         self._values = np.full(len(symbols), _NOWHERE)
-        for k, symbol in enumerate(symbols[1:], 1):
-            start, section = int(symbol["name"]), int(symbol["section"])
+        for k, (start, info, section, value) in enumerate(symbols.tolist()):
+            if k == 0 or (section and section not in self._offsets):
+                continue
             name = names[start : names.index(b"\0", start)].decode()
             if section == 0:
                 self._elsewhere[k] = name
-            elif section in self._offsets:
-                self._values[k] = self._offsets[section] + int(symbol["value"])
-                if symbol["info"] >> 4:
-                    self.symbols[name] = int(self._values[k])
+                continue
+            self._values[k] = self._offsets[section] + value
+            if info >> 4:  # not local
+                self.symbols[name] = self._offsets[section] + value
 
     def image(self, base: int, resolve: Callable[[str], int]) -> bytes:
         """Return the block for an address.
@@ -156,9 +157,9 @@ class ObjectFile:
         for start, found in self._relocations:
             at = found["at"].astype(np.int64) + start
             kind, symbol = found["kind"], found["symbol"]
-            far, call, got = kind == _ABS64, kind == _PLT32, np.isin(kind, _GOT)
+            far, call, got = kind == _ABS64, kind == _PLT32, _GOT[kind & 63]
             target = np.select([call, got], [calls[symbol], words[symbol]], values[symbol])
-            known = (far | call | got | (kind == _PC32)) & (target != _NOWHERE)
+            known = (far | call | got | (kind == _PC32)) & (kind < 64) & (target != _NOWHERE)
             if not known.all():
                 raise NotPlaceable(f"relocations of kinds {np.unique(kind[~known]).tolist()}")
             target = target + found["addend"]

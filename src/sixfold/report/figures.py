@@ -68,7 +68,9 @@ def _lines(trajectory: Any, model: Model | None) -> tuple[Any, list[Lines]]:
 def _panel(panel: Any, t: Any, lines: Lines) -> None:
     colors = ENERGY_COLORS if lines.colors is ENERGY_COLORS else SERIES
     for k, name in enumerate(lines.names):
-        panel.plot(t, lines.values[:, k], color=colors[k % len(colors)], lw=1.3, label=name)
+        panel.plot(
+            t, lines.values[:, k], color=colors[k % len(colors)], lw=1.3, label=_as_text(name)
+        )
     unit = f" [{lines.unit}]" if lines.unit else ""
     panel.set_title(lines.title + unit, loc="left", fontsize=10, color=INK, weight="bold")
     panel.grid(color=FAINT)
@@ -79,6 +81,11 @@ def _panel(panel: Any, t: Any, lines: Lines) -> None:
     if len(lines.names) <= MOST_NAMES:
         box = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
         panel.legend(**box, fontsize=8, labelcolor=SOFT)
+
+
+def _as_text(name: str) -> str:
+    """Return a name that matplotlib draws as it stands: a dollar begins no formula."""
+    return name.replace("$", r"\$")
 
 
 def _save(figure: Figure, path: str | os.PathLike[str]) -> None:

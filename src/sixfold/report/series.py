@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.errors import visible
 from sixfold.evaluate import difference, kinetic_energy, potential_energy
 from sixfold.model import Joint, Model
 from sixfold.picture import Record
@@ -87,8 +88,8 @@ def names(model: Model, size: str) -> tuple[str, ...]:
         if k in followers:
             continue
         labels = _labels(body.joint, size)
-        plain = [body.joint_name] if count == 1 else [f"{body.joint_name} {x}" for x in labels]
-        found += plain
+        name = visible(body.joint_name)
+        found += [name] if count == 1 else [f"{name} {x}" for x in labels]
     return tuple(found)
 
 

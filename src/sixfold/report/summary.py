@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.errors import visible
 from sixfold.picture import Record
 from sixfold.report.series import energies
 
@@ -18,7 +19,7 @@ def summary(record: Record) -> list[tuple[str, str]]:
     mass = sum(float(body.inertia.m) for body in model.bodies)
     gravity = ", ".join(f"{x:g}" for x in model.gravity)
     rows = [
-        ("Robot", f"{model.name}: {model.nb} bodies, {model.nv} freedoms, {mass:.4g} kg"),
+        ("Robot", f"{visible(model.name)}: {model.nb} bodies, {model.nv} freedoms, {mass:.4g} kg"),
         ("Gravity", f"({gravity}) m/s²"),
         ("Duration", f"{record.duration:.6g} s from t = {record.t[0]:g} s"),
         ("Steps", _steps(record)),
@@ -27,13 +28,13 @@ def summary(record: Record) -> list[tuple[str, str]]:
     said = dict(record.settings)
     step, seconds = said.pop("dt", None), said.pop("elapsed", None)
     said.pop("steps", None)
-    rows += [(str(name).replace("_", " ").capitalize(), _text(x)) for name, x in said.items()]
+    rows += [(_text(name).replace("_", " ").capitalize(), _text(x)) for name, x in said.items()]
     if isinstance(step, float):
         rows.append(("Time step", f"{step:.6g} s"))
     if isinstance(seconds, float) and seconds > 0:
         speed = f"{record.duration / seconds:,.1f}".replace(",", "\u202f")
         rows.append(("Computed in", f"{seconds:.3g} s, {speed} times real time"))
-    rows += [("Note", note) for note in record.notes]
+    rows += [("Note", visible(note)) for note in record.notes]
     return rows
 
 
@@ -77,7 +78,7 @@ def _energy(record: Record) -> list[tuple[str, str]]:
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    return str(value)[:400]
+    return visible(str(value)[:400])
 
 
 def _count(number: int) -> str:

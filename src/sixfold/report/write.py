@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sixfold.errors import OutputFileError
+from sixfold.errors import OutputFileError, visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.model import Model
 from sixfold.picture import Figure, Record, figure, record
@@ -50,7 +50,7 @@ def page(motion: Record, picture: Figure, title: str) -> str:
     )
     notes = "<br>".join(escape(note) for note in picture.notes[:8])
     filled = {
-        "title": escape(title),
+        "title": escape(visible(title)),
         "subtitle": escape(_subtitle(motion, title)),
         "summary": rows,
         "notes": f'<div class="card notes">Not drawn: {notes}</div>' if notes else "",
@@ -68,8 +68,9 @@ def page(motion: Record, picture: Figure, title: str) -> str:
 
 def _subtitle(motion: Record, title: str) -> str:
     rows = f"{len(motion.t):,} states".replace(",", "\u202f")
+    name = motion.model.name
     parts = [f"{motion.duration:g} s", rows, f"{motion.model.nv} freedoms"]
-    return " · ".join(parts if title == motion.model.name else [motion.model.name, *parts])
+    return " · ".join(parts if title == name else [visible(name), *parts])
 
 
 def _asset(name: str) -> str:

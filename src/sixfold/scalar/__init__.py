@@ -1,5 +1,14 @@
 """What a number is: a closed list of operations that follow the type of their arguments."""
 
+from sixfold.scalar.check import (
+    is_number,
+    items_of,
+    mistaken,
+    number_of,
+    several_numbers,
+    together,
+    unconverted,
+)
 from sixfold.scalar.dual import Dual, differentiate
 from sixfold.scalar.functions import (
     absolute,
@@ -35,13 +44,20 @@ __all__ = [
     "exact",
     "exp",
     "if_positive",
+    "is_number",
     "is_one",
     "is_plain",
+    "items_of",
     "log",
+    "mistaken",
+    "number_of",
     "plain",
     "register",
+    "several_numbers",
     "sign",
     "sin",
     "sqrt",
     "tanh",
+    "together",
+    "unconverted",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sixfold.errors import NumberError
+from sixfold.errors import DomainError, NumberError, TooLargeError
 from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.zero import Zero, plain
 
@@ -48,7 +48,14 @@ def _numpy_reading() -> Reading:
         return np.where(x > 0, then, np.where(x <= 0, otherwise, x))[()]  # a scalar stays one
 
     table = {**_functions(np, 0), Op.IF_POSITIVE: if_positive}
-    return Reading(1, lambda op, *arguments: table[op](*map(plain, arguments)))
+
+    def carry_out(op: Op, *arguments: Any) -> Any:
+        try:
+            return table[op](*map(plain, arguments))
+        except (TypeError, ValueError, AttributeError, ArithmeticError, MemoryError) as error:
+            raise unable(op, error) from None
+
+    return Reading(1, carry_out)
 
 
 def _gmpy2_reading() -> Reading:
@@ -71,6 +78,16 @@ _BY_LIBRARY: dict[str, Callable[[], Reading]] = {
     "sympy": _sympy_reading,
 }
 _READINGS: dict[type, Reading] = {}
+
+
+def unable(op: Op, error: BaseException) -> Exception:
+    """Return the error to raise when numbers have no sine, logarithm or what else was asked."""
+    where = f"{op.value}: no result for these numbers"
+    if isinstance(error, MemoryError):
+        return TooLargeError(where, f"{error}", "pass fewer numbers at a time")
+    kind = DomainError if isinstance(error, ValueError) else NumberError
+    fix = "pass real numbers within the range of the function, arrays of one shape"
+    return kind(where, "real numbers within its range", error, fix)
 
 
 def register(kind: type, rank: int, apply: Apply) -> None:

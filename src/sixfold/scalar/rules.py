@@ -24,6 +24,7 @@ from sixfold.scalar.functions import (
     sin,
     sqrt,
     tanh,
+    unable,
 )
 from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.zero import ZERO, Zero, plain
@@ -105,7 +106,10 @@ RULES: dict[Op, Rule] = {
 
 
 def _on_floats(op: Op, *arguments: Any) -> Any:
-    return RULES[op].value(*map(plain, arguments))
+    try:
+        return RULES[op].value(*map(plain, arguments))
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise unable(op, error) from None
 
 
 for _kind in (int, float, Zero):

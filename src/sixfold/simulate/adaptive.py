@@ -8,33 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import OptionError, SixfoldError
+from sixfold.errors import SixfoldError
 from sixfold.evaluate import integrate
 from sixfold.evaluate.arrays import Array
 from sixfold.simulate.numeric import Numeric
 from sixfold.simulate.tables import library
 
-METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
+SOLVERS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 MOST_STEPS = 1_000_000
 """Steps that the solver may take between two samples."""
 
 
 def adaptive_step(
-    system: Numeric, t0: float, end: float, method: str, rtol: float, atol: float
+    system: Numeric, t0: float, end: float, solver: str, rtol: float, atol: float
 ) -> Callable[[float, float, Array], Array]:
     """Return a function (t, h, x) -> x that follows SciPy's solver, one for each start.
 
     It is to be called forward in time; within the last interval it may be asked for any time.
     """
     integrate_room = library("scipy.integrate", "integrator 'solve_ivp'")
-    if method not in METHODS:
-        raise OptionError("simulate", "method", METHODS, method)
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if not isinstance(value, (int, float)) or not 0 < value < 1:
-            raise OptionError("simulate", name, "a number between 0 and 1", value)
-    solver = getattr(integrate_room, method)
+    made_by = getattr(integrate_room, solver)
     model = system.model
-    nq, n = model.nq, model.nq + model.nv
+    nq, nv = model.nq, model.nv
+    n = nq + nv + system.states
     flows: dict[tuple[int, ...], _Flow] = {}
 
     def slope(t: float, y: Array) -> Array:
@@ -45,10 +41,10 @@ def adaptive_step(
         after = x.copy()
         for index in np.ndindex(x.shape[:-1]):
             if index not in flows:
-                made = solver(slope, t0, x[index][:n].copy(), end, rtol=rtol, atol=atol)
+                made = made_by(slope, t0, x[index][:n].copy(), end, rtol=rtol, atol=atol)
                 flows[index] = _Flow(made)
             after[index][:n] = flows[index].at(t, t + h)
-        after[..., :nq] = integrate(model, after[..., :nq], np.zeros_like(after[..., nq:n]))
+        after[..., :nq] = integrate(model, after[..., :nq], np.zeros_like(after[..., nq : nq + nv]))
         return after
 
     return advance

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from types import CellType, FunctionType, MethodType
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from sixfold.errors import CallbackError, NumberError, ShapeError
 from sixfold.evaluate.arrays import Array, Shape
 from sixfold.evaluate.kernels import user_kernel
 from sixfold.model import Model
+from sixfold.simulate.purity import Study, study
 
 RUNAWAY = 1e50
 """Size of coordinates and velocities from which no controller is to blame for what it returns."""
@@ -30,32 +29,61 @@ class Callback:
     labels: tuple[str, ...]
     """What the rows of the result belong to, for messages."""
     parameters: int | None = None
-    """How many parameters it takes after (t, q, v); None if it takes none."""
+    """How many parameters it takes last; None if it takes none."""
+    states: int = 0
+    """How many states of its own it has; it returns their rates, or next values, as well."""
+    caller: str = "simulate"
 
-    def __call__(self, t: Any, q: Any, v: Any, *rest: Any) -> Any:
-        """Return its result for one state as an array of the right shape, or say what is wrong."""
-        given = rest if self.parameters is not None else ()
+    @property
+    def takes(self) -> str:
+        """Its arguments, as one writes them."""
+        return arguments_of(self.states, self.parameters)
+
+    def __call__(self, t: Any, q: Any, v: Any, x: Any = None, parameters: Any = None) -> Any:
+        """Return its result for one state as one array, or say what is wrong.
+
+        With states that is the joint forces and what it says about its states, end to end.
+        """
+        given = [t, q, v] if not self.states else [t, q, v, x]
+        given += [] if self.parameters is None else [parameters]
+        result = self.function(*given)
+        if not self.states:
+            return self._array(result, self.shape, f"{self.shape}")
+        n = self.shape[0] - self.states
+        wanted = f"two arrays: {n} joint forces, and one number for each of {self.states} states"
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            self._refuse_shape(wanted, np.shape(result) if np.ndim(result) else type(result))
+        tau, about = (
+            self._array(part, shape, wanted)
+            for part, shape in zip(result, ((n,), (self.states,)), strict=True)
+        )
+        return np.concatenate([tau, about])
+
+    def _array(self, result: Any, shape: Shape, wanted: str) -> Any:
         try:
-            result = np.asarray(self.function(t, q, v, *given))
+            array = np.asarray(result)
         except ValueError as error:
             if "inhomogeneous" not in str(error):
                 raise
-            result = np.empty(0)
-        if result.shape != self.shape:
-            raise ShapeError(
-                "simulate",
-                f"{self.name}(t, q, v)",
-                f"{self.shape}: one row for each of {', '.join(self.labels[:6])}",
-                result.shape,
-                "return one array for one state",
-            )
-        return result
+            array = np.empty(0)
+        if array.shape != shape:
+            self._refuse_shape(wanted, array.shape)
+        return array
 
-    def at(self, t: float, q: Array, v: Array, rest: tuple[Array, ...]) -> Array:
+    def _refuse_shape(self, wanted: str, got: object) -> None:
+        raise ShapeError(
+            self.caller,
+            f"{self.name}{self.takes}",
+            f"{wanted}: one row for each of {', '.join(self.labels[:6])}",
+            got,
+            "return one array for one state" if not self.states else "return tau, rates",
+        )
+
+    def at(self, t: float, q: Array, v: Array, *rest: Array | None) -> Array:
         """Return finite numbers for one state; NaN for a state that has run away already."""
         if not max(np.abs(q).max(initial=0.0), np.abs(v).max(initial=0.0)) < RUNAWAY:
             return np.full(self.shape, np.nan)
-        where = f"simulate: {self.name}(t, q, v) at t = {t:.9g} s"
+        where = f"{self.caller}: {self.name}{self.takes} at t = {t:.9g} s"
         try:
             result = self(t, q, v, *rest)
             numbers = result.astype(float)
@@ -73,48 +101,55 @@ class Callback:
         """Raise CallbackError naming the first row that is not finite."""
         row = int(np.argmax(~np.isfinite(numbers.reshape(self.shape[0], -1)).all(axis=1)))
         raise CallbackError(
-            f"simulate: {self.name}(t, q, v) at t = {t:.9g} s, '{self.labels[row]}'",
+            f"{self.caller}: {self.name}{self.takes} at t = {t:.9g} s, '{self.labels[row]}'",
             "finite numbers",
             numbers[row].tolist(),
             "look for divisions by zero, square roots and logarithms of negative numbers",
         )
 
 
-def control_callback(model: Model, control: Any, parameters: Array | None) -> Callback:
+def arguments_of(states: int, parameters: int | None) -> str:
+    """Return the arguments that a controller takes, as one writes them."""
+    more = (", x" if states else "") + ("" if parameters is None else ", parameters")
+    return f"(t, q, v{more})"
+
+
+def control_callback(
+    model: Model,
+    control: Any,
+    parameters: Array | None = None,
+    states: int = 0,
+    caller: str = "simulate",
+) -> Callback:
     """Return the controller of a model as a callback."""
-    labels = tuple(_labels(model))
+    labels = (*_labels(model), *(f"x[{k}]" for k in range(states)))
     wanted = None if parameters is None else parameters.shape[-1]
-    return _callback(control, "control", (model.nv,), labels, wanted)
+    return _callback(
+        Callback(control, "control", (model.nv + states,), labels, wanted, states, caller)
+    )
 
 
 def force_callback(model: Model, force: Any) -> Callback:
     """Return an external force of a model as a callback."""
-    return _callback(force, "f_ext", (model.nb, 6), model.body_names, None)
+    return _callback(Callback(force, "f_ext", (model.nb, 6), model.body_names))
 
 
-def _callback(
-    function: Any, name: str, shape: Shape, labels: tuple[str, ...], parameters: int | None
-) -> Callback:
-    takes = "(t, q, v)" if parameters is None else "(t, q, v, parameters)"
+def _callback(made: Callback) -> Callback:
+    """Return the callback if its function takes what it will be given."""
+    function, where = made.function, f"{made.caller}: argument '{made.name}'"
+    wanted = f"a function of {made.takes}"
     if not callable(function):
-        raise NumberError(
-            f"simulate: argument '{name}'",
-            f"a function of {takes}",
-            type(function).__name__,
-            "pass a function, or one of sixfold.controllers",
-        )
+        fix = "pass a function, or one of sixfold.controllers"
+        raise NumberError(where, wanted, type(function).__name__, fix)
     try:
-        arguments = (None,) * (3 if parameters is None else 4)
-        inspect.signature(function).bind(*arguments)
+        inspect.signature(function).bind(*[None] * (made.takes.count(",") + 1))
     except TypeError as error:
-        fix = "pass parameters=... for a fourth argument, and leave it out for three"
+        fix = "pass x0=... for a state x, parameters=... for parameters, and neither for (t, q, v)"
         got = f"{inspect.signature(function)} ({error})"
-        raise CallbackError(
-            f"simulate: argument '{name}'", f"a function of {takes}", got, fix
-        ) from None
+        raise CallbackError(where, wanted, got, fix) from None
     except ValueError:
         pass  # a function that tells nothing about its arguments
-    return Callback(function, name, shape, labels, parameters)
+    return made
 
 
 def _labels(model: Model) -> list[str]:
@@ -128,76 +163,74 @@ def _labels(model: Model) -> list[str]:
     ]
 
 
-def compiled(callback: Callback, model: Model) -> tuple[Any, str]:
-    """Return a callback as a kernel of (t, q, v[, parameters]), or None and the reason.
+@dataclass
+class Tracing:
+    """Whether a function of the user's own may be called once, on symbols, for all its calls."""
 
-    A function that asks for values, or that remembers something between calls, has to run as it
-    is.  It is tried on a copy, so that its own memory stays as it was.
-    """
-    spare = _copied(callback.function)
-    twin = Callback(spare, callback.name, callback.shape, callback.labels, callback.parameters)
-    shapes: list[Shape] = [(), (model.nq,), (model.nv,)]
-    shapes += [] if callback.parameters is None else [(callback.parameters,)]
+    callback: Callback
+    compiled: bool | None = None
+    """True to insist, False to run it as Python, None to compile what is shown to be pure."""
+    others: Sequence[Callable[..., Any]] = ()
+    """Further functions of the user's that run meanwhile."""
+    found: Study = field(init=False)
+    reason: str = field(init=False, default="")
+    """Why it runs as Python; empty as long as nothing speaks against compiling it."""
 
-    def run(t: Any, *arrays: Any) -> Any:
-        return twin(t[()], *arrays)
+    def __post_init__(self) -> None:
+        """Study the function, unless the answer is given."""
+        self.found = Study() if self.compiled is False else study(self.callback.function)
+        if self.compiled is False:
+            self.reason = "compiled=False"
+        elif self.compiled is None:
+            self.reason = self._doubt()
 
-    before = _memory(spare)
-    try:
-        kernel = user_kernel(run, callback.name, shapes, "float64")
-        again = user_kernel(run, callback.name, shapes, "float64")
-    except ShapeError:
-        raise
-    except Exception as error:
-        return None, str(error).partition("\n")[0].partition(": its program")[0]
-    if kernel.text != again.text or not _same(before, _memory(spare)):
-        return None, "it remembers something between calls"
-    return kernel, ""
+    def _doubt(self) -> str:
+        if self.found.reason:
+            return f"it may remember something between calls: {self.found.reason}"
+        if any(self.found.disturbed_by(study(other)) for other in self.others):
+            return "another function of this run may change what it reads"
+        return ""
 
+    def attempt(self, make: Callable[[], Any]) -> Any:
+        """Return what is made by calling the function on symbols, or None and keep the reason.
 
-def _copied(function: Any) -> Any:
-    """Return a copy with a memory of its own; the function itself where that cannot be."""
-    try:
-        if isinstance(function, FunctionType) and function.__closure__:
-            cells = tuple(CellType(_apart(cell.cell_contents)) for cell in function.__closure__)
-            twin = FunctionType(
-                function.__code__,
-                function.__globals__,
-                function.__name__,
-                function.__defaults__,
-                cells,
-            )
-            twin.__kwdefaults__ = function.__kwdefaults__
-            return twin
-        if isinstance(function, MethodType):
-            return MethodType(function.__func__, _apart(function.__self__))
-        return _apart(function)
-    except Exception:
-        return function
-
-
-def _apart(value: Any) -> Any:
-    return value if isinstance(value, (Model, FunctionType)) else copy.deepcopy(value)
-
-
-def _memory(function: Any) -> list[Any]:
-    """Return what a function could have changed: its closure and its attributes."""
-    owner = function.__self__ if isinstance(function, MethodType) else function
-    cells = getattr(function, "__closure__", None) or ()
-    try:
-        held = [copy.copy(cell.cell_contents) for cell in cells]
-    except ValueError:
-        held = []
-    return held + [copy.copy(x) for x in getattr(owner, "__dict__", {}).values()]
-
-
-def _same(before: list[Any], after: list[Any]) -> bool:
-    if len(before) != len(after):
-        return False
-    for x, y in zip(before, after, strict=True):
+        What the function can reach is left as it was.
+        """
+        if self.reason:
+            return None
+        memory = self.found.memory()
         try:
-            if x is not y and not np.array_equal(x, y):
-                return False
-        except Exception:
-            return False
-    return True
+            made = make()
+            if memory.changed() and self.compiled is None:
+                self.reason = "it remembers something between calls"
+        except (ShapeError, CallbackError):
+            raise
+        except Exception as error:
+            self.reason = str(error).partition("\n")[0].partition(": its program")[0]
+            self._insisted(error)
+        finally:
+            memory.restore()
+        return None if self.reason else made
+
+    def _insisted(self, error: Exception) -> None:
+        if self.compiled:
+            name, caller = self.callback.name, self.callback.caller
+            raise CallbackError(
+                f"{caller}: {name}{self.callback.takes} cannot be compiled",
+                "a function built from arithmetic, sixfold functions and sixfold.if_positive",
+                f"{type(error).__name__}: {self.reason}",
+                "rewrite it, or leave compiled=True out to run it as Python",
+            ) from error
+
+    def kernel(self, model: Model) -> Any:
+        """Return the function as a kernel of (t, q, v[, x][, parameters]), or None."""
+        callback = self.callback
+        sizes = [callback.states] if callback.states else []
+        sizes += [] if callback.parameters is None else [callback.parameters]
+        shapes: list[Shape] = [(), (model.nq,), (model.nv,), *((n,) for n in sizes)]
+
+        def run(t: Any, q: Any, v: Any, *rest: Any) -> Any:
+            x = rest[0] if callback.states else None
+            return callback(t[()], q, v, x, rest[-1] if rest else None)
+
+        return self.attempt(lambda: user_kernel(run, callback.name, shapes, "float64"))

@@ -1,6 +1,7 @@
 """How a system is advanced: one compiled step, or the method on arrays, step by step.
 
-A state is one row (q, v, lost): `lost` holds what rounding took from earlier sums.
+A state is one row (q, v, x, lost): x are the controller's own states, and `lost` holds what
+rounding took from earlier sums.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sixfold.evaluate.arrays import Array, Shape
 from sixfold.evaluate.kernels import user_kernel
 from sixfold.evaluate.scan import run_scan, scan_kernel
 from sixfold.model import Model
-from sixfold.simulate.callbacks import Callback, compiled
+from sixfold.simulate.callbacks import Callback, Tracing
 from sixfold.simulate.integrators import Method
 from sixfold.simulate.numeric import Numeric, RowByRow, joined, split
 from sixfold.simulate.stops import Stop
@@ -46,6 +47,23 @@ class Setup:
     stops: tuple[Stop, ...] = ()
     hold: bool = False
     backend: str | None = None
+    dynamics: str | None = None
+    """Method of forward dynamics."""
+    compiled: bool | None = None
+    """Whether to insist on compiled callbacks, or on Python."""
+    others: tuple[Callable[..., Any], ...] = ()
+    """Further functions of the user's own that run meanwhile."""
+
+    @property
+    def states(self) -> int:
+        """How many states the controller has."""
+        return 0 if self.control is None else self.control.states
+
+    @property
+    def size(self) -> int:
+        """Numbers in a row."""
+        model = self.model
+        return model.nq + 2 * (model.nv + self.states) + len(System(model).additive)
 
     @property
     def rest(self) -> tuple[Array, ...]:
@@ -72,11 +90,14 @@ class Engine:
 
     def look(self, t: float, x: Array) -> tuple[Array, Array]:
         """Return joint forces and accelerations at one time."""
-        nq, nv = self.system.model.nq, self.system.model.nv
-        return _observed(self.system, t, x[..., :nq], x[..., nq : nq + nv])
+        nq, n = self.system.model.nq, self.system.model.nv + self.system.states
+        return _observed(self.system, t, x[..., :nq], x[..., nq : nq + n])
 
     def survey(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return joint forces and accelerations at all times, q being (..., len(t), nq)."""
+        """Return joint forces and accelerations at all times, q being (..., len(t), nq).
+
+        The states of the controller follow the velocities in v.
+        """
         return _observed(self.along, t, q, v)
 
     def advancing(self, advance: Callable[[float, float, Array], Array]) -> Engine:
@@ -94,31 +115,47 @@ def engine_of(setup: Setup, dt: float, *, fixed: bool = True, single: bool = Fal
         single: each step is wanted by itself.
     """
     model = setup.model
-    notes: list[str] = []
-    kernels: dict[str, Any] = {}
-    for callback in (setup.control, setup.force):
-        if callback is not None and setup.backend != "numpy":
-            kernels[callback.name], reason = compiled(callback, model)
-            if kernels[callback.name] is None:
-                notes.append(f"{callback.name} runs as Python, step by step: {reason}")
+    traced = _tracings(setup)
+    kernels = {name: each.kernel(model) for name, each in traced.items()}
+    notes = [
+        f"{name} runs as Python, step by step: {each.reason}"
+        for name, each in traced.items()
+        if each.reason
+    ]
     by_hand = len(notes) > 0 or setup.backend == "numpy"
     live = by_hand and not (setup.control is None and setup.force is None)
     numeric = _numeric(setup, kernels)
     short = setup.stages * PER_FREEDOM * model.nv <= STRAIGHT
     native = fixed and short and model.nv > 0 and not by_hand
-    many = _many_steps(setup, dt) if native and not single else None
-    advance = _compiled_step(setup) if native and single else _plain_step(setup, numeric)
+    many, advance = None, _plain_step(setup, numeric)
+    kept = [each.found.memory() for each in traced.values()]
+    if native and single:
+        advance = _compiled_step(setup)
+    elif native:
+        many = _many_steps(setup, dt)
+    for memory in kept:
+        memory.restore()
     along = _numeric(setup, kernels, along=True)
-    return Engine(advance, many, numeric, along, _size(model), live, tuple(notes))
+    return Engine(advance, many, numeric, along, setup.size, live, tuple(notes))
+
+
+def _tracings(setup: Setup) -> dict[str, Tracing]:
+    """Return how the callbacks may be compiled, by name; none where NumPy is asked for."""
+    callbacks = [each for each in (setup.control, setup.force) if each is not None]
+    if setup.backend == "numpy":
+        return {}
+    result = {}
+    for callback in callbacks:
+        others = [other.function for other in callbacks if other is not callback]
+        tracing = Tracing(callback, setup.compiled, (*others, *setup.others))
+        result[callback.name] = tracing
+    return result
 
 
 def _observed(system: Numeric, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
-    tau = system.forces(t, q, v)
-    return tau, system.accelerations(t, q, v, tau)
-
-
-def _size(model: Model) -> int:
-    return model.nq + 2 * model.nv + len(System(model).additive)
+    nv = system.model.nv
+    tau = system.forces(t, q, v)[..., :nv]
+    return tau, system.accelerations(t, q, v[..., :nv], tau)
 
 
 def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> Numeric:
@@ -135,7 +172,9 @@ def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> N
         if callback is None:
             continue
         kernel = kernels.get(callback.name)
-        rows[callback.name] = RowByRow(callback, rest) if kernel is None else _bound(kernel, rest)
+        rows[callback.name] = (
+            RowByRow(callback, rest) if kernel is None else _bound(kernel, callback, rest)
+        )
     if setup.f_ext is not None:
         wrench = setup.f_ext[..., None, :, :] if along else setup.f_ext
         rows["f_ext"] = lambda *_: wrench
@@ -146,30 +185,44 @@ def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> N
         rows=rows.get("control"),
         wrenches=rows.get("f_ext"),
         backend=setup.backend,
+        states=setup.states,
+        method=setup.dynamics,
     )
 
 
-def _bound(kernel: Any, rest: tuple[Array, ...]) -> Callable[..., Array]:
-    ufunc = kernel.ufunc
-    return lambda t, q, v: ufunc(t, q, v, *rest)
+def _bound(kernel: Any, callback: Callback, rest: tuple[Array, ...]) -> Callable[..., Array]:
+    """Return a kernel as a function of (t, q, v), the controller's states after v."""
+    ufunc, n = kernel.ufunc, callback.states
+    if not n:
+        return lambda t, q, v: ufunc(t, q, v, *rest)
+    return lambda t, q, v: ufunc(t, q, v[..., :-n], v[..., -n:], *rest)
 
 
 def _plain_step(setup: Setup, system: Numeric) -> Callable[[float, float, Array], Array]:
     """Return the method on arrays, its arithmetic in NumPy."""
-    nq, nv = setup.model.nq, setup.model.nv
 
     def advance(t: float, h: float, x: Array) -> Array:
-        q, v, lost = (split(part) for part in np.split(x, (nq, nq + nv), axis=-1))
-        held = system.held(t, q, v) if setup.hold else system
-        after = setup.method.compensated(held, t, q, v, h, lost)
-        return joined([number for part in after for number in part])
+        return joined(_after(setup, system, t, h, split(x)))
 
     return advance
 
 
+def _after(setup: Setup, system: System, t: Any, h: Any, x: list[Any]) -> list[Any]:
+    """Return a row of numbers after a step of length h."""
+    nq, n, nx = setup.model.nq, setup.model.nv + setup.states, setup.states
+    q, v, lost = x[:nq], x[nq : nq + n], x[nq + n :]
+    if not setup.hold:
+        after = setup.method.compensated(system, t, q, v, h, lost)
+        return [number for part in after for number in part]
+    held, following = system.held(t, q, v)
+    one, two = n - nx, len(lost) - nx
+    moved, faster, left = setup.method.compensated(held, t, q, v[:one], h, lost[:two])
+    return [*moved, *faster, *following, *left, *[0.0] * nx]
+
+
 def _compiled_step(setup: Setup) -> Callable[[float, float, Array], Array]:
     """Return one step as a gufunc."""
-    n = _size(setup.model)
+    n = setup.size
     rest = _rest(setup)
     shapes: list[Shape] = [(), (), (n,), *((x.shape[-1],) for x in rest)]
     take = _step(setup)
@@ -186,7 +239,7 @@ def _many_steps(setup: Setup, dt: float) -> Callable[[Array, Array, int], Array]
     rest = _rest(setup)
     name = f"simulation of '{setup.model.name}'"
     fixed = [1, *(x.shape[-1] for x in rest)]
-    kernel = scan_kernel(_step(setup), [_size(setup.model)], fixed, [1], name=name, key=_key(setup))
+    kernel = scan_kernel(_step(setup), [setup.size], fixed, [1], name=name, key=_key(setup))
     if kernel is None:
         return None
 
@@ -207,37 +260,34 @@ def _rest(setup: Setup) -> list[Array]:
 
 def _step(setup: Setup) -> Callable[..., list[Any]]:
     """Return a step on flat lists: state, dt, then what there is of the rest, t."""
-    model = setup.model
-    nq, nv = model.nq, model.nv
 
     def step(x: Any, h: Any, *lists: Any) -> list[Any]:
         *given, t = lists
         parameters = as_array(given.pop(0)) if setup.parameters is not None else None
         system = system_of(
-            model,
+            setup.model,
             setup.control,
             parameters=parameters,
             f_ext=as_array(given[0]) if given else setup.force,
             f_ext_frame=setup.f_ext_frame,
             stops=setup.stops,
+            method=setup.dynamics,
         )
-        q, v, lost = x[:nq], x[nq : nq + nv], x[nq + nv :]
-        if setup.hold:
-            system = system.held(t[0], q, v)
-        after = setup.method.compensated(system, t[0], q, v, h[0], lost)
-        return [number for part in after for number in part]
+        return _after(setup, system, t[0], h[0], x)
 
     return step
 
 
 def _key(setup: Setup) -> tuple[Any, ...] | None:
-    """Return what identifies a step; None for functions that may change their mind."""
+    """Return what identifies a step; None if a callback may be another one at the next call."""
     known: list[Any] = [
         setup.model.digest,
         setup.method,
         setup.f_ext_frame,
         setup.stops,
         setup.hold,
+        setup.dynamics,
+        setup.states,
     ]
     known.append(None if setup.f_ext is None else "f_ext")
     for callback in (setup.control, setup.force):

@@ -34,8 +34,9 @@ def not_finite(setup: Setup, engine: Engine, outcome: Outcome, made: Trajectory)
             return _no_inertia(model, owner[int(np.argmax(lost))], t, made)
     names = [f"q of joint '{name}'" for name in labels(model, "nq")]
     names += [f"v of joint '{name}'" for name in labels(model, "nv")]
+    names += [f"state x[{k}] of the controller" for k in range(setup.states)]
     # a velocity spoils its position: name it first
-    order = [*range(model.nq, model.nq + model.nv), *range(model.nq)]
+    order = [*range(model.nq, len(names)), *range(model.nq)]
     k = next((k for k in order if not np.isfinite(after[index][k])), order[0])
     fix = "make dt smaller, or look for gains and forces that are too large for it"
     if setup.control is not None and not engine.live:
@@ -77,12 +78,16 @@ def _no_inertia(model: Model, k: int, t: float, made: Trajectory) -> SimulationE
     )
 
 
-def not_converged(system: Numeric, made: Trajectory, dt: float) -> SimulationError | None:
+def not_converged(
+    system: Numeric, made: Trajectory, dt: float, hold: bool
+) -> SimulationError | None:
     """Return an error if one more iteration would have changed the steps at some sample."""
     for k in np.unique(np.linspace(0, len(made) - 1, LOOKS).astype(int)):
         q, v, t = split(made.q[..., k, :]), split(made.v[..., k, :]), float(made.t[k])
+        x = [] if made.x is None else split(made.x[..., k, :])
+        at = system.held(t, q, [*v, *x])[0] if hold else system
         less, more = (
-            joined(midpoint(n).increment(system, t, q, v, dt)[1])
+            joined(midpoint(n).increment(at, t, q, v if hold else [*v, *x], dt)[1])
             for n in (ITERATIONS, ITERATIONS + 1)
         )
         change = np.abs(more - less).max(axis=-1, initial=0.0)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add, mul
 from typing import Protocol
 
 from sixfold.scalar import Scalar
@@ -183,8 +185,5 @@ def _scaled(factor: Scalar, x: Numbers) -> list[Scalar]:
 def _weighted(h: Scalar, stages: Sequence[Numbers]) -> list[Scalar]:
     """(h / 6) (k1 + 2 k2 + 2 k3 + k4), element by element."""
     sixth = h / 6.0
-    return [
-        sum((weight * k for (_, weight), k in zip(CLASSICAL[1:], ks[1:], strict=True)), ks[0])
-        * sixth
-        for ks in zip(*stages, strict=True)
-    ]
+    weights = [weight for _, weight in CLASSICAL]
+    return [reduce(add, map(mul, weights, ks)) * sixth for ks in zip(*stages, strict=True)]

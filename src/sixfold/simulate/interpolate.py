@@ -6,6 +6,7 @@ import numpy as np
 
 from sixfold.evaluate import integrate, position_rate
 from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.quaternions import quaternions
 from sixfold.model import Model
 
 
@@ -23,7 +24,7 @@ def between(
     rate = position_rate(model, q, v)
     ends = q[..., after, :].copy()
     rates = rate[..., after, :].copy()
-    for part in quaternions(model):
+    for _, part in quaternions(model):
         # a quaternion and its negative are one rotation: take the nearer one
         near = (q[..., k, part] * ends[..., part]).sum(axis=-1, keepdims=True)
         flip = np.where(near < 0, -1.0, 1.0)
@@ -32,17 +33,6 @@ def between(
     x = _hermite(s, h, q[..., k, :], ends, rate[..., k, :], rates)
     u = _hermite(s, h, v[..., k, :], v[..., after, :], a[..., k, :], a[..., after, :])
     return integrate(model, x, np.zeros_like(u)), u
-
-
-def quaternions(model: Model) -> list[slice]:
-    """Return where in q quaternions lie."""
-    found: list[slice] = []
-    for body in model.bodies:
-        part = body.joint.quaternion()
-        if part is not None:
-            start = model.q_slice(body.joint_name).start
-            found.append(slice(start + part.start, start + part.stop))
-    return found
 
 
 def _hermite(s: Array, h: Array, x0: Array, x1: Array, d0: Array, d1: Array) -> Array:

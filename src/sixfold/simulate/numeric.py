@@ -32,7 +32,7 @@ class Numeric(System):
     backend: str | None = None
 
     def forces(self, t: Any, q: Array, v: Array) -> Array:
-        """Return the controller's joint forces, shape (..., nv)."""
+        """Return the controller's joint forces and what follows them, shape of v."""
         return np.zeros_like(v) if self.rows is None else self.rows(t, q, v)
 
     def accelerations(self, t: Any, q: Array, v: Array, tau: Array) -> Array:
@@ -45,20 +45,18 @@ class Numeric(System):
         outside = None if self.wrenches is None else self.wrenches(t, q, v)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularPivotWarning)
-            return forward_dynamics(
-                self.model,
-                q,
-                v,
-                pushed,
-                outside,
-                f_ext_frame=self.f_ext_frame,
-                backend=self.backend,
-            )
+            if outside is None and self.method is None and self.backend is None:
+                return forward_dynamics(self.model, q, v, pushed)
+            frame = {} if outside is None else {"f_ext_frame": self.f_ext_frame}
+            options: dict[str, Any] = {"method": self.method, "backend": self.backend, **frame}
+            return forward_dynamics(self.model, q, v, pushed, outside, **options)
 
     def acceleration(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """Return dv/dt as a list of numbers, each holding the batch."""
-        x, u = joined(q), joined(v)
-        return split(self.accelerations(t, x, u, self.forces(t, x, u)))
+        at, u, nv = joined(q), joined(v), self.model.nv
+        both = self.forces(t, at, u)
+        a = self.accelerations(t, at, u[..., :nv], both[..., :nv])
+        return split(a) + split(both[..., nv:])
 
     def unhindered(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> bool:
         """Return true when nothing but gravity acts on a floating base at this state."""
@@ -66,12 +64,13 @@ class Numeric(System):
             return False
         return not self.forces(t, joined(q), joined(v))[..., :6].any()
 
-    def held(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> Numeric:
+    def held(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> tuple[Numeric, list[Any]]:
         """Return the system whose controller goes on giving the forces of this state."""
         if self.rows is None:
-            return self
-        tau = self.forces(t, joined(q), joined(v))
-        return replace(self, rows=lambda *_: tau)
+            return self, []
+        both, nv = self.forces(t, joined(q), joined(v)), self.model.nv
+        tau = both[..., :nv]
+        return replace(self, rows=lambda *_: tau, states=0), split(both[..., nv:])
 
 
 class RowByRow:
@@ -86,17 +85,18 @@ class RowByRow:
         self._last: tuple[float, Array, Array, Array] | None = None
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the results for all states, (..., *shape)."""
+        """Return the results for all states, (..., *shape); states of the controller follow v."""
         if self._last is not None:
             t0, q0, v0, result = self._last
             if t == t0 and np.array_equal(q, q0) and np.array_equal(v, v0):
                 return result
-        lead = q.shape[:-1]
+        lead, nv = q.shape[:-1], v.shape[-1] - self._callback.states
         result = np.empty((*lead, *self._callback.shape))
         wide = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in self._rest]
         for index in np.ndindex(lead):
-            rest = tuple(x[index] for x in wide)
-            result[index] = self._callback.at(t, q[index].copy(), v[index].copy(), rest)
+            both = v[index].copy()
+            rest = [x[index] for x in wide]
+            result[index] = self._callback.at(t, q[index].copy(), both[:nv], both[nv:], *rest)
         self._last = (t, q.copy(), v.copy(), result)
         return result
 

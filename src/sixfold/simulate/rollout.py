@@ -13,20 +13,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NonFiniteStateWarning, NumberError, OptionError, ShapeError
+from sixfold.errors import (
+    NonFiniteStateWarning,
+    NumberError,
+    OptionError,
+    PythonCallbackWarning,
+    ShapeError,
+    visible,
+)
 from sixfold.evaluate.arrays import Argument, Array, checked, leading_shape, model_checked
-from sixfold.evaluate.kernel_cache import per_model
+from sixfold.evaluate.quaternions import quaternions
 from sixfold.evaluate.scan import numpy_scan, run_scan, scan_kernel
 from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model, Tree
 from sixfold.scalar import Scalar
 from sixfold.simulate import short
+from sixfold.simulate.callbacks import Callback, Tracing, control_callback
 from sixfold.simulate.integrators import INTEGRATORS
-from sixfold.simulate.system import System, as_array, flat, joints
+from sixfold.simulate.options import check_shared, choice, vector
+from sixfold.simulate.start import refuse_long
+from sixfold.simulate.system import System, as_array, system_of
 from sixfold.spatial import Inertia
 
 Law = Callable[..., Any]
-BACKENDS = ("native", "numpy")
 
 
 def rollout(
@@ -41,10 +50,14 @@ def rollout(
     every: int = 1,
     control: Law | None = None,
     parameters: ArrayLike | None = None,
+    x0: ArrayLike | None = None,
+    hold: bool = False,
+    compiled: bool | None = None,
     inertias: ArrayLike | None = None,
-    out: tuple[Array, Array] | None = None,
+    method: str | None = None,
+    out: tuple[Array, ...] | None = None,
     backend: str | None = None,
-) -> tuple[Array, Array]:
+) -> tuple[Array, ...]:
     """Return the states that many starts pass through, all computed in one kernel.
 
     Leading axes of all arrays broadcast; each row of the batch is a trajectory of its own, and its
@@ -59,20 +72,30 @@ def rollout(
         steps: how many steps.
         integrator: "semi_implicit_euler", "rk4", "lie_rk4" or "midpoint".
         every: keep the state after every so many steps.
-        control: function of (t, q, v), or of (t, q, v, parameters), built from arithmetic and
-            sixfold functions, that returns joint forces to be added to tau; it is compiled into the
-            kernel and evaluated in every stage of a step.
+        control: function of (t, q, v), or of (t, q, v, parameters), that returns joint forces to be
+            added to tau, evaluated in every stage of a step.  It is compiled into the kernel if it
+            is built from arithmetic and sixfold functions and is shown to remember nothing between
+            calls; otherwise it runs as Python, row by row, and one warning says so.
         parameters: numbers for the controller, shape (..., n): gains, targets...
+        x0: states of the controller itself at the start, shape (..., nx): as in `simulate`, the
+            controller takes x after v and returns the joint forces and dx/dt.
+        hold: evaluate the controller once at the start of each step; with x0 it then returns the
+            joint forces and x at the next step.
+        compiled: True to compile the controller in any case, or fail and say why; False to run it
+            as Python without a warning.
         inertias: inertial parameters of all bodies in place of the model's own, shape
             (..., nb, 10), each (m, h, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
-        out: float64 arrays in C order, of the results' shapes, to write q and v to.
+        method: of forward dynamics, as in `forward_dynamics`; by the model if left out.
+        out: float64 arrays in C order, of the results' shapes, to write the results to.
         backend: "numpy" takes the same steps in NumPy, to look into.
 
     Returns:
-        q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv).  A trajectory
-        that leaves the finite numbers is NaN from there on, and one warning names time and joint.
+        q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv); with x0 also x,
+        shape (..., steps // every, nx).  A trajectory that leaves the finite numbers is NaN from
+        there on, and one warning names time and joint.
     """
-    if control is None and parameters is None and inertias is None and backend is None:
+    unusual = (control, parameters, x0, compiled, inertias, method, backend)
+    if hold is False and all(option is None for option in unusual):
         found = short.roll(model, q0, v0, tau, dt, steps, integrator, every, out)
         if found is not None:
             q, v, lost = found
@@ -80,27 +103,33 @@ def rollout(
                 _warn_if_lost(model, q, v, dt * every)
             return q, v
     model_checked("rollout", model)
-    _choice("integrator", INTEGRATORS, integrator)
-    if backend is not None:
-        _choice("backend", BACKENDS, backend)
+    choice("rollout", "integrator", INTEGRATORS, integrator)
+    if x0 is None:
+        x0 = getattr(control, "x0", None)
+    has = {"control": control is not None, "parameters": parameters, "x0": x0}
+    check_shared("rollout", model, method, hold, compiled, backend, **has)
     h = _positive("dt", dt)
     count, between = _whole("steps", steps), _whole("every", every)
     if inertias is None:
         refuse_singular(model)
-    given = _arguments(model, q0, v0, tau, parameters, inertias, count)
-    if (parameters is not None) and control is None:
-        raise OptionError("rollout", "parameters", "nothing, without a controller", "an array")
+    given = _arguments(model, q0, v0, tau, count)
+    given |= _more(model, x0=x0, parameters=parameters, inertias=inertias)
     arrays = {name: checked("rollout", name, argument) for name, argument in given.items()}
     lead = leading_shape("rollout", given, arrays)
     _check_start(model, arrays)
     sequence = tau is not None and len(given["tau"].shape) == 2
-    plan = _Plan(model, integrator, control, tuple(arrays), sequence)
+    states = arrays["x0"].shape[-1] if "x0" in arrays else 0
+    law = None
+    if control is not None:
+        law = control_callback(model, control, arrays.get("parameters"), states, "rollout")
+    plan = _Plan(model, integrator, law, tuple(arrays), sequence, bool(hold), method)
     if out is not None:
-        _check_out(out, [(*lead, count // between, n) for n in (model.nq, model.nv)], arrays)
-    q, v, lost = plan.run(arrays, lead, h, count, between, backend, out)
+        sizes = [model.nq, model.nv, *([states] if states else [])]
+        _check_out(out, [(*lead, count // between, n) for n in sizes], arrays)
+    results, lost = plan.run(arrays, lead, h, count, between, backend, out, compiled)
     if lost:
-        _warn_if_lost(model, q, v, h * between)
-    return q, v
+        _warn_if_lost(model, results[0], results[1], h * between)
+    return results
 
 
 @dataclass(frozen=True)
@@ -109,14 +138,22 @@ class _Plan:
 
     model: Model
     integrator: str
-    control: Law | None
+    control: Callback | None
     names: tuple[str, ...]
     sequence: bool
     """The joint forces differ from step to step."""
+    hold: bool = False
+    method: str | None = None
+
+    @property
+    def states(self) -> int:
+        """How many states the controller has."""
+        return 0 if self.control is None else self.control.states
 
     def sizes(self, arrays: dict[str, Array]) -> tuple[list[int], list[int], list[int]]:
         """Return the sizes of what is carried, fixed, and new at each step."""
         model = self.model
+        carried = [model.nq, model.nv, *([self.states] if self.states else [])]
         fixed = [1]
         for name in ("parameters", "inertias"):
             if name in self.names:
@@ -124,20 +161,27 @@ class _Plan:
         each = [1]
         if "tau" in self.names:
             (each if self.sequence else fixed).append(model.nv)
-        return [model.nq, model.nv], fixed, each
+        return carried, fixed, each
 
     def step(self, *lists: Sequence[Scalar]) -> list[Scalar]:
-        """Take one step on flat lists: q, v, dt, then what there is of the rest, t, tau."""
-        q, v, (h,), *rest = lists
-        parameters = rest.pop(0) if "parameters" in self.names else None
+        """Take one step on flat lists: q, v, x, dt, then what there is of the rest, t, tau."""
+        q, v, *rest = map(list, lists)
+        v = v + (rest.pop(0) if self.states else [])
+        (h,) = rest.pop(0)
+        parameters = as_array(rest.pop(0)) if "parameters" in self.names else None
         inertial = rest.pop(0) if "inertias" in self.names else None
         constant = rest.pop(0) if "tau" in self.names and not self.sequence else None
         (t,), *late = rest
         push = constant if constant is not None else (late[0] if late else None)
         tree = None if inertial is None else _with_inertias(self.model.tree, inertial)
-        whole = System(self.model, _law(self.control, parameters, push), tree=tree)
-        moved, faster = INTEGRATORS[self.integrator](whole, t, list(q), list(v), h)
-        return [*moved, *faster]
+        options = {"parameters": parameters, "tree": tree, "method": self.method}
+        system, take = system_of(self.model, self.control, **options), INTEGRATORS[self.integrator]
+        if not self.hold:
+            moved, faster = take(_pushed(system, push), t, q, v, h)
+            return [*moved, *faster]
+        held, following = system.held(t, q, v)
+        moved, faster = take(_pushed(held, push), t, q, v[: self.model.nv], h)
+        return [*moved, *faster, *following]
 
     def run(
         self,
@@ -147,11 +191,13 @@ class _Plan:
         steps: int,
         every: int,
         backend: str | None,
-        out: tuple[Array, Array] | None,
-    ) -> tuple[Array, Array, bool]:
+        out: tuple[Array, ...] | None,
+        compiled: bool | None,
+    ) -> tuple[tuple[Array, ...], bool]:
         """Take all steps of all rows; return also whether one may have been lost."""
         sizes = self.sizes(arrays)
-        ordered = [arrays["q0"], arrays["v0"], np.array([h])]
+        ordered = [arrays[name] for name in ("q0", "v0", "x0") if name in arrays]
+        ordered += [np.array([h])]
         ordered += [arrays[name] for name in ("parameters",) if name in arrays]
         if "inertias" in arrays:
             x = arrays["inertias"]
@@ -163,23 +209,35 @@ class _Plan:
             ordered += [times, arrays["tau"]]
         else:
             ordered += [arrays["tau"], times]
-        key = None
-        if self.control is None:
-            key = (self.model.digest, self.integrator, self.names, self.sequence)
-        name = f"rollout of '{self.model.name}'"
-        kernel = None
-        if backend != "numpy":
-            kernel = scan_kernel(self.step, *sizes, name=name, key=key)
+        kernel = None if backend == "numpy" else self._kernel(sizes, compiled)
         if kernel is not None:
-            if key is not None and not _quaternions(self.model):
-                short.remember(self.model, self.integrator, self.names, self.sequence, kernel)
-            (q, v), lost = run_scan(kernel, ordered, lead, steps, every, out)
-            return (q, v, lost) if out is None else (*out, lost)
-        q, v = self._plain(sizes, ordered, lead, steps, every)
+            results, lost = run_scan(kernel, ordered, lead, steps, every, out)
+            return (tuple(results) if out is None else out), lost
+        results = self._plain(sizes, ordered, lead, steps, every)
         if out is not None:
-            out[0][...], out[1][...] = q, v
-            q, v = out
-        return q, v, True
+            for given, found in zip(out, results, strict=True):
+                given[...] = found
+            return out, True
+        return tuple(results), True
+
+    def _kernel(self, sizes: tuple[list[int], list[int], list[int]], compiled: bool | None) -> Any:
+        """Return the kernel of all steps; None, with a warning, for a controller in Python."""
+        name = f"rollout of '{self.model.name}'"
+        if self.control is None:
+            key = (self.model.digest, self.integrator, self.names, self.sequence, self.method)
+            kernel = scan_kernel(self.step, *sizes, name=name, key=key)
+            if kernel is not None and self.method is None and not quaternions(self.model):
+                short.remember(self.model, self.integrator, self.names, self.sequence, kernel)
+            return kernel
+        tracing = Tracing(self.control, compiled)
+        kernel = tracing.attempt(lambda: scan_kernel(self.step, *sizes, name=name))
+        if tracing.reason and compiled is None:
+            warnings.warn(
+                f"{name}: control runs as Python, row by row: {tracing.reason}",
+                PythonCallbackWarning,
+                stacklevel=5,
+            )
+        return kernel
 
     def _plain(
         self,
@@ -211,25 +269,19 @@ def _with_inertias(tree: Tree, numbers: Sequence[Scalar]) -> Tree:
     return replace(tree, inertia=(tree.inertia[0], *each))
 
 
-def _law(
-    control: Law | None, parameters: Sequence[Scalar] | None, push: Sequence[Scalar] | None
-) -> Callable[..., list[Scalar]] | None:
-    """Return the joint forces of the controller and of the push as one law on flat lists."""
-    if control is None and push is None:
-        return None
-    rest = () if parameters is None else (as_array(parameters),)
+def _pushed(system: System, push: Sequence[Scalar] | None) -> System:
+    """Return the system with joint forces added to those of its controller."""
+    if push is None:
+        return system
 
     def law(t: Scalar, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
-        if control is None:
-            return list(push or ())
-        tau = flat(control(t, as_array(q), as_array(v), *rest))
-        if len(tau) != len(v):
-            raise ShapeError(
-                "rollout", "control", f"{len(v)} joint forces", len(tau), "return one for each of v"
-            )
-        return tau if push is None else [a + b for a, b in zip(tau, push, strict=True)]
+        tau = list(push)
+        if system.control is None:
+            return tau
+        both = list(system.control(t, q, v))
+        return [a + b for a, b in zip(both, tau, strict=False)] + both[len(tau) :]
 
-    return law
+    return replace(system, control=law)
 
 
 def _arguments(
@@ -237,8 +289,6 @@ def _arguments(
     q0: ArrayLike,
     v0: ArrayLike,
     tau: ArrayLike | None,
-    parameters: ArrayLike | None,
-    inertias: ArrayLike | None,
     steps: int,
 ) -> dict[str, Argument]:
     given: dict[str, Argument] = {
@@ -254,40 +304,31 @@ def _arguments(
                 tau, shape = np.asarray(tau)[..., 0, :], (model.nv,)
         meaning = "(steps, nv) for each step; (1, nv) or (nv,) for all of them"
         given["tau"] = Argument(tau, shape, meaning)
-    if parameters is not None:
-        try:
-            n = np.shape(parameters)[-1] if np.ndim(parameters) else 1
-        except ValueError:
-            n = 1
-        value = np.reshape(parameters, (1,)) if np.ndim(parameters) == 0 else parameters
-        given["parameters"] = Argument(value, (n,), "the controller's parameters")
-    if inertias is not None:
-        given["inertias"] = Argument(
-            inertias, (model.nb, 10), "(nb, 10): inertial parameters of each body"
-        )
     return given
 
 
+def _more(model: Model, inertias: ArrayLike | None, **given: Any) -> dict[str, Argument]:
+    meaning = {"x0": "states of the controller", "parameters": "parameters of the controller"}
+    found = {name: vector("rollout", name, given[name], meaning[name]) for name in meaning}
+    if inertias is not None:
+        what = "(nb, 10): inertial parameters of each body"
+        found["inertias"] = Argument(inertias, (model.nb, 10), what)
+    return {name: argument for name, argument in found.items() if argument is not None}
+
+
 def _check_out(out: Any, shapes: Sequence[tuple[int, ...]], arguments: Mapping[str, Array]) -> None:
-    """Refuse results that are not two plain arrays of the right shapes, apart from all others."""
-    expected = f"two float64 arrays in C order, of shapes {shapes[0]} and {shapes[1]}"
-    fix = "pass (numpy.empty(...), numpy.empty(...))"
-    if not isinstance(out, tuple) or len(out) != 2:
+    """Refuse results that are not plain arrays of the right shapes, apart from all others."""
+    expected = f"float64 arrays in C order, of shapes {' and '.join(map(str, shapes))}"
+    fix = "pass (numpy.empty(...), numpy.empty(...)), one for each result"
+    if not isinstance(out, tuple) or len(out) != len(shapes):
         raise ShapeError("rollout", "out", expected, type(out).__name__, fix)
     for array, shape in zip(out, shapes, strict=True):
         plain = isinstance(array, np.ndarray) and array.dtype == np.float64
         if not (plain and array.shape == shape and array.flags.carray):
             raise ShapeError("rollout", "out", expected, getattr(array, "shape", array), fix)
     if short.overlap(arguments.values(), out):
-        apart = "two arrays apart from the arguments and from each other"
+        apart = "arrays apart from the arguments and from each other"
         raise OptionError("rollout", "out", apart, "arrays that share memory")
-
-
-@per_model(256)
-def _quaternions(model: Model) -> tuple[tuple[str, slice, slice], ...]:
-    """Return the joints with a quaternion: their kind, their place in q, its place in theirs."""
-    found = ((joint.kind, x, joint.quaternion()) for joint, x, _ in joints(model))
-    return tuple((kind, x, part) for kind, x, part in found if part is not None)
 
 
 def _check_start(model: Model, arrays: dict[str, Array]) -> None:
@@ -305,16 +346,7 @@ def _check_start(model: Model, arrays: dict[str, Array]) -> None:
                 array[where],
                 "start from finite states",
             )
-    for kind, x, part in _quaternions(model):
-        lengths = np.linalg.norm(arrays["q0"][..., x][..., part], axis=-1)
-        if not np.allclose(lengths, 1.0, rtol=0, atol=1e-6):
-            worst = float(np.ravel(lengths)[np.argmax(np.abs(np.ravel(lengths) - 1))])
-            raise NumberError(
-                f"rollout: argument 'q0' has a quaternion of a {kind} joint",
-                "length 1",
-                f"length {worst:.6g}",
-                "divide it by its length",
-            )
+    refuse_long("rollout", model, arrays["q0"])
     if "inertias" in arrays and (arrays["inertias"][..., 0] < 0).any():
         raise NumberError(
             "rollout: argument 'inertias' has a mass",
@@ -337,9 +369,9 @@ def _warn_if_lost(model: Model, q: Array, v: Array, between: float) -> None:
         if span is not None and span.start <= first[-1] < span.stop
     )
     warnings.warn(
-        f"rollout of '{model.name}': {int(rows.sum())} of {rows.size} trajectories leave the finite"
-        f" numbers; first joint '{owner.joint_name}' of row {first[:-2]} by t = "
-        f"{(first[-2] + 1) * between:.6g} s",
+        f"rollout of '{visible(model.name)}': {int(rows.sum())} of {rows.size} trajectories leave"
+        f" the finite numbers; first joint '{visible(owner.joint_name)}' of row {first[:-2]} by "
+        f"t = {(first[-2] + 1) * between:.6g} s",
         NonFiniteStateWarning,
         stacklevel=3,
     )
@@ -350,11 +382,6 @@ def _v_slice(model: Model, joint: str) -> slice | None:
     if model.joint_names.index(joint) in followers:
         return None
     return model.v_slice(joint)
-
-
-def _choice(option: str, choices: Any, got: Any) -> None:
-    if not isinstance(got, str) or got not in choices:
-        raise OptionError("rollout", option, choices, got)
 
 
 def _positive(option: str, got: Any) -> float:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NotApplicableError, NumberError, OptionError
+from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import kinetic_energy, potential_energy
 from sixfold.evaluate.arrays import Argument, Array, model_checked
-from sixfold.evaluate.quantities import FORCE_FRAMES
 from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model
 from sixfold.simulate.adaptive import adaptive_step
@@ -22,14 +21,12 @@ from sixfold.simulate.events import Crossing, Watch, events_of
 from sixfold.simulate.failures import lost_pivot, not_converged, not_finite
 from sixfold.simulate.integrators import INTEGRATORS
 from sixfold.simulate.limits import limit_notes
+from sixfold.simulate.options import check_force_frame, check_shared, check_steps, vector
 from sixfold.simulate.progress import progress_of
 from sixfold.simulate.start import grid_of, room_for, states_of
 from sixfold.simulate.stops import JointStops, stops_of
 from sixfold.simulate.system import System
 from sixfold.simulate.trajectory import Trajectory
-
-ADAPTIVE = "solve_ivp"
-CHOICES = (*INTEGRATORS, ADAPTIVE)
 
 
 def simulate(
@@ -42,7 +39,9 @@ def simulate(
     integrator: str = "rk4",
     control: Any = None,
     parameters: ArrayLike | None = None,
+    x0: ArrayLike | None = None,
     hold: bool = False,
+    compiled: bool | None = None,
     f_ext: Any = None,
     f_ext_frame: str = "world",
     limits: bool | JointStops | None = None,
@@ -50,9 +49,10 @@ def simulate(
     every: int = 1,
     t0: float = 0.0,
     progress: Any = None,
-    method: str = "DOP853",
-    rtol: float = 1e-9,
-    atol: float = 1e-11,
+    method: str | None = None,
+    solver: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     backend: str | None = None,
 ) -> Trajectory:
     """Return the motion of a model from a start, or from each start of a batch.
@@ -68,9 +68,17 @@ def simulate(
             a trend in the energy) or "solve_ivp" (adaptive steps; needs SciPy).
         control: function of (t, q, v), or of (t, q, v, parameters), for one state, that returns
             the joint forces (nv,).  It is compiled if it is built from arithmetic and sixfold
-            functions; otherwise it runs as it is, and the trajectory's notes say so.
-        parameters: numbers for the controller, shape (..., n), for example gains of a batch.
+            functions and is shown to remember nothing between calls; otherwise it runs as Python,
+            step by step, and the trajectory's notes say so.
+        parameters: numbers for the controller, its last argument, shape (..., n), for example gains
+            of a batch.
+        x0: states of the controller itself at the start, shape (..., nx).  The controller is then a
+            function of (t, q, v, x), or of (t, q, v, x, parameters), that returns the joint forces
+            and dx/dt, which is integrated with the motion; with hold=True the second is x at the
+            next step.  Left out, `control.x0` if there is one.
         hold: evaluate the controller once at the start of each step, as a digital one does.
+        compiled: True to compile control and f_ext in any case, or fail and say why; False to run
+            them as Python; left out, as described under control.
         f_ext: external forces on all bodies, shape (..., nb, 6), or a function of (t, q, v) for one
             state that returns (nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
@@ -79,36 +87,46 @@ def simulate(
         every: keep each so many steps; the start and the end are always kept.
         t0: time at the start [s].
         progress: True for a bar on a terminal, or a function of (time reached, duration).
-        method: solver of "solve_ivp": "DOP853", "RK45", "Radau", "LSODA"...
-        rtol: relative tolerance of "solve_ivp".
-        atol: absolute tolerance of "solve_ivp".
+        method: of forward dynamics, as in `forward_dynamics`; by the model if left out.
+        solver: "DOP853" (if left out), "RK45", "RK23", "Radau", "BDF" or "LSODA", for "solve_ivp".
+        rtol: relative tolerance of "solve_ivp", 1e-9 if left out.
+        atol: absolute tolerance of "solve_ivp", 1e-11 if left out.
         backend: "numpy" runs every step in Python, for looking into a controller.
 
     Returns:
-        A Trajectory with arrays t, q, v, a, tau and energies; time is the last axis but one.
+        A Trajectory with arrays t, q, v, a, tau and energies, with x0 also x; time is the last axis
+        but one.
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
+        NotApplicableError: if an option has no effect beside the others.
         CallbackError: if a function of yours gives no usable numbers.
         SimulationError: if a state becomes infinite or NaN; its `.trajectory` is what came before.
         SingularModelError: if some joint has no inertia behind it.
     """
     refuse_singular(model_checked("simulate", model))
     grid = grid_of(t0, duration, dt, every)
-    _choices(integrator, f_ext_frame, hold, backend)
+    if x0 is None:
+        x0 = getattr(control, "x0", None)
+    given = {"control": control is not None, "parameters": parameters, "x0": x0, "f_ext": f_ext}
+    check_shared("simulate", model, method, hold, compiled, backend, **given)
+    adaptive = check_steps(integrator, solver, hold, rtol=rtol, atol=atol)
+    check_force_frame(f_ext, f_ext_frame)
     tell = progress_of(progress)
     q, v, extra = states_of(
         model,
         q0,
         v0,
-        parameters=_parameters(parameters),
+        parameters=vector("simulate", "parameters", parameters, "parameters of the controller"),
+        x0=vector("simulate", "x0", x0, "states of the controller"),
         f_ext=None
         if f_ext is None or callable(f_ext)
         else Argument(f_ext, (model.nb, 6), "(nb, 6): one force (n; f) for each body"),
     )
-    if control is None and parameters is not None:
-        fix = "pass the controller that takes them, or leave them out"
-        raise NotApplicableError("simulate with parameters", "a motion without control", fix)
+    lead = q.shape[:-1]
+    x = np.zeros((*lead, 0))
+    if "x0" in extra:
+        x = np.broadcast_to(extra["x0"], (*lead, extra["x0"].shape[-1]))
     watched = events_of(events)
     if watched and q.ndim > 1:
         fix = "simulate the starts one by one"
@@ -117,7 +135,9 @@ def simulate(
         model,
         INTEGRATORS.get(integrator, INTEGRATORS["rk4"]),
         STAGES.get(integrator, 4),
-        None if control is None else control_callback(model, control, extra.get("parameters")),
+        None
+        if control is None
+        else control_callback(model, control, extra.get("parameters"), x.shape[-1]),
         force_callback(model, f_ext) if callable(f_ext) else None,
         extra.get("parameters"),
         extra.get("f_ext"),
@@ -125,19 +145,22 @@ def simulate(
         _stops(model, limits, q),
         hold,
         backend,
+        method,
+        compiled,
+        (*(event.function for event in watched), *((progress,) if callable(progress) else ())),
     )
-    fixed = integrator != ADAPTIVE
+    fixed = not adaptive
     engine = engine_of(setup, grid.dt, fixed=fixed, single=bool(watched))
     if not fixed:
         end = grid.t0 + grid.duration
-        step = adaptive_step(engine.system, grid.t0, end, method, rtol, atol)
-        engine = engine.advancing(step)
-    room_for(grid, q.shape[:-1], engine.size, model)
-    x = np.concatenate([q, v, np.zeros((*q.shape[:-1], engine.size - model.nq - model.nv))], -1)
-    watch = Watch(model, watched, grid.t0, x) if watched else None
+        engine = engine.advancing(adaptive_step(engine.system, grid.t0, end, **adaptive))
+    room_for(grid, lead, engine.size, model)
+    lost = np.zeros((*lead, engine.size - model.nq - model.nv - x.shape[-1]))
+    row = np.concatenate([q, v, x, lost], -1)
+    watch = Watch(model, watched, grid.t0, row) if watched else None
     with np.errstate(all="ignore"):
         begun = time.perf_counter()
-        outcome = drive(engine, grid, x, watch, tell)
+        outcome = drive(engine, grid, row, watch, tell)
         elapsed = time.perf_counter() - begun
         about = {"integrator": integrator, "dt": grid.dt, "elapsed": elapsed}
         crossings = tuple(watch.crossings) if watch else ()
@@ -149,41 +172,10 @@ def simulate(
             raise not_finite(setup, engine, outcome, made)
         problem = lost_pivot(made)
         if problem is None and integrator == "midpoint" and not engine.live:
-            problem = not_converged(engine.system, made, grid.dt)
+            problem = not_converged(engine.system, made, grid.dt, hold)
         if problem is not None:
             raise problem
     return made
-
-
-def _choices(integrator: Any, f_ext_frame: Any, hold: Any, backend: Any) -> None:
-    for name, value, choices in (
-        ("integrator", integrator, CHOICES),
-        ("f_ext_frame", f_ext_frame, FORCE_FRAMES),
-        ("hold", hold, (True, False)),
-        ("backend", backend, (None, "native", "numpy")),
-    ):
-        if not isinstance(value, (str, bool, type(None))) or value not in choices:
-            raise OptionError("simulate", name, choices, value)
-    if hold and integrator == ADAPTIVE:
-        raise NotApplicableError(
-            "simulate with hold=True",
-            "integrator 'solve_ivp'",
-            "choose an integrator with fixed steps",
-        )
-
-
-def _parameters(given: Any) -> Argument | None:
-    if given is None:
-        return None
-    try:
-        shape = np.shape(given)
-    except ValueError:
-        shape = ()
-    size = shape[-1] if shape else 0
-    if not size:
-        where = "simulate: argument 'parameters'"
-        raise NumberError(where, "an array (..., n)", repr(given), "pass a list of numbers")
-    return Argument(given, (size,), "parameters of the controller")
 
 
 def _stops(model: Model, limits: Any, q: Array) -> Any:
@@ -195,10 +187,6 @@ def _stops(model: Model, limits: Any, q: Array) -> Any:
     return stops_of(model, law, q.reshape(-1, model.nq)[0], System(model).additive)
 
 
-def _parts(model: Model, x: Array) -> tuple[Array, Array]:
-    return x[..., : model.nq], x[..., model.nq : model.nq + model.nv]
-
-
 def _trajectory(
     setup: Setup,
     engine: Engine,
@@ -207,12 +195,13 @@ def _trajectory(
     crossings: tuple[Crossing, ...],
 ) -> Trajectory:
     """Return the samples of a run with forces, accelerations and energies."""
-    model = setup.model
-    q, v = _parts(model, outcome.x)
+    model, n = setup.model, setup.model.nv + setup.states
+    q, both = outcome.x[..., : model.nq], outcome.x[..., model.nq : model.nq + n]
+    v, x = both[..., : model.nv], both[..., model.nv :]
     if engine.live:
         tau, a = (np.stack(both, axis=-2) for both in zip(*outcome.seen, strict=True))
     else:
-        tau, a = engine.survey(outcome.t, q, v)
+        tau, a = engine.survey(outcome.t, q, both)
     arrays: dict[str, Any] = {"q": q, "v": v, "a": a, "tau": np.broadcast_to(tau, v.shape)}
     arrays |= {"kinetic": kinetic_energy(model, q, v), "potential": potential_energy(model, q)}
     return Trajectory(
@@ -220,6 +209,7 @@ def _trajectory(
         outcome.t,
         **arrays,
         **about,
+        x=x if setup.states else None,
         steps=outcome.steps,
         events=crossings,
         notes=(*engine.notes, *limit_notes(model, outcome.t, q, bool(setup.stops))),

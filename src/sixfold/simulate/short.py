@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
@@ -110,7 +111,6 @@ _kept_times = lru_cache(maxsize=16)(_times)
 
 
 def overlap(inputs: Iterable[Array], results: Sequence[Array]) -> bool:
-    """Return whether a result lies where an argument or the other result does."""
-    first, second = results
-    pairs = [(first, second), *((x, y) for x in inputs for y in results)]
+    """Return whether a result lies where an argument or another result does."""
+    pairs = [*combinations(results, 2), *((x, y) for x in inputs for y in results)]
     return any(np.may_share_memory(x, y) for x, y in pairs)

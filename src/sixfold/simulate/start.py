@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from sixfold.errors import NumberError, OptionError, StateError
 from sixfold.evaluate import neutral
 from sixfold.evaluate.arrays import Argument, Array, Shape, checked, leading_shape
+from sixfold.evaluate.quaternions import quaternions
 from sixfold.model import Model
 from sixfold.simulate.drive import Grid
-from sixfold.simulate.interpolate import quaternions
 from sixfold.simulate.tables import labels
 
 ROUND = 1e-6
@@ -58,18 +58,25 @@ def states_of(
         _finite(name, array, rows.get(name, []))
     q = np.array(np.broadcast_to(arrays.pop("q0"), (*lead, model.nq)))
     v = np.array(np.broadcast_to(arrays.pop("v0"), (*lead, model.nv)))
-    for part in quaternions(model):
-        length = np.sqrt((q[..., part] ** 2).sum(axis=-1, keepdims=True))
-        if (np.abs(length - 1.0) > ROUND).any():
-            worst = q[..., part].reshape(-1, 4)[int(np.argmax(np.abs(length - 1.0)))]
+    refuse_long("simulate", model, q)
+    for _, part in quaternions(model):
+        q[..., part] /= np.linalg.norm(q[..., part], axis=-1, keepdims=True)
+    return q, v, arrays
+
+
+def refuse_long(function: str, model: Model, q0: Array) -> None:
+    """Refuse quaternions whose length is off 1 by more than rounding."""
+    for joint, part in quaternions(model):
+        turns = q0[..., part].reshape(-1, 4)
+        off = np.abs(np.sqrt((turns**2).sum(axis=-1)) - 1.0)
+        if (off > ROUND).any():
+            worst = turns[int(np.argmax(off))]
             raise StateError(
-                f"simulate: argument 'q0', joint '{rows['q0'][part.start].rpartition('.')[0]}'",
+                f"{function}: argument 'q0', joint '{joint}'",
                 "a quaternion (x, y, z, w) of length 1",
                 f"{worst.tolist()}, of length {float(np.linalg.norm(worst)):.6g}",
                 "divide it by its length, or start from sixfold.neutral(model)",
             )
-        q[..., part] /= length
-    return q, v, arrays
 
 
 def room_for(grid: Grid, lead: Shape, size: int, model: Model) -> None:

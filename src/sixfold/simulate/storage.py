@@ -42,6 +42,8 @@ def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
     """Write a trajectory, its model and its notes; the file appears at once or not at all."""
     target = _path("Trajectory.save", path)
     arrays = {name: getattr(trajectory, name) for name in ("t", *ALONG)}
+    if trajectory.x is not None:
+        arrays["x"] = trajectory.x
     for k, event in enumerate(trajectory.events):
         arrays[f"event{k}"] = np.concatenate([[event.t], event.q, event.v])
     about = {
@@ -94,6 +96,7 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
             "elapsed": float(about["elapsed"]),
             "events": _crossings(model, about["events"], data),
             "notes": tuple(map(str, about["notes"])),
+            "x": np.asarray(data["x"], float) if "x" in data else None,
         }
     except SixfoldError:
         raise
@@ -139,6 +142,8 @@ def _check_shapes(source: Path, model: Model, fields: dict[str, Any]) -> None:
     n, lead = fields["t"].size, fields["q"].shape[:-2]
     sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "tau": model.nv}
     shapes = {name: (*lead, n, sizes[name]) if name in sizes else (*lead, n) for name in ALONG}
+    if fields["x"] is not None:
+        shapes["x"] = (*lead, n, *fields["x"].shape[-1:])
     for name, expected in {"t": (n,), **shapes}.items():
         got = fields[name].shape
         if got != expected:

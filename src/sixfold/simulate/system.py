@@ -13,6 +13,7 @@ from sixfold.evaluate.lean import kernel_tree, solved
 from sixfold.evaluate.scan import evaluated
 from sixfold.model import Joint, Model, Tree
 from sixfold.scalar import ZERO, Scalar
+from sixfold.simulate.callbacks import Callback
 from sixfold.simulate.floating import floats_freely, lost_in_step, no_force
 from sixfold.simulate.stops import Stop
 
@@ -25,6 +26,9 @@ class System:
 
     `control(t, q, v)` returns the joint forces and `force(t, q, v)` the external forces of one
     state, both as flat lists; None means there are none.
+
+    A controller may have states x of its own.  They follow the velocities wherever those appear:
+    `v` is then (v, x), its rate (dv/dt, dx/dt), and `control` returns (tau, dx/dt).
     """
 
     model: Model
@@ -34,6 +38,10 @@ class System:
     stops: tuple[Stop, ...] = ()
     tree: Tree | None = None
     """The model's tree with other constants; its own when left out."""
+    states: int = 0
+    """How many states the controller has."""
+    method: str | None = None
+    """Of forward dynamics; by the model when left out."""
     additive: tuple[tuple[int, int], ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,37 +53,42 @@ class System:
         object.__setattr__(self, "additive", tuple(pairs))
 
     def effort(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
-        """Return the joint forces of the controller."""
+        """Return the joint forces of the controller, and the rates of its states."""
         return [ZERO] * self.model.nv if self.control is None else list(self.control(t, q, v))
 
     def acceleration(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
-        """Return the acceleration under control, external forces and stops."""
+        """Return the acceleration under control, external forces and stops, and dx/dt."""
         return list(evaluated(self._acceleration, [t], q, v))
 
     def _acceleration(self, time: Numbers, q: Numbers, v: Numbers) -> list[Scalar]:
         (t,) = time
-        tau = self.effort(t, q, v)
+        nv = self.model.nv
+        both, u = self.effort(t, q, v), v[:nv]
+        tau, rates = both[:nv], both[nv:]
         for stop in self.stops:
             tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v])
-        outside = None if self.force is None else self.force(t, q, v)
-        solve = solved(self.model, self.f_ext_frame)
+        outside = None if self.force is None else self.force(t, q, u)
+        solve = solved(self.model, self.f_ext_frame, self.method)
         tree = self.tree or kernel_tree(solve, self.model)
-        return solve(self.model, tree, q, v, tau, outside)
+        return [*solve(self.model, tree, q, u, tau, outside), *rates]
 
-    def held(self, t: Scalar, q: Numbers, v: Numbers) -> System:
-        """Return the system whose controller goes on giving the forces of this state."""
+    def held(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[System, list[Scalar]]:
+        """Return the system whose controller goes on giving the forces of this state.
+
+        With it comes what the controller returned after its forces: the next values of its states.
+        """
         if self.control is None:
-            return self
-        tau = self.effort(t, q, v)
-        return replace(self, control=lambda *_: tau)
+            return self, []
+        both, nv = self.effort(t, q, v), self.model.nv
+        return replace(self, control=lambda *_: both[:nv], states=0), both[nv:]
 
     def rate(self, q: Numbers, v: Numbers) -> list[Scalar]:
         """Return dq/dt."""
-        return cores.position_rate(self.model, self.model.tree, q, v)
+        return cores.position_rate(self.model, self.model.tree, q, v[: self.model.nv])
 
     def move(self, q: Numbers, dq: Numbers) -> list[Scalar]:
         """Return the configuration reached from q by a velocity-space increment."""
-        return cores.integrate(self.model, self.model.tree, q, dq)
+        return cores.integrate(self.model, self.model.tree, q, dq[: self.model.nv])
 
     def add(self, q: Numbers, dq: Numbers) -> list[Scalar]:
         """Return q + dq, with quaternions scaled to unit length."""
@@ -87,7 +100,7 @@ class System:
         result: list[Scalar] = []
         for joint, _, u in joints(self.model):
             result += joint.bracket(a[u], b[u])
-        return result
+        return result + [ZERO] * self.states
 
     def restored(
         self, t: Scalar, q: Numbers, v: Numbers, dq: Numbers, dv: Numbers, h: Scalar
@@ -95,10 +108,10 @@ class System:
         """Return a step's increments with what a freely floating tree loses of its momentum."""
         dq, dv = list(dq), list(dv)
         if self.unhindered(t, q, v):
-            model, tree = self.model, self.tree or self.model.tree
-            before = model.positions(q), model.velocities(v)
+            model, tree, nv = self.model, self.tree or self.model.tree, self.model.nv
+            before = model.positions(q), model.velocities(v[:nv])
             faster = [a + b for a, b in zip(v, dv, strict=True)]
-            after = model.positions(self.move(q, dq)), model.velocities(faster)
+            after = model.positions(self.move(q, dq)), model.velocities(faster[:nv])
             way, speed = lost_in_step(tree, *before, *after, h)
             dq[3:6] = [a + b for a, b in zip(dq[3:6], way, strict=True)]
             dv[:6] = [a + b for a, b in zip(dv[:6], speed, strict=True)]
@@ -126,38 +139,37 @@ def joints(model: Model) -> list[tuple[Joint, slice, slice]]:
 
 def system_of(
     model: Model,
-    control: Callable[..., Any] | None = None,
+    control: Callback | None = None,
     *,
     parameters: Any = None,
     f_ext: Any = None,
-    f_ext_frame: str = "world",
-    stops: tuple[Stop, ...] = (),
+    **options: Any,
 ) -> System:
     """Return the system of a model under laws that are written with arrays of one state.
 
     Args:
         model: the robot.
-        control: function of (t, q, v), or of (t, q, v, parameters), that returns tau (nv,).
+        control: the controller.
         parameters: array handed to the controller, of numbers of any kind.
         f_ext: array (nb, 6), or a function of (t, q, v) that returns one.
-        f_ext_frame: "world" or "body".
-        stops: force laws of the joint limits.
+        options: other fields of the system.
     """
-    rest = () if parameters is None else (parameters,)
+    nv = model.nv
 
-    def tau(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+    def law(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
         assert control is not None
-        return flat(control(t, as_array(q), as_array(v), *rest))
+        x = as_array(v[nv:]) if control.states else None
+        return flat(control(t, as_array(q), as_array(v[:nv]), x, parameters))
 
     def wrenches(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
         return flat(f_ext(t, as_array(q), as_array(v)) if callable(f_ext) else f_ext)
 
     return System(
         model,
-        None if control is None else tau,
+        None if control is None else law,
         None if f_ext is None else wrenches,
-        f_ext_frame,
-        stops,
+        states=0 if control is None else control.states,
+        **options,
     )
 
 

@@ -48,6 +48,9 @@ def columns(trajectory: Any) -> dict[str, Array]:
         array = getattr(trajectory, name).reshape(count * n, -1)
         for k, label in enumerate(labels(trajectory.model, size)):
             table[f"{name}[{label}]"] = array[:, k]
+    if trajectory.x is not None:
+        states = trajectory.x.reshape(count * n, -1)
+        table |= {f"x[{k}]": states[:, k] for k in range(states.shape[1])}
     for name in ("kinetic", "potential", "total"):
         table[name] = getattr(trajectory, name).reshape(-1)
     return table
@@ -72,6 +75,8 @@ def to_xarray(trajectory: Any) -> Any:
     lead = [f"start{k or ''}" for k in range(len(trajectory.lead))]
     names = {"q": "q_coordinate", "v": "v_coordinate", "a": "v_coordinate", "tau": "v_coordinate"}
     variables = {name: ((*lead, "time", names[name]), getattr(trajectory, name)) for name in names}
+    if trajectory.x is not None:
+        variables["x"] = ((*lead, "time", "x_coordinate"), trajectory.x)
     for name in ("kinetic", "potential", "total"):
         variables[name] = ((*lead, "time"), getattr(trajectory, name))
     places = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NumberError, OptionError, ShapeError, StateError
+from sixfold.errors import NumberError, OptionError, ShapeError, StateError, visible
 from sixfold.evaluate import kinetic_energy, potential_energy
 from sixfold.evaluate.arrays import Argument, Array, Shape, checked
 from sixfold.model import Model
@@ -46,13 +46,20 @@ class Trajectory:
     """How long the steps took [s]."""
     events: tuple[Crossing, ...] = ()
     notes: tuple[str, ...] = ()
+    x: Array | None = None
+    """States of the controller, shape (..., samples, nx); None if it has none."""
 
     def __post_init__(self) -> None:
         """Seal the arrays."""
-        for name in ("t", *ALONG):
+        for name in ("t", *self._along):
             array = np.ascontiguousarray(getattr(self, name), float)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+
+    @property
+    def _along(self) -> tuple[str, ...]:
+        """The arrays that have a time axis, `t` apart: first those with coordinates."""
+        return ALONG if self.x is None else ("x", *ALONG)
 
     @property
     def total(self) -> Array:
@@ -90,8 +97,8 @@ class Trajectory:
                 repr(part),
                 "use .select(...) to choose among the starts of a batch",
             )
-        arrays = {name: getattr(self, name)[..., part, :] for name in ALONG[:4]}
-        arrays |= {name: getattr(self, name)[..., part] for name in ALONG[4:]}
+        arrays = {name: getattr(self, name)[..., part, :] for name in self._along[:-2]}
+        arrays |= {name: getattr(self, name)[..., part] for name in self._along[-2:]}
         return replace(self, t=self.t[part], **arrays)
 
     def select(self, *index: int | slice) -> Trajectory:
@@ -101,7 +108,7 @@ class Trajectory:
             fix = f"the leading shape is {self.lead}"
             raise NumberError(where, f"at most {len(self.lead)} numbers", len(index), fix)
         try:
-            return replace(self, **{name: getattr(self, name)[index] for name in ALONG})
+            return replace(self, **{name: getattr(self, name)[index] for name in self._along})
         except IndexError as error:
             where = "Trajectory.select: argument 'index'"
             fix = f"the leading shape is {self.lead}"
@@ -111,8 +118,8 @@ class Trajectory:
         """Return the motion at other times within its span, by cubic curves between samples.
 
         Positions follow their velocities and velocities their accelerations at the samples;
-        quaternions stay of unit length.  Joint forces and accelerations are joined by straight
-        lines, energies are worked out anew.
+        quaternions stay of unit length.  Joint forces, accelerations and states of the controller
+        are joined by straight lines, energies are worked out anew.
         """
         wanted = checked("Trajectory.at", "times", Argument(times, (), "times [s]")).astype(float)
         if wanted.ndim != 1:
@@ -136,6 +143,7 @@ class Trajectory:
             v=v,
             a=_lines(self.t, self.a, wanted),
             tau=_lines(self.t, self.tau, wanted),
+            x=None if self.x is None else _lines(self.t, self.x, wanted),
             kinetic=kinetic_energy(self.model, q, v),
             potential=potential_energy(self.model, q),
         )
@@ -185,7 +193,8 @@ class Trajectory:
         lines += [f"event '{event.name}' at t = {event.t:.9g} s" for event in self.events[:4]]
         if len(self.events) > 4:
             lines.append(f"and {len(self.events) - 4} more events")
-        return lines + [f"note: {note}" for note in self.notes]
+        lines += [f"note: {note}" for note in self.notes]
+        return [visible(line) for line in lines]
 
     def __repr__(self) -> str:
         """Print the summary."""

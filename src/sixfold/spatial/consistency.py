@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sixfold.errors import ArgumentError, NumberError, OptionError, shown
+from sixfold.scalar import is_number, together
 from sixfold.spatial.inertia import Inertia
 
 
@@ -33,7 +35,18 @@ def physical_consistency(inertia: Inertia, tolerance: float = 1e-9) -> Consisten
         inertia: ten float parameters.
         tolerance: amounts up to this fraction of the largest moment count as rounding.
     """
-    moments = np.linalg.eigvalsh(np.array(inertia.about_center.matrix(), float))
+    where = "physical_consistency"
+    if not isinstance(inertia, Inertia):
+        fix = "make one with Inertia.from_mass(...)"
+        raise ArgumentError(f"{where}: argument 'inertia'", "an Inertia", inertia, fix)
+    if not is_number(tolerance) or np.ndim(tolerance) or not tolerance >= 0:
+        raise OptionError(where, "tolerance", "a number >= 0", tolerance)
+    with together(where):
+        matrix = np.array(inertia.about_center.matrix(), float)
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        fix = "give one inertia in finite floats"
+        raise NumberError(where, "ten finite numbers", shown(inertia), fix)
+    moments = np.linalg.eigvalsh(matrix)
     scale = max(float(np.abs(moments).max()), np.finfo(float).tiny)
     a, b, c = (float(x) for x in moments)
     negative = max(0.0, -a / scale)

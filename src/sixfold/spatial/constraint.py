@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -13,17 +13,29 @@ from sixfold.spatial.subspace import Column, ForceSubspace, Subspace
 from sixfold.spatial.vectors import Force, Motion, Rows
 
 
-def constraint_basis(S: Subspace) -> ForceSubspace:
+@overload
+def constraint_basis(S: Subspace) -> ForceSubspace: ...
+@overload
+def constraint_basis(S: ForceSubspace) -> Subspace: ...
+def constraint_basis(S: Subspace | ForceSubspace) -> ForceSubspace | Subspace:
     """Return T with S^T T = 0 and T^T T = 1: the forces that do no work on any motion in S.
 
-    S holds floats; its columns must be independent.
+    Of a force subspace T it returns the motions S that T does no work on, with T^T S = 0.
+    The columns hold floats and must be independent.
     """
+    forces = isinstance(S, ForceSubspace)
     n = len(S.columns)
     columns = np.array([[float(x) for x in (*c.ang, *c.lin)] for c in S.columns]).reshape(n, 6)
     if n and np.linalg.matrix_rank(columns) < n:
-        raise ModelError("constraint_basis", "columns of S are not independent", "drop a column")
+        name = "T" if forces else "S"
+        raise ModelError(
+            "constraint_basis", f"columns of {name} are not independent", "drop a column"
+        )
     q, _ = np.linalg.qr(columns.T, mode="complete")
-    return ForceSubspace(*(Force.of([float(x) for x in column]) for column in q[:, n:].T))
+    rest = [[float(x) for x in column] for column in q[:, n:].T]
+    if forces:
+        return Subspace(*map(Motion.of, rest))
+    return ForceSubspace(*map(Force.of, rest))
 
 
 def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace) -> Rows:

@@ -6,8 +6,20 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sixfold.errors import ModelError, ShapeError
-from sixfold.scalar import ZERO, Scalar, exact, is_plain
+from sixfold.errors import ArgumentError, ModelError, shown
+from sixfold.scalar import (
+    ZERO,
+    Scalar,
+    exact,
+    is_plain,
+    items_of,
+    mistaken,
+    number_of,
+    several_numbers,
+    together,
+    unconverted,
+)
+from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import (
     ZERO3,
     ZERO33,
@@ -22,6 +34,7 @@ from sixfold.spatial.vector3 import (
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
+@compared()
 class Inertia(NamedTuple):
     """Rigid-body inertia in body coordinates: mass, first moment h = m c, rotational inertia at O.
 
@@ -51,9 +64,12 @@ class Inertia(NamedTuple):
             center: centre of mass in body coordinates.
             rotational: 3x3 matrix about the centre of mass, or its three diagonal elements.
         """
-        c = Vector3.of(center)
+        m = number_of("Inertia.from_mass", "mass", mass)
+        fix = "pass (x, y, z)"
+        c = Vector3.of(items_of("Inertia.from_mass", "center", center, 3, "3 numbers", fix))
         Ic = _rotational(rotational)
-        return cls(exact(mass), (c * mass).over(exact), (Ic + steiner(mass, c)).over(exact))
+        with together("Inertia.from_mass"):
+            return cls(exact(m), (c * m).over(exact), (Ic + steiner(m, c)).over(exact))
 
     @classmethod
     def from_parameters(cls, parameters: Sequence[Scalar]) -> Inertia:
@@ -62,18 +78,33 @@ class Inertia(NamedTuple):
         Ixy, Ixz and Iyz are matrix elements; a table that prints positive integrals of xy has
         their negatives (see `products`).
         """
-        if len(parameters) != 10:
-            fix = "pass m, h (3), Ixx, Iyy, Izz, Ixy, Ixz, Iyz"
-            raise ShapeError("Inertia", "parameters", "10 numbers", len(parameters), fix)
-        m, hx, hy, hz, *I = (exact(p) for p in parameters)
+        fix = "pass m, h (3), Ixx, Iyy, Izz, Ixy, Ixz, Iyz"
+        ten = several_numbers("Inertia", "parameters", parameters, 10, fix)
+        m, hx, hy, hz, *I = map(exact, ten)
         return cls(m, Vector3(hx, hy, hz), Symmetric3(*I))
 
     @classmethod
     def from_second_moments(cls, mass: Scalar, h: Vector3, second: Symmetric3) -> Inertia:
         """Build from mass, first moment and the integral of r r^T, which it keeps as it is."""
+        where = "Inertia.from_second_moments"
+        number_of(where, "mass", mass)
+        if not isinstance(h, Vector3):
+            h = Vector3.of(items_of(where, "h", h, 3, "3 numbers", "pass m (x, y, z)"))
+        if not isinstance(second, Symmetric3):
+            fix = "pass the integrals of xx, yy, zz, xy, xz, yz"
+            second = Symmetric3(*several_numbers(where, "second", second, 6, fix))
         xx, yy, zz, xy, xz, yz = second
-        I = Symmetric3(yy + zz, zz + xx, xx + yy, -xy, -xz, -yz)
-        return _BySecondMoments(mass, h, I).keeping(second)
+        with together(where):
+            I = Symmetric3(yy + zz, zz + xx, xx + yy, -xy, -xz, -yz)
+        return _BothMoments.of(mass, h, I, second)
+
+    def with_second_moments(self) -> Inertia:
+        """Return the inertia with its second moments, which then move and add up beside it."""
+        return _BothMoments.of(*self, self.second_moments)
+
+    def with_moments(self, I: Symmetric3) -> Inertia:
+        """Return the inertia with other moments of inertia, and second moments as they are."""
+        return _BothMoments.of(self.m, self.h, I, self.second_moments)
 
     def parameters(self) -> tuple[Scalar, ...]:
         """Return the ten parameters in the order of `from_parameters`."""
@@ -98,25 +129,33 @@ class Inertia(NamedTuple):
 
     def about(self, point: Sequence[Scalar]) -> Symmetric3:
         """Return the rotational inertia about any point (parallel-axis theorem, outward)."""
-        return self.about_center + steiner(self.m, self.center - Vector3.of(point))
+        p = Vector3.of(items_of("Inertia.about", "point", point, 3, "3 numbers", "pass (x, y, z)"))
+        with together("Inertia.about"):
+            return self.about_center + steiner(self.m, self.center - p)
 
     def __matmul__(self, v: Any) -> Any:
         """Return the momentum of a velocity, h = I v (or the force of an acceleration, I a)."""
         if not isinstance(v, Motion):
-            return NotImplemented if not isinstance(v, Force) else _refuse_force()
+            return NotImplemented if not isinstance(v, Force) else _refuse_force(v)
         return Force(self.I @ v.ang + self.h.cross(v.lin), v.lin * self.m - self.h.cross(v.ang))
 
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
         """Join two bodies rigidly (same coordinates)."""
         if isinstance(other, ArticulatedInertia):
             return other + self
-        return Inertia(self.m + other.m, self.h + other.h, self.I + other.I)
+        try:
+            return Inertia(self.m + other.m, self.h + other.h, self.I + other.I)
+        except (AttributeError, TypeError) as error:
+            raise mistaken(error, "Inertia + other", Inertia, other) from None
 
     def __sub__(self, other: Any) -> Any:
         """Subtract; the result of subtracting an articulated inertia is articulated."""
         if isinstance(other, ArticulatedInertia):
             return ArticulatedInertia.of(self) - other
-        return Inertia(self.m - other.m, self.h - other.h, self.I - other.I)
+        try:
+            return Inertia(self.m - other.m, self.h - other.h, self.I - other.I)
+        except (AttributeError, TypeError) as error:
+            raise mistaken(error, "Inertia - other", Inertia, other) from None
 
     def __mul__(self, scale: Scalar) -> Inertia:
         """Return the inertia of so many times the mass."""
@@ -124,14 +163,20 @@ class Inertia(NamedTuple):
 
     def moved_back(self, E: Matrix3, r: Vector3) -> Inertia:
         """Return X^T I X for X = (E, r): the same body in the coordinates X starts from."""
-        k = E.T @ self.h
-        h = k + r * self.m
-        # E^T I E - r x k x - h x r x, whose parts are all symmetric together
-        back = self.I.congruence(E)
-        return Inertia(self.m, h, back + _double_cross(r, k, h))
+        try:
+            k = E.T @ self.h
+            h = k + r * self.m
+            # E^T I E - r x k x - h x r x, whose parts are all symmetric together
+            back = self.I.congruence(E)
+            return Inertia(self.m, h, back + _double_cross(r, k, h))
+        except Exception as error:
+            raise _moved_by("Inertia", E, r, error) from None
 
     def kinetic_energy(self, v: Motion) -> Scalar:
         """Return (1/2) v . I v."""
+        if not isinstance(v, Motion):
+            where = "Inertia.kinetic_energy: argument 'v'"
+            raise ArgumentError(where, "a Motion", v, "pass the velocity as Motion.of(...)")
         return (self @ v).dot(v) * 0.5
 
     def matrix(self) -> Rows:
@@ -144,23 +189,50 @@ class Inertia(NamedTuple):
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
         """Return the inertia with each number converted."""
-        return Inertia(convert(self.m), self.h.over(convert), self.I.over(convert))
+        h, I = self.h.over(convert), self.I.over(convert)
+        try:
+            return Inertia(convert(self.m), h, I)
+        except Exception as error:
+            raise unconverted(error, convert) from error
 
 
-class _BySecondMoments(Inertia):
-    """An inertia that remembers the second moments it was made from, which rounding would spoil."""
+class _BothMoments(Inertia):
+    """An inertia that carries its second moments along, each of the two moved by its own sums.
+
+    Worked out again from moments of inertia that were moved and rounded, a small second moment
+    would hold the rounding error of the largest.
+    """
 
     _second: Symmetric3
 
-    def keeping(self, second: Symmetric3) -> _BySecondMoments:
-        """Remember second moments."""
-        self._second = second
-        return self
+    @classmethod
+    def of(cls, m: Scalar, h: Vector3, I: Symmetric3, second: Symmetric3) -> _BothMoments:
+        """Take both."""
+        both = cls(m, h, I)
+        both._second = second
+        return both
 
     @property
     def second_moments(self) -> Symmetric3:
-        """What it was made from."""
+        """What it carries."""
         return self._second
+
+    def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
+        """Add both."""
+        total = super().__add__(other)
+        if not isinstance(total, Inertia):
+            return total
+        return self.of(*total, self.second_moments + other.second_moments)
+
+    def moved_back(self, E: Matrix3, r: Vector3) -> Inertia:
+        """Move both."""
+        moved = super().moved_back(E, r)
+        k, h = E.T @ self.h, moved.h
+        return self.of(*moved, self._second.congruence(E) + _spread(r, k, h))
+
+    def over(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
+        """Convert both."""
+        return self.of(*super().over(convert), self._second.over(convert))
 
 
 def _half_sum(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
@@ -170,19 +242,30 @@ def _half_sum(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
     return (a - c + b) * 0.5
 
 
-def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
-    """Return -(r x k x + h x r x) for h = k + m r, by the elements a x b x = b a^T - a.b 1."""
-    d = r.dot(k) + h.dot(r)
+def _spread(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
+    """Return k r^T + r h^T for h = k + m r: what moving by r adds to second moments."""
+    s = k + h
     return Symmetric3(
-        d - (k.x * r.x + r.x * h.x),
-        d - (k.y * r.y + r.y * h.y),
-        d - (k.z * r.z + r.z * h.z),
-        -(k.x * r.y + r.x * h.y),
-        -(k.x * r.z + r.x * h.z),
-        -(k.y * r.z + r.y * h.z),
+        s.x * r.x,
+        s.y * r.y,
+        s.z * r.z,
+        k.x * r.y + r.x * h.y,
+        k.x * r.z + r.x * h.z,
+        k.y * r.z + r.y * h.z,
     )
 
 
+def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
+    """Return -(r x k x + h x r x) for h = k + m r: what moving by r adds to moments of inertia.
+
+    Sums of two second moments: the trace less the third would lose small moments about an axis to
+    large ones along it.
+    """
+    xx, yy, zz, xy, xz, yz = _spread(r, k, h)
+    return Symmetric3(yy + zz, xx + zz, xx + yy, -xy, -xz, -yz)
+
+
+@compared()
 class ArticulatedInertia(NamedTuple):
     """A general symmetric inertia [[I, H], [H^T, M]] of 21 parameters."""
 
@@ -198,33 +281,47 @@ class ArticulatedInertia(NamedTuple):
     @classmethod
     def of(cls, rigid: Inertia) -> ArticulatedInertia:
         """Return a rigid-body inertia in the general form."""
-        m = rigid.m
+        try:
+            m = rigid.m
+        except AttributeError as error:
+            where = "ArticulatedInertia.of: argument 'rigid'"
+            raise mistaken(error, where, Inertia, rigid) from None
         return cls(rigid.I, skew(rigid.h), Symmetric3(m, m, m, ZERO, ZERO, ZERO))
 
     def __matmul__(self, v: Any) -> Any:
         """Return the force of an acceleration."""
         if not isinstance(v, Motion):
-            return NotImplemented if not isinstance(v, Force) else _refuse_force()
+            return NotImplemented if not isinstance(v, Force) else _refuse_force(v)
         return Force(self.I @ v.ang + self.H @ v.lin, self.H.T @ v.ang + self.M @ v.lin)
 
     def __add__(self, other: Any) -> ArticulatedInertia:
         """Add."""
         if isinstance(other, Inertia):
             other = ArticulatedInertia.of(other)
-        return ArticulatedInertia(self.I + other.I, self.H + other.H, self.M + other.M)
+        try:
+            return ArticulatedInertia(self.I + other.I, self.H + other.H, self.M + other.M)
+        except (AttributeError, TypeError) as error:
+            raise mistaken(error, "ArticulatedInertia + other", _INERTIAS, other) from None
 
     def __sub__(self, other: ArticulatedInertia) -> ArticulatedInertia:
         """Subtract."""
-        return ArticulatedInertia(self.I - other.I, self.H - other.H, self.M - other.M)
+        try:
+            return ArticulatedInertia(self.I - other.I, self.H - other.H, self.M - other.M)
+        except (AttributeError, TypeError) as error:
+            where = "ArticulatedInertia - other"
+            raise mistaken(error, where, ArticulatedInertia, other) from None
 
     def moved_back(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
         """Return X^T I X for X = (E, r)."""
-        M = self.M.congruence(E)
-        H1 = self.H.congruence(E)
-        rx = skew(r)
-        H = H1 + rx @ M.matrix()
-        I = self.I.congruence(E) + symmetric_part(rx @ H.T - H1 @ rx)
-        return ArticulatedInertia(I, H, M)
+        try:
+            M = self.M.congruence(E)
+            H1 = self.H.congruence(E)
+            rx = skew(r)
+            H = H1 + rx @ M.matrix()
+            I = self.I.congruence(E) + symmetric_part(rx @ H.T - H1 @ rx)
+            return ArticulatedInertia(I, H, M)
+        except Exception as error:
+            raise _moved_by("ArticulatedInertia", E, r, error) from None
 
     def matrix(self) -> Rows:
         """Return the 6x6 matrix."""
@@ -233,6 +330,17 @@ class ArticulatedInertia(NamedTuple):
     def over(self, convert: Callable[[Scalar], Scalar]) -> ArticulatedInertia:
         """Return the inertia with each number converted."""
         return ArticulatedInertia(self.I.over(convert), self.H.over(convert), self.M.over(convert))
+
+
+_INERTIAS = (ArticulatedInertia, Inertia)
+
+
+def _moved_by(kind: str, E: Any, r: Any, error: Exception) -> Exception:
+    """Return the error to raise when an inertia could not be moved."""
+    first = mistaken(error, f"{kind}.moved_back: argument 'E'", Matrix3, E)
+    if first is not error:
+        return first
+    return mistaken(error, f"{kind}.moved_back: argument 'r'", Vector3, r)
 
 
 def products(Ixy: Scalar, Ixz: Scalar, Iyz: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -245,23 +353,32 @@ def products(Ixy: Scalar, Ixz: Scalar, Iyz: Scalar) -> tuple[Scalar, Scalar, Sca
 
 
 def _rotational(values: Any) -> Symmetric3:
-    if len(values) != 3:
-        raise ShapeError(
-            "Inertia", "rotational", "3 or 3x3 numbers", values, "give 3x3 or diagonal"
-        )
-    if hasattr(values[0], "__len__"):
-        rows = Matrix3.of(values)
+    fix = "give 3x3 or diagonal"
+    listed = items_of("Inertia", "rotational", values, 3, "3 or 3x3 numbers", fix)
+    if hasattr(listed[0], "__len__"):
+        rows = Matrix3.of(listed)
         off = [(rows[0][1], rows[1][0]), (rows[0][2], rows[2][0]), (rows[1][2], rows[2][1])]
-        if any(a is not b and bool(a != b) for a, b in off):
+        if any(a is not b and _differ(a, b) for a, b in off):
             raise ModelError(
                 "Inertia",
-                f"rotational inertia is not symmetric: {values}",
+                f"rotational inertia is not symmetric: {shown(values)}",
                 "give a symmetric matrix",
             )
         return Symmetric3.of(rows)
-    xx, yy, zz = (exact(x) for x in values)
+    xx, yy, zz = map(exact, several_numbers("Inertia", "rotational", listed, 3, fix))
     return Symmetric3(xx, yy, zz, ZERO, ZERO, ZERO)
 
 
-def _refuse_force() -> Any:
-    raise TypeError("Inertia @ Force: inertia maps motions to forces; give it a Motion")
+def _differ(a: Scalar, b: Scalar) -> bool:
+    """Return whether two numbers differ, in any state of a batch."""
+    different = a != b
+    return bool(different.any() if hasattr(different, "any") else different)
+
+
+def _refuse_force(f: Force) -> Any:
+    raise ArgumentError(
+        "Inertia @ Force: inertia maps motions to forces",
+        "a Motion",
+        f,
+        "give it a Motion",
+    )

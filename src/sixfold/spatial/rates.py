@@ -4,11 +4,13 @@ In coordinates that move with velocity v, the coordinates *of the derivative* of
 from the *componentwise* derivative of its coordinates (Featherstone writes a dot and a ring):
 
     vector_rate = component_rate + v x u        (v x* for forces; Carius eq. 5)
+
+For a vector of ordinary space in axes that turn, v is the angular velocity of the axes.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 from sixfold.scalar import Scalar
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
@@ -19,14 +21,32 @@ from sixfold.spatial.vectors import Force, Motion, Rows
 Vector = TypeVar("Vector", Motion, Force)
 
 
-def vector_rate(component_rate: Vector, u: Vector, frame_velocity: Motion) -> Vector:
+@overload
+def vector_rate(component_rate: Vector, u: Vector, frame_velocity: Motion) -> Vector: ...
+@overload
+def vector_rate(component_rate: Vector3, u: Vector3, frame_velocity: Vector3) -> Vector3: ...
+def vector_rate(component_rate: Any, u: Any, frame_velocity: Any) -> Any:
     """Return the coordinates of du/dt from the componentwise derivative of u."""
-    return component_rate + frame_velocity.cross(u)
+    return component_rate + _carried(u, frame_velocity)
 
 
-def component_rate(vector_rate: Vector, u: Vector, frame_velocity: Motion) -> Vector:
+@overload
+def component_rate(vector_rate: Vector, u: Vector, frame_velocity: Motion) -> Vector: ...
+@overload
+def component_rate(vector_rate: Vector3, u: Vector3, frame_velocity: Vector3) -> Vector3: ...
+def component_rate(vector_rate: Any, u: Any, frame_velocity: Any) -> Any:
     """Return the componentwise derivative of u from the coordinates of du/dt."""
-    return vector_rate - frame_velocity.cross(u)
+    return vector_rate - _carried(u, frame_velocity)
+
+
+def _carried(u: Any, frame_velocity: Any) -> Any:
+    """Return the rate of a vector that rests in a frame that moves."""
+    if isinstance(frame_velocity, Vector3) and not isinstance(u, Vector3):
+        raise TypeError(
+            f"rate of a {type(u).__name__} in axes that turn with a Vector3: "
+            f"give the velocity of the frame as a Motion"
+        )
+    return frame_velocity.cross(u)
 
 
 def classical_acceleration(a: Motion, v: Motion) -> Motion:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import ZERO, Scalar, is_one
+from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.vector3 import Matrix3, Symmetric3, Vector3
 from sixfold.spatial.vectors import Force, Motion
 
 
+@compared(as_tuple=True)
 class Column(tuple[Scalar, ...]):
     """A short column of numbers: one joint's positions, velocities or forces."""
 
@@ -47,6 +50,7 @@ class Column(tuple[Scalar, ...]):
         return D.solve(self) if isinstance(D, JointMatrix) else Column([a / D for a in self])
 
 
+@compared(lambda D: tuple(map(Column, D.rows)))
 class JointMatrix:
     """A small matrix between the freedoms of two joints, or of one.
 
@@ -114,6 +118,7 @@ def ldl_solve(L: list[list[Scalar]], d: list[Scalar], b: Sequence[Scalar]) -> Co
     return Column(x)
 
 
+@compared(lambda S: S.columns)
 class Subspace:
     """S: the motions that a joint allows, one column for each freedom."""
 
@@ -122,11 +127,16 @@ class Subspace:
     def __init__(self, *columns: Motion) -> None:
         """Take the columns."""
         self.columns = columns
+        for column in columns:
+            if type(column) is not Motion:
+                raise ArgumentError("Subspace", "motions", column, "pass Motion.of(...) columns")
 
     def __matmul__(self, rates: Any) -> Motion:
         """S qd: the motion with these rates."""
         if not isinstance(rates, (tuple, list)) or isinstance(rates, (Motion, Force)):
             return NotImplemented
+        if len(rates) != len(self.columns):
+            raise _unequal("Subspace", self.columns, rates)
         total = Motion.zero()
         for column, rate in zip(self.columns, rates, strict=True):
             total = total + column * rate
@@ -134,6 +144,8 @@ class Subspace:
 
     def __rmatmul__(self, inertia: Inertia | ArticulatedInertia) -> ForceSubspace:
         """I S: one force for each freedom."""
+        if not isinstance(inertia, (Inertia, ArticulatedInertia)):
+            return NotImplemented
         return ForceSubspace(*(inertia @ column for column in self.columns))
 
     @property
@@ -146,6 +158,7 @@ class Subspace:
         return Subspace(*(column.over(convert) for column in self.columns))
 
 
+@compared(lambda T: T.columns)
 class ForceSubspace:
     """U = I S: forces, one column for each freedom."""
 
@@ -161,6 +174,8 @@ class ForceSubspace:
             return _outer(self.columns, other.columns)
         if not isinstance(other, (tuple, list)) or isinstance(other, (Motion, Force)):
             return NotImplemented
+        if len(other) != len(self.columns):
+            raise _unequal("ForceSubspace", self.columns, other)
         total = Force.zero()
         for column, weight in zip(self.columns, other, strict=True):
             total = total + column * weight
@@ -199,6 +214,11 @@ class Rows:
         if isinstance(other, (Subspace, ForceSubspace)):
             return JointMatrix([[row.dot(c) for c in other.columns] for row in self.columns])
         return NotImplemented
+
+
+def _unequal(kind: str, columns: Sequence[Any], given: Sequence[Any]) -> ShapeError:
+    fix = "give one number for each column"
+    return ShapeError(f"{kind} @ x", "x", f"{len(columns)} numbers", len(given), fix)
 
 
 def _outer(K: Sequence[Force], U: Sequence[Force]) -> ArticulatedInertia:

@@ -6,14 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sixfold.errors import ModelError
-from sixfold.scalar import Scalar, exact
+from sixfold.errors import ArgumentError, ModelError, NumberError, shown
+from sixfold.scalar import Scalar, exact, items_of, number_of
+from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import ForceSubspace, Subspace
 from sixfold.spatial.vector3 import IDENTITY3, ZERO3, ZERO33, Matrix3, Vector3, rotation, skew
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
+@compared()
 class Transform(NamedTuple):
     """B_X_A: from coordinates of frame A to frame B.
 
@@ -32,26 +34,31 @@ class Transform(NamedTuple):
     @classmethod
     def translation(cls, r: Sequence[Scalar]) -> Transform:
         """Return the transform to a frame at r with the same axes."""
-        return cls(IDENTITY3, Vector3.of(r))
+        return cls(IDENTITY3, _position("Transform.translation", "r", r))
 
     @classmethod
     def from_pose(cls, R: Sequence[Sequence[Scalar]], p: Sequence[Scalar]) -> Transform:
         """Return the transform to a frame whose axes are the columns of R and whose origin is p."""
-        return cls(Matrix3.of(R).T, Vector3.of(p))
+        fix = "pass a 3x3 matrix whose columns are the axes"
+        rows = items_of("Transform.from_pose", "R", R, 3, "3 rows of 3 numbers", fix)
+        return cls(Matrix3.of(rows).T, _position("Transform.from_pose", "p", p))
 
     @classmethod
     def from_rpy(cls, rpy: Sequence[float], p: Sequence[float] = (0.0, 0.0, 0.0)) -> Transform:
         """Return the transform to a frame turned by fixed-axis roll, pitch, yaw and placed at p."""
         # fixed axes: R = Rz Ry Rx, so E = Ex Ey Ez
         E = IDENTITY3
-        for axis, angle in zip(reversed(_AXES), reversed(Vector3.of(rpy)), strict=True):
+        angles = _position("Transform.from_rpy", "rpy", rpy)
+        turns = [_finite("Transform.from_rpy", "rpy", angle) for angle in angles]
+        for axis, angle in zip(reversed(_AXES), reversed(turns), strict=True):
             E = rotation(axis, *cos_sin(angle)) @ E if angle else E
-        return cls(E.over(exact), Vector3.of(p))
+        return cls(E.over(exact), _position("Transform.from_rpy", "p", p))
 
     @classmethod
     def turn(cls, axis: Sequence[float], angle: float) -> Transform:
         """Return the transform to a frame turned about an axis through the origin."""
-        return cls(rotation(unit(axis, "Transform.turn"), *cos_sin(angle)).over(exact), ZERO3)
+        turn = cos_sin(_finite("Transform.turn", "angle", angle))
+        return cls(rotation(unit(axis, "Transform.turn"), *turn).over(exact), ZERO3)
 
     def __matmul__(self, other: Any) -> Any:
         """Transform a motion or a subspace of motions, or chain: C_X_B @ B_X_A = C_X_A."""
@@ -63,9 +70,8 @@ class Transform(NamedTuple):
         if isinstance(other, Subspace):
             return Subspace(*(self @ column for column in other.columns))
         if isinstance(other, Force):
-            raise TypeError(
-                "Transform @ Force: forces move with X.star @ f (same direction) or X.T @ f (back)"
-            )
+            fix = "forces move with X.star @ f (same direction) or X.T @ f (back)"
+            raise ArgumentError("Transform @ Force", "a Motion or a Transform", other, fix)
         return NotImplemented
 
     @property
@@ -118,7 +124,8 @@ class Transposed:
         if isinstance(other, Transposed):
             return Transposed(other.X @ self.X)
         if isinstance(other, Motion):
-            raise TypeError("Transform.T @ Motion: a motion moves back with X.inverse() @ m")
+            fix = "a motion moves back with X.inverse() @ m"
+            raise ArgumentError("Transform.T @ Motion", "a Force or an Inertia", other, fix)
         return NotImplemented
 
 
@@ -134,7 +141,8 @@ class Congruence:
     def __matmul__(self, X: Transform) -> Any:
         """Complete X^T I X (Carius eq. 20)."""
         if X is not self.X:
-            raise TypeError("X.T @ I @ Y with Y other than X is not a change of coordinates")
+            where = "X.T @ I @ Y with Y other than X is not a change of coordinates"
+            raise ArgumentError(where, "the same X", X, "write X.T @ I @ X")
         return self.I.moved_back(X.E, X.r)
 
 
@@ -150,7 +158,8 @@ class Star:
     def __matmul__(self, other: Any) -> Force:
         """X* f."""
         if not isinstance(other, Force):
-            raise TypeError(f"Transform.star @ {type(other).__name__}: X* moves forces only")
+            where = f"Transform.star @ {type(other).__name__}: X* moves forces only"
+            raise ArgumentError(where, "a Force", other, "move motions with X @ m")
         E, r = self.X
         return Force(E @ (other.ang - r.cross(other.lin)), E @ other.lin)
 
@@ -160,6 +169,25 @@ _AXES = (
     Vector3.of((0.0, 1.0, 0.0)),
     Vector3.of((0.0, 0.0, 1.0)),
 )
+
+
+def _position(where: str, argument: str, given: Any) -> Vector3:
+    """Return three numbers of any kind."""
+    return Vector3.of(items_of(where, argument, given, 3, "3 numbers", "pass (x, y, z)"))
+
+
+def _finite(where: str, argument: str, x: Any) -> float:
+    """Return one finite float."""
+    try:
+        value = float(number_of(where, argument, x))
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, NumberError):
+            raise
+        value = math.nan
+    if not math.isfinite(value):
+        place = f"{where}: argument '{argument}'"
+        raise NumberError(place, "a finite number [rad]", shown(x), "pass the angle as a float")
+    return value
 
 
 def cos_sin(angle: float) -> tuple[float, float]:
@@ -176,10 +204,18 @@ def unit(axis: Sequence[float], where: str) -> Vector3:
     if isinstance(axis, str):
         named = dict(zip("xyz", _AXES, strict=True))
         if axis.removeprefix("-") not in named:
-            raise ModelError(where, f"axis {axis!r} is not known", "use 'x', '-z' or three numbers")
+            fix = "use 'x', '-z' or three numbers"
+            raise ModelError(where, f"axis {shown(axis)} is not known", fix)
         v = named[axis.removeprefix("-")]
         return -v if axis.startswith("-") else v
-    x, y, z = (float(value) for value in Vector3.of(axis))
+    given = items_of(where, "axis", axis, 3, "3 numbers", "use 'x', '-z' or three numbers")
+    try:
+        x, y, z = (float(value) for value in Vector3.of(given))
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, NumberError):
+            raise
+        fix = "use 'x', '-z' or three numbers"
+        raise ModelError(where, f"axis {shown(axis)} is no direction", fix) from None
     size = math.hypot(x, y, z)
     if not math.isfinite(size) or size == 0.0:
         raise ModelError(

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sixfold.errors import ShapeError
-from sixfold.scalar import ZERO, Scalar, exact, sqrt
+from sixfold.errors import ArgumentError
+from sixfold.scalar import (
+    ZERO,
+    Scalar,
+    exact,
+    items_of,
+    mistaken,
+    several_numbers,
+    sqrt,
+    unconverted,
+)
+from sixfold.spatial.equality import compared
 
 
+@compared(as_tuple=True)
 class Vector3(NamedTuple):
     """Three coordinates."""
 
@@ -19,17 +30,22 @@ class Vector3(NamedTuple):
     @classmethod
     def of(cls, values: Sequence[Scalar]) -> Vector3:
         """Take three numbers; plain zeros become exact ones."""
-        if len(values) != 3:
-            raise ShapeError("Vector3", "values", "3 numbers", len(values), "pass (x, y, z)")
-        return cls(*(exact(v) for v in values))
+        x, y, z = several_numbers("Vector3", "values", values, 3, "pass (x, y, z)")
+        return cls(exact(x), exact(y), exact(z))
 
     def __add__(self, other: Vector3) -> Vector3:  # type: ignore[override]
         """Add."""
-        return Vector3(self.x + other.x, self.y + other.y, self.z + other.z)
+        try:
+            return Vector3(self.x + other.x, self.y + other.y, self.z + other.z)
+        except (AttributeError, TypeError) as error:
+            raise mistaken(error, "Vector3 + other", Vector3, other) from None
 
     def __sub__(self, other: Vector3) -> Vector3:
         """Subtract."""
-        return Vector3(self.x - other.x, self.y - other.y, self.z - other.z)
+        try:
+            return Vector3(self.x - other.x, self.y - other.y, self.z - other.z)
+        except (AttributeError, TypeError) as error:
+            raise mistaken(error, "Vector3 - other", Vector3, other) from None
 
     def __neg__(self) -> Vector3:
         """Reverse."""
@@ -38,7 +54,8 @@ class Vector3(NamedTuple):
     def __mul__(self, scale: Scalar) -> Vector3:
         """Scale."""
         if isinstance(scale, tuple):
-            raise TypeError("Vector3 * vector: use .dot() or .cross()")
+            fix = "use .dot() or .cross() for two vectors"
+            raise ArgumentError("Vector3 * other", "a number", scale, fix)
         return Vector3(self.x * scale, self.y * scale, self.z * scale)
 
     def __rmul__(self, scale: Scalar) -> Vector3:
@@ -51,15 +68,21 @@ class Vector3(NamedTuple):
 
     def dot(self, other: Vector3) -> Scalar:
         """Scalar product."""
-        return self.x * other.x + self.y * other.y + self.z * other.z
+        try:
+            return self.x * other.x + self.y * other.y + self.z * other.z
+        except (AttributeError, TypeError) as error:
+            raise mistaken(error, "Vector3.dot: argument 'other'", Vector3, other) from None
 
     def cross(self, other: Vector3) -> Vector3:
         """Vector product."""
-        return Vector3(
-            self.y * other.z - self.z * other.y,
-            self.z * other.x - self.x * other.z,
-            self.x * other.y - self.y * other.x,
-        )
+        try:
+            return Vector3(
+                self.y * other.z - self.z * other.y,
+                self.z * other.x - self.x * other.z,
+                self.x * other.y - self.y * other.x,
+            )
+        except (AttributeError, TypeError) as error:
+            raise mistaken(error, "Vector3.cross: argument 'other'", Vector3, other) from None
 
     def norm(self) -> Scalar:
         """Length."""
@@ -67,7 +90,10 @@ class Vector3(NamedTuple):
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Vector3:
         """Return the vector with each number converted."""
-        return Vector3(*map(convert, self))
+        try:
+            return Vector3(*map(convert, self))
+        except Exception as error:
+            raise unconverted(error, convert) from error
 
 
 # array * vector is ours: the batch lives inside the numbers
@@ -75,6 +101,7 @@ Vector3.__array_ufunc__ = None  # type: ignore[attr-defined]
 ZERO3 = Vector3(ZERO, ZERO, ZERO)
 
 
+@compared(as_tuple=True)
 class Matrix3(NamedTuple):
     """Three rows."""
 
@@ -85,9 +112,8 @@ class Matrix3(NamedTuple):
     @classmethod
     def of(cls, rows: Sequence[Sequence[Scalar]]) -> Matrix3:
         """Take three rows of three numbers; plain zeros become exact ones."""
-        if len(rows) != 3:
-            raise ShapeError("Matrix3", "rows", "3 rows of 3", len(rows), "pass a 3x3 matrix")
-        return cls(*(Vector3.of(row) for row in rows))
+        listed = items_of("Matrix3", "rows", rows, 3, "3 rows of 3 numbers", "pass a 3x3 matrix")
+        return cls(*(Vector3.of(row) for row in listed))
 
     def __matmul__(self, other: Any) -> Any:
         """Multiply a vector or a matrix."""
@@ -181,6 +207,7 @@ def _alone(E: Matrix3, k: int, n: int) -> bool:
     return row[n] is not ZERO and all(x is ZERO for x in others)
 
 
+@compared(as_tuple=True)
 class Symmetric3(NamedTuple):
     """A symmetric 3x3 matrix by its six different elements."""
 
@@ -238,7 +265,10 @@ class Symmetric3(NamedTuple):
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Symmetric3:
         """Return the matrix with each number converted."""
-        return Symmetric3(*map(convert, self))
+        try:
+            return Symmetric3(*map(convert, self))
+        except Exception as error:
+            raise unconverted(error, convert) from error
 
 
 ZERO_SYMMETRIC = Symmetric3(ZERO, ZERO, ZERO, ZERO, ZERO, ZERO)

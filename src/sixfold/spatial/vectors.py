@@ -5,30 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
-from sixfold.errors import ShapeError
-from sixfold.scalar import Scalar
+from sixfold.errors import ArgumentError, kind_of
+from sixfold.scalar import Scalar, items_of, together
+from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
 
 
+@compared()
 class Motion(NamedTuple):
     """A velocity or acceleration: angular part first, linear part at the origin."""
 
     ang: Vector3
     lin: Vector3
-
-    def __hash__(self) -> int:
-        """Hash as the tuple of numbers."""
-        return tuple.__hash__(self)
-
-    def __eq__(self, other: object) -> bool:
-        """Equal vectors are of one space."""
-        return type(self) is type(other) and tuple.__eq__(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        """Unequal numbers or spaces."""
-        return not self == other
 
     @classmethod
     def zero(cls) -> Motion:
@@ -64,7 +54,7 @@ class Motion(NamedTuple):
     def dot(self, f: Force) -> Scalar:
         """Return the power of a force on this motion; motion . motion does not exist."""
         if not isinstance(f, Force):
-            raise TypeError(_dual(self, f))
+            raise _no_power(self, f)
         return self.ang.dot(f.ang) + self.lin.dot(f.lin)
 
     @overload
@@ -78,9 +68,8 @@ class Motion(NamedTuple):
             return Motion(w.cross(other.ang), w.cross(other.lin) + v.cross(other.ang))
         if isinstance(other, Force):
             return Force(w.cross(other.ang) + v.cross(other.lin), w.cross(other.lin))
-        raise TypeError(
-            f"cross product of Motion with {type(other).__name__}: pass a Motion or Force"
-        )
+        where = f"cross product of Motion with {kind_of(other)}"
+        raise ArgumentError(where, "a Motion or Force", other, "pass a Motion or Force")
 
     def cross_matrix(self) -> Rows:
         """Return the 6x6 matrix v x = [[w x, 0], [v x, w x]]."""
@@ -97,23 +86,12 @@ class Motion(NamedTuple):
         return Motion(self.ang.over(convert), self.lin.over(convert))
 
 
+@compared()
 class Force(NamedTuple):
     """A force, momentum or impulse: moment about the origin first, linear part second."""
 
     ang: Vector3
     lin: Vector3
-
-    def __hash__(self) -> int:
-        """Hash as the tuple of numbers."""
-        return tuple.__hash__(self)
-
-    def __eq__(self, other: object) -> bool:
-        """Equal vectors are of one space."""
-        return type(self) is type(other) and tuple.__eq__(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        """Unequal numbers or spaces."""
-        return not self == other
 
     @classmethod
     def zero(cls) -> Force:
@@ -126,9 +104,11 @@ class Force(NamedTuple):
         return cls(*_halves("Force", values))
 
     @classmethod
-    def at_point(cls, force: Vector3, point: Vector3) -> Force:
-        """Return a pure force acting along a line through a point."""
-        return cls(point.cross(force), force)
+    def at_point(cls, force: Sequence[Scalar], point: Sequence[Scalar]) -> Force:
+        """Return a pure force acting along a line through a point; each is three numbers."""
+        f, p = (_three("Force.at_point", *x) for x in (("force", force), ("point", point)))
+        with together("Force.at_point"):
+            return cls(p.cross(f), f)
 
     def __add__(self, other: Force) -> Force:  # type: ignore[override]
         """Add two forces."""
@@ -154,7 +134,7 @@ class Force(NamedTuple):
     def dot(self, v: Motion) -> Scalar:
         """Return the power on a motion; force . force does not exist."""
         if not isinstance(v, Motion):
-            raise TypeError(_dual(self, v))
+            raise _no_power(self, v)
         return self.ang.dot(v.ang) + self.lin.dot(v.lin)
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Force:
@@ -175,17 +155,27 @@ def blocks(a: Matrix3, b: Matrix3, c: Matrix3, d: Matrix3) -> Rows:
 
 
 def _halves(kind: str, values: Sequence[Scalar]) -> tuple[Vector3, Vector3]:
-    if len(values) != 6:
-        fix = "pass the angular part, then the linear part"
-        raise ShapeError(kind, "values", "6 numbers", len(values), fix)
-    return Vector3.of(values[:3]), Vector3.of(values[3:])
+    fix = "pass the angular part, then the linear part"
+    six = items_of(kind, "values", values, 6, "6 numbers", fix)
+    return Vector3.of(six[:3]), Vector3.of(six[3:])
+
+
+def _three(where: str, argument: str, given: Any) -> Vector3:
+    """Return a vector as it is, or one of three numbers."""
+    if isinstance(given, Vector3):
+        return given
+    fix = "pass three numbers, or a Vector3"
+    return Vector3.of(items_of(where, argument, given, 3, "3 numbers", fix))
 
 
 def _same(left: Any, right: Any) -> Any:
     if type(left) is not type(right):
-        raise TypeError(
+        raise ArgumentError(
             f"{type(left).__name__} + {type(right).__name__}: motions and forces live in different "
-            f"spaces; only vectors of one kind can be added"
+            f"spaces; only vectors of one kind can be added",
+            f"a {type(left).__name__}",
+            right,
+            "add vectors of one kind",
         )
     return right
 
@@ -197,13 +187,20 @@ def _sum(left: Any, right: Any) -> Any:
 
 def _refuse_product(left: Any, right: Any) -> None:
     if isinstance(right, (Motion, Force)):
-        raise TypeError(
-            f"{type(left).__name__} * {type(right).__name__}: use .dot() for power, .cross() for x"
+        raise ArgumentError(
+            f"{type(left).__name__} * {type(right).__name__}",
+            "a number",
+            right,
+            "use .dot() for power, .cross() for x",
         )
 
 
-def _dual(left: Any, right: Any) -> str:
-    return (
+def _no_power(left: Any, right: Any) -> ArgumentError:
+    dual = "Force" if isinstance(left, Motion) else "Motion"
+    return ArgumentError(
         f"{type(left).__name__} . {type(right).__name__}: the scalar product joins a Motion and a "
-        f"Force (power); neither space has an inner product of its own"
+        f"Force (power); neither space has an inner product of its own",
+        f"a {dual}",
+        right,
+        f"pass a {dual}",
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.rnea import rnea
+from sixfold.errors import visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.evaluate.states import random_state
 from sixfold.model import Model
@@ -59,7 +60,7 @@ class BaseParameters:
         """Return the explanation."""
         width = max((len(p.name) for p in self.parameters), default=0)
         counted = f"{len(self)} base parameters ({self.rank} if no inertia were zero)"
-        lines = [f"{self.model}: {counted} of {self.total} inertial parameters", ""]
+        lines = [f"{visible(self.model)}: {counted} of {self.total} inertial parameters", ""]
         lines += [*self.moves, ""]
         lines += [f"  {p.name:<{width}} = {p.formula} = {p.value:.6g}" for p in self.parameters]
         if self.without_effect:
@@ -130,9 +131,10 @@ def _moves(s: Setting) -> list[str]:
     lines = []
     for i, body in enumerate(s.model.bodies, 1):
         rule = movable(body.joint)
-        parent = s.model.body_names[body.parent] if body.parent >= 0 else "the base"
+        parent = visible(s.model.body_names[body.parent]) if body.parent >= 0 else "the base"
+        name, joint = visible(body.name), f"{visible(body.joint_name)} ({body.joint.kind})"
         names = [f"{_name(k)}{i}" for k in rule.zeroed]
-        why = f"{body.joint_name} ({body.joint.kind}) neither works on nor turns them"
+        why = f"{joint} neither works on nor turns them"
         extra = [
             f"{_name(n)}{i} keeps {_name(n)}{i} - {_name(k)}{i}"
             for k, column in zip(rule.zeroed, rule.columns, strict=True)
@@ -140,10 +142,10 @@ def _moves(s: Setting) -> list[str]:
             if weight == 1 and n != k
         ]
         if names:
-            text = f"{body.name}: {', '.join(names)} move to {parent}: {why}"
+            text = f"{name}: {', '.join(names)} move to {parent}: {why}"
             lines.append(f"{text}; {', '.join(extra)}" if extra else text)
         else:
-            lines.append(f"{body.name}: nothing moves: {body.joint_name} ({body.joint.kind})")
+            lines.append(f"{name}: nothing moves: {joint}")
     return lines
 
 

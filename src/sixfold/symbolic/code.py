@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sixfold import evaluate
-from sixfold.errors import OptionError, RobotFileError
+from sixfold.errors import OptionError, RobotFileError, visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.evaluate.graphs import graph_of
 from sixfold.evaluate.quantities import QUANTITIES
@@ -199,4 +199,4 @@ def _checked(language: str, dtype: str) -> None:
 
 def _plain(text: str) -> str:
     """Return a line that closes no comment and no string."""
-    return text.replace("*/", "* /").replace("\n", " ").replace("\\", "/").replace('"', "'")
+    return visible(text).replace("*/", "* /").replace("\\", "/").replace('"', "'")

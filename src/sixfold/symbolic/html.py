@@ -6,6 +6,7 @@ import re
 from html import escape
 from typing import Any
 
+from sixfold.errors import visible
 from sixfold.symbolic.compact import Power, Product, Sum, Term
 from sixfold.symbolic.listing import TITLES, chosen, entries
 from sixfold.symbolic.ring import COSINE, SINE, Angle, Ring, Variable
@@ -16,6 +17,8 @@ PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+  content="default-src 'none'; style-src 'unsafe-inline'">
 <title>{title}</title>
 <style>
 body {{ font-family: system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem;
@@ -56,7 +59,7 @@ def html(equations: Any, terms: str) -> str:
         parts.append(f"<h2>{escape(TITLES[term])}</h2>")
         parts += [_entry(write, entry) for entry in entries(equations, term)]
     parts.append(_parameters(equations))
-    title = f"Equations of motion of {equations.model.name}"
+    title = f"Equations of motion of {visible(equations.model.name)}"
     return PAGE.format(title=escape(title), body="\n".join(parts))
 
 

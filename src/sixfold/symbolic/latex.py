@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sixfold.errors import visible
 from sixfold.symbolic.compact import Power, Product, Sum, Term
 from sixfold.symbolic.listing import TITLES, chosen, entries
 from sixfold.symbolic.ring import COSINE, SINE, Angle, Ring, Variable
 from sixfold.symbolic.shorthand import number_text
 from sixfold.symbolic.text import used_angles
 
+_AS_TEXT = {c: f"\\{c}" for c in "_&%$#{}"}
+_AS_TEXT |= {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
 WIDTH = 95
 """Visible characters on a line, about a page of text."""
 
@@ -168,7 +171,8 @@ def symbol_name(name: str) -> str:
 
 
 def _escaped(name: str) -> str:
-    return re.sub(r"([_&%$#{}])", r"\\\1", name)
+    """Return a name as text: nothing in it is a command of LaTeX."""
+    return "".join(_AS_TEXT.get(c, c) for c in visible(name))
 
 
 def _visible(piece: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sixfold.errors import visible
 from sixfold.symbolic.compact import Product, Sum
 from sixfold.symbolic.listing import TITLES, chosen, column_pairs, entries
 from sixfold.symbolic.ring import COSINE, SINE
@@ -12,7 +13,8 @@ from sixfold.symbolic.shorthand import written
 
 def text(equations: Any, terms: str, width: int) -> str:
     """Return the terms asked for, with a legend of parameters."""
-    ring, lines = equations.ring, [f"{equations.model.name}: M(q) qdd + V(q, qd) + G(q) + F = tau"]
+    ring, name = equations.ring, visible(equations.model.name)
+    lines = [f"{name}: M(q) qdd + V(q, qd) + G(q) + F = tau"]
     lines += ["S2 = sin q2, C(2+3) = cos(q2 + q3), SS = S S, SC = S C, CC = C C", ""]
     for term in chosen(terms):
         lines.append(f"{TITLES[term]} {term}" + _note(equations, term))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sixfold import evaluate
-from sixfold.errors import DisagreementError
+from sixfold.errors import DisagreementError, visible
 from sixfold.evaluate.arrays import Array
 from sixfold.model import Model
 from sixfold.symbolic.forms import Forms
@@ -68,7 +68,8 @@ def verify(forms: Forms, model: Model, samples: int = 100, seed: int = 0) -> dic
         errors[name] = float(np.abs(found - expected).max() / (scale or 1.0))
         if not errors[name] <= TOLERANCE:
             raise DisagreementError(
-                f"equations of model '{model.name}': {name} differs from the recursive kernels\n"
+                f"equations of model '{visible(model.name)}': "
+                f"{name} differs from the recursive kernels\n"
                 f"  expected: a relative difference below {TOLERANCE:g} on {samples} states\n"
                 f"  got: {errors[name]:.2g}\n"
                 f"  fix: a larger angle_tolerance than the model bears changes its geometry; "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from sixfold.errors import visible
 from sixfold.model import Model
 
 if TYPE_CHECKING:
@@ -57,6 +58,6 @@ def view(
 
     viewer = open_window(model, trajectory, q, t, port, open_browser, play)
     if block:
-        print(f"{model.name} at {viewer.url} (Ctrl-C closes it)", flush=True)
+        print(f"{visible(model.name)} at {viewer.url} (Ctrl-C closes it)", flush=True)
         viewer.wait()
     return viewer

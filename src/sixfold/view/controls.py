@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sixfold.errors import visible
 from sixfold.evaluate import neutral
 from sixfold.model import Body, Model
 from sixfold.picture.poses import angles_of, quaternion_of
@@ -94,12 +95,12 @@ def _joint(body: Body, start: int, reach: float) -> list[Control]:
         if not lower < upper:
             lower, upper = lower - 1e-3, upper + 1e-3
         name = "xyz"[k] if part is not None or joint.nq == 3 else str(k + 1)
-        label = body.joint_name if joint.nq == 1 else f"{body.joint_name} {name}"
+        label = visible(body.joint_name) if joint.nq == 1 else f"{visible(body.joint_name)} {name}"
         found.append(Control(body.joint_name, label, unit, lower, upper, start + k))
     if part is not None:
         for angle, name in enumerate(("roll", "pitch", "yaw")):
             far = HALF_TURN / 2 if name == "pitch" else HALF_TURN
-            label = f"{body.joint_name} {name}"
+            label = f"{visible(body.joint_name)} {name}"
             first = start + turning[0]
             found.append(Control(body.joint_name, label, TURN, -far, far, first, angle))
     return found

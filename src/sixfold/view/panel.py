@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sixfold.errors import visible
 from sixfold.evaluate import (
     gravity_force,
     kinetic_energy,
@@ -187,12 +188,12 @@ def velocity_names(model: Model) -> list[str]:
         if k in followers:
             continue
         if body.joint.nv == 1:
-            names.append(body.joint_name)
+            names.append(visible(body.joint_name))
         elif body.joint.quaternion() is not None:
             parts = [f"w{x}" for x in "xyz"] + [f"v{x}" for x in "xyz"]
-            names += [f"{body.joint_name} {part}" for part in parts[: body.joint.nv]]
+            names += [f"{visible(body.joint_name)} {part}" for part in parts[: body.joint.nv]]
         else:
-            names += [f"{body.joint_name} {j + 1}" for j in range(body.joint.nv)]
+            names += [f"{visible(body.joint_name)} {j + 1}" for j in range(body.joint.nv)]
     return names
 
 

@@ -10,6 +10,7 @@ from html import escape
 
 import numpy as np
 
+from sixfold.errors import visible
 from sixfold.picture.triangles import Array
 from sixfold.view.screws import Screw
 
@@ -63,7 +64,7 @@ def matrix(M: Array) -> str:
 def screw_rows(kind: str, unit: str, names: Sequence[str], screws: Sequence[Screw | None]) -> str:
     """Return a table of screws: size and pitch for each body that has one."""
     cells = [
-        (escape(name), f"{s.size:.4g}", _pitch(s))
+        (escape(visible(name)), f"{s.size:.4g}", _pitch(s))
         for name, s in zip(names, screws, strict=True)
         if s is not None
     ]

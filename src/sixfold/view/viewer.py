@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NotApplicableError, RobotFileWarning
+from sixfold.errors import NotApplicableError, RobotFileWarning, visible
 from sixfold.evaluate import body_poses
 from sixfold.model import Model
 from sixfold.picture import figure, finite, stage, stick_figure
@@ -155,7 +155,7 @@ class Viewer:
             light = figure(model, budget=max(2000, 600_000 // len(ghosts)))
             self._ghosts = Ghosts(scene, light.parts, body_poses(model, ghosts))
         gui = self._server.gui
-        gui.set_panel_label(model.name)
+        gui.set_panel_label(visible(model.name))
         self._panel = Panel(gui, model, self._player, max(1.0, size), self._wake.set)
         self._panel.shown["ghosts"].visible = self._ghosts is not None
 

@@ -1,0 +1,69 @@
+"""What a Model is made of, looked at when one is made: a wrong part is named, not met later."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sixfold.errors import ArgumentError, ModelError, kind_of, shown
+from sixfold.model.joint import Joint
+from sixfold.model.values import check_name, numbers_of
+from sixfold.spatial import Inertia, Transform
+
+PER_VELOCITY = (
+    *("damping", "friction", "friction_negative", "stiffness", "armature"),
+    *("velocity_limit", "effort_limit"),
+)
+PER_POSITION = ("rest", "lower", "upper")
+
+
+def sealed(where: str, field: str, given: Any, kind: type) -> tuple[Any, ...]:
+    """Return parts of one kind as a tuple, or say which is another."""
+    if not isinstance(given, (tuple, list)):
+        fix = f"pass a tuple of {kind.__name__} objects, or use ModelBuilder"
+        raise ArgumentError(f"{where}: field '{field}'", "a tuple", given, fix)
+    for k, part in enumerate(given):
+        if not isinstance(part, kind):
+            fix = "make models with sixfold.load, ModelBuilder or from_dh"
+            raise ArgumentError(f"{where}: {field}[{k}]", f"a {kind.__name__}", part, fix)
+    return given if isinstance(given, tuple) else tuple(given)
+
+
+def check_bodies(bodies: tuple[Any, ...]) -> None:
+    """Refuse bodies that no tree is made of."""
+    for k, body in enumerate(bodies):
+        where = f"body {k}"
+        for name in (body.name, body.joint_name):
+            if type(name) is not str:
+                check_name(where, name)
+        if type(body.parent) is not int or not -1 <= body.parent < k:
+            what = f"its parent is {shown(body.parent)}"
+            raise ModelError(where, what, f"give an index from -1 (the base) to {k - 1}")
+        for field, kind in (("joint", Joint), ("placement", Transform), ("inertia", Inertia)):
+            if not isinstance(getattr(body, field), kind):
+                what = f"its {field} is {kind_of(getattr(body, field))}"
+                raise ModelError(where, what, f"give a {kind.__name__}")
+        for fields, n in ((PER_VELOCITY, body.joint.nv), (PER_POSITION, body.joint.nq)):
+            for field in fields:
+                values = getattr(body, field)
+                if type(values) is not tuple or len(values) != n:
+                    raise ModelError(where, f"{field} = {shown(values)}", f"give {n} numbers")
+
+
+def check_rest(model: Any) -> None:
+    """Refuse names, gravity and couplings that fit no model."""
+    for field in ("name", "base_name"):
+        check_name(f"Model: field '{field}'", getattr(model, field))
+    where = f"model '{model.name}'"
+    numbers_of(where, "gravity", model.gravity, 3)
+    if not isinstance(model.gravity, tuple):
+        raise ModelError(where, f"gravity is {shown(model.gravity)}", "give a tuple (x, y, z)")
+    speed = model.friction_speed
+    if isinstance(speed, bool) or not isinstance(speed, (int, float)) or not 0 <= speed < math.inf:
+        raise ModelError(where, f"friction_speed = {shown(speed)}", "give a number >= 0 [m/s]")
+    n = len(model.bodies)
+    for coupling in model.couplings:
+        named = (coupling.follower, *(master for master, _ in coupling.terms))
+        if any(type(k) is not int or not 0 <= k < n for k in named):
+            what = f"a coupling names bodies {shown(named)}"
+            raise ModelError(where, what, f"give indices from 0 to {n - 1}")

@@ -1,0 +1,122 @@
+"""Options of `simulate` and `rollout`: each is one of its choices, and none stands idle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import NotApplicableError, NumberError, OptionError
+from sixfold.evaluate import cores
+from sixfold.evaluate.arrays import Argument
+from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.model import Model
+from sixfold.simulate.adaptive import SOLVERS
+from sixfold.simulate.integrators import INTEGRATORS
+
+ADAPTIVE = "solve_ivp"
+CHOICES = (*INTEGRATORS, ADAPTIVE)
+TOLERANCES = {"rtol": 1e-9, "atol": 1e-11}
+BACKENDS = ("native", "numpy")
+
+
+def choice(function: str, option: str, choices: Iterable[Any], got: Any) -> None:
+    """Refuse anything but one of the choices."""
+    if not isinstance(got, (str, bool, type(None))) or got not in tuple(choices):
+        raise OptionError(function, option, tuple(choices), got)
+
+
+def refuse_idle(function: str, option: str, given: bool, where: str, fix: str) -> None:
+    """Refuse an option that would have no effect."""
+    if given:
+        raise NotApplicableError(f"{function}: option '{option}'", where, fix)
+
+
+def check_shared(
+    function: str, model: Model, method: Any, hold: Any, compiled: Any, backend: Any, **has: Any
+) -> None:
+    """Check what `simulate` and `rollout` have in common.
+
+    Args:
+        function: the caller.
+        model: the robot.
+        method: of forward dynamics.
+        hold: whether the controller is evaluated once a step.
+        compiled: whether to insist on compiled callbacks, or on Python.
+        backend: of the steps.
+        has: the controller and what goes with it.
+    """
+    if method in SOLVERS:
+        fix = f"write solver={method!r}: method is that of forward dynamics"
+        raise NotApplicableError(f"{function}: method {method!r}", "forward dynamics", fix)
+    choice(function, "method", (None, *cores.METHODS), method)
+    choice(function, "hold", (True, False), hold)
+    choice(function, "compiled", (None, True, False), compiled)
+    choice(function, "backend", (None, *BACKENDS), backend)
+    where, fix = "a motion without a controller", "pass control=..., or leave it out"
+    for option in ("parameters", "x0"):
+        refuse_idle(function, option, has[option] is not None and not has["control"], where, fix)
+    refuse_idle(function, "hold", hold and not has["control"], where, fix)
+    calls = bool(has["control"]) or callable(has.get("f_ext"))
+    refuse_idle(function, "compiled", compiled is not None and not calls, where, fix)
+    refuse_idle(
+        function,
+        "compiled",
+        compiled is True and backend == "numpy",
+        "backend 'numpy', which runs everything as Python",
+        "leave one of the two out",
+    )
+    refuse_idle(
+        function,
+        "method",
+        method is not None and bool(model.couplings),
+        f"model '{model.name}': coupled joints always solve their reduced mass matrix",
+        "leave it out",
+    )
+
+
+def check_steps(integrator: Any, solver: Any, hold: Any, **tolerances: Any) -> dict[str, Any]:
+    """Check the integrator of `simulate` and return the settings of the adaptive one."""
+    choice("simulate", "integrator", CHOICES, integrator)
+    given = {"solver": solver, **tolerances}
+    if integrator != ADAPTIVE:
+        where = f"integrator '{integrator}', whose steps have the length dt"
+        for option, value in given.items():
+            fix = "leave it out, or choose integrator='solve_ivp'"
+            refuse_idle("simulate", option, value is not None, where, fix)
+        return {}
+    fix = "choose an integrator with fixed steps"
+    refuse_idle("simulate", "hold", bool(hold), "integrator 'solve_ivp'", fix)
+    choice("simulate", "solver", (None, *SOLVERS), solver)
+    found: dict[str, Any] = {"solver": solver or SOLVERS[0]}
+    for name, standard in TOLERANCES.items():
+        value = standard if tolerances[name] is None else tolerances[name]
+        good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1
+        if not good:
+            raise OptionError("simulate", name, "a number between 0 and 1", value)
+        found[name] = float(value)
+    return found
+
+
+def check_force_frame(f_ext: Any, f_ext_frame: Any) -> None:
+    """Check the frame of external forces."""
+    choice("simulate", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    idle = f_ext is None and f_ext_frame != "world"
+    where = "a motion without external forces"
+    refuse_idle("simulate", "f_ext_frame", idle, where, "pass f_ext=..., or leave it out")
+
+
+def vector(function: str, name: str, given: Any, meaning: str) -> Argument | None:
+    """Return an array (..., n) with n >= 1 as an argument; a number counts as one of length 1."""
+    if given is None:
+        return None
+    try:
+        shape = np.shape(given)
+    except ValueError:
+        shape = (0,)
+    size = shape[-1] if shape else 1
+    if not size:
+        where = f"{function}: argument '{name}'"
+        raise NumberError(where, "an array (..., n)", repr(given), "pass a list of numbers")
+    return Argument(given if shape else np.reshape(given, 1), (size,), meaning)

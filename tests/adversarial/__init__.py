@@ -1,0 +1,1 @@
+"""Models drawn to break rewrites of trees: every number that decides something is nearly so."""

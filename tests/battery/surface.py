@@ -1,0 +1,417 @@
+"""Every public callable of the library, with good arguments to spoil."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import sixfold as sf
+from sixfold.dynamics import planar
+from sixfold.spatial import Matrix3, Symmetric3, solids
+
+EMPTY = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something to call: a name, the way to it, and a good value for each of its parameters."""
+
+    label: str
+    make: Callable[[], Callable[..., Any]]
+    """Returns the callable; for a method, bound to a fresh object."""
+    good: Mapping[str, Callable[[], Any]]
+    """Good values of required parameters, and of those optional ones that have one."""
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    positional: tuple[str, ...]
+    """Names that may be passed by place, in order."""
+    forced: Mapping[str, Any] = field(default_factory=dict)
+    """Values that are passed whatever else is spoilt."""
+    numpy_errors: bool = False
+    """Whether NumPy's own errors may come through."""
+    type_errors: bool = False
+    """Whether Python's own TypeError may come through, as it does for operators."""
+
+
+@cache
+def dp() -> sf.Model:
+    return sf.load("double_pendulum")
+
+
+@cache
+def motion() -> sf.Trajectory:
+    return sf.simulate(dp(), np.zeros(2), np.ones(2), 0.05, dt=1e-2)
+
+
+@cache
+def chain() -> Any:
+    return sf.PlanarChain((1.0, 2.0), (0.1, 0.2), (1.0, 1.0))
+
+
+@cache
+def equations() -> Any:
+    return sf.equations(sf.load("pendulum"), samples=1)
+
+
+@cache
+def kernel() -> Any:
+    return sf.compile(sf.inverse_dynamics, dp())
+
+
+def _law(t: Any, q: Any, v: Any) -> Any:
+    return -q - v
+
+
+def _event(t: Any, q: Any, v: Any) -> Any:
+    return q[0]
+
+
+def _turning(q: Any) -> sf.Transform:
+    from sixfold.spatial import rotation
+
+    axis = sf.Vector3(0.0, 0.0, 1.0)
+    return sf.Transform(rotation(axis, sf.cos(q[0]), sf.sin(q[0])), sf.Vector3(0.0, 0.0, 0.0))
+
+
+def _builder() -> sf.ModelBuilder:
+    builder = sf.ModelBuilder("m")
+    builder.add_body("a", joint=sf.Revolute("z"), joint_name="ja")
+    return builder.add_body("b", parent="a", joint=sf.Revolute("z"), joint_name="jb")
+
+
+def _identity() -> Matrix3:
+    return Matrix3.of(np.eye(3).tolist())
+
+
+GOOD: dict[str, Callable[[], Any]] = {
+    "model": dp,
+    "robot": dp,
+    "other": lambda: sf.load("pendulum"),
+    "function": lambda: sf.inverse_dynamics,
+    "q": lambda: np.array([0.1, 0.2]),
+    "v": lambda: np.array([0.3, -0.1]),
+    "a": lambda: np.array([0.3, 0.4]),
+    "tau": lambda: np.array([0.5, 0.6]),
+    "q0": lambda: np.array([0.1, 0.2]),
+    "q1": lambda: np.array([0.3, 0.2]),
+    "v0": lambda: np.array([0.0, 0.1]),
+    "f_ext": lambda: np.zeros((2, 6)),
+    "f_ext_frame": lambda: "world",
+    "dt": lambda: 0.01,
+    "steps": lambda: 3,
+    "every": lambda: 1,
+    "duration": lambda: 0.02,
+    "integrator": lambda: "rk4",
+    "control": lambda: _law,
+    "events": lambda: _event,
+    "point": lambda: np.array([0.1, 0.2, 0.3]),
+    "force": lambda: np.array([0.1, 0.2, 0.3]),
+    "name": lambda: "tip",
+    "frame": lambda: "lower",
+    "to": lambda: "lower",
+    "source": lambda: "pendulum",
+    "path": lambda: "out.npz",
+    "trajectory": motion,
+    "samples": lambda: 3,
+    "seed": lambda: 1,
+    "size": lambda: 2,
+    "x": lambda: 0.5,
+    "y": lambda: 0.5,
+    "z": lambda: 0.5,
+    "then": lambda: 1.0,
+    "otherwise": lambda: 2.0,
+    "rows": lambda: [(0.1, 0.2, 0.3, 0.4), (0.1, 0.2, 0.3, 0.4)],
+    "convention": lambda: "standard",
+    "inertia": lambda: sf.Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.1, 0.1)),
+    "inertias": lambda: {"lower": sf.Inertia.from_mass(1.0)},
+    "joints": lambda: {"elbow": 0.3},
+    "library": lambda: "mujoco",
+    "language": lambda: "c",
+    "chain": chain,
+    "qd": lambda: (0.3, 0.4),
+    "qdd": lambda: (0.3, 0.4),
+    "dq": lambda: (0.3,),
+    "count": lambda: 1,
+    "values": lambda: [0.1, 0.2, 0.3],
+    "rpy": lambda: (0.1, 0.2, 0.3),
+    "axis": lambda: (0.0, 0.6, 0.8),
+    "angle": lambda: 0.5,
+    "p": lambda: (0.1, 0.2, 0.3),
+    "r": lambda: (0.1, 0.2, 0.3),
+    "R": lambda: np.eye(3),
+    "mass": lambda: 1.0,
+    "density": lambda: None,
+    "center": lambda: (0.1, 0.2, 0.3),
+    "rotational": lambda: (0.1, 0.1, 0.1),
+    "parameters": lambda: [1.0, 0.1, 0.2, 0.3, 1.0, 1.0, 1.0, 0.0, 0.0, 0.1],
+    "convert": lambda: float,
+    "kp": lambda: 10.0,
+    "kd": lambda: 1.0,
+    "target": lambda: (0.1, 0.2),
+    "start": lambda: (0.1, 0.2),
+    "goal": lambda: (0.3, 0.2),
+    "reference": lambda: sf.controllers.minimum_jerk((0.0, 0.0), (1.0, 1.0), 1.0),
+    "gravity": lambda: (0.0, 0.0, -9.81),
+    "joint": lambda: sf.Revolute("z"),
+    "joint_name": lambda: "elbow",
+    "parent": lambda: "a",
+    "follower": lambda: "jb",
+    "masters": lambda: ("ja", 1.0),
+    "names": lambda: {"elbow": "knee"},
+    "M": lambda: np.eye(2),
+    "pose": lambda: np.eye(4),
+    "bias": lambda: np.zeros(2),
+    "width": lambda: 80,
+    "most": lambda: 5,
+    "terms": lambda: "M,G",
+    "folder": lambda: "code",
+    "times": lambda: [0.01, 0.02],
+    "index": lambda: 0,
+    "rng": lambda: np.random.default_rng(1),
+    "radius": lambda: 0.5,
+    "length": lambda: 0.5,
+    "b": lambda: 0.5,
+    "c": lambda: 0.5,
+    "m": lambda: (1.0, 2.0),
+    "l": lambda: (1.0, 2.0),
+    "I": lambda: (1.0, 2.0),
+    "transform": lambda: _turning,
+    "n": lambda: 3,
+    "t": lambda: 0.0,
+    "options": dict,
+}
+
+_ONE = {"q": lambda: (0.3,), "qd": lambda: (0.2,), "q0": lambda: (0.1,), "q1": lambda: (0.2,)}
+_VECTOR = lambda: sf.Vector3(0.1, 0.2, 0.3)  # noqa: E731
+_MOTION = lambda: sf.Motion.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # noqa: E731
+_FORCE = lambda: sf.Force.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # noqa: E731
+_SYMMETRIC = lambda: Symmetric3(1.0, 1.0, 1.0, 0.0, 0.0, 0.1)  # noqa: E731
+_MATRIX = {"E": _identity, "r": _VECTOR}
+
+SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
+    "Motion": {"ang": _VECTOR, "lin": _VECTOR},
+    "Force": {"ang": _VECTOR, "lin": _VECTOR},
+    "Inertia": {"m": lambda: 1.0, "h": _VECTOR, "I": _SYMMETRIC},
+    "ArticulatedInertia": {"I": _SYMMETRIC, "H": _identity, "M": _SYMMETRIC},
+    "Transform": _MATRIX,
+    "ArticulatedInertia.of": {"rigid": GOOD["inertia"]},
+    "ArticulatedInertia.moved_back": _MATRIX,
+    "Inertia.moved_back": _MATRIX,
+    "Inertia.kinetic_energy": {"v": _MOTION},
+    "Inertia.from_second_moments": {"h": _VECTOR, "second": _SYMMETRIC},
+    "Force.at_point": {"force": _VECTOR, "point": _VECTOR},
+    "Force.of": {"values": lambda: [0.1] * 6},
+    "Motion.of": {"values": lambda: [0.1] * 6},
+    "Motion.dot": {"f": _FORCE},
+    "Motion.cross": {"other": _FORCE},
+    "Force.dot": {"v": _MOTION},
+    "Vector3.dot": {"other": _VECTOR},
+    "Vector3.cross": {"other": _VECTOR},
+    "Transform.from_pose": {"R": lambda: np.eye(3).tolist()},
+    "Model": {"name": lambda: "m", "bodies": lambda: dp().bodies, "gravity": GOOD["gravity"]},
+    "Model.body_index": {"name": lambda: "lower"},
+    "Model.support": {"name": lambda: "lower"},
+    "Model.subtree": {"name": lambda: "lower"},
+    "Model.children": {"name": lambda: "lower"},
+    "Model.ancestors": {"name": lambda: "lower"},
+    "Model.gather": {"forces": lambda: {1: (0.1,), 2: (0.2,)}},
+    "Model.wrenches": {"f": lambda: [0.1] * 12},
+    "ModelBuilder": {"name": lambda: "m"},
+    "ModelBuilder.add_body": {"name": lambda: "c", "joint_name": lambda: "jc"},
+    "ModelBuilder.add_frame": {"name": lambda: "f"},
+    "DHRow": {"a": lambda: 0.1, "d": lambda: 0.1, "theta": lambda: 0.1, "alpha": lambda: 0.1},
+    "Subspace": {"columns": _MOTION},
+    "compile": {"inputs": dict},
+    "random_tree": {"joints": lambda: [sf.Revolute]},
+    "add_payload": {"mass": lambda: 1.0, "inertia": lambda: (0.1, 0.1, 0.1)},
+    "equations": {"parameters": lambda: "symbols", "inertias": lambda: "centre", "names": dict},
+    "save": {"path": lambda: "out.urdf"},
+    "plot": {"path": lambda: "out.svg"},
+    "write_report": {"path": lambda: "out.html"},
+    "frame_pose": {"name": lambda: "tip"},
+    "export": {"function": lambda: "inverse_dynamics", "name": lambda: "kernel"},
+    "Event": {"function": lambda: _event, "name": lambda: "e", "direction": lambda: 0},
+    "JointStops": {"time_constant": lambda: 0.02, "damping_ratio": lambda: 1.0},
+    "Trajectory.to_parquet": {"path": lambda: "out.parquet"},
+    "Trajectory.load": {"path": lambda: "good.npz"},
+    "Converter.solve_from": {"q": GOOD["q"], "v": GOOD["v"], "tau": GOOD["tau"]},
+    "controllers.operational_space": {"target": _VECTOR, "frame": lambda: "lower"},
+    "controllers.pd": {"gravity": lambda: True},
+    "controllers.saturated": {"control": lambda: _law},
+    "controllers.PD": {"kp": lambda: (1.0, 1.0), "kd": lambda: (1.0, 1.0)},
+    "controllers.Saturated": {"limit": lambda: (1.0, 1.0)},
+    "simulate": {"integrator": lambda: "rk4"},
+    "rollout": {"integrator": lambda: "midpoint", "tau": GOOD["tau"]},
+    "Comparison.worst": {"quantity": lambda: "mass matrix"},
+    "Diagnosis.to_json": {"indent": lambda: 1},
+    "skeleton_fd": {
+        "f_E": lambda: (1.0, 0.0),
+        "point": lambda: (0.1, 0.0),
+        "gravity": lambda: (0, 0),
+    },
+    "skeleton_id": {
+        "f_E": lambda: (1.0, 0.0),
+        "point": lambda: (0.1, 0.0),
+        "gravity": lambda: (0, 0),
+    },
+}
+
+FORCED: dict[str, dict[str, Any]] = {
+    "view": {"block": False, "open_browser": False},
+    "compare_with": {"samples": 2},
+}
+SKIPPED = {
+    "view",  # starts a server; its arguments are looked at in tests/view
+}
+
+OPERATORS: tuple[Callable[[Any, Any], Any], ...] = (
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.matmul,
+    operator.truediv,
+    operator.eq,
+    operator.ne,
+)
+
+
+@cache
+def _result(name: str) -> Any:
+    """Return an object of a class that only the library makes."""
+    makers: dict[str, Callable[[], Any]] = {
+        "Equations": equations,
+        "Diagnosis": lambda: sf.diagnose(dp(), samples=2),
+        "BaseParameters": lambda: sf.base_parameters(dp()),
+        "Code": lambda: sf.export(dp()),
+        "Comparison": lambda: sf.Comparison("r", "mujoco", "3", 1, 0, (), ()),
+        "Converter": _converter,
+        "Trajectory": motion,
+        "Model": dp,
+        "Joint": lambda: sf.Revolute("z"),
+        "PlanarChain": chain,
+        "CustomJoint": lambda: sf.CustomJoint(_turning),
+        "Event": lambda: sf.Event(_event),
+        "Motion": _MOTION,
+        "Force": _FORCE,
+        "Inertia": GOOD["inertia"],
+        "ArticulatedInertia": lambda: sf.ArticulatedInertia.of(GOOD["inertia"]()),
+        "Transform": lambda: sf.Transform.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0)),
+        "Vector3": _VECTOR,
+        "Subspace": lambda: sf.Subspace(_MOTION()),
+    }
+    return makers[name]() if name in makers else getattr(sf, name)()
+
+
+def _converter() -> Any:
+    mujoco = __import__("mujoco")
+    from sixfold.interop.to_mujoco import to_mujoco
+
+    made = to_mujoco(dp())
+    return sf.convert(dp(), made if isinstance(made, mujoco.MjModel) else made[0])
+
+
+def _fresh(name: str) -> Any:
+    return _builder() if name == "ModelBuilder" else _result(name)
+
+
+def targets() -> list[Target]:
+    """Return every public callable."""
+    return [target for target in _all() if target.label not in SKIPPED]
+
+
+def _all() -> Iterator[Target]:
+    for name in sf.__all__:
+        value = getattr(sf, name)
+        if inspect.isclass(value):
+            yield from _of_class(name, value)
+        elif inspect.ismodule(value):
+            for inner in value.__all__:
+                yield _target(f"{name}.{inner}", getattr(value, inner))
+        else:
+            yield _target(name, value)
+    for module, prefix in ((solids, "solids"), (planar, "planar")):
+        for name, value in vars(module).items():
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and name[0] != "_":
+                yield _target(f"{prefix}.{name}", value)
+    yield _target("Kernel", kernel, good={"q": GOOD["q"], "v": GOOD["v"], "a": GOOD["a"]})
+
+
+def _of_class(name: str, kind: type) -> Iterator[Target]:
+    if issubclass(kind, BaseException):
+        return
+    yield _target(name, kind)
+    for member, _ in inspect.getmembers(kind):
+        found = inspect.getattr_static(kind, member)
+        if member.startswith("_") or hasattr(tuple, member):
+            continue
+        if isinstance(found, (classmethod, staticmethod)):
+            yield _target(f"{name}.{member}", getattr(kind, member))
+        elif inspect.isfunction(found):
+            yield _method(name, member, found)
+    if issubclass(kind, tuple) or kind is sf.Subspace:
+        for act in OPERATORS:
+            yield _operator(name, act)
+    if "__call__" in vars(kind):
+        yield _method(name, "__call__", kind.__call__)
+    if "__getitem__" in vars(kind):
+        yield _method(name, "__getitem__", kind.__getitem__, {"part": lambda: slice(0, 2)})
+
+
+def _operator(name: str, act: Callable[[Any, Any], Any]) -> Target:
+    return Target(
+        f"{name}.{act.__name__}",
+        lambda: lambda other: act(_fresh(name), other),
+        {"other": lambda: _fresh(name)},
+        ("other",),
+        (),
+        ("other",),
+        type_errors=True,
+    )
+
+
+def _method(
+    name: str, member: str, function: Any, good: Mapping[str, Callable[[], Any]] | None = None
+) -> Target:
+    label = f"{name}.{member}"
+    joint = isinstance(getattr(sf, name), type) and issubclass(getattr(sf, name), sf.Joint)
+    values = {**(_ONE if joint else {}), **(good or {})}
+    return _target(label, function, lambda: getattr(_fresh(name), member), values, bound=True)
+
+
+def _target(
+    label: str,
+    value: Any,
+    make: Callable[[], Callable[..., Any]] | None = None,
+    good: Mapping[str, Callable[[], Any]] | None = None,
+    *,
+    bound: bool = False,
+) -> Target:
+    if label == "Kernel":
+        names = ("q", "v", "a")
+        return Target(label, value, good or {}, names, (), names, numpy_errors=True)
+    parameters = list(inspect.signature(value).parameters.values())[1 if bound else 0 :]
+    known = {**GOOD, **(good or {}), **SPECIAL.get(label, {})}
+    required = tuple(
+        p.name for p in parameters if p.default is EMPTY and p.kind not in (p.VAR_KEYWORD,)
+    )
+    optional = tuple(p.name for p in parameters if p.name not in required)
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return Target(
+        label,
+        make or (lambda: value),
+        {name: known[name] for name in (*required, *optional) if name in known},
+        required,
+        optional,
+        tuple(
+            p.name
+            for p in parameters
+            if p.kind in places or p.kind is inspect.Parameter.VAR_POSITIONAL
+        ),
+        FORCED.get(label, {}),
+    )
