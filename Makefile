@@ -24,6 +24,17 @@ test-long: $(READY)
 	$(BIN)/python benchmarks/random_trees.py --trees 10000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.formats.mutations --files 10000 --processes $(PROCESSES)
 	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q
+	$(BIN)/python benchmarks/robots_vs_pinocchio.py
+	$(BIN)/python benchmarks/robots_vs_mujoco.py
+	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
+	$(BIN)/python -m tests.battery.run --calls 24000 --processes $(PROCESSES)
+	$(BIN)/python -m tests.long.many_models --models 100000 --minutes 180
+	$(BIN)/python -m tests.long.forks --forks 500
+	$(BIN)/python -m tests.long.compile_threads
+	$(BIN)/python -m tests.long.cold_processes
+	$(BIN)/python -m tests.long.killed_writers
+	$(BIN)/python -m tests.long.full_disk
+	$(BIN)/python -m tests.long.foreign_folders
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)

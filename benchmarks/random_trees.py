@@ -9,8 +9,10 @@ rounding leaves of the loads: with them a few trees of one or two bodies in 10,0
 up to 6e-16.)  Reported are the worst normwise errors
 max|x - x_ref| / max|x_ref| of inverse dynamics and of the mass matrix, and the worst backward error
 max|tau - ID(q, v, a)| / (||H|| max|a| + max|C| + max|tau|) of forward dynamics by each method, the
-reference (by spatial vectors, `rnea`) and the residual in MPFR at the same rounded inputs.  "lean"
-is what machine code is made of: inertias passed on and frames moved for zeros.  Other formulations
+reference (by spatial vectors, `rnea`) and the residual in MPFR at the same rounded inputs.
+"default" is the public call on a batch, machine code, which is what users run; `--every N` takes it
+on every N-th tree only, since compiling is most of the time.  "lean" is the same tree without
+compiling: inertias passed on and frames moved for zeros.  Other formulations
 of inverse dynamics are held against the same reference on the scale of their terms,
 max|tau - tau_ref| / (||H|| max|a| + max|C| + max|tau_ref|): they sum M a, V and G, which may
 cancel.  Every tenth tree has revolute and prismatic joints only, so that the formulations for one
@@ -32,6 +34,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from multiprocessing import Pool
 from typing import Any, NamedTuple
 
@@ -207,6 +210,14 @@ def disagreement(s: Sample, ref: Reference, forces: Numbers) -> tuple[float, flo
     return off / scale, off / max(scale, ref.borne)
 
 
+def defaults(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
+    """Yield the default calls, on a batch of two equal states."""
+    q, v, a, tau = (np.array([x, x]) for x in (s.q, s.v, s.a, s.tau))
+    yield ID, "default", lambda: sf.inverse_dynamics(s.model, q, v, a)[1].tolist()
+    yield MASS, "default", lambda: sf.mass_matrix(s.model, q)[1].ravel().tolist()
+    yield FD, "default", lambda: sf.forward_dynamics(s.model, q, v, tau)[1].tolist()
+
+
 def formulations(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
     """Yield quantity, name and function of every formulation that applies to a sample."""
     model, tree = s.model, s.model.tree
@@ -250,12 +261,12 @@ def formulations(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
         yield OTHER, "lagrange", lambda: lagrange(tree, q, qd, qdd, none)
 
 
-def measure(s: Sample, name: str) -> list[Measured]:
-    """Return the error of every formulation on one sample."""
+def measure(s: Sample, name: str, *, compiled: bool = True) -> list[Measured]:
+    """Return the error of the default calls, if they are to be compiled, and of formulations."""
     with gmpy2.context(precision=BITS):
         ref = reference(s)
         found = []
-        for quantity, formulation, run in formulations(s):
+        for quantity, formulation, run in chain(defaults(s) if compiled else (), formulations(s)):
             x = run()
             if quantity == FD:
                 errors = backward_error(s, ref, x)
@@ -269,12 +280,11 @@ def measure(s: Sample, name: str) -> list[Measured]:
         return found
 
 
-def _tree(job: tuple[int, int]) -> list[Measured]:
-    k, seed = job
+def _tree(job: tuple[int, int, int]) -> list[Measured]:
+    k, seed, every = job
     sample = draw(k, seed)
-    return measure(
-        sample, f"tree {k} seed {seed} ({sample.model.nb} bodies, {sample.model.nv} dof)"
-    )
+    name = f"tree {k} seed {seed} ({sample.model.nb} bodies, {sample.model.nv} dof)"
+    return measure(sample, name, compiled=k % every == 0)
 
 
 class Worst:
@@ -315,12 +325,15 @@ def main() -> int:
     parser.add_argument("--trees", type=int, default=1000, help="number of trees")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0, help="same seed, same trees and states")
+    parser.add_argument("--every", type=int, default=1, help="default calls on every N-th tree")
     options = parser.parse_args()
     table: dict[tuple[str, str], Worst] = {}
     start = time.perf_counter()
-    jobs = ((k, options.seed) for k in range(options.trees))
-    with Pool(options.processes) as pool:
-        for found in pool.imap_unordered(_tree, jobs, chunksize=8):
+    jobs = ((k, options.seed, options.every) for k in range(options.trees))
+    # kernels of a tree are of no use to the next: processes are replaced, nothing goes to disk
+    os.environ["SIXFOLD_CACHE"] = "off"
+    with Pool(options.processes, maxtasksperchild=200) as pool:
+        for found in pool.imap_unordered(_tree, jobs):
             for m in found:
                 table.setdefault((m.quantity, m.formulation), Worst()).add(m)
     print(

@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from sixfold.formats.mjcf import OLDEST
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -43,3 +45,7 @@ def test_the_usual_environment_is_not_below_the_bounds():
     usual = pinned("constraints.txt")
     for name, version in lower_bounds():
         assert usual[name] >= version
+
+
+def test_the_oldest_mujoco_that_is_used_is_the_bound():
+    assert list(OLDEST) == dict(lower_bounds())["mujoco"]

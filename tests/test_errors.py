@@ -21,6 +21,7 @@ EXAMPLES = {
     "simulation": errors.SimulationError(
         "v of joint 'elbow' is not finite", time=0.1, got="nan", fix="shorten dt", trajectory=None
     ),
+    "memory": errors.KernelMemoryError("no memory for a kernel", "none", "drop some"),
     "trajectory": errors.TrajectoryFileError("run.npz", "is cut short", "write it again"),
 }
 each = pytest.mark.parametrize("error", EXAMPLES.values(), ids=EXAMPLES)
@@ -57,6 +58,7 @@ def test_notes_survive_a_pickle():
         ("singular", ValueError),
         ("applicable", ValueError),
         ("disagreement", AssertionError),
+        ("memory", MemoryError),
         ("state", ValueError),
         ("callback", ValueError),
         ("simulation", RuntimeError),

@@ -77,6 +77,14 @@ class ArgumentError(SixfoldError, TypeError):
         super().__init__(_message(where, expected=expected, got=kind_of(got), fix=fix))
 
 
+class SampleError(SixfoldError, IndexError):
+    """A sample that a motion does not have."""
+
+    def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
+        """Say which index, what it may be and what came."""
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {shown(got)}\n  fix: {fix}")
+
+
 class DomainError(SixfoldError, ValueError):
     """A number where a function has no value: the logarithm of zero, the root of -1."""
 
@@ -303,6 +311,20 @@ def kind_of(value: object) -> str:
 def _cut(text: str, most: int) -> str:
     clean = text[: most + 1].encode("utf-8", "backslashreplace").decode()
     return clean if len(text) <= most else f"{clean[:most]}..."
+
+
+def one_of(function: str, option: str, choices: Iterable[str], got: object) -> None:
+    """Refuse an option that is none of the words it may be."""
+    listed = tuple(choices)
+    if not isinstance(got, str) or got not in listed:
+        raise OptionError(function, option, listed, got)
+
+
+def yes_or_no(function: str, **options: object) -> None:
+    """Refuse options that are neither True nor False; NumPy's own kinds of both will do."""
+    for option, got in options.items():
+        if type(got) is not bool and type(got).__name__ not in ("bool_", "bool"):
+            raise OptionError(function, option, "True or False", got)
 
 
 def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:

@@ -228,7 +228,8 @@ def _worst(
     s: Sample, call: Call, what: str, error: np.ndarray, plainly: np.ndarray, bound: Any
 ) -> Measured:
     """Return the state that is nearest to its bound; where NumPy overflows, nothing is asked."""
-    share = np.where(np.isfinite(plainly), error / (bound + FACTOR * plainly), 0.0)
+    asked = np.isfinite(plainly) & (error != 0)
+    share = np.where(asked, error / (bound + FACTOR * plainly), 0.0)
     k = int(np.argmax(np.where(np.isnan(share), np.inf, share)))
     return Measured(call, what, float(error[k]), float(plainly[k]), float(share[k]), s.model.name)
 

@@ -52,18 +52,19 @@ def one_worker(first: int, step: int, count: int, seed: int, only: str) -> list[
             command = [sys.executable, "-m", "tests.battery.run", "--work"]
             command += [f"{first}", f"{step}", f"{count}", f"{seed}", only]
             done = subprocess.run(
-                command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False
+                command, cwd=folder, env=environment, capture_output=True, text=True, check=False
             )
             got = [json.loads(line) for line in done.stdout.splitlines()]
             lines += [line for line in got if "end" in line]
             if done.returncode == 0 or not got:
                 break
             lost = got[-1].get("begin", got[-1].get("end"))
-            text = f"process ended with {done.returncode}"
+            text = f"process ended with {done.returncode}: {done.stderr[-200:]!r}"
             lines.append({"end": lost, "label": got[-1]["label"], "kind": "crash", "text": text})
             first = lost + step
         if done.returncode:
-            lines.append({"end": -1, "label": "?", "kind": "crash", "text": "worker did not start"})
+            text = f"worker did not start: {done.stderr[-2000:]}"
+            lines.append({"end": -1, "label": "?", "kind": "crash", "text": text})
     return lines
 
 

@@ -13,6 +13,8 @@ import numpy as np
 
 import sixfold as sf
 from sixfold.dynamics import planar
+from sixfold.interop.blocks import Same
+from sixfold.interop.converter import Piece, Site
 from sixfold.spatial import Matrix3, Symmetric3, solids
 
 EMPTY = inspect.Parameter.empty
@@ -194,6 +196,8 @@ _FORCE = lambda: sf.Force.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # noqa: E731
 _SYMMETRIC = lambda: Symmetric3(1.0, 1.0, 1.0, 0.0, 0.0, 0.1)  # noqa: E731
 _MATRIX = {"E": _identity, "r": _VECTOR}
 
+_PLANE = {"f_E": lambda: (1.0, 0.0), "point": lambda: (0.1, 0.0), "gravity": lambda: (0, 0)}
+
 SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "Motion": {"ang": _VECTOR, "lin": _VECTOR},
     "Force": {"ang": _VECTOR, "lin": _VECTOR},
@@ -250,16 +254,10 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "rollout": {"integrator": lambda: "midpoint", "tau": GOOD["tau"]},
     "Comparison.worst": {"quantity": lambda: "mass matrix"},
     "Diagnosis.to_json": {"indent": lambda: 1},
-    "skeleton_fd": {
-        "f_E": lambda: (1.0, 0.0),
-        "point": lambda: (0.1, 0.0),
-        "gravity": lambda: (0, 0),
-    },
-    "skeleton_id": {
-        "f_E": lambda: (1.0, 0.0),
-        "point": lambda: (0.1, 0.0),
-        "gravity": lambda: (0, 0),
-    },
+    "skeleton_fd": _PLANE,
+    "skeleton_id": _PLANE,
+    "planar.skeleton_fd": _PLANE,
+    "planar.skeleton_id": _PLANE,
 }
 
 FORCED: dict[str, dict[str, Any]] = {
@@ -309,11 +307,10 @@ def _result(name: str) -> Any:
 
 
 def _converter() -> Any:
-    mujoco = __import__("mujoco")
-    from sixfold.interop.to_mujoco import to_mujoco
-
-    made = to_mujoco(dp())
-    return sf.convert(dp(), made if isinstance(made, mujoco.MjModel) else made[0])
+    """Return the converter to a library with the same coordinates."""
+    pieces = tuple(Piece(k, Same(), (k,), (k,)) for k in range(2))
+    sites = tuple(Site(k, (0.0, 0.0, 0.0)) for k in range(2))
+    return sf.Converter(dp(), "pinocchio", 2, 2, pieces, sites)
 
 
 def _fresh(name: str) -> Any:
@@ -401,17 +398,14 @@ def _target(
         p.name for p in parameters if p.default is EMPTY and p.kind not in (p.VAR_KEYWORD,)
     )
     optional = tuple(p.name for p in parameters if p.name not in required)
-    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    one = inspect.Parameter
+    places = (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD, one.VAR_POSITIONAL)
     return Target(
         label,
         make or (lambda: value),
         {name: known[name] for name in (*required, *optional) if name in known},
         required,
         optional,
-        tuple(
-            p.name
-            for p in parameters
-            if p.kind in places or p.kind is inspect.Parameter.VAR_POSITIONAL
-        ),
+        tuple(p.name for p in parameters if p.kind in places),
         FORCED.get(label, {}),
     )

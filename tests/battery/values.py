@@ -1,4 +1,4 @@
-"""Bad values: what no argument of the library should be, and what a good one becomes when spoilt."""
+"""Bad values: what no argument should be, and what a good one becomes when it is spoilt."""
 
 from __future__ import annotations
 

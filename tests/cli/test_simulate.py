@@ -45,7 +45,7 @@ def test_controllers_hold_and_pull(tmp_path):
 
 def test_a_neutral_start_and_another_integrator(tmp_path):
     path = str(tmp_path / "run.npz")
-    options = ("--start", "neutral", "--integrator", "lie_rk4", "--dt", "0.01", "--limits")
+    options = ("--start", "neutral", "--integrator", "lie_rk4", "--dt", "0.01")
     assert run("floating_link", *options, "--duration", "0.1", "--out", path).exit_code == 0
     result = sf.Trajectory.load(path)
     assert result.integrator == "lie_rk4" and len(result) == 11
@@ -97,3 +97,14 @@ def test_wrong_options_end_with_two_and_a_plain_message(arguments, words):
     result = run(*arguments)
     assert result.exit_code == 2
     assert words in result.output and "Traceback" not in result.output
+
+
+def test_limits_push_back(tmp_path):
+    builder = sf.ModelBuilder("door")
+    leaf = sf.Inertia.from_mass(1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+    builder.add_body("leaf", joint=sf.Revolute("y"), inertia=leaf, lower=-0.1, upper=0.1)
+    path, out = tmp_path / "door.json", tmp_path / "run.npz"
+    sf.save(builder.build(), path)
+    options = ("--start", "neutral", "--limits", "--duration", "2", "--out", str(out))
+    assert run(str(path), *options).exit_code == 0
+    assert np.abs(sf.Trajectory.load(out).q).max() < 0.2

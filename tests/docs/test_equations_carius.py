@@ -8,17 +8,10 @@ from sixfold.dynamics.kinematics import forces_from_world, motions, no_forces, t
 from sixfold.dynamics.rnea import rnea
 from sixfold.scalar import differentiate, plain
 from sixfold.spatial import Force, Motion, Transform, Vector3, equation_of_motion, rotation
+from tests.docs.support import rows, six
 from tests.dynamics.support import fn, rate
 
 TREES = ["random_tree:10:1", "random_tree:12:4", "floating_link", "tree6"]
-
-
-def six(x):
-    return np.array([float(plain(c)) for c in (*x.ang, *x.lin)])
-
-
-def rows(matrix):
-    return np.array([[float(plain(x)) for x in row] for row in matrix])
 
 
 class State:

@@ -1,13 +1,19 @@
 """Memory of big results is used again, and never while anything refers to it."""
 
+import ctypes
 import gc
+import pickle
+import subprocess
+import sys
 import threading
+import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import result_memory as room
+from sixfold.evaluate import result_memory
 
 BIG = (1 << 22, 1)  # 32 MiB of doubles
 
@@ -15,9 +21,9 @@ BIG = (1 << 22, 1)  # 32 MiB of doubles
 @pytest.fixture(autouse=True)
 def nothing_kept():
     gc.collect()
-    room._idle.clear()
+    result_memory._idle.clear()
     yield
-    room._idle.clear()
+    result_memory._idle.clear()
 
 
 def where(array):
@@ -25,60 +31,242 @@ def where(array):
 
 
 def test_memory_that_nobody_holds_is_used_again():
-    first = room.empty(BIG, np.float64)
+    first = result_memory.empty(BIG, np.float64)
     place = where(first)
     del first
-    again = room.empty(BIG, np.float64)
+    again = result_memory.empty(BIG, np.float64)
     assert where(again) == place
     assert again.flags.c_contiguous and again.flags.writeable and again.flags.aligned
 
 
-@pytest.mark.parametrize(
-    "hold",
-    [
-        lambda x: x,
-        lambda x: x[5:7],
-        lambda x: x.T,
-        lambda x: x.reshape(-1)[::3],
-        lambda x: x.view(np.int64),
-        memoryview,
-        lambda x: np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)),
-        lambda x: x[0].data,
-        lambda x: [iter(x.reshape(-1))],
-    ],
-    ids=["itself", "slice", "transpose", "steps", "bits", "buffer", "strided", "row", "iterator"],
-)
-def test_memory_that_is_held_in_any_way_is_not(hold):
-    result = room.empty(BIG, np.float64)
+class Holder:
+    """Holds a result in a cycle that only the collector finds."""
+
+    def __init__(self, result):
+        self.itself, self.result = self, result
+
+
+def pointer_with_its_array(x):
+    return x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+
+
+def pickled(x):
+    buffers = []
+    pickle.dumps(x, protocol=5, buffer_callback=buffers.append)
+    return buffers
+
+
+HOLDS = {
+    "itself": lambda x: x,
+    "slice": lambda x: x[5:7],
+    "transpose": lambda x: x.T,
+    "steps": lambda x: x.reshape(-1)[::3],
+    "bits": lambda x: x.view(np.int64),
+    "buffer": memoryview,
+    "buffer of a view": lambda x: memoryview(x[3:])[1:].cast("B"),
+    "strided": lambda x: np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)),
+    "row": lambda x: x[0].data,
+    "iterator": lambda x: [iter(x.reshape(-1))],
+    "flat": lambda x: x.flat,
+    "frombuffer": lambda x: np.frombuffer(x, np.float64),
+    "frombuffer of a buffer": lambda x: np.frombuffer(memoryview(x)[2:], np.uint8),
+    "DLPack": lambda x: x.__dlpack__(),
+    "DLPack array": np.from_dlpack,
+    "ctypes": pointer_with_its_array,
+    "ctypes object": lambda x: x.ctypes,
+    "ctypes array": lambda x: (ctypes.c_char * 8).from_buffer(x),
+    "interface": lambda x: np.asarray(
+        SimpleNamespace(__array_interface__=x.__array_interface__, x=x)
+    ),
+    "struct": lambda x: x.__array_struct__,
+    "pickle": pickled,
+    "subclass": lambda x: x.view(np.recarray),
+    "masked": lambda x: np.ma.masked_array(x),
+    "broadcast": lambda x: np.broadcast_to(x[:3], (4, 3, 1)),
+    "nditer": lambda x: np.nditer(x),
+    "cycle": Holder,
+    "base": lambda x: x.base,
+    "base of a view": lambda x: x[4:].base,
+    "bound method": lambda x: x.sum,
+    "object array": lambda x: np.array([x, None], object),
+}
+
+
+@pytest.mark.parametrize("hold", HOLDS.values(), ids=HOLDS)
+def test_memory_that_is_held_in_any_way_is_not_used_again(hold):
+    result = result_memory.empty(BIG, np.float64)
+    result[:] = 7.0
     held, place = hold(result), where(result)
     del result
-    other = room.empty(BIG, np.float64)
+    other = result_memory.empty(BIG, np.float64)
     assert where(other) != place
-    del held, other
-    both = [room.empty(BIG, np.float64) for _ in range(2)]
+    del held
+    gc.collect()
+    del other
+    both = [result_memory.empty(BIG, np.float64) for _ in range(2)]
     assert place in {where(x) for x in both}
+
+
+def test_what_holds_nothing_frees_the_memory():
+    result = result_memory.empty(BIG, np.float64)
+    place, ref = where(result), weakref.ref(result)
+    finalizer = weakref.finalize(result, lambda: None)
+    del result
+    assert ref() is None and not finalizer.alive
+    assert where(result_memory.empty(BIG, np.float64)) == place
+
+
+def test_a_cycle_keeps_its_result_until_the_collector_comes():
+    gc.disable()
+    try:
+        holder = Holder(result_memory.empty(BIG, np.float64))
+        holder.result[:] = 5.0
+        ref, place = weakref.ref(holder), where(holder.result)
+        del holder
+        assert where(result_memory.empty(BIG, np.float64)) != place
+        assert (ref().result == 5.0).all()
+    finally:
+        gc.enable()
+    gc.collect()
+    results = [result_memory.empty(BIG, np.float64) for _ in range(2)]
+    assert place in {where(x) for x in results}
+
+
+def test_a_result_that_is_brought_back_to_life_stays_what_it_was():
+    saved = []
+
+    class Phoenix(Holder):
+        def __del__(self):
+            saved.append(self.result)
+
+    holder = Phoenix(result_memory.empty(BIG, np.float64))
+    holder.result[:] = 3.0
+    del holder
+    gc.collect()
+    others = [result_memory.empty(BIG, np.float64) for _ in range(2)]
+    for other in others:
+        other[:] = 4.0
+    assert (saved[0] == 3.0).all()
+
+
+def test_an_owner_that_a_tool_has_caught_gives_no_array():
+    caught = []
+
+    def watch(frame, event, argument):
+        if frame.f_code.co_name == "__del__" and "self" in frame.f_locals:
+            caught.append(frame.f_locals["self"])
+
+    sys.setprofile(watch)
+    try:
+        result_memory.empty(BIG, np.float64)
+    finally:
+        sys.setprofile(None)
+    assert len(result_memory._idle) == 1 and len(caught) >= 1
+    assert not hasattr(caught[0], "__array_interface__")
+
+
+TRACED = """
+import sys, numpy as np
+calls = []
+def record(frame, event, argument):
+    calls.append((frame, event, argument))  # holds all that it sees
+    del calls[:-50]
+    return record
+{tool}
+import sixfold as sf
+arm = sf.load("puma560")
+rng = np.random.default_rng(1)
+q = rng.standard_normal((60_000, 6))
+held = []
+for k in range(5):
+    M = sf.mass_matrix(arm, q + k)
+    held.append((M, M[::1000].copy(), M[7], M[7].copy()))
+    calls.clear()
+    if k % 2:
+        del M, held[0]
+for M, few, row, kept in held:
+    assert np.array_equal(M[::1000], few) and np.array_equal(row, kept)
+print("untouched")
+"""
+TOOLS = {
+    "profile": "sys.setprofile(record)",
+    "trace": "sys.settrace(record)",
+    "monitoring": (
+        "m = sys.monitoring; m.use_tool_id(3, 'x'); m.set_events(3, m.events.CALL |"
+        " m.events.PY_START); m.register_callback(3, m.events.CALL, lambda *a: calls.append(a))"
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_results_stay_what_they_were_under_a_tool_that_records_calls(tool):
+    if tool == "monitoring" and not hasattr(sys, "monitoring"):
+        pytest.skip("this Python has no monitoring")
+    done = subprocess.run(
+        [sys.executable, "-c", TRACED.format(tool=TOOLS[tool])], capture_output=True, text=True
+    )
+    assert done.stdout == "untouched\n", done.stderr
 
 
 def test_results_start_with_a_line_of_the_caches():
     for size in (1 << 21, (1 << 21) + 7, 3 << 20):
         for dtype in (np.float64, np.float32):
-            result = room.empty((size, 2), dtype)
+            result = result_memory.empty((size, 2), dtype)
             assert where(result) % 64 == 0 and result.shape == (size, 2)
             result[:] = 1.0
             assert result.base.block.nbytes <= result.nbytes * 2
 
 
 def test_small_and_huge_results_are_numpys_own():
-    small = room.empty((1000,), np.float64)
-    assert small.base is None and not room._idle
-    huge = room.empty((room.MAX_BYTES // 8 + 1,), np.float64)
-    assert huge.base is None and not room._idle
+    small = result_memory.empty((1000,), np.float64)
+    assert small.base is None and not result_memory._idle
+    huge = result_memory.empty((result_memory.MAX_BYTES // 8 + 1,), np.float64)
+    assert huge.base is None and not result_memory._idle
 
 
-def test_no_more_is_kept_than_said():
-    held = [room.empty((1 << 23,), np.float64) for _ in range(8)]
-    assert sum(x.nbytes for x in room._idle) <= room.MAX_BYTES
-    assert len({where(x) for x in held}) == 8
+def test_no_more_is_kept_than_said(monkeypatch):
+    monkeypatch.setattr(result_memory, "MAX_BYTES", 100 << 20)
+    held = [result_memory.empty((1 << 22,), np.float64) for _ in range(6)]
+    assert len({where(x) for x in held}) == 6 and not result_memory._idle
+    places = [where(x) for x in held]
+    while held:
+        del held[0]
+    kept = [block.ctypes.data for block in result_memory._idle]
+    assert len(kept) == 3  # of 32 MiB each, those that came back last
+    assert all(0 <= where - at < 64 for where, at in zip(places[:2:-1], kept, strict=True))
+
+
+def test_a_finaliser_inside_the_guarded_section_waits_its_turn():
+    first = result_memory.empty(BIG, np.float64)
+    with result_memory._returns.section():
+        del first  # as the collector might do at any moment
+        assert not result_memory._idle
+    assert len(result_memory._idle) == 1
+
+
+def test_results_dropped_by_many_threads_all_come_back(monkeypatch):
+    monkeypatch.setattr(result_memory, "MIN_BYTES", 1 << 10)
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        held = []
+        for _ in range(400):
+            result = result_memory.empty((int(rng.integers(200, 4000)),), np.float64)
+            result[:] = seed
+            held.append(result)
+            if len(held) > 5:
+                if not (held[0] == seed).all():
+                    wrong.append(seed)
+                del held[int(rng.integers(len(held)))], result
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and not result_memory._returns._waiting
+    assert len({block.ctypes.data for block in result_memory._idle}) == len(result_memory._idle)
 
 
 def test_threads_never_share_a_result():
@@ -86,7 +274,7 @@ def test_threads_never_share_a_result():
 
     def work():
         start.wait()
-        found.append([room.empty((1 << 21,), np.float64) for _ in range(3)])
+        found.append([result_memory.empty((1 << 21,), np.float64) for _ in range(3)])
 
     threads = [threading.Thread(target=work) for _ in range(6)]
     for thread in threads:
@@ -113,19 +301,21 @@ def test_results_of_calls_stay_what_they_were():
 
 
 def test_how_much_is_kept_may_be_said():
-    assert [room._megabytes(text) for text in ("0", "64", "5000")] == [0, 64, 5000]
+    assert [result_memory._megabytes(text) for text in ("0", "64", "5000")] == [0, 64, 5000]
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1", "²"])
 @pytest.mark.parametrize(("pages", "kept"), [(1 << 19, 128), (1 << 21, 512), (1 << 30, 1024)])
 def test_without_a_word_it_is_a_sixteenth_of_the_machines_memory(monkeypatch, text, pages, kept):
     words = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}
-    monkeypatch.setattr(room.os, "sysconf", words.__getitem__, raising=False)
-    assert room._megabytes(text) == kept
+    monkeypatch.setattr(result_memory.os, "sysconf", words.__getitem__, raising=False)
+    assert result_memory._megabytes(text) == kept
 
 
 def test_where_the_machines_memory_is_unknown_it_is_a_fixed_number(monkeypatch):
-    monkeypatch.setattr(room.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": -1}.get, False)
-    assert room._megabytes("") == 256
-    monkeypatch.delattr(room.os, "sysconf")
-    assert room._megabytes("") == 256
+    monkeypatch.setattr(
+        result_memory.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": -1}.get, False
+    )
+    assert result_memory._megabytes("") == 256
+    monkeypatch.delattr(result_memory.os, "sysconf")
+    assert result_memory._megabytes("") == 256

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import sixfold as sf
 from sixfold.evaluate import cores
 from sixfold.model import Model
 from sixfold.scalar import differentiate, plain
-from tests.dynamics.support import EPS, fn
+from tests.dynamics.support import EPS
 
 SAMPLES = (
     "pendulum",
@@ -65,6 +66,33 @@ FLOATING: dict[str, Model] = {
     "floating tree, damped and sprung": floating(5, 2, properties=True),
 }
 
+
+COMPILED = {
+    MODELS[name] for name in ("pendulum", "double_pendulum", "rolling_ball", "floating_link")
+}
+"""Models for which every law takes the default call; they compile in a moment."""
+
+
+class PublicCalls:
+    """The public functions as users call them, machine code, or by NumPy to save compiling.
+
+    SIXFOLD_LAWS=default takes the default call for every model, as `make test-long` does, and
+    SIXFOLD_LAWS=numpy for none.
+    """
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a public function."""
+        function, wanted = getattr(sf, name), os.environ.get("SIXFOLD_LAWS")
+
+        def call(model: Model, *arguments: Any, **options: Any) -> Any:
+            if wanted == "default" or (wanted is None and model in COMPILED):
+                return function(model, *arguments, **options)
+            return function(model, *arguments, **options, backend="numpy")
+
+        return call
+
+
+fn = PublicCalls()
 
 Core = Callable[..., Any]
 

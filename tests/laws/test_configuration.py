@@ -13,8 +13,8 @@ import sixfold as sf
 from sixfold.evaluate import cores
 from sixfold.model import STANDARD_JOINTS, quaternion
 from sixfold.spatial import Vector3
-from tests.dynamics.support import EPS, fn, rate
-from tests.laws.conftest import states
+from tests.dynamics.support import EPS, rate
+from tests.laws.conftest import fn, states
 
 angles = st.floats(-2.9, 2.9, allow_nan=False)
 vectors = st.tuples(angles, angles, angles)

@@ -8,8 +8,8 @@ import pytest
 import sixfold as sf
 from sixfold.evaluate import cores
 from sixfold.spatial import Inertia, Transform
-from tests.dynamics.support import EPS, fn, rate
-from tests.laws.conftest import State, force_scale, rates
+from tests.dynamics.support import EPS, rate
+from tests.laws.conftest import State, fn, force_scale, rates
 
 METHODS = ("aba", "crba", "operators", "operators_dense")
 
@@ -105,15 +105,22 @@ def test_reduced_joint_forces_are_t_transposed_tau(full, reduced):
 
 
 @pairs
-@pytest.mark.parametrize("method", METHODS)
-def test_forward_dynamics_inverts_inverse_dynamics_under_couplings(full, reduced, method):
+def test_forward_dynamics_inverts_inverse_dynamics_under_couplings(full, reduced):
     q, v, a = state(reduced)
     f_ext = np.random.default_rng(4).standard_normal((4, reduced.nb, 6))
     tau = fn.inverse_dynamics(reduced, q, v, a, f_ext)
-    found = fn.forward_dynamics(reduced, q, v, tau, f_ext, method=method)
+    found = fn.forward_dynamics(reduced, q, v, tau, f_ext)
     condition = np.linalg.cond(fn.mass_matrix(reduced, q)).max()
     load = 1 + np.abs(tau).max()
     np.testing.assert_allclose(found, a, rtol=0, atol=64 * EPS * condition * load)
+
+
+@pairs
+@pytest.mark.parametrize("method", METHODS)
+def test_coupled_joints_leave_no_choice_of_method(full, reduced, method):
+    q, v, a = state(reduced)
+    with pytest.raises(sf.NotApplicableError, match=r"'method'.*reduced mass matrix"):
+        sf.forward_dynamics(reduced, q, v, a, method=method)
 
 
 @pairs

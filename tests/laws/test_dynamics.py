@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from tests.dynamics.support import EPS, fn
-from tests.laws.conftest import MODELS, forward_bar, pushes, states
+from tests.dynamics.support import EPS
+from tests.laws.conftest import MODELS, fn, forward_bar, pushes, states
 
 METHODS = ("aba", "crba", "operators", "operators_dense")
 TIGHT = 128 * EPS

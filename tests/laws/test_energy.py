@@ -7,8 +7,8 @@ import pytest
 
 import sixfold as sf
 from sixfold.evaluate import cores
-from tests.dynamics.support import EPS, fn
-from tests.laws.conftest import MODELS, State, force_scale, pushes, rates, states
+from tests.dynamics.support import EPS
+from tests.laws.conftest import MODELS, State, fn, force_scale, pushes, rates, states
 
 # rates are exact but for rounding: eps times the forces and speeds at play
 TIGHT = 512 * EPS

@@ -9,8 +9,8 @@ import pytest
 
 import sixfold as sf
 from sixfold.spatial import Inertia
-from tests.dynamics.support import EPS, fn
-from tests.laws.conftest import MODELS, states
+from tests.dynamics.support import EPS
+from tests.laws.conftest import MODELS, fn, states
 
 FULL = {
     "one": sf.random_tree(1, 5, joints=(sf.Revolute,), properties=True),

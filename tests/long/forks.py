@@ -95,12 +95,10 @@ def one_fork(chain: sf.Model, q: np.ndarray, mass: float, limit: float) -> float
         time.sleep(0.002)
 
 
-def run(
-    forks: int, limit: float, minutes: float = 60.0, rows: int = 1 << 16
-) -> tuple[int, float, float]:
+def run(forks: int, limit: float, minutes: float = 60.0) -> tuple[int, float, float]:
     """Fork beside busy threads; return how many forks, the slowest child [s], and seconds."""
     chain = sf.load("planar_chain:6")
-    q = np.random.default_rng(1).standard_normal((rows, 6))
+    q = np.random.default_rng(1).standard_normal((1 << 16, 6))
     big_batch(chain, q)
     roll(chain, q)
     stop, failed = threading.Event(), []

@@ -13,6 +13,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.native import Layout, build, cache, jit, toolchain, trace
+from tests.long import foreign_folders, full_disk, killed_writers
 
 
 @pytest.fixture
@@ -191,3 +192,53 @@ def test_what_killed_writers_left_behind_is_swept(folder):
     cache._sweep.cache_clear()
     make(7.5)
     assert not old.exists() and new.exists()
+
+
+@pytest.mark.parametrize("case", foreign_folders.CASES, ids=lambda case: case.__name__)
+def test_a_folder_with_traps_does_no_harm(case):
+    foreign_folders.run(case)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("case", foreign_folders.AS_ROOT, ids=lambda case: case.__name__)
+def test_a_folder_of_somebody_else_is_not_used(case):
+    foreign_folders.run(case)
+
+
+def test_a_writer_that_is_killed_at_any_step_leaves_no_half_file(monkeypatch):
+    monkeypatch.setenv("SIXFOLD_CACHE_DIR", "set by the script")
+    monkeypatch.delenv("SIXFOLD_CACHE", raising=False)
+    steps, whole, left = killed_writers.run(2000)
+    assert steps > 50 and whole > 0 and left == 0
+
+
+def test_a_full_disk_is_no_error(folder):
+    cache.write(full_disk.NAME, full_disk.PAYLOAD)
+    assert full_disk.failing_calls() == 25
+    assert full_disk.limited_files() == 6
+
+
+def test_the_folder_stays_within_its_limit(folder, monkeypatch):
+    monkeypatch.setenv("SIXFOLD_CACHE_MB", "1")
+    payload = bytes(40_000)
+    for k in range(60):
+        cache.write(f"{k:04}", payload)
+        path = folder / f"{k:04}.kernel"
+        os.utime(path, (1000.0 + k, 1000.0 + k))
+        if k > 3:
+            os.utime(folder / "0003.kernel", (5000.0, 5000.0))  # used again and again
+    kept = sorted(path.stem for path in folder.glob("*.kernel"))
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 1.2 * 2**20
+    assert "0003" in kept and kept[1:] == [f"{k:04}" for k in range(61 - len(kept), 60)]
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch):
+    for name in ("SIXFOLD_CACHE_DIR", "XDG_CACHE_HOME", "SIXFOLD_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(cache.Path, "home", nowhere)
+    assert cache.folder() is None and cache.read("0123") is None
+    cache.write("0123", b"payload")

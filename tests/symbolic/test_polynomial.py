@@ -105,10 +105,22 @@ def test_an_angle_that_is_no_whole_multiple_has_no_closed_form():
         sf.sqrt(a)
 
 
-def test_a_chain_too_long_to_read_is_refused_before_it_fills_the_memory(monkeypatch):
-    monkeypatch.setattr("sixfold.symbolic.polynomial.MOST_TERMS", 100)
-    with pytest.raises(NotApplicableError, match="chain this long"):
-        sf.equations(sf.load("tree6"))
+@pytest.mark.parametrize("name", ["planar_chain:30", "random_tree:30:1"])
+def test_a_chain_too_long_to_read_is_refused_before_it_fills_the_memory(name):
+    with pytest.raises(NotApplicableError, match="over 100,000 terms were worked on"):
+        sf.equations(sf.load(name), limit=100_000)
+    with pytest.raises(NotApplicableError, match="over 1,000 terms"):
+        sf.base_parameters(sf.load(name), limit=1000)
+
+
+def test_base_parameters_of_a_long_chain_and_of_screws_are_found():
+    assert len(sf.base_parameters(sf.load("planar_chain:30"))) == 30 * 2
+    builder = sf.ModelBuilder("screw")
+    body = sf.Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
+    builder.add_body("a", joint=sf.Helical("z", 0.1), inertia=body)
+    builder.add_body("b", parent="a", joint=sf.Helical("x", 0.2), inertia=body)
+    found = sf.base_parameters(builder.build())
+    assert len(found) <= found.rank <= found.total == 20
 
 
 def test_substitution_replaces_a_variable_everywhere():

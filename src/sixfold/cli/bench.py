@@ -12,7 +12,8 @@ from sixfold.cli.benching.chains import LENGTHS
 from sixfold.cli.benching.robots import STANDARD, find
 from sixfold.cli.benching.run import Settings, run
 from sixfold.cli.benching.ways import FUNCTIONS
-from sixfold.errors import OptionError
+from sixfold.cli.options import refuse_idle
+from sixfold.errors import OptionError, visible
 
 QUOTABLE = 15
 """Rounds from which on a best is worth quoting."""
@@ -84,6 +85,7 @@ def bench(
     of example-robot-data, which are measured with puma560 when none is named.  Every engine is
     checked to agree before it is timed.  Exits with 1 if one does not.
     """
+    refuse_idle("--longest", not options["chains"], "a run without chains", "add --chains")
     settings = Settings(functions, rounds=rounds or (5 if quick else 20), quick=quick, **options)
     for name, file in (("--json", json_file), ("--plot", plot_file)):
         report.refuse_unwritable(name, file)
@@ -100,10 +102,10 @@ def bench(
         click.echo(f"\nfewer than {QUOTABLE} rounds: figures to look at, not to quote")
     if json_file:
         report.write(json_file, results, settings, missing)
-        click.echo(f"\nevery round is in {json_file}")
+        click.echo(f"\nevery round is in {visible(json_file)}")
     if plot_file:
         picture.draw(plot_file, results.speed, settings)
-        click.echo(f"\nthe picture is in {plot_file}")
+        click.echo(f"\nthe picture is in {visible(plot_file)}")
     if results.disagreements:
         click.echo("\nENGINES DISAGREE:\n  " + "\n  ".join(results.disagreements), err=True)
         sys.exit(1)

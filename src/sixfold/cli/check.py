@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from sixfold.cli.options import random_states
+from sixfold.cli.options import random_states, refuse_idle
 from sixfold.doctor import Diagnosis, diagnose
 from sixfold.doctor.finding import json_text
 from sixfold.errors import RobotFileWarning
@@ -42,6 +42,8 @@ def check(
     ROBOT is a file or a name.  Exits with 0 when the model is sound (warnings allowed), with 1 for
     errors or formulations that disagree, with 2 when it cannot be read.
     """
+    where, fix = "--json, which has everything", "leave one of the two out"
+    refuse_idle("--all", as_json, where, fix, name="everything")
     with warnings.catch_warnings():
         # the diagnosis lists them all
         warnings.simplefilter("ignore", RobotFileWarning)

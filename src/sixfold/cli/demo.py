@@ -91,9 +91,7 @@ def _round_trip(model: Model) -> None:
 
 def _speed(model: Model, states: int) -> None:
     """Evaluate many random states and say how many a second."""
-    q, v = random_state(model, min(states, 10_000), seed=3)
-    times = -(-states // len(q))
-    q, v = (np.tile(x, (times, 1))[:states] for x in (q, v))
+    q, v = random_state(model, states, seed=3)
     click.echo(f"\n{states:,} random states, {get_threads()} threads:")
     for function in (inverse_dynamics, forward_dynamics):
         function(model, q, v, v)  # compiles, and brings the memory in

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sixfold.cli.options import refuse_idle
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
 from sixfold.model import grouped as grouped_model
@@ -40,6 +41,8 @@ def export(robot: str, language: str, function: str, dtype: str, out: str, group
     """Write a function of ROBOT, a file or a name, as code that needs nothing else."""
     from sixfold.symbolic import export as exported
 
+    where = f"{language}, where the type of the arguments decides"
+    refuse_idle("--dtype", language != "c", where)
     model = load(robot)
     if grouped:
         if function in CHANGED:

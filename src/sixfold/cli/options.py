@@ -6,6 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.core import ParameterSource
+
+from sixfold.errors import NotApplicableError
+
+
+def refuse_idle(
+    option: str, idle: object, where: str, fix: str = "leave it out", name: str = ""
+) -> None:
+    """Refuse an option that was written on the command line and would have no effect.
+
+    Args:
+        option: as it is written.
+        idle: whether it has no effect.
+        where: what it does not apply to.
+        fix: the way out.
+        name: of the function's argument, if it differs from the option's.
+    """
+    name = name or option.removeprefix("--").replace("-", "_")
+    given = click.get_current_context().get_parameter_source(name)
+    if idle and given is ParameterSource.COMMANDLINE:
+        raise NotApplicableError(f"option {option}", where, fix)
 
 
 def random_states(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
+from sixfold.cli.options import refuse_idle
 from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate import mass_matrix, neutral, random_state
 from sixfold.formats import load
@@ -75,6 +76,7 @@ def simulate(
 
     Exits with 0, or with 2 when an option makes no sense or the motion runs away.
     """
+    refuse_idle("--seed", start != "random", "a start that is not random")
     write = _other_room("report", "write_report") if report else None
     show = _other_room("view", "view") if view else None
     model = load(robot)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
+from sixfold.cli.options import refuse_idle
 from sixfold.errors import SixfoldError, TrajectoryFileError
 from sixfold.formats import load
 from sixfold.model import Model
@@ -28,6 +27,12 @@ def view(robot: str, body: str | None, floating_base: bool, port: int, no_browse
     """
     from sixfold.view import view as show
 
+    motion_file = robot.endswith(".npz")
+    named = "a robot that is named already"
+    fix = "pass the .npz file of a motion first"
+    refuse_idle("--robot", not motion_file, named, fix, name="body")
+    where = "a motion whose robot is in its file"
+    refuse_idle("--floating-base", motion_file and body is None, where, "name it with --robot")
     model, motion = _opened(robot, body, floating_base)
     show(model, motion, port=port, open_browser=not no_browser)
 
@@ -37,7 +42,9 @@ def _opened(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:
     if not robot.endswith(".npz"):
         return load(robot, floating_base=floating), None
     named = None if body is None else load(body, floating_base=floating)
-    arrays = _arrays(Path(robot))
+    from sixfold.simulate.storage import read_arrays
+
+    arrays = read_arrays(Path(robot))
     if "about" not in arrays:
         if named is None:
             fix = "name its robot with --robot"
@@ -58,12 +65,3 @@ def _with_shapes(model: Model) -> Model:
     except SixfoldError:
         return model
     return same if same == model else model
-
-
-def _arrays(path: Path) -> dict[str, Any]:
-    fix = "give a file that `sixfold simulate --out` or numpy.savez wrote"
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise TrajectoryFileError(path, f"cannot be read ({error})", fix) from None

@@ -37,7 +37,7 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
     """
     model_checked("diagnose", model)
     for name, value in (("samples", samples), ("seed", seed)):
-        if not isinstance(value, int) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise OptionError("diagnose", name, "a whole number >= 0", value)
     from sixfold.doctor.case import Case
 

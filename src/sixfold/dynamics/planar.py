@@ -191,6 +191,9 @@ def skeleton_fd(
 def _pushed(
     chain: PlanarChain, q: Sequence[Scalar], f_E: Point | None, link: int, point: Point | None
 ) -> Column:
+    if f_E is None and (link != -1 or point is not None):
+        what = "link and point say where a force acts, and there is none"
+        raise ModelError("planar skeleton", what, "pass f_E, or leave them out")
     if f_E is None:
         return Column.zero(chain.n)
     _pair("f_E", f_E)

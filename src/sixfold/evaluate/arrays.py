@@ -19,13 +19,22 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array as Array
 from sixfold.arrays import Shape as Shape
-from sixfold.errors import NumberError, ShapeError
+from sixfold.errors import (
+    NumberError,
+    ShapeError,
+    SixfoldError,
+    TooLargeError,
+    brief,
+    kind_of,
+)
+from sixfold.evaluate.foreign import as_array
 from sixfold.model import Model
 from sixfold.scalar import Scalar, Zero, is_plain, plain, sin
 
 Core = Callable[..., Sequence[Scalar]]
 Native = Callable[[Mapping[str, Array], Shape, Array | None], Array | None]
 _PLAIN = (int, float, np.integer, np.floating, Zero)
+FEWER = "pass fewer states at a time, for example 100,000"
 _REFUSED = (str, bytes, bool, np.bool_, np.ndarray, NoneType)
 
 
@@ -62,6 +71,26 @@ def evaluate(
     """
     arrays = {name: checked(function, name, given) for name, given in arguments.items()}
     lead = leading_shape(function, arguments, arrays)
+    try:
+        return _evaluated(function, core, arguments, arrays, lead, shape, native, lean, out)
+    except MemoryError as error:
+        if isinstance(error, TooLargeError):
+            raise
+        what = f"no memory for the results of states {lead} ({error})"
+        raise TooLargeError(function, what, FEWER) from None
+
+
+def _evaluated(
+    function: str,
+    core: Core,
+    arguments: Mapping[str, Argument],
+    arrays: dict[str, Array],
+    lead: Shape,
+    shape: Shape,
+    native: Native | None,
+    lean: Callable[[], Core] | None,
+    out: Any,
+) -> Array:
     strong = [array for name, array in arrays.items() if not arguments[name].weak]
     dtype = np.result_type(*strong) if strong else np.dtype(float)
     if dtype.kind == "O" and all(map(_plain_numbers, arrays.values())):
@@ -126,16 +155,43 @@ def joined(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any) -> A
 def checked(function: str, name: str, given: Argument) -> Array:
     """Return the argument as a native float or object array, or say what is wrong with it."""
     where = f"{function}: argument '{name}' does not hold real numbers"
-    if np.ma.is_masked(given.value):
-        fix = "fill the masked elements, or leave those states out"
-        raise NumberError(where, "an array without masked elements", "masked elements", fix)
     try:
-        array = np.asarray(given.value)
+        array = _plain_array(function, name, given)
+        return _fitting(function, name, given, array, where)
     except OverflowError as error:
         raise NumberError(where, "numbers below 1e308", error, "scale the values") from None
+    except MemoryError as error:
+        if isinstance(error, TooLargeError):
+            raise
+        raise TooLargeError(f"{function}: argument '{name}'", f"{error}", FEWER) from None
+
+
+def _plain_array(function: str, name: str, given: Argument) -> Array:
+    """Return what was passed as a NumPy array."""
+    if type(given.value) is np.ndarray:
+        return given.value
+    try:
+        return as_array(function, name, given.value)
+    except SixfoldError:
+        raise
+    except (OverflowError, MemoryError):
+        raise
     except (ValueError, TypeError) as error:
+        if not isinstance(given.value, (list, tuple)):
+            place, fix = f"{function}: argument '{name}'", "pass a list or an array of numbers"
+            got = f"{kind_of(given.value)} ({brief(error)})"
+            raise NumberError(place, "numbers in a NumPy array", got, fix) from error
         fix = "pass a rectangular array"
         raise ShapeError(function, name, _expected(given), f"ragged data ({error})", fix) from None
+    except Exception as error:  # what the object's own library says
+        place = f"{function}: argument '{name}'"
+        got = f"{kind_of(given.value)}, which says: {brief(error)}"
+        fix = "convert it to a NumPy array with its own library first"
+        raise NumberError(place, "numbers in a NumPy array", got, fix) from error
+
+
+def _fitting(function: str, name: str, given: Argument, array: Array, where: str) -> Array:
+    """Return an array in one of the dtypes that are worked with, or say why it does not fit."""
     kind = array.dtype.kind
     if kind in "iu" or (kind == "f" and array.dtype.itemsize < 4):
         array = array.astype(np.float64)

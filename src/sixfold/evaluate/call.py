@@ -56,7 +56,7 @@ def general(
     model_checked(row.name, model)
     if backend is not None and (not isinstance(backend, str) or backend not in BACKENDS):
         raise OptionError(row.name, "backend", BACKENDS, backend)
-    keywords = row.options(model, options)
+    keywords = row.options(model, values, options)
     if row.needs_mass:
         _refuse_massless(row.name, model)
     if row.solves:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import model_checked
 from sixfold.evaluate.findings import Report
 from sixfold.evaluate.states import random_state
 from sixfold.model import Model
+from sixfold.model.values import generator_of
 
 
 def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:
@@ -20,11 +19,11 @@ def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:
         seed: same seed, same states.
     """
     model_checked("check", model)
-    if not isinstance(samples, int) or samples < 1:
+    if not isinstance(samples, int) or isinstance(samples, bool) or samples < 1:
         raise OptionError("check", "samples", "a whole number >= 1", samples)
     from sixfold.evaluate.formulary import findings
 
-    rng = np.random.default_rng(seed)
+    rng = generator_of("check", seed)
     q, v = random_state(model, samples, seed=rng)
     a, tau = rng.standard_normal((2, samples, model.nv))
     return Report(model.name, samples, tuple(findings(model, q, v, a, tau)))

@@ -5,17 +5,30 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.errors import NotApplicableError, OptionError
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    TooLargeError,
+    kind_of,
+    one_of,
+    shown,
+)
 from sixfold.evaluate.arrays import Shape, model_checked
 from sixfold.evaluate.kernels import FORMS, user_kernel, watched
 from sixfold.model import Model
 
 if TYPE_CHECKING:
     from sixfold.native import Kernel
+
+
+MOST_INPUTS = 1_000_000
+"""Numbers of one argument of a kernel."""
 
 
 def compile(
@@ -50,17 +63,24 @@ def compile(
     """
     kind = _dtype(dtype)
     name = getattr(function, "__name__", "kernel")
-    parameters = list(inspect.signature(function).parameters.values())
+    if model is not None:
+        model_checked("compile", model)
+    parameters = _parameters(function)
     if parameters and parameters[0].name == "model":
         function = partial(function, model_checked("compile", model))
         parameters = parameters[1:]
-    extra = {key: (n,) if isinstance(n, int) else tuple(n) for key, n in (inputs or {}).items()}
+    extra = _sizes(inputs)
     shapes: dict[str, Shape] = {}
     for parameter in parameters:
         if parameter.name in extra:
             shapes[parameter.name] = extra.pop(parameter.name)
         elif parameter.default is inspect.Parameter.empty:
             shapes[parameter.name] = _known_shape(name, parameter.name, model)
+    of_model = {"q", "v", "a", "tau", "f_ext"} & set(shapes) - set(inputs or {})
+    if model is not None and not isinstance(function, partial) and not of_model:
+        where = f"'{name}', no argument of which gets its size from a model"
+        fix = "leave it out, or name arguments q, v, a, tau or f_ext"
+        raise NotApplicableError("compile: argument 'model'", where, fix)
     if extra:
         raise OptionError("compile", "inputs", [p.name for p in parameters], next(iter(extra)))
     if form is not None and derivative is not None:
@@ -75,10 +95,41 @@ def compile(
     by_name.__doc__ = function.func.__doc__ if isinstance(function, partial) else function.__doc__
     along = None
     if derivative is not None:
-        if derivative not in names:
-            raise OptionError("compile", "derivative", names, derivative)
+        one_of("compile", "derivative", names, derivative)
         along, name = names.index(derivative), f"{name}_by_{derivative}"
     return user_kernel(by_name, name, list(shapes.values()), kind, along)
+
+
+def _parameters(function: Any) -> list[inspect.Parameter]:
+    """Return the parameters of a function, or say that it is none."""
+    fix = "pass a function of arrays, such as sixfold.inverse_dynamics"
+    if not callable(function):
+        where = "compile: argument 'function'"
+        raise ArgumentError(where, "a function", function, fix)
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some functions of C say nothing about themselves
+        where = f"{kind_of(function)}, which does not tell its arguments"
+        raise NotApplicableError("compile", where, fix) from None
+
+
+def _sizes(inputs: Any) -> dict[str, Shape]:
+    """Return the shapes of further arguments by name."""
+    given = {} if inputs is None else inputs
+    words = "sizes by name, such as {'x': 3} or {'x': (2, 3)}"
+    if not isinstance(given, Mapping):
+        raise OptionError("compile", "inputs", words, inputs)
+    sizes: dict[str, Shape] = {}
+    for name, size in given.items():
+        shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+        whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape)
+        if not isinstance(name, str) or not whole:
+            raise OptionError("compile", "inputs", words, inputs)
+        if prod(shape) > MOST_INPUTS:
+            what = f"argument '{name}' has {shown(prod(shape))} numbers, each of them a symbol"
+            raise TooLargeError("compile", what, f"give at most {MOST_INPUTS:,} in all")
+        sizes[name] = shape
+    return sizes
 
 
 def _in_form(

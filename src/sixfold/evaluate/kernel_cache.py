@@ -31,10 +31,11 @@ def _setting(name: str, otherwise: int) -> int:
 class _Slot:
     """A kernel in the table, its size, and the short cuts to it: tables and places in them."""
 
-    __slots__ = ("kernel", "short_cuts", "size")
+    __slots__ = ("found", "kernel", "short_cuts", "size")
 
     def __init__(self, kernel: Any) -> None:
-        self.kernel, self.size = kernel, 256 if kernel is None else kernel.nbytes
+        self.kernel, self.found = kernel, (kernel,)
+        self.size = 256 if kernel is None else kernel.nbytes
         self.short_cuts: list[tuple[Table, Any]] = []
 
 
@@ -46,6 +47,8 @@ class KernelCache:
         self.most, self.most_bytes = most, most_bytes
         self.size = 0
         self._slots: OrderedDict[Hashable, _Slot] = OrderedDict()
+        self._newest: _Slot | None = None
+        """What was used last, if that is known: most calls are for the same kernel again."""
         self._keys: dict[int, Hashable] = {}
         self._lock = fork_lock(Rank.KERNELS)
 
@@ -55,12 +58,15 @@ class KernelCache:
 
     def find(self, key: Hashable) -> tuple[Any] | None:
         """Return the kernel of a key, in a tuple because it may be None; None if there is none."""
-        with self._lock:
-            slot = self._slots.get(key)
-            if slot is None:
-                return None
-            self._slots.move_to_end(key)
-            return (slot.kernel,)
+        slot = self._slots.get(key)
+        if slot is None:
+            return None
+        if slot is not self._newest:
+            with self._lock:
+                if key in self._slots:  # nobody has dropped it meanwhile
+                    self._slots.move_to_end(key)
+                    self._newest = slot
+        return slot.found
 
     def keep(self, key: Hashable, kernel: Any) -> None:
         """Keep a kernel, and let go of others where the limits say so."""
@@ -68,7 +74,7 @@ class KernelCache:
         dropped: list[_Slot] = []  # freed when the lock is free again
         with self._lock:
             dropped += self._drop(key)
-            self._slots[key] = slot
+            self._slots[key] = self._newest = slot
             self.size += slot.size
             if kernel is not None:
                 self._keys[id(kernel)] = key
@@ -103,6 +109,7 @@ class KernelCache:
         slot.short_cuts = []
         if any(entry is not None for entry in used):
             self._slots.move_to_end(key)
+            self._newest = slot
             return []
         return self._drop(key)
 
@@ -111,6 +118,8 @@ class KernelCache:
         if slot is None:
             return []
         self.size -= slot.size
+        if slot is self._newest:
+            self._newest = None
         if self._keys.get(id(slot.kernel)) == key:
             del self._keys[id(slot.kernel)]
         for table, place in slot.short_cuts:

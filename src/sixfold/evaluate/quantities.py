@@ -15,7 +15,7 @@ from functools import update_wrapper
 from typing import Any, ParamSpec, TypeVar
 
 from sixfold.arrays import Shape
-from sixfold.errors import OptionError, UnknownNameError
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
 from sixfold.evaluate.arrays import Argument
 from sixfold.model import Model
 
@@ -71,6 +71,8 @@ class Quantity:
     """Options and what may be chosen."""
     keywords: Mapping[str, str]
     """What the page calls an option, where that differs."""
+    left_out: frozenset[str]
+    """Options that may be None: the page's own default then."""
     place: str | None
     """The argument that names a body or frame, if there is one."""
     solves: bool = False
@@ -79,8 +81,8 @@ class Quantity:
     """`sixfold.export` writes it as code."""
     needs_mass: bool = False
     """There is no result for a model without mass."""
-    refuses: Callable[[Mapping[str, Any]], None] | None = None
-    """Raises an error for options that do not go together."""
+    refuses: Callable[[Model, Mapping[str, Any]], None] | None = None
+    """Raises an error for arguments that do not go together."""
     prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Fast calls by model, options and optional arrays; see `call`."""
 
@@ -94,17 +96,23 @@ class Quantity:
         meaning = kind.meaning.replace("{model}", model.name)
         return Argument(value, shape_of(kind.sizes, model), meaning, kind.weak)
 
-    def options(self, model: Model, values: Sequence[Any]) -> dict[str, Any]:
+    def options(self, model: Model, arrays: Sequence[Any], values: Sequence[Any]) -> dict[str, Any]:
         """Return the page's keywords for the options of a call, or say what is wrong with one."""
         names = [*self.choices, *([self.place] if self.place else [])]
-        given = dict(zip(names, values, strict=True))
+        given = dict(zip((*self.arrays, *names), (*arrays, *values), strict=True))
         found: dict[str, Any] = {}
         for name, choices in self.choices.items():
+            if given[name] is None and name in self.left_out:
+                continue
             if not isinstance(given[name], str) or given[name] not in choices:
                 raise OptionError(self.name, name, choices, given[name])
             found[self.keywords.get(name, name)] = given[name]
+        if given.get("f_ext") is None and given.get("f_ext_frame", "world") != "world":
+            what = f"{self.name}: option 'f_ext_frame'"
+            fix = "pass f_ext, or leave it out"
+            raise NotApplicableError(what, "a call without f_ext", fix)
         if self.refuses is not None:
-            self.refuses(given)
+            self.refuses(model, given)
         if self.place is not None:
             found |= located(self.name, model, given[self.place], self.place)
         return found
@@ -160,6 +168,7 @@ def quantity(
             optional,
             options or {},
             keywords or {},
+            frozenset(n for n in options or {} if parameters[n].default is None),
             place,
             **properties,
         )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from math import prod
 from operator import index
 
 import numpy as np
 
-from sixfold.errors import OptionError
+from sixfold.errors import OptionError, SixfoldError, TooLargeError, shown
 from sixfold.evaluate.arrays import Array, model_checked
-from sixfold.model import Body, Model
+from sixfold.model import Body, Joint, Model
+from sixfold.model.values import generator_of
+
+MOST_AXES = 31
+"""One less than NumPy's arrays may have in all."""
 
 
 def neutral(model: Model) -> Array:
@@ -26,7 +31,8 @@ def random_state(
     """Return random configurations and velocities, shapes (*size, nq) and (*size, nv).
 
     Angles cover a full turn, lengths a metre either way, quaternions all rotations evenly; joints
-    with finite limits stay within them.  Velocities are standard normal.
+    with finite limits stay within them.  Velocities are standard normal.  The same seed and size
+    give the same states; another size gives others, not the first ones of a longer list.
 
     Args:
         model: the robot.
@@ -35,29 +41,58 @@ def random_state(
     """
     model_checked("random_state", model)
     lead = _lead(size)
+    rng = generator_of("random_state", seed)
+    count = prod(lead)
     try:
-        rng = np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        choices = "a whole number >= 0, a NumPy generator, or None"
-        raise OptionError("random_state", "seed", choices, seed) from None
-    count = int(np.prod(lead))
-    q = np.empty((count, model.nq))
-    for row in range(count):
-        q[row] = [x for body in _free(model) for x in body.joint.random(rng)]
-    lower, upper = model.lower_position, model.upper_position
-    limited = np.isfinite(lower) & np.isfinite(upper)
-    q[:, limited] = rng.uniform(lower[limited], upper[limited], (count, int(limited.sum())))
-    v = rng.standard_normal((count, model.nv))
+        q = _positions(model, count, rng)
+        lower, upper = model.lower_position, model.upper_position
+        limited = np.isfinite(lower) & np.isfinite(upper)
+        q[:, limited] = rng.uniform(lower[limited], upper[limited], (count, int(limited.sum())))
+        v = rng.standard_normal((count, model.nv))
+    except (MemoryError, ValueError) as error:  # NumPy refuses sizes beyond its integers
+        if isinstance(error, SixfoldError):
+            raise
+        what = f"no memory for {shown(count)} states of {model.nq + model.nv} numbers"
+        raise TooLargeError("random_state", what, "draw them in parts, each with a seed") from None
     return q.reshape((*lead, model.nq)), v.reshape((*lead, model.nv))
+
+
+def _positions(model: Model, count: int, rng: np.random.Generator) -> Array:
+    """Return random positions: coordinates up to a rotation, the rotation, and so on."""
+    bodies = _free(model)
+    # a joint that draws in its own way is asked for each state
+    own = [type(body.joint).random is not Joint.random for body in bodies]
+    if any(own):
+        rows = [[x for body in bodies for x in body.joint.random(rng)] for _ in range(count)]
+        return np.array(rows, float).reshape(count, model.nq)
+    far = np.array([x for body in bodies for x in body.joint.reach()])
+    q = np.empty((count, model.nq))
+
+    def spread(start: int, stop: int) -> None:
+        if start < stop:
+            reach = far[start:stop]
+            q[:, start:stop] = rng.uniform(-reach, reach, (count, stop - start))
+
+    start = done = 0
+    for body in bodies:
+        part = body.joint.quaternion()
+        if part is not None:
+            spread(done, start + part.start)
+            done = start + part.stop
+            turn = rng.standard_normal((count, 4))
+            q[:, done - 4 : done] = turn / np.linalg.norm(turn, axis=1, keepdims=True)
+        start += body.joint.nq
+    spread(done, model.nq)
+    return q
 
 
 def _lead(size: object) -> tuple[int, ...]:
     """Return a leading shape from a number or several."""
     try:
         sizes = tuple(index(n) for n in (size if isinstance(size, (tuple, list)) else (size,)))
-    except TypeError:
+    except Exception:  # no number, or one whose own conversion fails
         sizes = (-1,)
-    if any(n < 0 for n in sizes):
+    if any(n < 0 for n in sizes) or len(sizes) > MOST_AXES:
         raise OptionError("random_state", "size", "a number >= 0, or a tuple of them", size)
     return sizes
 

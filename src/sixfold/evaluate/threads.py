@@ -22,6 +22,9 @@ LANES = 8
 LEAST = 1 << 16
 """Numbers in a part that is handed to a thread, at least, but for the last part."""
 
+MOST = 4096
+"""Threads that may be asked for; more than any machine has cores."""
+
 _state: dict[str, Any] = {"threads": None, "pool": None, "size": 0, "parent": None}
 _lock = fork_lock(Rank.THREADS)
 
@@ -39,8 +42,9 @@ def set_threads(count: int | None) -> None:
 
     The environment variable SIXFOLD_THREADS sets the number at the start.
     """
-    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
-        raise OptionError("set_threads", "count", "a whole number >= 1, or None", count)
+    whole = isinstance(count, int) and not isinstance(count, bool)
+    if count is not None and not (whole and 1 <= count <= MOST):
+        raise OptionError("set_threads", "count", f"a number from 1 to {MOST}, or None", count)
     _state["threads"] = count
 
 

@@ -6,10 +6,25 @@ import os
 import stat
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
-from sixfold.errors import RobotFileError
+from sixfold.errors import NumberError, RobotFileError, shown
 
 MAX_BYTES = 64 * 2**20
+
+
+def path_of(where: str, path: Any, example: str) -> Path:
+    """Return a path, or say that the argument is none."""
+    try:
+        if isinstance(path, (str, os.PathLike)):
+            text = os.fspath(path)
+            if isinstance(text, str) and text and "\0" not in text:
+                text.encode()
+                return Path(text)
+    except Exception:  # an object whose own path fails, or half a character
+        pass
+    fix = f'pass a path such as "{example}"'
+    raise NumberError(f"{where}: argument 'path'", "a path", shown(path), fix)
 
 
 def read(path: Path) -> bytes:
@@ -39,6 +54,11 @@ def read(path: Path) -> bytes:
     if not data.strip():
         raise RobotFileError("the file is empty", file=path, line=1, fix="write a robot into it")
     return data
+
+
+def is_json(data: bytes) -> bool:
+    """Tell a JSON file from XML by what is in it."""
+    return data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
 
 
 def write(path: Path, data: bytes) -> None:

@@ -7,17 +7,20 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 from sixfold.errors import (
     NotApplicableError,
     NumberError,
-    OptionError,
     RobotFileError,
     RobotFileWarning,
     UnknownNameError,
     near_names,
+    one_of,
+    shown,
     visible,
+    yes_or_no,
 )
 from sixfold.formats import bundled, files, xml
 from sixfold.formats.json_in import read_json
@@ -59,18 +62,23 @@ def load(
         RobotFileError: if the file cannot be read; it carries `.file` and `.line`.
         UnknownNameError: if there is neither a file nor a robot of that name.
     """
-    if mimic not in ("couple", "free"):
-        raise OptionError("load", "mimic", ("couple", "free"), mimic)
-    if not isinstance(source, (str, os.PathLike)):
+    one_of("load", "mimic", ("couple", "free"), mimic)
+    yes_or_no("load", floating_base=floating_base, strict=strict)
+    try:
+        text = os.fspath(source)
+    except Exception:  # no path, or an object whose own path fails
+        text = ""
+    if not isinstance(text, str) or not isinstance(source, (str, os.PathLike)):
         fix = "pass a path, or a name that `sixfold robots` lists"
-        raise NumberError("load", "a path or the name of a robot", repr(source), fix)
-    if not isinstance(strict, bool):
-        raise OptionError("load", "strict", (True, False), strict)
+        raise NumberError("load", "a path or the name of a robot", shown(source), fix)
     folders = _listed(package_dirs)
-    text = os.fspath(source)
     path = _path(source, text)
     if path is None:
         _only_urdf(floating_base, f"sample '{text}'")
+        _without_mimics(mimic, f"sample '{text}'")
+        if folders:
+            fix = "leave it out: samples have no meshes"
+            raise NotApplicableError("load: option 'package_dirs'", f"sample '{text}'", fix)
         model = sample(text)
     else:
         model = _from_file(path, floating_base, folders, mimic, strict)
@@ -125,8 +133,9 @@ def _from_file(
     path: Path, floating_base: bool, folders: tuple[str, ...], mimic: str, strict: bool
 ) -> Model:
     data = files.read(path)
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+    if files.is_json(data):
         _only_urdf(floating_base, f"'{path}', a JSON file")
+        _without_mimics(mimic, f"'{path}', a JSON file")
         return read_json(data, str(path), folders)
     with _no_collections():
         reader = _urdf_reader(data, path, strict)
@@ -136,6 +145,7 @@ def _from_file(
             )
     from sixfold.formats.mjcf import load_mjcf
 
+    _without_mimics(mimic, f"'{path}', an MJCF file")
     return load_mjcf(path, floating_base=floating_base, package_dirs=folders, strict=strict)
 
 
@@ -196,19 +206,26 @@ def _only_urdf(floating_base: bool, where: str) -> None:
         )
 
 
+def _without_mimics(mimic: str, where: str) -> None:
+    if mimic != "couple":
+        fix = "leave it out: mimic joints are an element of URDF files"
+        raise NotApplicableError(f"load: option mimic={mimic!r}", where, fix)
+
+
 def _listed(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Return the folders; a single one need not be in a list."""
     try:
         if isinstance(folders, (str, os.PathLike)):
             return (os.fspath(folders),)
-        return tuple(os.fspath(folder) for folder in folders)
-    except TypeError:
+        # a list that goes on and on is cut where no one would look any more
+        return tuple(os.fspath(folder) for folder in islice(folders, 10_000))
+    except Exception:  # no paths, or objects whose own paths fail
         fix = 'pass a list of folders such as ["~/ros/src"]'
-        raise NumberError("load: package_dirs", "paths", repr(folders), fix) from None
+        raise NumberError("load: package_dirs", "paths", shown(folders), fix) from None
 
 
 def _locked(model: Model, lock: Locks) -> Model:
     """Return the model with joints fixed; a single name need not be in a list."""
-    if not lock:
+    if isinstance(lock, (str, tuple, list, Mapping)) and not lock:
         return model
     return lock_joints(model, [lock] if isinstance(lock, str) else lock)

@@ -24,7 +24,7 @@ from sixfold.formats.mjcf_shapes import model_name
 from sixfold.formats.mjcf_xml import Document, read_document
 from sixfold.model import Model, lock_joints
 
-OLDEST = (3, 3)
+OLDEST = (3, 3, 4)
 
 
 def load_mjcf(
@@ -94,10 +94,11 @@ def mujoco_package() -> Any:
         raise NotApplicableError(
             "MJCF", "an installation without the mujoco package", "pip install mujoco"
         ) from None
-    version = tuple(int(x) for x in mujoco.__version__.split(".")[:2])
+    version = tuple(int(x) for x in mujoco.__version__.split(".")[:3])
     if version < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
         raise NotApplicableError(
-            "MJCF", f"mujoco {mujoco.__version__}", "pip install --upgrade 'mujoco>=3.3'"
+            "MJCF", f"mujoco {mujoco.__version__}", f"pip install --upgrade 'mujoco>={oldest}'"
         )
     return mujoco
 

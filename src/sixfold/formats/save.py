@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from sixfold.errors import NotApplicableError, NumberError, OptionError, RobotFileError
 from sixfold.formats import files, xml
@@ -29,10 +28,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     if not isinstance(model, Model):
         fix = "pass a model, such as the result of sixfold.load"
         raise NumberError("save: argument 'model'", "a Model", type(model).__name__, fix)
-    if not isinstance(path, (str, os.PathLike)):
-        fix = 'pass a path such as "robot.urdf"'
-        raise NumberError("save: argument 'path'", "a path", repr(path), fix)
-    target = Path(path)
+    target = files.path_of("save", path, "robot.urdf")
     ways: dict[str, tuple[Callable[[Model], str], Callable[[bytes], Model]]] = {
         ".urdf": (to_urdf, _urdf),
         ".json": (to_json, _json),

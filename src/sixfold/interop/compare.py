@@ -8,10 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sixfold.errors import NumberError, OptionError, visible
+from sixfold.errors import (
+    NotApplicableError,
+    NumberError,
+    OptionError,
+    UnknownNameError,
+    one_of,
+    shown,
+    visible,
+    yes_or_no,
+)
+from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.singular import singular_joints
 from sixfold.formats import load
-from sixfold.formats.files import read
+from sixfold.formats.files import is_json, read
 from sixfold.formats.xml import parse
 from sixfold.interop.differences import Difference, differences
 from sixfold.interop.matching import LIBRARIES
@@ -42,16 +52,22 @@ class Comparison:
 
     def worst(self, quantity: str) -> float:
         """Return the worst difference of one quantity."""
-        return next(d.worst for d in self.differences if d.quantity == quantity)
+        found = {d.quantity: d.worst for d in self.differences}
+        if not isinstance(quantity, str) or quantity not in found:
+            raise UnknownNameError("quantity", quantity, found, where="Comparison.worst")
+        return found[quantity]
 
     def __str__(self) -> str:
         """Return the table."""
         name, samples = visible(self.robot), f"{self.samples} random states"
         head = f"{name} with {self.library} {self.version}: {samples}"
-        lines = [head, "", f"{'quantity':<22} {'worst':>9} {'allowed':>9}"]
+        beside = any(d.numpy for d in self.differences)
+        title = f"{'quantity':<22} {'worst':>9} {'allowed':>9}"
+        lines = [head, "", f"{title} {'by NumPy':>9}" if beside else title]
         for d in self.differences:
+            numpy = f" {d.numpy.worst:>9.1e}" if d.numpy else ""
             mark = "" if d.agrees else f"   differs (state {d.state})"
-            lines.append(f"{d.quantity:<22} {d.worst:>9.1e} {d.tolerance:>9.1e}{mark}")
+            lines.append(f"{d.quantity:<22} {d.worst:>9.1e} {d.tolerance:>9.1e}{numpy}{mark}")
         lines += ["", *(f"- {text}" for text in self.left_out)] if self.left_out else []
         return "\n".join(lines)
 
@@ -79,8 +95,8 @@ def compare_with(
         seed: same seed, same states.
         floating_base: as in `sixfold.load`, for files.
         package_dirs: as in `sixfold.load`, for files.
-        backend: "numpy" for the reference reading, which needs no compilation; machine code if
-            left out.
+        backend: one backend to compare; if left out, the default call, which is what users run,
+            with the NumPy reading beside it.  "numpy" alone needs no compilation.
 
     Returns:
         Worst differences: of the largest element, relative to the largest element of that state.
@@ -93,18 +109,25 @@ def compare_with(
     """
     if library not in LIBRARIES:
         raise OptionError("compare_with", "library", LIBRARIES, library)
-    if not isinstance(samples, int) or samples < 1:
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
         raise OptionError("compare_with", "samples", "a whole number >= 1", samples)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+        raise OptionError("compare_with", "seed", "a whole number from 0 to 2**64 - 1", seed)
+    if backend is not None:
+        one_of("compare_with", "backend", BACKENDS, backend)
+    yes_or_no("compare_with", floating_base=floating_base)
+    if isinstance(robot, Model) and (floating_base or tuple(package_dirs)):
+        what = "compare_with: options 'floating_base' and 'package_dirs'"
+        raise NotApplicableError(what, "a Model", "pass them to sixfold.load instead")
     if isinstance(robot, Model):
         model = robot
         engine = _from_model(library, model)
     elif isinstance(robot, (str, os.PathLike)):
-        folders = tuple(package_dirs)
-        model = load(robot, floating_base=floating_base, package_dirs=folders)
+        model = load(robot, floating_base=floating_base, package_dirs=package_dirs)
         engine = _from_file(library, model, floating_base)
     else:
         fix = "pass a model, or the path of a robot file"
-        raise NumberError("compare_with: argument 'robot'", "a Model or a path", repr(robot), fix)
+        raise NumberError("compare_with: argument 'robot'", "a Model or a path", shown(robot), fix)
     return compare(model, engine, samples=samples, seed=seed, backend=backend)
 
 
@@ -148,8 +171,8 @@ def _from_file(library: str, model: Model, floating_base: bool) -> Any:
 
 
 def _root(path: Path) -> str:
-    """Return the tag of a file's root element, nothing where there is no such file."""
-    if not path.is_file():
+    """Return the tag of a file's root element, nothing where there is no such file or element."""
+    if not path.is_file() or is_json(read(path)):
         return ""
     return parse(read(path), str(path), frozenset({"robot", "mujoco"})).tag
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sixfold.errors import NotApplicableError, ShapeError
+from sixfold.errors import NotApplicableError, NumberError, one_of
 from sixfold.evaluate import body_poses
+from sixfold.evaluate.arrays import Argument, checked
 from sixfold.interop.blocks import Block
 from sixfold.interop.rotations import quaternion_of, rotation_of
 from sixfold.model import Model
+from sixfold.scalar import together
 
 Array = NDArray[np.float64]
 
@@ -62,6 +64,7 @@ class Converter:
 
     # -- positions
 
+    @together("Converter.q_to")
     def q_to(self, q: ArrayLike) -> Array:
         """Return the position in the other library's coordinates, shape (..., other nq)."""
         here = _checked("q_to", "q", q, self.model.nq)
@@ -69,6 +72,7 @@ class Converter:
         lead = here.shape[:-1]
         return self._stack(columns, lead, self.nq, "q", lambda piece, x: piece.block.q_to(x))
 
+    @together("Converter.q_from")
     def q_from(self, q: ArrayLike) -> Array:
         """Return the position in Sixfold's coordinates, shape (..., nq)."""
         there = _checked("q_from", "q", q, self.nq)
@@ -77,10 +81,12 @@ class Converter:
 
     # -- velocities, accelerations, forces
 
+    @together("Converter.v_to")
     def v_to(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return the velocity in the other library's coordinates, shape (..., other nv)."""
         return self._turned("v_to", q, v)
 
+    @together("Converter.v_from")
     def v_from(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return the velocity in Sixfold's coordinates, shape (..., nv)."""
         here, there = self.q_from(q), _checked("v_from", "v", v, self.nv)
@@ -89,6 +95,7 @@ class Converter:
             [p.block.turn_back(at[p.body], there[..., p.v]) for p in self._own], here.shape[:-1]
         )
 
+    @together("Converter.a_to")
     def a_to(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return the acceleration in the other library's coordinates, shape (..., other nv).
 
@@ -97,12 +104,14 @@ class Converter:
         moved = self._turned("a_to", q, a)
         return moved + self._drift("a_to", q, v)
 
+    @together("Converter.a_from")
     def a_from(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return the acceleration in Sixfold's coordinates, shape (..., nv)."""
         rate = _checked("a_from", "a", a, self.nv)
         drift = self._drift("a_from", self.q_from(q), self.v_from(q, v))
         return self.v_from(q, rate - drift)
 
+    @together("Converter.solve_from")
     def solve_from(self, q: Array, v: Array, M: Array, bias: Array, tau: Array) -> Array:
         """Return accelerations in Sixfold's coordinates from the other library's M and bias.
 
@@ -114,10 +123,19 @@ class Converter:
             tau: joint forces here, (..., nv).
         """
         at = self.q_to(q)
-        rest = _apply(M, self._drift("solve_from", q, v)) + bias
-        right = tau - self.tau_from(at, rest)
-        return np.linalg.solve(self.mass_matrix_from(at, M), right[..., None])[..., 0].astype(float)
+        there = _checked("solve_from", "M", M, self.nv, self.nv)
+        still = _checked("solve_from", "bias", bias, self.nv)
+        forces = _checked("solve_from", "tau", tau, self.model.nv)
+        rest = _apply(there, self._drift("solve_from", q, v)) + still
+        right = forces - self.tau_from(at, rest)
+        try:
+            found = np.linalg.solve(self.mass_matrix_from(at, there), right[..., None])
+        except np.linalg.LinAlgError as error:
+            where = "solve_from: argument 'M'"
+            raise NumberError(where, "matrices with an inverse", error, "look at them") from None
+        return found[..., 0].astype(float)
 
+    @together("Converter.tau_to")
     def tau_to(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Return joint forces in the other library's coordinates; followers get none."""
         here = _checked("tau_to", "tau", tau, self.model.nv)
@@ -130,6 +148,7 @@ class Converter:
 
         return self._stack(columns, here.shape[:-1], self.nv, "v", turn)
 
+    @together("Converter.tau_from")
     def tau_from(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Return joint forces in Sixfold's coordinates, shape (..., nv)."""
         here, there = self.q_from(q), _checked("tau_from", "tau", tau, self.nv)
@@ -142,18 +161,17 @@ class Converter:
                     work[master] = work[master] + ratio * work[coupling.follower]
         return self._join([work[piece.body] for piece in self._own], here.shape[:-1])
 
+    @together("Converter.mass_matrix_from")
     def mass_matrix_from(self, q: ArrayLike, M: ArrayLike) -> Array:
         """Return the mass matrix in Sixfold's coordinates, shape (..., nv, nv): P^T M P."""
-        there = np.asarray(M, float)
-        if there.shape[-2:] != (self.nv, self.nv):
-            expected = f"(..., {self.nv}, {self.nv})"
-            raise ShapeError("mass_matrix_from", "M", expected, there.shape, "pass all of M")
+        there = _checked("mass_matrix_from", "M", M, self.nv, self.nv)
         here = np.asarray(self.q_from(q))[..., None, :]
         # row k of the velocities is the motion of unit velocity k: the columns of P
         P = np.swapaxes(self.v_to(here, np.eye(self.model.nv)), -1, -2)
         product: Array = np.swapaxes(P, -1, -2) @ there @ P
         return product
 
+    @together("Converter.mass_matrix_to")
     def mass_matrix_to(self, q: ArrayLike, M: ArrayLike) -> Array:
         """Return the mass matrix in the other library's coordinates, shape (..., nv, nv)."""
         if self.nv != self.model.nv:
@@ -162,9 +180,10 @@ class Converter:
                 f"model '{self.model.name}', whose mass matrix is reduced by couplings",
                 "compare with mass_matrix_from",
             )
-        at = np.asarray(q, float)[..., None, :]
+        at = _checked("mass_matrix_to", "q", q, self.model.nq)[..., None, :]
+        here = _checked("mass_matrix_to", "M", M, self.model.nv, self.model.nv)
         # v_to turns rows: first those of M^T, then those of B M
-        turned = np.swapaxes(self.v_to(at, np.swapaxes(np.asarray(M, float), -1, -2)), -1, -2)
+        turned = np.swapaxes(self.v_to(at, np.swapaxes(here, -1, -2)), -1, -2)
         return self.v_to(at, turned)
 
     # -- six-dimensional vectors and poses
@@ -178,11 +197,10 @@ class Converter:
         """Return a motion or force in Sixfold's order, angular first."""
         return self.spatial_to(x)
 
+    @together("Converter.pose_to")
     def pose_to(self, pose: ArrayLike) -> Array:
         """Return (position, quaternion) from 4x4 poses: xyzw for Pinocchio, wxyz for MuJoCo."""
-        T = np.asarray(pose, float)
-        if T.shape[-2:] != (4, 4):
-            raise ShapeError("pose_to", "pose", "(..., 4, 4)", T.shape, "pass poses as matrices")
+        T = _checked("pose_to", "pose", pose, 4, 4)
         xyzw = quaternion_of(T[..., :3, :3])
         turn = xyzw if self.library == "pinocchio" else np.roll(xyzw, 1, -1)
         return np.concatenate([T[..., :3, 3], turn], -1)
@@ -196,6 +214,7 @@ class Converter:
         T[..., :3, 3], T[..., 3, 3] = x[..., :3], 1.0
         return T
 
+    @together("Converter.f_ext_to")
     def f_ext_to(self, q: ArrayLike, f_ext: ArrayLike, *, f_ext_frame: str = "world") -> Array:
         """Return external forces as the other library takes them, one row a body of its own.
 
@@ -203,10 +222,8 @@ class Converter:
         MuJoCo: (..., nbody, 6) for `xfrc_applied`: force and torque in world axes, at the body's
         centre of mass.  A force on a body that the other library does not have is refused.
         """
-        forces = np.asarray(f_ext, float)
-        if forces.shape[-2:] != (self.model.nb, 6):
-            expected = f"(..., {self.model.nb}, 6)"
-            raise ShapeError("f_ext_to", "f_ext", expected, forces.shape, "one row for each body")
+        one_of("f_ext_to", "f_ext_frame", ("world", "body"), f_ext_frame)
+        forces = _checked("f_ext_to", "f_ext", f_ext, self.model.nb, 6)
         poses = body_poses(self.model, q)
         R, p = poses[..., :3, :3], poses[..., :3, 3]
         n, f = forces[..., :3], forces[..., 3:]
@@ -303,15 +320,13 @@ class Converter:
         return np.concatenate([np.broadcast_to(x, (*shape, x.shape[-1])) for x in parts], -1)
 
 
-def _checked(function: str, argument: str, x: ArrayLike, size: int) -> Array:
-    try:
-        array = np.asarray(x, float)
-    except (TypeError, ValueError):
-        raise ShapeError(function, argument, f"(..., {size})", x, "pass an array") from None
-    if array.shape[-1:] != (size,):
-        fix = f"the last axis has {size} numbers"
-        raise ShapeError(function, argument, f"(..., {size})", array.shape, fix)
-    return array
+def _checked(function: str, argument: str, x: ArrayLike, *shape: int) -> Array:
+    sizes = " x ".join(map(str, shape))
+    array = checked(function, argument, Argument(x, shape, f"{sizes} numbers"))
+    if array.dtype.kind != "f":
+        where = f"{function}: argument '{argument}'"
+        raise NumberError(where, "plain numbers", "symbols", "give the state in numbers")
+    return array.astype(float, copy=False)
 
 
 def _apply(R: Array, x: Array) -> Array:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sixfold.scalar import Scalar, atan2, cos, if_positive, sin, sqrt
+from sixfold.model import series
+from sixfold.scalar import Scalar, atan2, cos, if_positive, precision, sin, sqrt
 from sixfold.spatial import Matrix3, Vector3
 
 Quaternion = Sequence[Scalar]
-_SMALL = 1e-6  # squared angle below which series replace quotients
 
 
 def rotation_to_body(q: Quaternion) -> Matrix3:
@@ -56,9 +56,10 @@ def rate(q: Quaternion, omega: Vector3) -> tuple[Scalar, ...]:
 def exponential(phi: Vector3) -> tuple[Scalar, ...]:
     """Return the quaternion of a rotation vector."""
     t2 = phi.dot(phi)
-    angle = sqrt(if_positive(t2 - _SMALL, t2, 1.0))
-    c = if_positive(t2 - _SMALL, cos(angle * 0.5), 1.0 - t2 / 8 + t2 * t2 / 384)
-    k = if_positive(t2 - _SMALL, sin(angle * 0.5) / angle, 0.5 - t2 / 48 + t2 * t2 / 3840)
+    large = series.SIN_HALF.beyond(t2)
+    angle = sqrt(if_positive(large, t2, 1.0))
+    c = if_positive(large, cos(angle * 0.5), series.COS_HALF.value(t2))
+    k = if_positive(large, sin(angle * 0.5) / angle, series.SIN_HALF.value(t2))
     return (*(phi * k), c)
 
 
@@ -67,23 +68,28 @@ def logarithm(q: Quaternion) -> Vector3:
     w = if_positive(-q[3], -q[3], q[3])
     u = Vector3(*(if_positive(-q[3], -x, x) for x in q[:3]))
     s2 = u.dot(u)
-    s = sqrt(if_positive(s2 - _SMALL, s2, 1.0))
+    large = series.TWICE_ATAN.beyond(s2)
+    s = sqrt(if_positive(large, s2, 1.0))
     # w is near 1 wherever the series is used; 1 elsewhere keeps a half turn from dividing by zero
-    n = if_positive(s2 - _SMALL, 1.0, w)
-    near = (2.0 - s2 / (n * n) * (2.0 / 3 - 0.4 * s2 / (n * n))) / n
-    return u * if_positive(s2 - _SMALL, 2.0 * atan2(s, w) / s, near)
+    n = if_positive(large, 1.0, w)
+    if precision(s2) <= 53:  # the series for doubles, nested
+        near = (2.0 - s2 / (n * n) * (2.0 / 3 - 0.4 * s2 / (n * n))) / n
+    else:
+        near = series.TWICE_ATAN.value(s2 / (n * n)) / n
+    return u * if_positive(large, 2.0 * atan2(s, w) / s, near)
 
 
 def sweep(phi: Vector3, p: Vector3) -> Vector3:
     """Return V(phi) p, the displacement of a body that turns by phi while moving along p."""
     t2 = phi.dot(phi)
-    angle = sqrt(if_positive(t2 - _SMALL, t2, 1.0))
+    large = series.ONE_LESS_COS.beyond(t2)
+    angle = sqrt(if_positive(large, t2, 1.0))
     half = sin(angle * 0.5)
-    B = if_positive(t2 - _SMALL, 2.0 * half * half / (angle * angle), 0.5 - t2 / 24 + t2 * t2 / 720)
+    B = if_positive(large, 2.0 * half * half / (angle * angle), series.ONE_LESS_COS.value(t2))
     C = if_positive(
-        t2 - 1e-2,
+        series.ANGLE_LESS_SIN.beyond(t2),
         (angle - sin(angle)) / (angle * angle * angle),
-        1.0 / 6 - t2 / 120 + t2 * t2 / 5040 - t2 * t2 * t2 / 362880 + t2 * t2 * t2 * t2 / 39916800,
+        series.ANGLE_LESS_SIN.value(t2),
     )
     turned = phi.cross(p)
     return p + turned * B + phi.cross(turned) * C
@@ -92,16 +98,13 @@ def sweep(phi: Vector3, p: Vector3) -> Vector3:
 def unsweep(phi: Vector3, p: Vector3) -> Vector3:
     """Return V(phi)^-1 p."""
     t2 = phi.dot(phi)
-    angle = sqrt(if_positive(t2 - 1e-2, t2, 1.0))
+    large = series.ONE_LESS_COT.beyond(t2)
+    angle = sqrt(if_positive(large, t2, 1.0))
     half = angle * 0.5
     k = if_positive(
-        t2 - 1e-2,
+        large,
         (1.0 - half * cos(half) / sin(half)) / (angle * angle),
-        1.0 / 12
-        + t2 / 720
-        + t2 * t2 / 30240
-        + t2 * t2 * t2 / 1209600
-        + t2 * t2 * t2 * t2 / 47900160,
+        series.ONE_LESS_COT.value(t2),
     )
     turned = phi.cross(p)
     return p - turned * 0.5 + phi.cross(turned) * k

@@ -253,7 +253,7 @@ def random_tree(
 
 def _joint_kinds(joints: Any) -> Sequence[type[Joint]]:
     """Return the joint types to draw from."""
-    known = (*STANDARD_JOINTS, CustomJoint)
+    known: tuple[type[Joint], ...] = (*STANDARD_JOINTS, CustomJoint)
     if joints is None:
         return known
     kinds = tuple(joints) if isinstance(joints, (list, tuple)) else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from itertools import islice
 from math import inf
 from numbers import Complex, Real
@@ -52,7 +52,7 @@ def numbers_of(
         what = f"{what} = {shown(values)} is not a number"
         raise ModelError(where, what, "give numbers") from None
     if len(listed) != n:
-        count = len(values) if hasattr(values, "__len__") else f"more than {n}"
+        count = len(values) if isinstance(values, Sized) else f"more than {n}"
         raise ModelError(where, f"{what} has {count} numbers", f"give {n}")
     # a sum of finite numbers is finite, or overflows and is looked at more closely
     if not math.isfinite(sum(listed)) and any(

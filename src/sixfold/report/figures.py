@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixfold.errors import NotApplicableError, NumberError, OutputFileError
+from sixfold.evaluate.arrays import model_checked
+from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.picture import record
 from sixfold.picture.colors import SERIES
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, SOFT, FAINT = "#1d2733", "#5d6b7a", "#e4e8ee"
+LONGEST = 40
+"""Characters of a name beside a plot; more would leave no room for the plot."""
 MOST_NAMES = 10
 """Lines of a plot that are named; more would hide it."""
 
@@ -29,6 +33,8 @@ def draw(trajectory: Any, path: str | os.PathLike[str] | None, model: Model | No
     except ImportError:
         fix = "pip install 'sixfold[report]'"
         raise NotApplicableError("plot", "an installation without matplotlib", fix) from None
+    if model is not None:
+        model_checked("plot", model)
     times, lines = _lines(trajectory, model)
     style: Any = {"font.family": "sans-serif", "font.size": 9, "svg.fonttype": "none"}
     with matplotlib.rc_context(style):
@@ -48,10 +54,10 @@ def _lines(trajectory: Any, model: Model | None) -> tuple[Any, list[Lines]]:
     if isinstance(carried, Model):
         motion = record("plot", carried, trajectory)
         return motion.t, groups(motion)[:4]
-    t = np.asarray(getattr(trajectory, "t", ()), float)
+    t = _floats(trajectory, "t")
     found = []
     for name, title in (("q", "Positions"), ("v", "Velocities"), ("tau", "Joint forces")):
-        values = np.asarray(getattr(trajectory, name, ()), float)
+        values = _floats(trajectory, name)
         if values.ndim == 2 and len(values) == len(t) > 0:
             labels = tuple(f"{name}{k + 1}" for k in range(values.shape[1]))
             found.append(Lines(title, "", labels, values))
@@ -63,6 +69,14 @@ def _lines(trajectory: Any, model: Model | None) -> tuple[Any, list[Lines]]:
             "pass what sixfold.simulate returns, or model=... beside q",
         )
     return t, found
+
+
+def _floats(trajectory: Any, name: str) -> Any:
+    """Return an array of an object that is no Trajectory; an empty one where it has none."""
+    try:
+        return np.asarray(getattr(trajectory, name, ()), float)
+    except Exception:  # whatever the object calls by that name
+        return np.zeros(0)
 
 
 def _panel(panel: Any, t: Any, lines: Lines) -> None:
@@ -85,12 +99,14 @@ def _panel(panel: Any, t: Any, lines: Lines) -> None:
 
 def _as_text(name: str) -> str:
     """Return a name that matplotlib draws as it stands: a dollar begins no formula."""
-    return name.replace("$", r"\$")
+    short = name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
+    return short.replace("$", r"\$")
 
 
 def _save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    target = path_of("plot", path, "motion.svg")
     try:
-        figure.savefig(path)
+        figure.savefig(target)
     except (OSError, ValueError, TypeError) as error:
         fix = "name a file .svg, .png or .pdf in a folder that is yours"
-        raise OutputFileError(path, f"cannot be written ({error})", fix) from None
+        raise OutputFileError(target, f"cannot be written ({error})", fix) from None

@@ -8,8 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sixfold.errors import OutputFileError, visible
+from sixfold.errors import OptionError, OutputFileError, visible
 from sixfold.evaluate.arrays import model_checked
+from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.picture import Figure, Record, figure, record
 from sixfold.report.encode import json_text
@@ -25,15 +26,17 @@ SCRIPTS = ("scene.js", "plots.js", "player.js")
 def write(path: str | os.PathLike[str], model: Model, trajectory: Any, title: str | None) -> Path:
     """Write the report of a motion; see `sixfold.report.write_report`."""
     model = model_checked("write_report", model)
+    target = path_of("write_report", path, "motion.html")
+    if title is not None and (not isinstance(title, str) or len(title) > 10_000):
+        raise OptionError("write_report", "title", "a text of at most 10,000 characters", title)
     motion = record("write_report", model, trajectory)
     picture = figure(model, budget=TRIANGLES)
     text = page(motion, picture, title or model.name)
     try:
-        target = Path(path)
-        target.write_text(text, encoding="utf-8")
-    except (OSError, ValueError, TypeError) as error:
+        target.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
         fix = "name a file in a folder that exists and is yours"
-        raise OutputFileError(path, f"cannot be written ({error})", fix) from None
+        raise OutputFileError(target, f"cannot be written ({error})", fix) from None
     return target
 
 

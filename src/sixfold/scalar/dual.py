@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from sixfold.scalar.functions import apply, register
+from sixfold.scalar.functions import apply, precision, register
 from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.rules import RULES
 from sixfold.scalar.zero import ZERO, Zero
@@ -100,7 +100,7 @@ def _apply(op: Op, *arguments: Any) -> Dual:
     return Dual(apply(op, *values), dot, level)
 
 
-register(Dual, 10, _apply)
+register(Dual, 10, _apply, lambda x: max(precision(x.value), precision(x.dot)))
 
 
 _levels = count(1)

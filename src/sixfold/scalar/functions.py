@@ -7,6 +7,7 @@ with ``register``.  No library is imported before one of its numbers appears.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,15 +16,19 @@ from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.zero import Zero, plain
 
 Apply = Callable[..., Any]
+Bits = Callable[[Any], float]
+DOUBLE = 53
+"""Bits of precision of a double."""
 
 
 class Reading:
     """How one kind of number carries out an operation; the highest rank among arguments decides."""
 
-    def __init__(self, rank: int, apply: Apply) -> None:
-        """Take `apply(op, *arguments)` and the rank of this kind of number."""
+    def __init__(self, rank: int, apply: Apply, bits: Bits | None = None) -> None:
+        """Take `apply(op, *arguments)`, the rank of this kind of number, and its precision."""
         self.rank = rank
         self.apply = apply
+        self.bits = bits or (lambda _: DOUBLE)
 
 
 _TABLE: dict[Op, tuple[Any, Any, Any]] = {}
@@ -55,21 +60,29 @@ def _numpy_reading() -> Reading:
         except (TypeError, ValueError, AttributeError, ArithmeticError, MemoryError) as error:
             raise unable(op, error) from None
 
-    return Reading(1, carry_out)
+    def bits(x: Any) -> int:
+        longer = x.dtype.kind == "f" and x.dtype.itemsize > 8
+        return np.finfo(x.dtype).nmant + 1 if longer else DOUBLE
+
+    return Reading(1, carry_out, bits)
 
 
 def _gmpy2_reading() -> Reading:
     import gmpy2
 
     table = _functions(gmpy2, 1)
-    return Reading(2, lambda op, *arguments: table[op](*map(plain, arguments)))
+
+    def bits(_: Any) -> int:
+        return int(gmpy2.get_context().precision)  # results are rounded to the context
+
+    return Reading(2, lambda op, *arguments: table[op](*map(plain, arguments)), bits)
 
 
 def _sympy_reading() -> Reading:
     import sympy
 
     table = _functions(sympy, 2)
-    return Reading(3, lambda op, *arguments: table[op](*arguments))
+    return Reading(3, lambda op, *arguments: table[op](*arguments), lambda _: math.inf)
 
 
 _BY_LIBRARY: dict[str, Callable[[], Reading]] = {
@@ -90,9 +103,16 @@ def unable(op: Op, error: BaseException) -> Exception:
     return kind(where, "real numbers within its range", error, fix)
 
 
-def register(kind: type, rank: int, apply: Apply) -> None:
-    """Add a kind of number with its own way to carry out every operation."""
-    _READINGS[kind] = Reading(rank, apply)
+def register(kind: type, rank: int, apply: Apply, bits: Bits | None = None) -> None:
+    """Add a kind of number with its own way to carry out every operation.
+
+    Args:
+        kind: the type.
+        rank: which kind decides where several meet; the highest does.
+        apply: takes an operation and its arguments.
+        bits: returns the precision of a number; that of a double if left out.
+    """
+    _READINGS[kind] = Reading(rank, apply, bits)
 
 
 def reading_of(kind: type) -> Reading:
@@ -116,6 +136,11 @@ def _search(kind: type) -> Reading:
         kind,
         "convert the value, or register its type with sixfold.scalar.register",
     )
+
+
+def precision(x: Scalar) -> float:
+    """Return how many bits results of arithmetic with a number have; infinity where it is exact."""
+    return reading_of(type(x)).bits(x)
 
 
 def apply(op: Op, *arguments: Scalar) -> Scalar:

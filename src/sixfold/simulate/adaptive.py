@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import integrate
 from sixfold.evaluate.arrays import Array
+from sixfold.simulate.engine import Engine
 from sixfold.simulate.numeric import Numeric
 from sixfold.simulate.tables import library
 
@@ -20,29 +22,28 @@ MOST_STEPS = 1_000_000
 
 
 def adaptive_step(
-    system: Numeric, t0: float, end: float, solver: str, rtol: float, atol: float
+    engine: Engine, t0: float, end: float, solver: str, rtol: float, atol: float
 ) -> Callable[[float, float, Array], Array]:
     """Return a function (t, h, x) -> x that follows SciPy's solver, one for each start.
 
     It is to be called forward in time; within the last interval it may be asked for any time.
     """
-    integrate_room = library("scipy.integrate", "integrator 'solve_ivp'")
-    made_by = getattr(integrate_room, solver)
-    model = system.model
+    method = getattr(library("scipy.integrate", "integrator 'solve_ivp'"), solver)
+    model = engine.system.model
     nq, nv = model.nq, model.nv
-    n = nq + nv + system.states
+    n = nq + nv + engine.system.states
     flows: dict[tuple[int, ...], _Flow] = {}
 
-    def slope(t: float, y: Array) -> Array:
+    def slope(system: Numeric, t: float, y: Array) -> Array:
         q, v = y[:nq].tolist(), y[nq:].tolist()
         return np.array([*system.rate(q, v), *system.acceleration(t, q, v)], float)
 
     def advance(t: float, h: float, x: Array) -> Array:
-        after = x.copy()
-        for index in np.ndindex(x.shape[:-1]):
+        after, lead = x.copy(), x.shape[:-1]
+        for index in np.ndindex(lead):
             if index not in flows:
-                made = made_by(slope, t0, x[index][:n].copy(), end, rtol=rtol, atol=atol)
-                flows[index] = _Flow(made)
+                rates = partial(slope, engine.row(lead, index))
+                flows[index] = _Flow(method(rates, t0, x[index][:n], end, rtol=rtol, atol=atol))
             after[index][:n] = flows[index].at(t, t + h)
         after[..., :nq] = integrate(model, after[..., :nq], np.zeros_like(after[..., nq : nq + nv]))
         return after

@@ -52,7 +52,8 @@ class Callback:
         n = self.shape[0] - self.states
         wanted = f"two arrays: {n} joint forces, and one number for each of {self.states} states"
         if not isinstance(result, (tuple, list)) or len(result) != 2:
-            self._refuse_shape(wanted, np.shape(result) if np.ndim(result) else type(result))
+            several = f" of {len(result)}" if hasattr(result, "__len__") else ""
+            self._refuse_shape(wanted, f"{type(result).__name__}{several}")
         tau, about = (
             self._array(part, shape, wanted)
             for part, shape in zip(result, ((n,), (self.states,)), strict=True)
@@ -142,14 +143,24 @@ def _callback(made: Callback) -> Callback:
         fix = "pass a function, or one of sixfold.controllers"
         raise NumberError(where, wanted, type(function).__name__, fix)
     try:
-        inspect.signature(function).bind(*[None] * (made.takes.count(",") + 1))
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return made  # a function that tells nothing about its arguments
+    try:
+        signature.bind(*[None] * (made.takes.count(",") + 1))
     except TypeError as error:
         fix = "pass x0=... for a state x, parameters=... for parameters, and neither for (t, q, v)"
-        got = f"{inspect.signature(function)} ({error})"
-        raise CallbackError(where, wanted, got, fix) from None
-    except ValueError:
-        pass  # a function that tells nothing about its arguments
+        raise CallbackError(where, wanted, f"{signature} ({error})", fix) from None
     return made
+
+
+def declared(control: Any, name: str, otherwise: Any = None) -> Any:
+    """Return an attribute that a controller has, but none that it makes up when asked."""
+    try:
+        inspect.getattr_static(control, name)
+    except AttributeError:
+        return otherwise
+    return getattr(control, name)
 
 
 def _labels(model: Model) -> list[str]:

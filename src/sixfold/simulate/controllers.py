@@ -1,6 +1,7 @@
 """Ready-made controllers: functions of (t, q, v) that return joint forces.
 
-Each is built from arithmetic and sixfold functions, so it compiles into a simulation; called by
+Those with states of their own are functions of (t, q, v, x), and return dx/dt as well.  Each is
+built from arithmetic and sixfold functions, so it compiles into a simulation; called by
 hand on one state it returns plain numbers.  A floating base has no motor: free joints get no force.
 """
 
@@ -13,7 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NumberError, OptionError, StateError
+from sixfold.errors import (
+    NotApplicableError,
+    NumberError,
+    OptionError,
+    StateError,
+    shown,
+    yes_or_no,
+)
 from sixfold.evaluate import (
     difference,
     frame_pose,
@@ -22,8 +30,10 @@ from sixfold.evaluate import (
     jacobian,
 )
 from sixfold.evaluate.arrays import Argument, checked, model_checked
-from sixfold.model import Free, Model
+from sixfold.model import Model
 from sixfold.scalar import if_positive
+from sixfold.simulate.stateful import PID, DisturbanceObserver, FilteredVelocity, driven
+from sixfold.simulate.system import joints
 
 Numbers = tuple[float, ...]
 Reference = Callable[[Any], tuple[Any, Any, Any]]
@@ -39,7 +49,7 @@ class GravityCompensation:
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        return _driven(self.model, gravity_force(self.model, q))
+        return driven(self.model, gravity_force(self.model, q))
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,7 @@ class PD:
         tau = np.array(self.kp) * error - np.array(self.kd) * v
         if self.gravity:
             tau = tau + gravity_force(self.model, q)
-        return _driven(self.model, tau)
+        return driven(self.model, tau)
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ class OperationalSpace:
         J = jacobian(self.model, q, self.frame)[3:]
         pull = self.kp * (np.array(self.target) - x) - self.kd * (J @ v)
         tau = J.T @ pull - self.damping * v + gravity_force(self.model, q)
-        return _driven(self.model, tau)
+        return driven(self.model, tau)
 
 
 @dataclass(frozen=True)
@@ -112,11 +122,24 @@ class Saturated:
         """As fixed as the controller inside."""
         return bool(getattr(self.control, "frozen_law", False))
 
-    def __call__(self, t: Any, q: Any, v: Any, *parameters: Any) -> Any:
-        """Return the joint forces."""
-        tau = np.asarray(self.control(t, q, v, *parameters))
+    @property
+    def x0(self) -> Any:
+        """The states of the controller inside at the start, if it has any."""
+        return getattr(self.control, "x0", None)
+
+    @property
+    def sample_time(self) -> float | None:
+        """That of the controller inside."""
+        return getattr(self.control, "sample_time", None)
+
+    def __call__(self, t: Any, q: Any, v: Any, *rest: Any) -> Any:
+        """Return the joint forces, and what the controller inside says about its states."""
+        found = self.control(t, q, v, *rest)
+        stateful = isinstance(found, tuple) and len(found) == 2 and np.ndim(found[0]) == 1
+        tau = np.asarray(found[0] if stateful else found)
         clipped = [_clip(x, limit) for x, limit in zip(tau, self.limit, strict=True)]
-        return np.array(clipped, dtype=tau.dtype)
+        cut = np.array(clipped, dtype=tau.dtype)
+        return (cut, found[1]) if stateful else cut
 
 
 def gravity_compensation(model: Model) -> GravityCompensation:
@@ -137,8 +160,82 @@ def pd(
         gravity: carry the weight as well.
     """
     model_checked("pd", model)
+    yes_or_no("pd", gravity=gravity)
     goal = _numbers("pd", "target", target, model.nq)
     return PD(model, goal, _gains(model, "kp", kp), _gains(model, "kd", kd), bool(gravity))
+
+
+def pid(
+    model: Model,
+    target: ArrayLike,
+    kp: ArrayLike,
+    ki: ArrayLike,
+    kd: ArrayLike,
+    *,
+    gravity: bool = True,
+    sample_time: float | None = None,
+) -> PID:
+    """Return a spring and damper at each joint, and a force that grows while an error lasts.
+
+    Its states are the integrals of the errors, one for each velocity coordinate.
+
+    Args:
+        model: the robot.
+        target: configuration to go to, shape (nq,).
+        kp: stiffness [N m/rad or N/m], one number or (nv,).
+        ki: gain on the integral of the error [N m/(rad s) or N/(m s)], one number or (nv,).
+        kd: damping [N m s/rad or N s/m], one number or (nv,).
+        gravity: carry the weight as well.
+        sample_time: length of a step [s], for a digital controller (hold=True).
+    """
+    model_checked("pid", model)
+    goal = _numbers("pid", "target", target, model.nq)
+    gains = {name: _gains(model, name, k) for name, k in (("kp", kp), ("ki", ki), ("kd", kd))}
+    if sample_time is not None:
+        (sample_time,) = _numbers("pid", "sample_time", sample_time, 1)
+        if sample_time <= 0:
+            raise OptionError("pid", "sample_time", "a time > 0, or None", sample_time)
+    return PID(model, goal, **gains, gravity=bool(gravity), sample_time=sample_time)
+
+
+def filtered_velocity(
+    model: Model, control: Callable[..., Any], bandwidth: ArrayLike, start: ArrayLike
+) -> FilteredVelocity:
+    """Return a controller that sees positions only, and estimates velocities by a filter.
+
+    Args:
+        model: the robot; every joint but spherical and free ones.
+        control: function of (t, q, v) that returns joint forces.
+        bandwidth: of the filter [rad/s], one number or (nv,).
+        start: configuration at the start, shape (nq,): the first estimate is then zero.
+    """
+    model_checked("filtered_velocity", model)
+    _stateless("filtered_velocity", control)
+    for joint, _, _ in joints(model):
+        if not joint.velocity_is_rate:
+            where = f"a {joint.kind} joint, whose velocity is no rate of coordinates"
+            fix = "leave the velocities of such joints as they are, in a controller of your own"
+            raise NotApplicableError("filtered_velocity", where, fix)
+    x0 = _numbers("filtered_velocity", "start", start, model.nq)
+    return FilteredVelocity(control, _gains(model, "bandwidth", bandwidth), x0)
+
+
+def disturbance_observer(
+    model: Model, control: Callable[..., Any], gain: ArrayLike, *, compensate: bool = True
+) -> DisturbanceObserver:
+    """Return a controller that estimates, and takes off, forces that the model does not explain.
+
+    Start it at rest, or with x0 = M(q0) v0.  `estimate(q, v, x)` gives the disturbance.
+
+    Args:
+        model: the robot.
+        control: function of (t, q, v) that returns joint forces.
+        gain: how fast the estimate follows [1/s], one number or (nv,).
+        compensate: take the estimate off the joint forces.
+    """
+    model_checked("disturbance_observer", model)
+    _stateless("disturbance_observer", control)
+    return DisturbanceObserver(model, control, _gains(model, "gain", gain), bool(compensate))
 
 
 def computed_torque(
@@ -187,15 +284,14 @@ def operational_space(
     point = _numbers("operational_space", "target", target, 3)
     (stiffness,) = _numbers("operational_space", "kp", kp, 1)
     (damper,) = _numbers("operational_space", "kd", kd, 1)
-    return OperationalSpace(model, frame, point, stiffness, damper, float(damping))
+    (own,) = _numbers("operational_space", "damping", damping, 1)
+    return OperationalSpace(model, frame, point, stiffness, damper, own)
 
 
 def saturated(model: Model, control: Callable[..., Any]) -> Saturated:
     """Return a controller with its joint forces cut at the model's effort limits."""
     model_checked("saturated", model)
-    if not callable(control):
-        where = "saturated: argument 'control'"
-        raise NumberError(where, "a controller", type(control).__name__, "pass a function")
+    _callable("saturated", control)
     return Saturated(control, tuple(model.effort_limit.tolist()))
 
 
@@ -204,11 +300,17 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
 
     The path is the polynomial of degree 5 that rests at both ends; not for quaternions.
     """
-    a, b = np.array(start, float), np.array(goal, float)
+    a, b = (
+        checked("minimum_jerk", name, Argument(given, (), "a list of positions"))
+        for name, given in (("start", start), ("goal", goal))
+    )
+    where = "minimum_jerk: arguments 'start' and 'goal'"
     if a.shape != b.shape or a.ndim != 1:
-        where = "minimum_jerk: arguments 'start' and 'goal'"
         raise NumberError(where, "two lists of one length", f"{a.shape}, {b.shape}", "match them")
-    if not isinstance(duration, (int, float)) or not 0 < duration < np.inf:
+    if a.dtype.kind != "f" or b.dtype.kind != "f" or not np.isfinite(a + b).all():
+        raise NumberError(where, "finite numbers", f"{a}, {b}", "give positions in numbers")
+    number = isinstance(duration, (int, float)) and not isinstance(duration, bool)
+    if not number or not 0 < duration < np.inf or duration >= 1e308:
         raise OptionError("minimum_jerk", "duration", "a time > 0", duration)
     way, T = b - a, float(duration)
 
@@ -223,20 +325,24 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
     return reference
 
 
-def _driven(model: Model, tau: Any) -> Any:
-    """Return joint forces without those of free joints, which have no motor."""
-    bases = [body for body in model.bodies if isinstance(body.joint, Free)]
-    if bases:
-        tau = tau.copy()
-        for body in bases:
-            tau[..., model.v_slice(body.joint_name)] = 0.0
-    return tau
-
-
 def _clip(x: Any, limit: float) -> Any:
     if not np.isfinite(limit):
         return x
     return if_positive(x - limit, limit, if_positive(-limit - x, -limit, x))
+
+
+def _callable(function: str, control: Any) -> None:
+    if not callable(control):
+        where = f"{function}: argument 'control'"
+        raise NumberError(where, "a controller", type(control).__name__, "pass a function")
+
+
+def _stateless(function: str, control: Any) -> None:
+    _callable(function, control)
+    if getattr(control, "x0", None) is not None:
+        where = f"{type(control).__name__}, a controller with states"
+        fix = "pass a function of (t, q, v), or join the two in a function of (t, q, v, x)"
+        raise NotApplicableError(function, where, fix)
 
 
 def _objects(reference: Any, like: Any) -> Any:
@@ -251,25 +357,31 @@ def _gains(model: Model, name: str, value: ArrayLike) -> Numbers:
 
 
 def _numbers(function: str, name: str, value: ArrayLike, n: int) -> Numbers:
-    if isinstance(value, (int, float)):
-        value = [float(value)] * n
-    array = checked(function, name, Argument(value, (n,), f"{n} numbers")).astype(float)
-    if array.ndim != 1 or not np.isfinite(array).all():
-        where = f"{function}: argument '{name}'"
-        raise StateError(where, f"{n} finite numbers", value, "give one number for each coordinate")
-    return tuple(array.tolist())
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = [value] * n
+    array = checked(function, name, Argument(value, (n,), f"{n} numbers"))
+    if array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
+        where, fix = f"{function}: argument '{name}'", "give one number for each coordinate"
+        raise StateError(where, f"{n} finite numbers", shown(value), fix)
+    return tuple(map(float, array.tolist()))
 
 
 __all__ = [
     "PD",
+    "PID",
     "ComputedTorque",
+    "DisturbanceObserver",
+    "FilteredVelocity",
     "GravityCompensation",
     "OperationalSpace",
     "Saturated",
     "computed_torque",
+    "disturbance_observer",
+    "filtered_velocity",
     "gravity_compensation",
     "minimum_jerk",
     "operational_space",
     "pd",
+    "pid",
     "saturated",
 ]

@@ -16,7 +16,7 @@ from sixfold.evaluate.arrays import Array, Shape
 from sixfold.evaluate.kernels import user_kernel
 from sixfold.evaluate.scan import run_scan, scan_kernel
 from sixfold.model import Model
-from sixfold.simulate.callbacks import Callback, Tracing
+from sixfold.simulate.callbacks import Callback, Tracing, declared
 from sixfold.simulate.integrators import Method
 from sixfold.simulate.numeric import Numeric, RowByRow, joined, split
 from sixfold.simulate.stops import Stop
@@ -83,6 +83,8 @@ class Engine:
     system: Numeric
     along: Numeric
     """The same for states with a time axis after the leading ones."""
+    row: Callable[[Shape, Shape], Numeric]
+    """(lead, index) -> the system of one start of a batch, with its own parameters and forces."""
     size: int
     live: bool = False
     """Forces must be looked at as they occur: the controller may remember things."""
@@ -136,7 +138,22 @@ def engine_of(setup: Setup, dt: float, *, fixed: bool = True, single: bool = Fal
     for memory in kept:
         memory.restore()
     along = _numeric(setup, kernels, along=True)
-    return Engine(advance, many, numeric, along, setup.size, live, tuple(notes))
+
+    def row(lead: Shape, index: Shape) -> Numeric:
+        return _numeric(_of_row(setup, lead, index), kernels) if lead else numeric
+
+    return Engine(advance, many, numeric, along, row, setup.size, live, tuple(notes))
+
+
+def _of_row(setup: Setup, lead: Shape, index: Shape) -> Setup:
+    """Return what is to be simulated for one start of a batch."""
+    own: dict[str, Any] = {}
+    for name, axes in (("parameters", 1), ("f_ext", 2)):
+        array = getattr(setup, name)
+        if array is not None:
+            core = array.shape[array.ndim - axes :]
+            own[name] = np.broadcast_to(array, (*lead, *core))[index]
+    return replace(setup, **own)
 
 
 def _tracings(setup: Setup) -> dict[str, Tracing]:
@@ -292,7 +309,7 @@ def _key(setup: Setup) -> tuple[Any, ...] | None:
     known.append(None if setup.f_ext is None else "f_ext")
     for callback in (setup.control, setup.force):
         function = None if callback is None else callback.function
-        if function is not None and not getattr(function, "frozen_law", False):
+        if function is not None and not declared(function, "frozen_law", False):
             return None
         known.append(function)
     known.append(None if setup.parameters is None else setup.parameters.shape[-1])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sixfold.errors import CallbackError, NumberError, OptionError
+from sixfold.errors import CallbackError, NumberError, OptionError, yes_or_no
 from sixfold.evaluate.arrays import Array
 from sixfold.model import Model
 
@@ -43,8 +43,12 @@ class Event:
                 type(self.function).__name__,
                 "pass a function",
             )
-        if self.direction not in (-1, 0, 1) or isinstance(self.direction, bool):
+        whole = isinstance(self.direction, int) and not isinstance(self.direction, bool)
+        if not whole or self.direction not in (-1, 0, 1):
             raise OptionError("Event", "direction", (-1, 0, 1), self.direction)
+        yes_or_no("Event", stop=self.stop)
+        if not isinstance(self.name, str):
+            raise OptionError("Event", "name", "a text", self.name)
         if not self.name:
             object.__setattr__(self, "name", getattr(self.function, "__name__", "event"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,7 @@ from sixfold.evaluate.arrays import Argument
 from sixfold.evaluate.quantities import FORCE_FRAMES
 from sixfold.model import Model
 from sixfold.simulate.adaptive import SOLVERS
+from sixfold.simulate.callbacks import declared
 from sixfold.simulate.integrators import INTEGRATORS
 
 ADAPTIVE = "solve_ivp"
@@ -74,6 +76,22 @@ def check_shared(
         f"model '{model.name}': coupled joints always solve their reduced mass matrix",
         "leave it out",
     )
+
+
+def check_rate(function: str, control: Any, hold: bool, dt: float) -> None:
+    """Refuse a controller whose states advance in another way than those of this run."""
+    missing = object()
+    rate = declared(control, "sample_time", missing)
+    if rate is missing or declared(control, "x0") is None:
+        return
+    if hold and rate is None:
+        where = "a controller with a rate dx/dt"
+        fix = "leave hold out, or give the controller sample_time=dt"
+        raise NotApplicableError(f"{function} with hold=True", where, fix)
+    if rate is not None and not (hold and math.isclose(rate, dt, rel_tol=1e-9)):
+        where = f"steps of dt = {dt:g} s, {'with' if hold else 'without'} hold=True"
+        fix = f"pass dt={rate:g} and hold=True, or another sample_time"
+        raise NotApplicableError(f"a controller with sample_time = {rate:g} s", where, fix)
 
 
 def check_steps(integrator: Any, solver: Any, hold: Any, **tolerances: Any) -> dict[str, Any]:

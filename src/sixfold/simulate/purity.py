@@ -22,15 +22,19 @@ import functools
 import gc
 import sys
 from abc import ABCMeta
+from collections import namedtuple
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import EnumMeta
+from enum import Enum, EnumMeta
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
     CodeType,
     FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     ModuleType,
@@ -42,7 +46,7 @@ from typing import Any, Generic, Protocol
 import numpy as np
 
 from sixfold.simulate.memory import Changeable, Memory
-from sixfold.simulate.trusted import ATOMS, DUNDERS, EFFECTS, KINDS, MUTATORS, trusted
+from sixfold.simulate.trusted import DUNDERS, EFFECTS, KINDS, MUTATORS, is_immutable, trusted
 
 MOST = 2000
 """Objects that are looked at before the search is given up."""
@@ -68,18 +72,25 @@ REFUSED = {
 WRITES = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE")
 BRANCHES = ("POP_JUMP", "COMPARE_OP", "IS_OP", "CONTAINS_OP")
 LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
-UNCALLED = "init new post_init repr str init_subclass set_name class_getitem reduce del eq hash"
+UNCALLED = (
+    "init new post_init repr str init_subclass set_name reduce reduce_ex del dir format"
+    " setattr delattr getstate setstate"
+)
 SKIPPED = {f"__{name}__" for name in UNCALLED.split()}
 """Methods that are not called unless by name."""
-ROOTS = (object, tuple, Generic, Protocol)
-LAZY = sys.modules["sixfold"]
-"""The package, which imports some of its names when they are asked for."""
+COMPARED = ("__eq__", "__hash__")
+ROOTS = (object, tuple, Generic, Protocol, Enum)
 METACLASSES = (type, ABCMeta, EnumMeta, type(Protocol))
 C_CODE = (
     *(MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType),
     BuiltinFunctionType,
 )
 """What the methods of classes are that are not written in Python."""
+FIELDS = (
+    *(MemberDescriptorType, GetSetDescriptorType),
+    type(namedtuple("_Pair", "first").first),  # type: ignore[attr-defined]
+)
+"""Class attributes that give a value which the object holds, and which is looked at there."""
 
 
 @dataclass
@@ -113,9 +124,10 @@ class Study:
 def study(function: Callable[..., Any]) -> Study:
     """Find out whether a function can remember anything between its calls."""
     walk = _Walk()
-    name = getattr(function, "__name__", type(function).__name__)
-    walk.visit(function, name, called=True)
-    walk.settle()
+    try:
+        walk.follow(function)
+    except RecursionError:
+        walk.doubt("what it can reach is nested too deeply")
     return walk.found
 
 
@@ -130,14 +142,16 @@ class _Walk:
         self._classes: dict[int, tuple[type, str]] = {}
         self._called: dict[int, tuple[type, str]] = {}
 
-    def settle(self) -> None:
-        """Follow modules and classes until no new attribute and no new object turns up."""
+    def follow(self, function: Callable[..., Any]) -> None:
+        """Visit a function, then modules and classes until nothing new turns up."""
+        named = isinstance(function, (FunctionType, MethodType))
+        self.visit(function, function.__name__ if named else type(function).__name__, called=True)
         before = (-1, -1)
         while before != (now := (len(self._attributes), len(self._seen))):
             before = now
             for module in list(self._modules.values()):
                 for name in sorted(self._attributes):
-                    if (name in vars(module) or module is LAZY) and hasattr(module, name):
+                    if _may_have(module, name) and hasattr(module, name):
                         self.visit(getattr(module, name), f"{module.__name__}.{name}", called=True)
             for kind, path in list(self._classes.values()):
                 self._methods(kind, path, SKIPPED - self._attributes)
@@ -150,7 +164,7 @@ class _Walk:
 
     def visit(self, x: Any, path: str, *, called: bool = False) -> None:
         """Look at an object, and at all that can be reached from it."""
-        if id(x) in self._seen or id(x) in trusted() or isinstance(x, ATOMS):
+        if id(x) in self._seen or id(x) in trusted() or is_immutable(x):
             return
         if len(self._seen) >= MOST:
             self.doubt(f"it can reach more than {MOST} objects")
@@ -211,10 +225,10 @@ class _Walk:
             for name, value in list(own.items()):
                 self.visit(value, f"{path}.{name}")
         for kind in type(x).__mro__:
-            slots = vars(kind).get("__slots__", ())
-            for name in (slots,) if isinstance(slots, str) else slots:
-                if hasattr(x, name):
-                    self.visit(getattr(x, name), f"{path}.{name}")
+            for name, place in vars(kind).items():
+                if isinstance(place, MemberDescriptorType):
+                    with suppress(AttributeError):
+                        self.visit(place.__get__(x, kind), f"{path}.{name}")
         if isinstance(x, tuple):
             self._each(x, path)
         if type(x) is not SimpleNamespace:
@@ -231,10 +245,14 @@ class _Walk:
                 special = name.startswith("__") and name.endswith("__")
                 if name in skipped or not (special or name in self._attributes):
                     continue
+                if name in COMPARED and _by_dataclass(base, value):
+                    continue
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__
                 elif isinstance(value, property):
                     value = value.fget
+                if isinstance(value, FIELDS):
+                    continue
                 if not special or isinstance(value, FunctionType):
                     self.visit(value, f"{path}.{name}")
 
@@ -256,14 +274,13 @@ class _Walk:
 
     def _code(self, code: CodeType, function: FunctionType, cells: dict[str, Any]) -> None:
         """Look at the instructions of a function, and of those that it defines."""
-        reads_kind, branches = "", False
-        for instruction in dis.get_instructions(code):
+        instructions = list(dis.get_instructions(code))
+        self._kinds(code, instructions)
+        for instruction in instructions:
             op, value = instruction.opname, instruction.argval
-            branches = branches or op.startswith(BRANCHES)
             if op in ("LOAD_GLOBAL", "LOAD_NAME"):
                 self._global(function, value)
             elif op in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"):
-                reads_kind = value if value in KINDS else reads_kind
                 self._attribute(value)
             elif op in ("STORE_GLOBAL", "DELETE_GLOBAL"):
                 self.found.rebound.add((id(function.__globals__), value))
@@ -284,12 +301,26 @@ class _Walk:
                 for beginning, reason in REFUSED.items():
                     if op.startswith(beginning):
                         self.doubt(reason)
-        if reads_kind and branches:
-            self.doubt(f"it may choose by '{reads_kind}'")
         for inner in code.co_consts:
             if isinstance(inner, CodeType):
                 outer = {k: cell for k, cell in cells.items() if k not in code.co_cellvars}
                 self._code(inner, function, outer)
+
+    def _kinds(self, code: CodeType, instructions: list[dis.Instruction]) -> None:
+        """Refuse ways to tell symbols from floats: by dtype, or by how they are printed.
+
+        A dtype may be handed on by keyword, as in `np.empty(2, dtype=q.dtype)`.
+        """
+        following = [x.opname for x in instructions[1:]] + [""] * 2
+        branches = any(x.opname.startswith(BRANCHES) for x in instructions)
+        for k, instruction in enumerate(instructions):
+            if instruction.opname == "LOAD_ATTR" and instruction.argval == "dtype":
+                handed = following[k] == "KW_NAMES" or following[k + 1] == "CALL_KW"
+                if branches or not handed:
+                    self.doubt("it may choose by 'dtype'")
+        percents = any(x.opname == "BINARY_OP" and "%" in x.argrepr for x in instructions)
+        if percents and any(isinstance(x, str) and "%" in x for x in code.co_consts):
+            self.doubt("it makes text of numbers")
 
     def _global(self, function: FunctionType, name: str) -> None:
         if name in function.__globals__:
@@ -299,7 +330,9 @@ class _Walk:
             self.visit(getattr(builtins, name, None), name, called=True)
 
     def _attribute(self, name: str) -> None:
-        if name in EFFECTS or (name.startswith("__") and name not in DUNDERS):
+        if name in ("format", "format_map"):
+            self.doubt("it makes text of numbers")
+        if name in (*EFFECTS, *KINDS) or (name.startswith("__") and name not in DUNDERS):
             self.doubt(f"it uses the attribute '{name}'")
         self.found.writes = self.found.writes or name in MUTATORS
         self._attributes.add(name)
@@ -312,12 +345,24 @@ class _Walk:
             self.visit(top, name)
 
 
+def _may_have(module: ModuleType, name: str) -> bool:
+    """Return whether a module has a name, or makes it when asked; NumPy makes none."""
+    return name in vars(module) or ("__getattr__" in vars(module) and module is not np)
+
+
 def _owned(method: BuiltinFunctionType) -> bool:
     """Return true for a method of an object, such as `memory.append`."""
     return method.__self__ is not None and not isinstance(method.__self__, ModuleType)
 
 
+def _by_dataclass(kind: type, method: Any) -> bool:
+    """Return true for a comparison that `dataclass` wrote: it compares fields."""
+    code = getattr(method, "__code__", None)
+    return "__dataclass_fields__" in vars(kind) and getattr(code, "co_filename", "") == "<string>"
+
+
 def _is_plain(kind: type) -> bool:
     """Return true for classes written in Python, on top of nothing but such classes."""
     own = [base for base in kind.__mro__ if base not in ROOTS]
-    return not any(isinstance(x, C_CODE) for base in own for x in vars(base).values())
+    values = (x for base in own for x in vars(base).values())
+    return not any(isinstance(x, C_CODE) and x is not object.__new__ for x in values)

@@ -28,9 +28,9 @@ from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model, Tree
 from sixfold.scalar import Scalar
 from sixfold.simulate import short
-from sixfold.simulate.callbacks import Callback, Tracing, control_callback
+from sixfold.simulate.callbacks import Callback, Tracing, control_callback, declared
 from sixfold.simulate.integrators import INTEGRATORS
-from sixfold.simulate.options import check_shared, choice, vector
+from sixfold.simulate.options import check_rate, check_shared, choice, vector
 from sixfold.simulate.start import refuse_long
 from sixfold.simulate.system import System, as_array, system_of
 from sixfold.spatial import Inertia
@@ -105,10 +105,11 @@ def rollout(
     model_checked("rollout", model)
     choice("rollout", "integrator", INTEGRATORS, integrator)
     if x0 is None:
-        x0 = getattr(control, "x0", None)
+        x0 = declared(control, "x0")
     has = {"control": control is not None, "parameters": parameters, "x0": x0}
     check_shared("rollout", model, method, hold, compiled, backend, **has)
     h = _positive("dt", dt)
+    check_rate("rollout", control, bool(hold), h)
     count, between = _whole("steps", steps), _whole("every", every)
     if inertias is None:
         refuse_singular(model)

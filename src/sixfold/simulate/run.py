@@ -14,14 +14,20 @@ from sixfold.evaluate.arrays import Argument, Array, model_checked
 from sixfold.evaluate.singular import refuse_singular
 from sixfold.model import Model
 from sixfold.simulate.adaptive import adaptive_step
-from sixfold.simulate.callbacks import control_callback, force_callback
+from sixfold.simulate.callbacks import control_callback, declared, force_callback
 from sixfold.simulate.drive import Outcome, drive
 from sixfold.simulate.engine import STAGES, Engine, Setup, engine_of
 from sixfold.simulate.events import Crossing, Watch, events_of
 from sixfold.simulate.failures import lost_pivot, not_converged, not_finite
 from sixfold.simulate.integrators import INTEGRATORS
 from sixfold.simulate.limits import limit_notes
-from sixfold.simulate.options import check_force_frame, check_shared, check_steps, vector
+from sixfold.simulate.options import (
+    check_force_frame,
+    check_rate,
+    check_shared,
+    check_steps,
+    vector,
+)
 from sixfold.simulate.progress import progress_of
 from sixfold.simulate.start import grid_of, room_for, states_of
 from sixfold.simulate.stops import JointStops, stops_of
@@ -107,9 +113,10 @@ def simulate(
     refuse_singular(model_checked("simulate", model))
     grid = grid_of(t0, duration, dt, every)
     if x0 is None:
-        x0 = getattr(control, "x0", None)
+        x0 = declared(control, "x0")
     given = {"control": control is not None, "parameters": parameters, "x0": x0, "f_ext": f_ext}
     check_shared("simulate", model, method, hold, compiled, backend, **given)
+    check_rate("simulate", control, hold, grid.dt)
     adaptive = check_steps(integrator, solver, hold, rtol=rtol, atol=atol)
     check_force_frame(f_ext, f_ext_frame)
     tell = progress_of(progress)
@@ -153,7 +160,7 @@ def simulate(
     engine = engine_of(setup, grid.dt, fixed=fixed, single=bool(watched))
     if not fixed:
         end = grid.t0 + grid.duration
-        engine = engine.advancing(adaptive_step(engine.system, grid.t0, end, **adaptive))
+        engine = engine.advancing(adaptive_step(engine, grid.t0, end, **adaptive))
     room_for(grid, lead, engine.size, model)
     lost = np.zeros((*lead, engine.size - model.nq - model.nv - x.shape[-1]))
     row = np.concatenate([q, v, x, lost], -1)
@@ -184,7 +191,11 @@ def _stops(model: Model, limits: Any, q: Array) -> Any:
     law = JointStops() if limits is True else limits
     if not isinstance(law, JointStops):
         raise OptionError("simulate", "limits", (True, None, "sixfold.JointStops(...)"), limits)
-    return stops_of(model, law, q.reshape(-1, model.nq)[0], System(model).additive)
+    found = stops_of(model, law, q.reshape(-1, model.nq)[0], System(model).additive)
+    if not found:
+        where = f"model '{model.name}', no joint of which has a limit to stop at"
+        raise NotApplicableError("simulate: option 'limits'", where, "leave it out")
+    return found
 
 
 def _trajectory(

@@ -1,46 +1,42 @@
-"""Trajectories on disk: one `.npz` file of plain arrays, never a pickle."""
+"""Trajectories on disk: the whole of one as `.npz`, plain arrays and never a pickle, or a table."""
 
 from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sixfold.errors import NotApplicableError, NumberError, SixfoldError, TrajectoryFileError
-from sixfold.evaluate.arrays import Array
+from sixfold.errors import NotApplicableError, TrajectoryFileError
+from sixfold.evaluate.arrays import Array, model_checked
+from sixfold.formats.files import path_of
 from sixfold.formats.json_in import read_json
 from sixfold.formats.json_out import to_json
 from sixfold.model import Model
 from sixfold.simulate.events import Crossing
+from sixfold.simulate.tables import at_once, to_csv, to_parquet
 
 FORMAT = "sixfold trajectory 1"
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
 """The arrays of a trajectory that have a time axis, `t` apart."""
 
-DAMAGED = (
-    OSError,
-    ValueError,
-    TypeError,
-    KeyError,
-    EOFError,
-    AttributeError,
-    MemoryError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What NumPy raises on files that are not what they seem."""
-
 
 def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
+    """Write a trajectory in the format of the path's suffix."""
+    target = path_of("Trajectory.save", path, "run.npz")
+    suffix = target.suffix.lower()
+    if suffix not in WRITERS:
+        fix = f"name the file *{', *'.join(WRITERS)}"
+        raise TrajectoryFileError(target, f"no format has the suffix '{suffix}'", fix)
+    WRITERS[suffix](trajectory, target)
+
+
+def _save_npz(trajectory: Any, target: Path) -> None:
     """Write a trajectory, its model and its notes; the file appears at once or not at all."""
-    target = _path("Trajectory.save", path)
     arrays = {name: getattr(trajectory, name) for name in ("t", *ALONG)}
     if trajectory.x is not None:
         arrays["x"] = trajectory.x
@@ -62,22 +58,32 @@ def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
     # joints of the user's own making are code: load then needs the model beside the file
     with suppress(NotApplicableError):
         arrays["model"] = _bytes(to_json(trajectory.model))
-    part = target.with_name(target.name + ".part")
-    try:
-        with open(part, "wb") as stream:
-            np.savez_compressed(stream, **arrays)
-        os.replace(part, target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        fix = "choose a folder that exists and can be written"
-        raise TrajectoryFileError(target, f"cannot be written ({error})", fix) from None
+    with at_once(target) as part, open(part, "wb") as stream:
+        np.savez_compressed(stream, **arrays)
+
+
+WRITERS: dict[str, Callable[[Any, Path], None]] = {
+    ".npz": _save_npz,
+    ".csv": to_csv,
+    ".parquet": to_parquet,
+}
+"""How to write a trajectory, by the suffix of its file."""
 
 
 def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, Any]:
     """Read the fields of a trajectory, its model among them."""
-    source = _path("Trajectory.load", path)
-    data = _read(source)
+    source = path_of("Trajectory.load", path, "run.npz")
+    if model is not None:
+        model_checked("Trajectory.load", model)
+    if source.suffix.lower() in (".csv", ".parquet"):
+        what = "is a table, which holds neither the model nor the notes of a motion"
+        raise TrajectoryFileError(source, what, "save the motion as .npz and load that file")
+    if source.suffix.lower() != ".npz":
+        what = f"no motion is kept in files with the suffix '{source.suffix}'"
+        raise TrajectoryFileError(source, what, "give an .npz file that Trajectory.save wrote")
+    data = read_arrays(source)
     fix = "write it with Trajectory.save"
+    # whatever a damaged file makes its readers raise, it is one error to the caller
     try:
         about = json.loads(bytes(data["about"]))
         if not isinstance(about, dict) or about.get("format") != FORMAT:
@@ -89,7 +95,7 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
             raise TrajectoryFileError(source, what, "pass the model it was made with")
         fields: dict[str, Any] = {
             "model": model,
-            **{name: np.asarray(data[name], float) for name in ("t", *ALONG)},
+            **{name: _numbers(data, name) for name in ("t", *ALONG)},
             "integrator": str(about["integrator"]),
             "dt": float(about["dt"]),
             "steps": int(about["steps"]),
@@ -98,17 +104,22 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
             "notes": tuple(map(str, about["notes"])),
             "x": np.asarray(data["x"], float) if "x" in data else None,
         }
-    except SixfoldError:
+    except TrajectoryFileError:
         raise
     except KeyError as error:
         raise TrajectoryFileError(source, f"has no entry {error}", fix) from None
-    except (ValueError, TypeError) as error:
-        raise TrajectoryFileError(source, f"cannot be understood ({error})", fix) from None
+    except Exception as error:
+        raise TrajectoryFileError(source, f"cannot be understood ({_first(error)})", fix) from None
     _check_shapes(source, model, fields)
     return fields
 
 
-def _read(source: Path) -> dict[str, Array]:
+def read_arrays(source: Path) -> dict[str, Array]:
+    """Return the arrays of an `.npz` file; nothing in it is run.
+
+    Raises:
+        TrajectoryFileError: whatever is wrong with the file.
+    """
     fix = "give the path of a file that Trajectory.save wrote"
     try:
         with np.load(source, allow_pickle=False) as stored:
@@ -117,8 +128,21 @@ def _read(source: Path) -> dict[str, Array]:
             return {name: stored[name] for name in stored.files}
     except TrajectoryFileError:
         raise
-    except DAMAGED as error:
-        raise TrajectoryFileError(source, f"cannot be read ({error})", fix) from None
+    except Exception as error:
+        # NumPy, zipfile, zlib, the tokenizer and the parser of headers all have errors of their own
+        raise TrajectoryFileError(source, f"cannot be read ({_first(error)})", fix) from None
+
+
+def _first(error: Exception) -> str:
+    """Return the first line of a message, the kind of the error where there is none."""
+    return (str(error).splitlines() or [""])[0][:200] or type(error).__name__
+
+
+def _numbers(data: dict[str, Array], name: str) -> Array:
+    array = data[name]
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"array '{name}' is of type {array.dtype}")
+    return np.asarray(array, float)
 
 
 def _model(source: Path, data: dict[str, Array]) -> Model:
@@ -129,22 +153,36 @@ def _model(source: Path, data: dict[str, Array]) -> Model:
 
 
 def _crossings(model: Model, names: list[str], data: dict[str, Array]) -> tuple[Crossing, ...]:
-    rows = [data[f"event{k}"] for k in range(len(names))]
+    rows = [_numbers(data, f"event{k}") for k in range(len(names))]
     n = model.nq
+    if any(row.shape != (1 + n + model.nv,) for row in rows):
+        raise ValueError("an event has another size than the model's state")
     return tuple(
         Crossing(str(name), float(row[0]), row[1 : 1 + n], row[1 + n :])
         for name, row in zip(names, rows, strict=True)
     )
 
 
+def shapes(model: Model, t: Array, q: Array, x: Array | None = None) -> dict[str, tuple[int, ...]]:
+    """Return the shapes that the arrays of a trajectory have.
+
+    Args:
+        model: the robot.
+        t: the times.
+        q: the positions.
+        x: the states of the controller, if it has some.
+    """
+    n, lead = t.size, q.shape[:-2]
+    sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "tau": model.nv}
+    along = {name: (*lead, n, sizes[name]) if name in sizes else (*lead, n) for name in ALONG}
+    if x is not None:
+        along["x"] = (*lead, n, *x.shape[-1:])
+    return {"t": (n,), **along}
+
+
 def _check_shapes(source: Path, model: Model, fields: dict[str, Any]) -> None:
     """Refuse arrays whose shapes do not fit each other and the model."""
-    n, lead = fields["t"].size, fields["q"].shape[:-2]
-    sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "tau": model.nv}
-    shapes = {name: (*lead, n, sizes[name]) if name in sizes else (*lead, n) for name in ALONG}
-    if fields["x"] is not None:
-        shapes["x"] = (*lead, n, *fields["x"].shape[-1:])
-    for name, expected in {"t": (n,), **shapes}.items():
+    for name, expected in shapes(model, fields["t"], fields["q"], fields["x"]).items():
         got = fields[name].shape
         if got != expected:
             what = f"array '{name}' has shape {got} where {expected} belongs"
@@ -153,10 +191,3 @@ def _check_shapes(source: Path, model: Model, fields: dict[str, Any]) -> None:
 
 def _bytes(text: str) -> Array:
     return np.frombuffer(text.encode("utf-8"), np.uint8)
-
-
-def _path(function: str, path: Any) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        fix = 'pass a path such as "run.npz"'
-        raise NumberError(f"{function}: argument 'path'", "a path", repr(path), fix)
-    return Path(path)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sixfold.errors import NotApplicableError, TrajectoryFileError
 from sixfold.evaluate.arrays import Array
+from sixfold.formats.files import path_of
 from sixfold.model import Model
 
 
@@ -60,13 +65,38 @@ def to_parquet(trajectory: Any, path: str | os.PathLike[str]) -> None:
     """Write the long table to a Parquet file."""
     arrow = library("pyarrow", "Trajectory.to_parquet")
     parquet = library("pyarrow.parquet", "Trajectory.to_parquet")
+    target = path_of("Trajectory.to_parquet", path, "run.parquet")
     table = arrow.table(columns(trajectory))
     table = table.replace_schema_metadata({"model": trajectory.model.name, "units": "SI"})
+    with at_once(target) as part:
+        parquet.write_table(table, os.fspath(part))
+
+
+def to_csv(trajectory: Any, path: str | os.PathLike[str]) -> None:
+    """Write the long table as text, a line of names first; numbers read back as they were."""
+    target = path_of("Trajectory.to_csv", path, "run.csv")
+    table = columns(trajectory)
+    with at_once(target) as part, open(part, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(table)
+        # some rows at a time: Python's numbers take several times the room of NumPy's
+        for start in range(0, len(table["t"]), 10_000):
+            part_of = [column[start : start + 10_000].tolist() for column in table.values()]
+            writer.writerows(zip(*part_of, strict=True))
+
+
+@contextmanager
+def at_once(target: Path) -> Iterator[Path]:
+    """Give a path to write to, and put that file in the target's place when it is whole."""
+    part = target.with_name(target.name + ".part")
     try:
-        parquet.write_table(table, os.fspath(path))
-    except (OSError, TypeError) as error:
+        yield part
+        os.replace(part, target)
+    except (OSError, ValueError) as error:
+        with suppress(OSError, ValueError):
+            part.unlink(missing_ok=True)
         fix = "choose a folder that exists and can be written"
-        raise TrajectoryFileError(path, f"cannot be written ({error})", fix) from None
+        raise TrajectoryFileError(target, f"cannot be written ({error})", fix) from None
 
 
 def to_xarray(trajectory: Any) -> Any:

@@ -9,14 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NumberError, OptionError, ShapeError, StateError, visible
+from sixfold.errors import (
+    NumberError,
+    OptionError,
+    SampleError,
+    ShapeError,
+    StateError,
+    TooLargeError,
+    shown,
+    visible,
+)
 from sixfold.evaluate import kinetic_energy, potential_energy
-from sixfold.evaluate.arrays import Argument, Array, Shape, checked
+from sixfold.evaluate.arrays import Argument, Array, Shape, checked, model_checked
 from sixfold.model import Model
 from sixfold.simulate import storage, tables
 from sixfold.simulate.events import Crossing
 from sixfold.simulate.interpolate import between
 from sixfold.simulate.storage import ALONG
+
+MOST_SAMPLES = 10**8
+"""Times that a motion is asked for at once, at most."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,11 +62,33 @@ class Trajectory:
     """States of the controller, shape (..., samples, nx); None if it has none."""
 
     def __post_init__(self) -> None:
-        """Seal the arrays."""
+        """Check the arrays against the model and each other, and seal them."""
+        model_checked("Trajectory", self.model)
         for name in ("t", *self._along):
-            array = np.ascontiguousarray(getattr(self, name), float)
+            given = Argument(getattr(self, name), (), "numbers")
+            array = np.ascontiguousarray(checked("Trajectory", name, given), float)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        for name, shape in storage.shapes(self.model, self.t, self.q, self.x).items():
+            if getattr(self, name).shape != shape:
+                fix = "give one row of each array for each of the times"
+                raise ShapeError("Trajectory", name, str(shape), getattr(self, name).shape, fix)
+        self._check_notes()
+
+    def _check_notes(self) -> None:
+        """Refuse an account of the run that is none."""
+        for name, kinds, words in (
+            ("integrator", (str,), "a text"),
+            ("dt", (int, float), "a number [s]"),
+            ("steps", (int, np.integer), "a whole number"),
+            ("elapsed", (int, float), "a number [s]"),
+        ):
+            if not isinstance(getattr(self, name), kinds):
+                raise OptionError("Trajectory", name, words, getattr(self, name))
+        for name, kind in (("events", Crossing), ("notes", str)):
+            given = getattr(self, name)
+            if not isinstance(given, tuple) or not all(isinstance(x, kind) for x in given):
+                raise OptionError("Trajectory", name, f"a tuple of {kind.__name__}", given)
 
     @property
     def _along(self) -> tuple[str, ...]:
@@ -88,13 +122,16 @@ class Trajectory:
     def __getitem__(self, part: slice | int) -> Trajectory:
         """Return some of the samples, by a slice over time; one number gives one sample."""
         if isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+            if not -len(self) <= part < len(self):
+                fix = f"there are {len(self)} samples"
+                raise SampleError("Trajectory: index", "the number of a sample", part, fix)
             k = range(len(self))[int(part)]
             part = slice(k, k + 1)
-        if not isinstance(part, slice):
+        if not isinstance(part, slice) or not _whole(part):
             raise NumberError(
                 "Trajectory: index",
                 "a slice over samples, such as trajectory[100:200]",
-                repr(part),
+                shown(part),
                 "use .select(...) to choose among the starts of a batch",
             )
         arrays = {name: getattr(self, name)[..., part, :] for name in self._along[:-2]}
@@ -107,12 +144,16 @@ class Trajectory:
             where = "Trajectory.select: argument 'index'"
             fix = f"the leading shape is {self.lead}"
             raise NumberError(where, f"at most {len(self.lead)} numbers", len(index), fix)
+        where, fix = "Trajectory.select: argument 'index'", f"the leading shape is {self.lead}"
+        for one in index:
+            number = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
+            if not number and not (isinstance(one, slice) and _whole(one)):
+                raise NumberError(where, "the number of a start, or a slice", shown(one), fix)
         try:
             return replace(self, **{name: getattr(self, name)[index] for name in self._along})
         except IndexError as error:
-            where = "Trajectory.select: argument 'index'"
-            fix = f"the leading shape is {self.lead}"
-            raise NumberError(where, "the number of a start", f"{index} ({error})", fix) from None
+            got = f"{shown(index)} ({error})"
+            raise NumberError(where, "the number of a start", got, fix) from None
 
     def at(self, times: ArrayLike) -> Trajectory:
         """Return the motion at other times within its span, by cubic curves between samples.
@@ -121,10 +162,17 @@ class Trajectory:
         quaternions stay of unit length.  Joint forces, accelerations and states of the controller
         are joined by straight lines, energies are worked out anew.
         """
-        wanted = checked("Trajectory.at", "times", Argument(times, (), "times [s]")).astype(float)
+        wanted = checked("Trajectory.at", "times", Argument(times, (), "times [s]"))
+        if wanted.size > MOST_SAMPLES:
+            fix = "ask for parts of the motion"
+            raise TooLargeError("Trajectory.at", f"{wanted.size} times", fix)
+        wanted = _floats(wanted)
         if wanted.ndim != 1:
             fix = "pass a list of times"
             raise ShapeError("Trajectory.at", "times", "(n,)", wanted.shape, fix)
+        if not len(self):
+            fix = "simulate first"
+            raise StateError("Trajectory.at", "a motion with samples", "none", fix)
         slack = 1e-12 * max(1.0, float(np.abs(self.t).max(initial=0.0)))
         outside = ~((wanted >= self.t[0] - slack) & (wanted <= self.t[-1] + slack))
         if outside.any():
@@ -150,14 +198,22 @@ class Trajectory:
 
     def resample(self, dt: float) -> Trajectory:
         """Return the motion at even times, dt [s] apart, from the first sample on."""
-        good = isinstance(dt, (int, float)) and not isinstance(dt, bool) and np.isfinite(dt)
-        if not good or dt <= 0:
+        good = isinstance(dt, (int, float)) and not isinstance(dt, bool)
+        if not good or not 0 < dt < 1e300:
             raise OptionError("Trajectory.resample", "dt", "a time > 0", dt)
+        if not self.duration / dt < MOST_SAMPLES:
+            words = f"a time of at least {self.duration / MOST_SAMPLES:.1g} s for this motion"
+            raise OptionError("Trajectory.resample", "dt", words, dt)
         count = int(np.floor(self.duration / dt + 1e-9)) + 1
         return self.at(np.minimum(self.t[0] + dt * np.arange(count), self.t[-1]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to an `.npz` file, the model included; plain arrays, no pickle."""
+        """Write the motion in the format of the suffix.
+
+        Args:
+            path: `.npz` for everything, the model included, as plain arrays (`load` reads it);
+                `.csv` or `.parquet` (needs pyarrow) for a table with one row for each sample.
+        """
         storage.save(self, path)
 
     @classmethod
@@ -165,7 +221,7 @@ class Trajectory:
         """Read what `save` wrote.
 
         Args:
-            path: the file.
+            path: an `.npz` file.
             model: the robot; needed only if it has joints of the user's own making.
         """
         return cls(**storage.load(path, model))
@@ -173,6 +229,10 @@ class Trajectory:
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write a table with one row for each sample (and start); needs pyarrow."""
         tables.to_parquet(self, path)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write a table as text: a line of names, then one for each sample (and start)."""
+        tables.to_csv(self, path)
 
     def to_xarray(self) -> Any:
         """Return a Dataset with axes start, time, and coordinates by joint name; needs xarray."""
@@ -200,6 +260,22 @@ class Trajectory:
         """Print the summary."""
         first, *rest = self.summary()
         return "\n".join([f"<{first}", *(f"  {line}" for line in rest)]) + ">"
+
+
+def _floats(times: Array) -> Array:
+    """Return times as floats, or say that they are symbols."""
+    try:
+        return times.astype(float)
+    except (TypeError, ValueError):
+        where = "Trajectory.at: argument 'times'"
+        raise NumberError(where, "plain numbers", "symbols", "give times in numbers") from None
+
+
+def _whole(part: slice) -> bool:
+    """Return whether a slice has whole numbers, or none, as its ends and a step that moves."""
+    ends = (part.start, part.stop, part.step)
+    whole = all(x is None or isinstance(x, (int, np.integer)) for x in ends)
+    return whole and (part.step is None or part.step != 0)
 
 
 def _lines(t: Array, x: Array, times: Array) -> Array:

@@ -46,7 +46,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 _BUILTINS = _words(
     "abs all any bool complex dict divmod enumerate filter float frozenset int iter len list map"
-    " max min next object pow range reversed round set slice sorted sum super tuple zip"
+    " hash max min next object pow range reversed round set slice sorted sum super tuple zip"
 )
 
 _NUMPY = _words(
@@ -66,21 +66,25 @@ _SPATIAL = (
     *(Transform, Vector3),
 )
 
-ATOMS = (
-    *(int, float, complex, str, bytes, NoneType, EllipsisType, NotImplementedType, range, slice),
-    *(np.generic, np.dtype, Model, Joint, Zero),
-    *_SPATIAL,
-)
-"""Values that cannot change."""
+_EXACTLY = {int, float, complex, bool, str, bytes, range, slice}
+_EXACTLY |= {NoneType, EllipsisType, NotImplementedType}
 
-DUNDERS = ("__call__", "__class__", "__name__", "__doc__", "__len__", "__getitem__", "__matmul__")
+
+def is_immutable(x: Any) -> bool:
+    """Return true for values that cannot change; a class derived from float may well do so."""
+    if type(x) in _EXACTLY or isinstance(x, (Model, Joint, Zero, *_SPATIAL)):
+        return True
+    return isinstance(x, (np.generic, np.dtype)) and type(x).__module__.startswith("numpy")
+
+
+DUNDERS = ("__call__", "__name__", "__doc__", "__len__", "__getitem__", "__matmul__")
 """Attributes with such names that lead nowhere else."""
 
-KINDS = ("dtype", "itemsize", "nbytes", "strides", "flags", "kind")
+KINDS = ("itemsize", "nbytes", "strides", "flags", "kind")
 """Attributes that tell a number that is traced from a float."""
 
-EFFECTS = ("tofile", "dump", "dumps", "ctypes", "setflags", "base", "data")
-"""Attributes of arrays that lead out of the function, or around a check."""
+EFFECTS = ("tofile", "dump", "dumps", "save", "ctypes", "setflags", "base", "data")
+"""Attributes that lead out of the function, or around a check."""
 
 MUTATORS = _words(
     "append appendleft add clear copyto discard extend fill fill_diagonal insert itemset partition"
@@ -100,7 +104,7 @@ def trusted() -> dict[int, Any]:
     listed += [getattr(np.linalg, name) for name in _LINALG]
     listed += [x for x in vars(np).values() if isinstance(x, np.ufunc)]
     listed += [x for x in vars(np).values() if isinstance(x, type) and issubclass(x, np.generic)]
-    listed += [np.ndarray, functools.reduce, functools.partial, neutral]
+    listed += [np.ndarray, np.dtype, functools.reduce, functools.partial, neutral]
     listed += [getattr(functions, name) for name in functions.__all__]
     listed += [*_SCALAR, *_SPATIAL]
     return {id(x): x for x in listed}

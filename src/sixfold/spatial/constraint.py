@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from sixfold.errors import ModelError
-from sixfold.scalar import ZERO
+from sixfold.errors import ModelError, NumberError
+from sixfold.scalar import ZERO, together
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import Column, ForceSubspace, Subspace
 from sixfold.spatial.vectors import Force, Motion, Rows
@@ -25,7 +25,11 @@ def constraint_basis(S: Subspace | ForceSubspace) -> ForceSubspace | Subspace:
     """
     forces = isinstance(S, ForceSubspace)
     n = len(S.columns)
-    columns = np.array([[float(x) for x in (*c.ang, *c.lin)] for c in S.columns]).reshape(n, 6)
+    with together("constraint_basis"):
+        columns = np.array([[float(x) for x in (*c.ang, *c.lin)] for c in S.columns]).reshape(n, 6)
+    if not np.isfinite(columns).all():
+        fix = "look at the state of the joint"
+        raise NumberError("constraint_basis", "finite columns of S", "others", fix)
     if n and np.linalg.matrix_rank(columns) < n:
         name = "T" if forces else "S"
         raise ModelError(

@@ -281,11 +281,10 @@ class ArticulatedInertia(NamedTuple):
     @classmethod
     def of(cls, rigid: Inertia) -> ArticulatedInertia:
         """Return a rigid-body inertia in the general form."""
-        try:
-            m = rigid.m
-        except AttributeError as error:
-            where = "ArticulatedInertia.of: argument 'rigid'"
-            raise mistaken(error, where, Inertia, rigid) from None
+        if not isinstance(rigid, Inertia):
+            where, fix = "ArticulatedInertia.of: argument 'rigid'", "use Inertia.from_mass(...)"
+            raise ArgumentError(where, "an Inertia", rigid, fix)
+        m = rigid.m
         return cls(rigid.I, skew(rigid.h), Symmetric3(m, m, m, ZERO, ZERO, ZERO))
 
     def __matmul__(self, v: Any) -> Any:
@@ -332,6 +331,9 @@ class ArticulatedInertia(NamedTuple):
         return ArticulatedInertia(self.I.over(convert), self.H.over(convert), self.M.over(convert))
 
 
+# arrays leave operations to us: they would take a tuple for an array of their own
+Inertia.__array_ufunc__ = None  # type: ignore[attr-defined]
+ArticulatedInertia.__array_ufunc__ = None  # type: ignore[attr-defined]
 _INERTIAS = (ArticulatedInertia, Inertia)
 
 

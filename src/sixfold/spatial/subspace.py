@@ -123,6 +123,7 @@ class Subspace:
     """S: the motions that a joint allows, one column for each freedom."""
 
     __slots__ = ("columns",)
+    __array_ufunc__ = None
 
     def __init__(self, *columns: Motion) -> None:
         """Take the columns."""

@@ -101,6 +101,10 @@ class Transform(NamedTuple):
         return Transform(self.E.over(convert), self.r.over(convert))
 
 
+# arrays leave operations to us: they would take a tuple for an array of their own
+Transform.__array_ufunc__ = None  # type: ignore[attr-defined]
+
+
 class Transposed:
     """X^T, which takes forces and inertias the other way."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.rnea import rnea
-from sixfold.errors import visible
+from sixfold.errors import NotApplicableError, OptionError, visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.evaluate.states import random_state
 from sixfold.model import Model
@@ -19,9 +19,12 @@ from sixfold.scalar import ZERO, Zero
 from sixfold.spatial import Column, Inertia
 from sixfold.symbolic.compact import arranged
 from sixfold.symbolic.polynomial import Polynomial
+from sixfold.symbolic.ring import MOST_WORK
 from sixfold.symbolic.setting import Setting, setting
 from sixfold.symbolic.shorthand import written
 
+MOST_BODIES = 100
+"""The regressor of so many has 20,000 rows and 1,000 columns."""
 SMALL = 1e-9
 """Relative size below which a column of the regressor is zero, or depends on the others."""
 
@@ -68,17 +71,34 @@ class BaseParameters:
         return "\n".join(lines)
 
 
-def base_parameters(model: Model) -> BaseParameters:
+def base_parameters(model: Model, *, limit: int = MOST_WORK) -> BaseParameters:
     """Return the minimal set of inertial parameters of a model, with formulas and reasons.
 
     Parameters are m, h = m c (hx, hy, hz) and J about the joint's origin (Jxx, ... Jyz, elements of
     the matrix).  What a joint neither works on nor turns moves to the parent; what is left and has
     no effect, or acts only together with others, is found from the rank of the regressor.
+
+    Args:
+        model: the robot.
+        limit: terms of formulas that may be worked on in all; a million takes seconds.
+
+    Raises:
+        NotApplicableError: if the formulas would be too long, or the model has too many bodies.
     """
     model_checked("base_parameters", model)
-    s = setting(model, symbols=True, inertias="origin", names={}, angle_tolerance=1e-12)
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise OptionError("base_parameters", "limit", "a whole number >= 1", limit)
+    if model.nb > MOST_BODIES:
+        where = f"model '{model.name}' of {model.nb} bodies"
+        fix = f"lock joints until at most {MOST_BODIES} move, or use sixfold.grouped for its form"
+        raise NotApplicableError("base_parameters", where, fix)
+    s = setting(
+        model, symbols=True, inertias="origin", names={}, angle_tolerance=1e-12, limit=limit
+    )
     tree = s.tree
-    inertias = grouped_inertias(tree)
+    # what passes to a parent follows from joints in numbers, also where a pitch is a symbol
+    numeric = (tree.joint[0], *(body.joint for body in s.model.bodies))
+    inertias = grouped_inertias(replace(tree, joint=numeric))
     left = [
         (i, k)
         for i in tree.bodies
@@ -154,7 +174,7 @@ def regressor(model: Model, states: int = 0, seed: int = 0) -> NDArray[np.float6
 
     The book's own page is run once: each inertial parameter is an array with a one at its place.
     """
-    count = states or max(60, 20 * model.nb)
+    count = states or max(60, 2 * model.nb)  # several times as many rows as columns
     q, v = random_state(model, count, seed=seed)
     a = np.random.default_rng(seed + 1).standard_normal((count, model.nv))
     unit = np.eye(10 * model.nb)

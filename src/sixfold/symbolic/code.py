@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sixfold import evaluate
-from sixfold.errors import OptionError, RobotFileError, visible
+from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.evaluate.graphs import graph_of
 from sixfold.evaluate.quantities import QUANTITIES
+from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
 from sixfold.symbolic.c99 import c_files
@@ -52,16 +53,15 @@ class Code:
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write all files into a folder, made if need be; return their paths."""
-        place = Path(folder)
+        place = path_of("Code.write", folder, "generated")
         paths = [place / name for name in self.files]
         try:
             place.mkdir(parents=True, exist_ok=True)
             for path in paths:
                 path.write_text(self.files[path.name], encoding="utf-8")
         except OSError as error:
-            raise RobotFileError(
-                f"cannot be written ({error.strerror or error})", file=place, fix="name a folder"
-            ) from None
+            what = f"cannot be written ({error.strerror or error})"
+            raise RobotFileError(what, file=brief(place), fix="name a folder") from None
         return paths
 
 
@@ -90,9 +90,10 @@ def export(
     """
     model_checked("export", model)
     word = function if isinstance(function, str) else getattr(function, "__name__", str(function))
-    if word not in FUNCTIONS:
-        raise OptionError("export", "function", FUNCTIONS, word)
+    one_of("export", "function", FUNCTIONS, word)
     _checked(language, dtype)
+    if name is not None and (not isinstance(name, str) or not 0 < len(name) <= 1000):
+        raise OptionError("export", "name", "a text of at most 1000 characters", name)
     stem = identifier(name or f"{model.name}_{word}")
     shapes = {"q": (model.nq,), "v": (model.nv,), "a": (model.nv,), "tau": (model.nv,)}
     arguments = FUNCTIONS[word]
@@ -191,10 +192,11 @@ def _each(forms: Any, value_of: Callable[[Variable], Any], symmetric: bool) -> A
 
 
 def _checked(language: str, dtype: str) -> None:
-    if language not in LANGUAGES:
-        raise OptionError("code", "language", LANGUAGES, language)
-    if dtype not in DTYPES:
-        raise OptionError("code", "dtype", DTYPES, dtype)
+    one_of("code", "language", LANGUAGES, language)
+    one_of("code", "dtype", DTYPES, dtype)
+    if dtype != "double" and language != "c":
+        fix = "leave it out: the type of the arguments decides"
+        raise NotApplicableError("option 'dtype'", f"code in language '{language}'", fix)
 
 
 def _plain(text: str) -> str:

@@ -145,6 +145,7 @@ def _mask(ring: Ring, kinds: tuple[str, ...]) -> int:
 
 def fewer(ring: Ring, terms: Terms) -> Terms:
     """Return the terms with differences of angles and squares of cosines where they save terms."""
+    ring.spend(len(terms))
     trig = _mask(ring, (COSINE, SINE))
     pairs = _pairs(ring)
     groups: dict[int, Terms] = {}
@@ -188,7 +189,10 @@ def _divides(factor: int, key: int) -> bool:
 
 def _pairs(ring: Ring) -> list[Pair]:
     """Return pairs of angles along parallel axes and the angle between them, made when new."""
+    if ring.pairs and ring.pairs[0] == len(ring.angles):
+        return ring.pairs[1]
     pairs = []
+    known = {angle.combination: k for k, angle in reversed(list(enumerate(ring.angles)))}
     turning = [k for k, angle in enumerate(ring.angles) if angle.combination]
     for n, a in enumerate(turning):
         for b in turning[n + 1 :]:
@@ -199,15 +203,11 @@ def _pairs(ring: Ring) -> list[Pair]:
                 between = {j: B[j] - sign * A.get(j, 0) for j in B}
                 rest: Combination = tuple((j, m) for j, m in sorted(between.items()) if m)
                 if len(rest) == len(B) - len(A):
-                    pairs.append((a, b, sign, _angle(ring, rest)))
+                    if rest not in known:
+                        known[rest] = ring.angle(rest)
+                    pairs.append((a, b, sign, known[rest]))
+    ring.pairs = (len(ring.angles), pairs)
     return pairs
-
-
-def _angle(ring: Ring, combination: Combination) -> int:
-    for k, angle in enumerate(ring.angles):
-        if angle.combination == combination:
-            return k
-    return ring.angle(combination)
 
 
 def squares(ring: Ring, terms: Terms, done: int = 0) -> Terms:

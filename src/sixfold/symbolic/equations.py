@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from sixfold.dynamics.passive import passive_forces
-from sixfold.errors import NotApplicableError, NumberError, OptionError
+from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, yes_or_no
 from sixfold.evaluate.arrays import model_checked
 from sixfold.model import Model
 from sixfold.model.grouping import grouped
 from sixfold.symbolic.forms import Forms
-from sixfold.symbolic.ring import Ring
+from sixfold.symbolic.ring import MOST_WORK, Ring
 from sixfold.symbolic.setting import setting
 from sixfold.symbolic.sympy_out import ToSympy
 from sixfold.symbolic.verify import verify
 
 PARAMETERS = ("symbols", "numbers")
 INERTIAS = ("centre", "origin", "base")
+MOST_SAMPLES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -144,12 +146,15 @@ class Equations:
         """Return the terms in the shorthand S2 = sin q2, C(2+3) = cos(q2 + q3), SS, CC, SC."""
         from sixfold.symbolic.text import text
 
+        if isinstance(width, bool) or not isinstance(width, int) or width < 1:
+            raise OptionError("Equations.text", "width", "a whole number >= 1", width)
         return text(self, terms, width)
 
     def latex(self, terms: str = "M,V,G", *, shorthand: bool = True, document: bool = False) -> str:
         """Return the terms in LaTeX, aligned and in broken lines; a whole document if asked."""
         from sixfold.symbolic.latex import latex
 
+        yes_or_no("Equations.latex", shorthand=shorthand, document=document)
         return latex(self, terms, shorthand=shorthand, document=document)
 
     def html(self, terms: str = "M,V,G") -> str:
@@ -183,6 +188,7 @@ def equations(
     names: Mapping[str, str] | None = None,
     angle_tolerance: float = 1e-12,
     samples: int = 100,
+    limit: int = MOST_WORK,
 ) -> Equations:
     """Return the closed-form equations of motion of a model.
 
@@ -194,6 +200,7 @@ def equations(
         names: other letters for parameters, such as {"cy1": "-L"}; a sign may stand before them.
         angle_tolerance: constant angles this near to a right angle [rad] are taken for one.
         samples: number of random states on which everything is compared with the kernels.
+        limit: terms that may be worked on in all before it gives up; a million takes seconds.
 
     Returns:
         Equations, with `.M`, `.V`, `.G`, `.B`, `.C`, `.christoffel`, `.tau`, both energies in
@@ -201,7 +208,8 @@ def equations(
 
     Raises:
         DisagreementError: if a closed form differs from the kernels by more than rounding.
-        NotApplicableError: if the motion of a joint is no polynomial in sines and cosines.
+        NotApplicableError: if the motion of a joint is no polynomial in sines and cosines, or if
+            the equations would be too long.
 
     Reference: Khatib, M qdd + V + G = tau; Craig's B and C; Christoffel symbols.
     """
@@ -213,12 +221,14 @@ def equations(
         if not isinstance(got, str) or got not in choices:
             raise OptionError("equations", option, choices, got)
     if names is not None and not (
-        isinstance(names, Mapping) and all(isinstance(x, str) and x for x in names.values())
+        isinstance(names, Mapping)
+        and all(isinstance(x, str) and x for x in (*names.keys(), *names.values()))
     ):
         fix = 'pass a dictionary such as {"cy1": "-L"}'
-        raise NumberError("equations: option 'names'", "other names by name", names, fix)
-    tolerance = _positive("angle_tolerance", angle_tolerance, float)
-    count = _positive("samples", samples, int)
+        raise NumberError("equations: option 'names'", "other names by name", shown(names), fix)
+    tolerance = _positive("angle_tolerance", angle_tolerance)
+    count = _whole("samples", samples, MOST_SAMPLES)
+    most = _whole("limit", limit)
     if model.nv == 0:
         raise NotApplicableError(
             "closed forms", f"model '{model.name}'", "it has no joints to move"
@@ -230,6 +240,7 @@ def equations(
         inertias="origin" if inertias == "base" else inertias,
         names=names or {},
         angle_tolerance=tolerance,
+        limit=most,
     )
     forms = Forms(made)
     # rounded angles make another model, and the equations are its own
@@ -238,8 +249,18 @@ def equations(
     return Equations(reference, forms, errors, inertias, parameters == "numbers")
 
 
-def _positive(name: str, value: Any, kind: type) -> Any:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+def _positive(name: str, value: Any) -> float:
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not plain or not 0 < value < inf or value >= 1e308:
         where = f"equations: option '{name}'"
-        raise NumberError(where, "a positive number", value, "pass a positive number")
-    return kind(value)
+        raise NumberError(where, "a positive number", shown(value), "pass a positive number")
+    return float(value)
+
+
+def _whole(name: str, value: Any, most: float = inf) -> int:
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not plain or not 1 <= value <= most or value != value // 1:
+        where, up_to = f"equations: option '{name}'", "" if most == inf else f" to {most:,}"
+        expected = f"a positive number, whole, from 1{up_to}"
+        raise NumberError(where, expected, shown(value), "pass a positive whole number")
+    return int(value)

@@ -39,7 +39,9 @@ class Entry:
 
 def chosen(terms: str) -> list[str]:
     """Return the terms named in a list such as "M,V,G"."""
-    names = [word.strip() for word in terms.split(",")] if isinstance(terms, str) else [str(terms)]
+    if not isinstance(terms, str):
+        raise OptionError("equations", "terms", TERMS, terms)
+    names = [word.strip() for word in terms.split(",")]
     for name in names:
         if name not in TERMS:
             raise OptionError("equations", "terms", TERMS, name)

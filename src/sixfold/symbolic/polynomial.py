@@ -16,10 +16,6 @@ from sixfold.symbolic.ring import BITS, FIELD, Ring, Variable, exact_number
 _PLAIN = (int, float, Fraction, np.integer, np.floating)
 
 
-MOST_PRODUCTS, MOST_TERMS = 5_000_000, 100_000
-"""Size of one multiplication, and of a factor, beyond which nobody would read the result."""
-
-
 class Polynomial:
     """A sum of monomials with numbers in front, in the normal form of its ring."""
 
@@ -45,14 +41,20 @@ class Polynomial:
     def __add__(self, other: Any) -> Any:
         """Add."""
         more = self._terms_of(other)
-        return NotImplemented if more is None else Polynomial(self.ring, _sum(self.terms, more, 1))
+        if more is None:
+            return NotImplemented
+        self.ring.spend(len(self.terms) + len(more))
+        return Polynomial(self.ring, _sum(self.terms, more, 1))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         """Subtract."""
         more = self._terms_of(other)
-        return NotImplemented if more is None else Polynomial(self.ring, _sum(self.terms, more, -1))
+        if more is None:
+            return NotImplemented
+        self.ring.spend(len(self.terms) + len(more))
+        return Polynomial(self.ring, _sum(self.terms, more, -1))
 
     def __rsub__(self, other: Any) -> Any:
         """Subtract."""
@@ -74,12 +76,7 @@ class Polynomial:
         if factors is None:
             return NotImplemented
         few, many = sorted((self.terms, factors), key=len)
-        if len(few) * len(many) > MOST_PRODUCTS or len(many) > MOST_TERMS:
-            raise NotApplicableError(
-                "a closed form",
-                f"a chain this long: one product is of {len(few)} by {len(many)} terms",
-                'use parameters="numbers", lock joints, or export the recursive algorithm',
-            )
+        self.ring.spend(len(few) * len(many))
         result: dict[int, Any] = {}
         special = 0
         for key, value in few.items():
@@ -151,6 +148,7 @@ class Polynomial:
     def derivative(self, position: int) -> Polynomial:
         """Return the derivative by a joint position (by its number)."""
         ring = self.ring
+        ring.spend(len(self.terms))
         q = ring.positions[position]
         turning = [
             (angle, rate) for angle in ring.angles for j, rate in angle.combination if j == position

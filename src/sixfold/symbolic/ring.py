@@ -12,6 +12,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from sixfold.errors import NotApplicableError
+
+MOST_WORK = 1_000_000
+"""Terms that closed forms may be worked out with; beyond, nobody would read the result."""
+
 BITS = 6
 FIELD = (1 << BITS) - 1
 GEOMETRIC, INERTIAL, POSITION, RATE, ACCELERATION, COSINE, SINE = (
@@ -71,6 +76,22 @@ class Ring:
     overflow: int = 0
     ones: list[dict[int, Any]] = field(default_factory=list)
     """Polynomials that are one at every state: squared lengths of quaternions."""
+    pairs: tuple[int, list[tuple[int, int, int, int]]] | None = None
+    """Angles along parallel axes, and for how many angles they were sought."""
+    limit: int = MOST_WORK
+    """Terms that may be worked on in all."""
+    work: int = 0
+
+    def spend(self, terms: int) -> None:
+        """Count terms that are about to be worked on, and stop where no end is in sight."""
+        self.work += terms
+        if self.work > self.limit:
+            raise NotApplicableError(
+                "a closed form",
+                f"a model this large: over {self.limit:,} terms were worked on",
+                'use parameters="numbers", lock joints, export the recursive algorithm, or raise '
+                "limit=... (a million terms take seconds)",
+            )
 
     def variable(
         self, name: str, kind: str, value: float | None = None, angle: int = -1

@@ -13,7 +13,15 @@ from sixfold.scalar import ZERO, exact
 from sixfold.spatial import ZERO3, Column, Inertia, Matrix3, Motion, Transform, Vector3
 from sixfold.symbolic.naming import TINY, Namer, gravity, squared
 from sixfold.symbolic.polynomial import Polynomial, symbol
-from sixfold.symbolic.ring import ACCELERATION, INERTIAL, POSITION, RATE, Ring, Variable
+from sixfold.symbolic.ring import (
+    ACCELERATION,
+    INERTIAL,
+    MOST_WORK,
+    POSITION,
+    RATE,
+    Ring,
+    Variable,
+)
 
 
 @dataclass(frozen=True)
@@ -50,10 +58,11 @@ def setting(
     inertias: str,
     names: Mapping[str, str],
     angle_tolerance: float,
+    limit: int = MOST_WORK,
 ) -> Setting:
     """Return a model's tree over polynomials."""
     model = rounded(aligned(model), angle_tolerance)
-    ring = Ring()
+    ring = Ring(limit=limit)
     q = [symbol(ring, ring.variable(f"q{k + 1}", POSITION)) for k in range(model.nq)]
     qd = [symbol(ring, ring.variable(f"qd{k + 1}", RATE)) for k in range(model.nv)]
     qdd = [symbol(ring, ring.variable(f"qdd{k + 1}", ACCELERATION)) for k in range(model.nv)]

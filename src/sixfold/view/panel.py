@@ -127,24 +127,25 @@ class Panel:
     def _scrubbed(self, event: Any) -> None:
         if event.client_id is not None:
             self.player.playing = False
-            self.player.seek(float(event.target.value))
+            self.player.seek(_within(event.target))
             self.changed()
 
     def _sped(self, event: Any) -> None:
-        self.player.speed = float(event.target.value.rstrip("x"))
-        self.changed()
+        if event.target.value in SPEEDS:
+            self.player.speed = float(event.target.value.rstrip("x"))
+            self.changed()
 
     def _moved(self, control: Control, event: Any) -> None:
         # a slider that the window itself has set says nothing new
         if event.client_id is not None:
             v = self.player.v if self.player.posed else None
-            self.player.pose(control.write(self.player.q, float(event.target.value)), v)
+            self.player.pose(control.write(self.player.q, _within(event.target)), v)
             self.changed()
 
     def _pushed(self, k: int, event: Any) -> None:
         if event.client_id is not None:
             v = self.player.v.copy()
-            v[k] = float(event.target.value)
+            v[k] = _within(event.target)
             self.player.pose(self.player.q, v)
             self.changed()
 
@@ -178,6 +179,11 @@ class Panel:
         held = gravity_force(model, state.q)
         self.torques.content = bars(velocity_names(model), held, model.effort_limit, self.units)
         self.matrix.content = matrix(mass_matrix(model, state.q))
+
+
+def _within(slider: Any) -> float:
+    """Return the number of a slider, inside its range whatever the page sends."""
+    return min(max(float(slider.value), float(slider.min)), float(slider.max))
 
 
 def velocity_names(model: Model) -> list[str]:

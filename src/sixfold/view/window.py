@@ -18,6 +18,7 @@ from sixfold.evaluate.arrays import model_checked
 from sixfold.model import Model
 from sixfold.picture import finite, record
 from sixfold.picture.files import PIP
+from sixfold.view.guard import guarded, hush
 from sixfold.view.scenario import Scenario, configurations
 from sixfold.view.viewer import Viewer
 
@@ -56,6 +57,9 @@ def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike |
     array = None if q is None else finite("view", "q", q, f"(nq,) = ({model.nq},)")
     if array is not None and array.ndim > 2 and trajectory is None:
         trajectory, array = array, None
+    if t is not None and trajectory is None:
+        fix = "pass the configurations as trajectory=q, or leave t out"
+        raise NotApplicableError("view: argument 't'", "a robot that does not move", fix)
     motion = None if trajectory is None else record("view", model, trajectory, t)
     poses = np.zeros((0, model.nq)) if array is None else configurations(model, array)
     if motion is not None:
@@ -91,9 +95,16 @@ def _server(port: int) -> Any:
         import viser
     except ImportError:
         raise NotApplicableError("view", "an installation without viser", PIP) from None
-    # viser prints a box of its own
-    with contextlib.redirect_stdout(io.StringIO()):
-        server: Any = viser.ViserServer(host=HOST, port=port, verbose=False)
+    server: Any = None
+    try:
+        # viser prints a box of its own
+        with guarded(), contextlib.redirect_stdout(io.StringIO()):
+            server = viser.ViserServer(host=HOST, port=port, verbose=False)
+    except NotApplicableError:
+        if server is not None:
+            server.stop()
+        raise
+    hush(server)
     # a page could ask it to open a tunnel to the internet: there is none
     server.request_share_url = lambda verbose=True: None
     return server

@@ -10,7 +10,7 @@ from typing import Any
 from sixfold.cli.benching import mujoco_ways, pinocchio_ways
 from sixfold.cli.benching.peers import Peer
 from sixfold.cli.benching.ways import States, Way
-from sixfold.errors import NotApplicableError
+from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
 from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
@@ -52,7 +52,7 @@ def find(names: Iterable[str]) -> tuple[list[Robot], list[str]]:
         try:
             robots.append(_robot(name))
         except NotApplicableError as error:
-            missing.append(f"{name} is left out: {said(error)}")
+            missing.append(f"{visible(name)} is left out: {said(error)}")
     return robots, missing
 
 
@@ -68,7 +68,8 @@ def _robot(name: str) -> Robot:
         raise NotApplicableError(
             "bench", f"'{name}', which has no joint that moves", "name another"
         )
-    return with_peers(Path(name).stem if Path(name).suffix else name, bare(model), example)
+    shown = visible(Path(name).stem if Path(name).suffix else name)
+    return with_peers(shown, bare(model), example)
 
 
 def bare(model: Model) -> Model:

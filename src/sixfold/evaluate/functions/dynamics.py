@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.errors import NotApplicableError
 from sixfold.evaluate import cores as pages
 from sixfold.evaluate.quantities import FORCE_FRAMES, quantity
 from sixfold.model import Model
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}
+
+
+def _refuse_method_with_couplings(model: Model, given: Mapping[str, Any]) -> None:
+    """Refuse a choice that there is not."""
+    if given["method"] is not None and model.couplings:
+        where = f"model '{model.name}': coupled joints always solve their reduced mass matrix"
+        raise NotApplicableError("forward_dynamics: option 'method'", where, "leave it out")
 
 
 @quantity(
@@ -60,6 +71,7 @@ def inverse_dynamics(
     "nv",
     options={**_FORCES, "method": tuple(pages.METHODS)},
     keywords=_AS_FRAME,
+    refuses=_refuse_method_with_couplings,
     solves=True,
     exports=True,
 )
@@ -71,7 +83,7 @@ def forward_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
-    method: str = "aba",
+    method: str | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -85,8 +97,10 @@ def forward_dynamics(
         f_ext: external force on each body (n; f), shape (..., nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
         method: "aba" (articulated bodies, O(N)), "crba" (mass matrix and sparse LTDL), "operators"
-            (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3), eq. 19a).  Models with
-            couplings always solve their reduced mass matrix.
+            (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3), eq. 19a); "aba" if left
+            out.  Near a singular configuration, and with light bodies before heavy ones, "aba"
+            keeps most digits.  Models with couplings always solve their reduced mass matrix and
+            have no choice.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 

@@ -16,10 +16,10 @@ from sixfold.model import Model
 _FRAME = {"frame": FRAMES}
 
 
-def _refuse_classical_in_world(options: Mapping[str, Any]) -> None:
+def _refuse_classical_in_world(model: Model, given: Mapping[str, Any]) -> None:
     """Refuse the acceleration of a body point where no body point lies."""
-    if options["kind"] == "classical" and options["frame"] == "world":
-        raise OptionError("body_accelerations", "frame", ("body", "aligned"), options["frame"])
+    if given["kind"] == "classical" and given["frame"] == "world":
+        raise OptionError("body_accelerations", "frame", ("body", "aligned"), given["frame"])
 
 
 @quantity(pages.body_poses, "nb 4 4", exports=True)

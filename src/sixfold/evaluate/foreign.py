@@ -1,0 +1,150 @@
+"""Arrays of other libraries: those that hold plain numbers are taken, the others get advice.
+
+None of these libraries is imported: an object is known by the module of its type and by the
+protocols that it follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from types import GeneratorType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sixfold.errors import NumberError, TooLargeError, kind_of
+
+MOST_ITEMS = 10**8
+"""Items of a sequence that is no array, at most: each is an object of Python's."""
+_ARRAYS = ("__array__", "__array_interface__", "__array_struct__", "__buffer__")
+
+
+def as_array(function: str, name: str, value: Any) -> NDArray[Any]:
+    """Return any array-like object as a NumPy array, or say what the object is and what to do."""
+    if type(value) not in (list, tuple, float, int):
+        refuse(function, name, value)
+    try:
+        array = np.asarray(value)
+    except Exception:
+        # a list may hold objects that have to be explained
+        for item in _items(value):
+            refuse(function, name, item)
+        raise
+    # NumPy takes a masked number in a list for NaN
+    if array.dtype.kind == "f" and type(value) in (list, tuple) and np.isnan(array).any():
+        for item in _items(value):
+            if isinstance(item, np.ma.MaskedArray):
+                refuse(function, name, item)
+    return array
+
+
+def refuse(function: str, name: str, value: Any) -> None:
+    """Raise for an object whose numbers are not here, or are not all to be used."""
+    where = f"{function}: argument '{name}'"
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.is_masked(value):
+            fix = "fill the masked elements, or leave those states out"
+            place = f"{where} does not hold real numbers"
+            raise NumberError(place, "an array without masked elements", "masked elements", fix)
+        return
+    if isinstance(value, np.ndarray | np.generic):
+        return
+    told = _told(value)
+    if told is not None:
+        raise NumberError(where, "numbers in a NumPy array", *told)
+    if isinstance(value, (Mapping, Set, GeneratorType)) or callable(value) is True:
+        fix = "pass a list or an array of numbers"
+        raise NumberError(where, "numbers in a NumPy array", kind_of(value), fix)
+    if not any(hasattr(value, protocol) for protocol in _ARRAYS):
+        _refuse_endless(where, value)
+
+
+def _refuse_endless(where: str, value: Any) -> None:
+    try:
+        count = len(value)
+    except Exception:  # no sequence, or one whose own length fails
+        return
+    if count > MOST_ITEMS:
+        raise TooLargeError(where, f"a sequence of {count:.3g} items", "pass a NumPy array")
+
+
+def _told(value: Any) -> tuple[str, str] | None:
+    """Return what an object of another library is and the way out; None if it may be tried."""
+    library = _library(value)
+    if library == "jax" and _is_tracer(value):
+        return (
+            "a JAX tracer: jax.jit, jax.grad or jax.vmap is looking at the function, and there "
+            "are no numbers yet",
+            "call sixfold outside of the traced function, or through jax.pure_callback",
+        )
+    if library == "torch":
+        return _torch(value)
+    if library == "dask":
+        return _DASK
+    if library == "xarray" and _library(getattr(value, "variable", None)) == "xarray":
+        inner = getattr(value.variable, "_data", None)
+        return _DASK if _library(inner) == "dask" else None
+    if library == "scipy" and hasattr(value, "toarray"):
+        return "a sparse matrix", "pass x.toarray()"
+    if _on_a_device(value):
+        return (
+            f"{kind_of(value)}, whose numbers are in the memory of a graphics card",
+            "bring it over: cupy.asnumpy(x), x.get(), x.copy_to_host() or x.cpu()",
+        )
+    return None
+
+
+_DASK = (
+    "a Dask array, which is not computed yet",
+    "pass x.compute(); or stay lazy: kernel = sf.compile(sf.inverse_dynamics, model), then "
+    "dask.array.apply_gufunc(kernel, kernel.signature, q, v, a, output_dtypes=float)",
+)
+
+
+def _torch(value: Any) -> tuple[str, str] | None:
+    if getattr(value, "requires_grad", False):
+        return (
+            "a torch tensor that requires gradients, which sixfold does not carry on",
+            "pass x.detach().numpy(); for derivatives use sf.compile(..., derivative=...) inside a "
+            "torch.autograd.Function",
+        )
+    device = getattr(getattr(value, "device", None), "type", "cpu")
+    if device != "cpu":
+        return f"a torch tensor on device '{device}'", "pass x.cpu().numpy()"
+    return None
+
+
+def _library(value: Any) -> str:
+    """Return the name of the library that an object's type, or a type it derives from, is of."""
+    for kind in type(value).__mro__:
+        top = (getattr(kind, "__module__", None) or "").partition(".")[0]
+        if top in ("jax", "jaxlib", "torch", "dask", "xarray", "scipy"):
+            return "jax" if top == "jaxlib" else top
+    return ""
+
+
+def _is_tracer(value: Any) -> bool:
+    return any(kind.__name__.endswith("Tracer") for kind in type(value).__mro__)
+
+
+def _on_a_device(value: Any) -> bool:
+    try:
+        return getattr(value, "__cuda_array_interface__", None) is not None
+    except Exception:  # the property of an object that cannot tell
+        return False
+
+
+def _items(value: Any) -> list[Any]:
+    """Return what nested lists hold, the first million of it."""
+    found: list[Any] = []
+    pending, seen = [value], set()
+    while pending and len(found) < 1_000_000:
+        item = pending.pop()
+        if isinstance(item, (list, tuple)):
+            if id(item) not in seen:
+                seen.add(id(item))
+                pending.extend(item)
+        else:
+            found.append(item)
+    return found
