@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import cores as pages
-from sixfold.evaluate.quantities import FORCE_FRAMES, quantity
+from sixfold.evaluate.public import quantity
+from sixfold.evaluate.quantities import FORCE_FRAMES
 from sixfold.model import Model
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.errors import OptionError
 from sixfold.evaluate import cores as pages
-from sixfold.evaluate.quantities import FRAMES, quantity
+from sixfold.evaluate.public import quantity
+from sixfold.evaluate.quantities import FRAMES
 from sixfold.model import Model
 
 _FRAME = {"frame": FRAMES}
