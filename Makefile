@@ -27,6 +27,7 @@ test-long: $(READY)
 	$(BIN)/python benchmarks/robots_vs_pinocchio.py
 	$(BIN)/python benchmarks/robots_vs_mujoco.py
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
+	$(BIN)/python -m tests.simulate.damaged --files 5000
 	$(BIN)/python -m tests.battery.run --calls 24000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.long.many_models --models 100000 --minutes 180
 	$(BIN)/python -m tests.long.forks --forks 500

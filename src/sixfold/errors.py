@@ -139,7 +139,7 @@ class ModelError(SixfoldError, ValueError):
 
     def __init__(self, where: str, what: str, fix: str) -> None:
         """Say which body or joint, what is wrong with it and how to mend it."""
-        super().__init__(_message(f"{where}: {what}", fix=fix))
+        super().__init__(_message(f"{_cut(where, MOST_SHOWN)}: {what}", fix=fix))
 
 
 class RobotFileError(SixfoldError, ValueError):
@@ -166,7 +166,8 @@ class RobotFileError(SixfoldError, ValueError):
         """Name file, line and element, what is wrong, what was expected and found, the way out."""
         self.file, self.line = str(file), line
         self.element, self.what, self.fix = _flat(element), _flat(what), _flat(fix)
-        place = f"{_flat(self.file)}:{line}" if line else _flat(self.file)
+        name = _flat(_cut(self.file, 3 * MOST_SHOWN))
+        place = f"{name}:{line}" if line else name
         first = ": ".join(part for part in (place, self.element, self.what) if part)
         parts = {"expected": expected, "got": got, "fix": fix}
         super().__init__(_message(first, **{name: x for name, x in parts.items() if x}))
@@ -248,7 +249,7 @@ class OutputFileError(SixfoldError, OSError):
         super().__init__(_message(f"{file}: {what}", fix=fix))
 
 
-class KernelMemoryError(SixfoldError, MemoryError):
+class KernelMemoryError(MemoryError, SixfoldError):  # in this order it can be made anew
     """No memory, or no memory map, is left for machine code or for its scratch."""
 
     def __init__(self, what: str, got: object, fix: str) -> None:
@@ -336,4 +337,7 @@ def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[
 
 
 def _remade(kind: type[SixfoldError], *arguments: Any) -> SixfoldError:
-    return kind.__new__(kind, *arguments)
+    try:
+        return kind.__new__(kind, *arguments)
+    except TypeError:  # Python takes the root's constructor for kinds of MemoryError
+        return BaseException.__new__(kind, *arguments)

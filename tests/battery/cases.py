@@ -120,9 +120,9 @@ def outcome(target: Target, made: Call) -> Outcome:
     except Exception as error:
         if isinstance(error, TypeError) and SIGNATURE.search(str(error)) and _shallow(error):
             return Outcome("signature")
-        if target.type_errors and isinstance(error, (TypeError, MemoryError)):
-            return Outcome("refused")  # as arithmetic of arrays says it
-        if target.numpy_errors and isinstance(error, (TypeError, ValueError)):
+        if target.type_errors and isinstance(error, (TypeError, MemoryError, ArithmeticError)):
+            return Outcome("refused")  # as arithmetic says it
+        if target.numpy_errors and isinstance(error, (TypeError, ValueError, MemoryError)):
             return Outcome("refused")
         return Outcome("foreign", _told(error))
     return Outcome("answer")

@@ -274,8 +274,6 @@ OPERATORS: tuple[Callable[[Any, Any], Any], ...] = (
     operator.mul,
     operator.matmul,
     operator.truediv,
-    operator.eq,
-    operator.ne,
 )
 
 
@@ -354,6 +352,9 @@ def _of_class(name: str, kind: type) -> Iterator[Target]:
     if issubclass(kind, tuple) or kind is sf.Subspace:
         for act in OPERATORS:
             yield _operator(name, act)
+    if kind in (sf.Motion, sf.Force):
+        yield _operator(name, operator.eq)
+        yield _operator(name, operator.ne)
     if "__call__" in vars(kind):
         yield _method(name, "__call__", kind.__call__)
     if "__getitem__" in vars(kind):

@@ -137,7 +137,7 @@ def test_a_simulation_its_report_and_its_file_are_written_escaped(robot, tmp_pat
     run(*("simulate", robot, "--duration", 0.02, "--start", "neutral"))
     out, page = tmp_path / "a\x1bb.npz", tmp_path / "a\x1bb.html"
     shown = run(
-        *("simulate", robot, "--duration", 0.02, "--start", "neutral", "--limits"),
+        *("simulate", robot, "--duration", 0.02, "--start", "neutral"),
         *("--out", out, "--report", page),
     )
     assert "a\\x1bb.npz" in shown

@@ -21,7 +21,7 @@ def refused(path, **options):
     assert "\n  fix: " in str(error)
     file = visible(error.file)
     place = f"{file}:{error.line}: " if error.line else f"{file}: "
-    assert str(error).startswith(place)
+    assert str(error).startswith(place[:600])  # messages cut names that are longer
     return error
 
 

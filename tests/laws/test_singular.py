@@ -9,6 +9,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import SingularModelError, SingularPivotWarning
+from sixfold.evaluate.bounds import unproved_joints
 from sixfold.spatial import Inertia
 from tests.dynamics.support import EPS
 
@@ -55,6 +56,46 @@ def test_forward_dynamics_refuses_a_massless_leaf_naming_body_and_joint(method, 
         sf.forward_dynamics(LEAF, q, v, tau, method=method, backend=backend)
     assert "'arm'" not in str(e.value)
     assert "fix:" in str(e.value)
+
+
+AXES = ((1.0, 2.0, 3.0), (0.3, 0.1, 0.7), (3.0, 1.0, 0.5), (0.3, 0.2, 0.7), (1e-9, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("far", [0.1, 1.0, 10.0])
+@backends
+def test_a_mass_on_an_axis_askew_is_no_inertia_behind_it(axis, far, backend):
+    """Terms of H cancel to rounding, and what is left of them must not be divided by."""
+    on_axis = Inertia.from_mass(1.0, tuple(far * x for x in axis))
+    model = chain(("bead", sf.Revolute(axis), on_axis))
+    q, v, tau = random_rows(model)
+    with pytest.raises(SingularModelError, match="'bead'"):
+        sf.forward_dynamics(model, q, v, tau, backend=backend)
+    off_axis = Inertia.from_mass(1.0, (far * axis[0] + 1e-3, far * axis[1], far * axis[2]))
+    model = chain(("bead", sf.Revolute(axis), off_axis))
+    assert np.isfinite(sf.forward_dynamics(model, q, v, tau, backend=backend)).all()
+
+
+@pytest.mark.parametrize("pitch", [0.0, 1e-12, -1e-9, 1e6, 1e12])
+def test_screws_of_any_pitch_have_accelerations(pitch):
+    thin = Inertia.from_mass(1.0, (0.0, 0.0, 0.5), (0.1, 0.1, 0.0))
+    model = chain(("arm", sf.Revolute("x"), SOLID), ("screw", sf.Helical("z", pitch), thin))
+    q, v, tau = random_rows(model)
+    if pitch == 0:
+        with pytest.raises(SingularModelError, match="'screw'"):
+            sf.forward_dynamics(model, q, v, tau)
+    else:
+        found, expected = (
+            sf.forward_dynamics(model, q, v, tau, backend=backend) for backend in (None, "numpy")
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
+
+
+def test_a_screw_carries_as_far_as_its_pitch_says():
+    """Ten turns of a screw of 1e9 m take a mass where the pivot before it is lost."""
+    for pitch, unproved in ((1e-3, False), (1e9, True)):
+        model = chain(("arm", sf.Revolute("x"), SOLID), ("screw", sf.Helical("y", pitch), SOLID))
+        assert (0 in unproved_joints(model)) == unproved
 
 
 def test_inverse_mass_matrix_refuses_a_massless_leaf():

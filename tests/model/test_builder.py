@@ -9,6 +9,8 @@ import sympy as sp
 
 import sixfold as sf
 from sixfold.model.builder import ModelBuilder
+from sixfold.scalar import Zero
+from sixfold.spatial import ZERO3, Matrix3, Transform
 
 BALL = sf.Inertia.from_mass(2.0, (0.1, -0.2, 0.3), (0.02, 0.03, 0.04))
 PLATE = sf.Inertia.from_mass(0.7, (0.0, 0.4, -0.1), (0.01, 0.02, 0.03))
@@ -401,3 +403,27 @@ def test_a_placement_that_is_no_rotation_is_refused():
 def test_a_spring_at_rest_at_no_rotation_is_refused():
     with pytest.raises(sf.ModelError, match=r"body 'ball'.*length zero"):
         sf.ModelBuilder().add_body("ball", joint=sf.Spherical(), rest=(0, 0, 0, 0))
+
+
+def placed(E):
+    builder = ModelBuilder("placed")
+    builder.add_body("one", joint=sf.Revolute("z"), placement=Transform(Matrix3.of(E), ZERO3))
+    return builder.build().bodies[0].placement.E
+
+
+def test_axes_that_are_orthonormal_to_six_digits_are_made_so():
+    given = [[0.707107, 0.707107, 0.0], [-0.707107, 0.707107, 0.0], [0.0, 0.0, 1.0]]
+    E = np.array(placed(given), float)
+    np.testing.assert_allclose(E @ E.T, np.eye(3), atol=1e-15)
+    np.testing.assert_allclose(E, given, atol=1e-6)
+    assert isinstance(placed(given).a.z, Zero)
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        turn = np.array(Transform.from_rpy(rng.uniform(-3, 3, 3).tolist()).E, float)
+        rough = turn + rng.uniform(-2e-7, 2e-7, (3, 3))
+        E = np.array(placed(rough.tolist()), float)
+        np.testing.assert_allclose(E @ E.T, np.eye(3), atol=2e-15)
+        np.testing.assert_allclose(E, rough, atol=1e-6)
+        # what is a rotation to rounding stays as it is, and so does what was mended
+        assert placed(turn.tolist()) == Matrix3.of(turn.tolist())
+        assert placed(E.tolist()) == Matrix3.of(E.tolist())

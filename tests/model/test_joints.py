@@ -303,3 +303,13 @@ def test_motion_and_subspace_are_what_calc_returns():
     X, S, vJ, cJ = sf.Planar().calc([0.1, 0.2, 0.3], [1.0, 2.0, 3.0])
     assert isinstance(X, Transform) and isinstance(S, Subspace)
     assert isinstance(vJ, Motion) and isinstance(cJ, Motion)
+
+
+def test_axes_are_of_unit_length_to_rounding_and_scaled_once():
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        axis = sf.Revolute(rng.standard_normal(3).tolist()).axis
+        assert abs(math.hypot(*map(float, axis)) - 1) <= 4e-16
+        assert sf.Revolute(axis).axis == axis
+        longer = Vector3(*(float(x) * (1 + 1e-13) for x in axis))
+        assert abs(math.hypot(*map(float, sf.Revolute(longer).axis)) - 1) <= 4e-16

@@ -1,13 +1,16 @@
 """Programs that sweep over the items of a tree, traced and compiled without any robot in them."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from sixfold.native import Layout, NotRolled, Rolled, build
 from sixfold.native.jit import WIDTHS
-from sixfold.native.recorder import Items, Parent, Recorder, Table
+from sixfold.native.recorder import Items, Parent, Recorder, Table, leaves, over
 from sixfold.native.records import Shape, pack
 from sixfold.native.sweeps import sweeps
+from sixfold.spatial import Inertia, Transform
 
 PARENT = (0, 1, 1, 2, 2, 0, 6, 4)
 KIND = (0, 1, 0, 0, 1, 1, 0, 1)
@@ -286,3 +289,22 @@ def _by_number(forest):
 def test_what_cannot_be_rolled_is_refused_in_words(function, words):
     with pytest.raises(NotRolled, match=words):
         traced(function)
+
+
+class LastFirst(NamedTuple):
+    """Two numbers, converted from the end."""
+
+    a: float
+    b: float
+
+    def over(self, convert):
+        b = convert(self.b)
+        return LastFirst(convert(self.a), b)
+
+
+def test_numbers_of_a_constant_come_in_the_order_in_which_it_converts_them():
+    """Columns of a kind of joint are handed out one by one while a constant converts itself."""
+    inertia = Inertia.from_parameters([float(k) for k in range(1, 11)])
+    for value in (inertia, Transform.from_rpy((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)), LastFirst(1, 2)):
+        columns = iter(leaves(value))
+        assert over(value, lambda _, columns=columns: next(columns)) == value

@@ -379,3 +379,23 @@ def test_second_moments_of_a_thin_rod_lose_no_digit():
     thin = 1e-17
     I = Inertia.from_parameters((1.0, 0.0, 0.0, 0.0, thin, 1.0, 1.0, 0.0, 0.0, 0.0))
     assert I.second_moments[:3] == (1.0, thin / 2, thin / 2)
+
+
+def test_a_small_moment_about_an_axis_survives_a_long_way_along_it():
+    rod = Inertia.from_mass(1.0, (0.0, 0.0, 0.0), (1e-3, 1.0, 1.0))
+    for far in (1e5, -1e8):
+        X = Transform.translation((far, 0.0, 0.0))
+        assert (X.T @ rod @ X).I.xx == 1e-3
+        aside = Transform.translation((far, 0.5, 0.0))
+        assert (aside.T @ rod @ aside).I.xx == 0.251
+        both = rod.with_second_moments()
+        assert (X.T @ both @ X).second_moments.yy == 5e-4
+        assert (X.T @ both @ X).second_moments.xx == (X.T @ rod @ X).second_moments.xx
+
+
+def test_second_moments_add_up_beside_moments_of_inertia():
+    rods = [Inertia.from_mass(1.0, (0.0, 0.0, 0.0), (x, 1e9, 1e9)) for x in (1e-9, 3e-9)]
+    total = rods[0].with_second_moments() + rods[1].with_second_moments()
+    assert total.second_moments.yy == 2e-9
+    assert total.over(lambda x: x * 2).second_moments.yy == 4e-9
+    assert isinstance(total + ArticulatedInertia.zero(), ArticulatedInertia)

@@ -107,8 +107,7 @@ def compare_with(
     Raises:
         NotApplicableError: if the library is missing or cannot take the robot.
     """
-    if library not in LIBRARIES:
-        raise OptionError("compare_with", "library", LIBRARIES, library)
+    one_of("compare_with", "library", LIBRARIES, library)
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
         raise OptionError("compare_with", "samples", "a whole number >= 1", samples)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:

@@ -64,7 +64,7 @@ def from_dh(
     """
     if not isinstance(convention, str) or convention not in ("standard", "modified"):
         raise OptionError("from_dh", "convention", ("standard", "modified"), convention)
-    if not isinstance(rows, (list, tuple)) and not hasattr(rows, "__array__"):
+    if not isinstance(rows, (list, tuple)) and getattr(rows, "ndim", 0) != 2:
         fix = "pass a list of rows (a, alpha, d, theta[, sigma])"
         raise ArgumentError("from_dh: argument 'rows'", "a list of rows", rows, fix)
     if len(rows) > MOST_BODIES:

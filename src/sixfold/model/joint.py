@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from sixfold.errors import ArgumentError, SixfoldError
+from sixfold.errors import ArgumentError, SixfoldError, TooLargeError
 from sixfold.scalar import Scalar, several_numbers
 from sixfold.spatial import (
     Column,
@@ -72,6 +72,9 @@ def _explaining(method: Any) -> Any:
             return method(self, *columns, **named)
         except SixfoldError:
             raise
+        except MemoryError as error:
+            where = f"{type(self).__name__}.{method.__name__}"
+            raise TooLargeError(where, f"{error}", "pass fewer states at a time") from None
         except Exception:
             where, sizes = f"{type(self).__name__}.{method.__name__}", COORDINATES[method.__name__]
             given = dict(zip((name for name, _ in sizes), columns, strict=False)) | named

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import ModelError, OptionError, UnknownNameError
+from sixfold.errors import ModelError, OptionError, UnknownNameError, yes_or_no
 from sixfold.model.builder import ModelBuilder
 from sixfold.model.custom import CustomJoint
 from sixfold.model.dh import DHRow, from_dh
@@ -226,6 +226,7 @@ def random_tree(
     share = isinstance(branching, (int, float)) and not isinstance(branching, bool)
     if not share or not 0 <= branching <= 1:
         raise OptionError("random_tree", "branching", "a number from 0 to 1", branching)
+    yes_or_no("random_tree", properties=properties)
     kinds = _joint_kinds(joints)
     rng = np.random.default_rng([n, seed])
     builder = ModelBuilder(f"random_tree:{n}:{seed}", gravity=tuple(rng.uniform(-10, 10, 3)))

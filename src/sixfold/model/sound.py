@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from sixfold.errors import ArgumentError, ModelError, kind_of, shown
@@ -59,7 +58,7 @@ def check_rest(model: Any) -> None:
     if not isinstance(model.gravity, tuple):
         raise ModelError(where, f"gravity is {shown(model.gravity)}", "give a tuple (x, y, z)")
     speed = model.friction_speed
-    if isinstance(speed, bool) or not isinstance(speed, (int, float)) or not 0 <= speed < math.inf:
+    if isinstance(speed, bool) or not isinstance(speed, (int, float)) or not 0 <= speed < 1e300:
         raise ModelError(where, f"friction_speed = {shown(speed)}", "give a number >= 0 [m/s]")
     n = len(model.bodies)
     for coupling in model.couplings:

@@ -216,7 +216,7 @@ def over(value: Any, convert: Any) -> Any:
 def leaves(value: Any) -> list[Any]:
     """Return the numbers of a value, in the order in which `over` meets them."""
     found: list[Any] = []
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not hasattr(value, "over"):
         for x in value:
             found += leaves(x) if isinstance(x, tuple) else (x,)
         return found

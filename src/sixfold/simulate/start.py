@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NumberError, OptionError, StateError
+from sixfold.errors import NumberError, OptionError, StateError, TooLargeError
 from sixfold.evaluate import neutral
-from sixfold.evaluate.arrays import Argument, Array, Shape, checked, leading_shape
+from sixfold.evaluate.arrays import FEWER, Argument, Array, Shape, checked, leading_shape
 from sixfold.evaluate.quaternions import quaternions
 from sixfold.model import Model
 from sixfold.simulate.drive import Grid
@@ -99,6 +99,8 @@ def _floats(name: str, argument: Argument) -> Array:
     array = checked("simulate", name, argument)
     try:
         return np.array(array, float)
+    except MemoryError as error:
+        raise TooLargeError("simulate", f"argument '{name}': {error}", FEWER) from None
     except (TypeError, ValueError):
         where = f"simulate: argument '{name}' does not hold plain numbers"
         raise NumberError(where, "floats", f"dtype {array.dtype}", "give numbers") from None
@@ -119,7 +121,7 @@ def _finite(name: str, array: Array, names: list[str]) -> None:
 
 def _real(x: Any) -> bool:
     number = isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
-    return number and math.isfinite(x)
+    return number and bool(abs(x) < 1e300)
 
 
 def _whole(x: Any) -> bool:

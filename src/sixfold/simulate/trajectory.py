@@ -22,6 +22,7 @@ from sixfold.errors import (
 from sixfold.evaluate import kinetic_energy, potential_energy
 from sixfold.evaluate.arrays import Argument, Array, Shape, checked, model_checked
 from sixfold.model import Model
+from sixfold.scalar import together
 from sixfold.simulate import storage, tables
 from sixfold.simulate.events import Crossing
 from sixfold.simulate.interpolate import between
@@ -66,7 +67,8 @@ class Trajectory:
         model_checked("Trajectory", self.model)
         for name in ("t", *self._along):
             given = Argument(getattr(self, name), (), "numbers")
-            array = np.ascontiguousarray(checked("Trajectory", name, given), float)
+            with together("Trajectory"):
+                array = np.ascontiguousarray(checked("Trajectory", name, given), float)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         for name, shape in storage.shapes(self.model, self.t, self.q, self.x).items():

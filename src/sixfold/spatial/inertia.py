@@ -161,6 +161,10 @@ class Inertia(NamedTuple):
         """Return the inertia of so many times the mass."""
         return Inertia(self.m * scale, self.h * scale, self.I * scale)
 
+    def __rmul__(self, scale: Scalar) -> Inertia:
+        """Return the inertia of so many times the mass."""
+        return self * scale
+
     def moved_back(self, E: Matrix3, r: Vector3) -> Inertia:
         """Return X^T I X for X = (E, r): the same body in the coordinates X starts from."""
         try:
@@ -189,11 +193,12 @@ class Inertia(NamedTuple):
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
         """Return the inertia with each number converted."""
-        h, I = self.h.over(convert), self.I.over(convert)
+        # in the order of the parameters: a converter may count
         try:
-            return Inertia(convert(self.m), h, I)
+            m = convert(self.m)
         except Exception as error:
             raise unconverted(error, convert) from error
+        return Inertia(m, self.h.over(convert), self.I.over(convert))
 
 
 class _BothMoments(Inertia):
@@ -309,6 +314,14 @@ class ArticulatedInertia(NamedTuple):
         except (AttributeError, TypeError) as error:
             where = "ArticulatedInertia - other"
             raise mistaken(error, where, ArticulatedInertia, other) from None
+
+    def __mul__(self, scale: Scalar) -> ArticulatedInertia:
+        """Scale."""
+        return ArticulatedInertia(self.I * scale, self.H * scale, self.M * scale)
+
+    def __rmul__(self, scale: Scalar) -> ArticulatedInertia:
+        """Scale."""
+        return self * scale
 
     def moved_back(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
         """Return X^T I X for X = (E, r)."""

@@ -74,6 +74,18 @@ class Transform(NamedTuple):
             raise ArgumentError("Transform @ Force", "a Motion or a Transform", other, fix)
         return NotImplemented
 
+    def __add__(self, other: Any) -> Any:
+        """Refuse: transforms are chained, not added."""
+        raise ArgumentError("Transform + other", "nothing to add", other, "chain with X @ Y")
+
+    def __mul__(self, other: Any) -> Any:
+        """Refuse: transforms are chained, not multiplied."""
+        raise ArgumentError("Transform * other", "nothing to multiply", other, "chain with X @ Y")
+
+    def __rmul__(self, other: Any) -> Any:
+        """Refuse, as from the right."""
+        return self * other
+
     @property
     def T(self) -> Transposed:
         """The transpose: X.T @ f takes a force from B back to A; X.T @ I @ X an inertia."""

@@ -140,6 +140,10 @@ class Matrix3(NamedTuple):
         """Scale."""
         return Matrix3(self.a * scale, self.b * scale, self.c * scale)
 
+    def __rmul__(self, scale: Scalar) -> Matrix3:
+        """Scale."""
+        return self * scale
+
     @property
     def T(self) -> Matrix3:
         """Transpose."""
@@ -245,6 +249,10 @@ class Symmetric3(NamedTuple):
     def __mul__(self, scale: Scalar) -> Symmetric3:
         """Scale."""
         return Symmetric3(*(a * scale for a in self))
+
+    def __rmul__(self, scale: Scalar) -> Symmetric3:
+        """Scale."""
+        return self * scale
 
     def congruence(self, E: Matrix3) -> Symmetric3:
         """Return E^T A E for a rotation E."""
