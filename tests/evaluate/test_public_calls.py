@@ -124,4 +124,4 @@ def test_signatures_and_docstrings_are_those_of_the_rows():
         function = getattr(sf, name)
         parameters = inspect.signature(function).parameters
         assert {"out", "backend"} <= set(parameters), name
-        assert list(parameters)[0] == "model" and function.__doc__ and function.__name__ == name
+        assert next(iter(parameters)) == "model" and function.__doc__ and function.__name__ == name

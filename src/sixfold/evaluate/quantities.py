@@ -42,7 +42,7 @@ ARRAYS: Mapping[str, ArrayKind] = {
     "a": _RATES,
     "tau": _RATES,
     "f_ext": ArrayKind("nb 6", "(nb, 6): one force (n; f) for each body"),
-    "point": ArrayKind("3", "a vector (x, y, z)", weak=True),
+    "point": ArrayKind("3", "a vector (x, y, z)"),
     "force": ArrayKind("3", "a vector (x, y, z)"),
     "dt": ArrayKind("", "a time [s]", weak=True),
 }
@@ -75,6 +75,8 @@ class Quantity:
     """`sixfold.export` writes it as code."""
     needs_mass: bool = False
     """There is no result for a model without mass."""
+    weak: frozenset[str] = frozenset()
+    """Arrays that follow the precision of the others, beside those that always do."""
     refuses: Callable[[Model, Mapping[str, Any]], None] | None = None
     """Raises an error for arguments that do not go together."""
     prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -87,8 +89,9 @@ class Quantity:
     def argument(self, model: Model, name: str, value: Any) -> Argument:
         """Return an array argument with the shape that it has to have."""
         kind = ARRAYS[name]
+        weak = kind.weak or name in self.weak
         meaning = kind.meaning.replace("{model}", model.name)
-        return Argument(value, shape_of(kind.sizes, model), meaning, kind.weak)
+        return Argument(value, shape_of(kind.sizes, model), meaning, weak)
 
     def options(self, model: Model, arrays: Sequence[Any], values: Sequence[Any]) -> dict[str, Any]:
         """Return the page's keywords for the options of a call, or say what is wrong with one."""

@@ -122,7 +122,7 @@ def body_accelerations(
     raise NotImplementedError
 
 
-@quantity(pages.jacobian, "6 nv", options=_FRAME, place="name")
+@quantity(pages.jacobian, "6 nv", options=_FRAME, place="name", weak=frozenset({"point"}))
 def jacobian(
     model: Model,
     q: ArrayLike,
@@ -149,7 +149,7 @@ def jacobian(
     raise NotImplementedError
 
 
-@quantity(pages.jacobian_bias, "6", options=_FRAME, place="name")
+@quantity(pages.jacobian_bias, "6", options=_FRAME, place="name", weak=frozenset({"point"}))
 def jacobian_bias(
     model: Model,
     q: ArrayLike,
