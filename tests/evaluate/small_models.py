@@ -1,55 +1,32 @@
 """Five small models that together have every feature, and every public function's arguments."""
 
+import inspect
 from functools import cache
 
 import numpy as np
 
 import sixfold as sf
+from sixfold.evaluate.quantities import QUANTITIES
 
-ARGUMENTS = {
-    "inverse_dynamics": ("q", "v", "a", "f_ext"),
-    "forward_dynamics": ("q", "v", "tau", "f_ext"),
-    "mass_matrix": ("q",),
-    "inverse_mass_matrix": ("q",),
-    "bias_force": ("q", "v", "f_ext"),
-    "gravity_force": ("q",),
-    "coriolis_matrix": ("q", "v"),
-    "kinetic_energy": ("q", "v"),
-    "potential_energy": ("q",),
-    "momentum": ("q", "v"),
-    "centroidal_momentum": ("q", "v"),
-    "center_of_mass": ("q",),
-    "body_poses": ("q",),
-    "frame_pose": ("q", "name"),
-    "body_velocities": ("q", "v"),
-    "body_accelerations": ("q", "v", "a"),
-    "jacobian": ("q", "name", "point"),
-    "jacobian_bias": ("q", "v", "name", "point"),
-    "joint_wrenches": ("q", "v", "a", "f_ext"),
-    "constraint_forces": ("q", "v", "a", "f_ext"),
-    "point_force": ("q", "frame", "force", "point"),
-    "integrate": ("q", "v", "dt"),
-    "difference": ("q0", "q1"),
-    "position_rate": ("q", "v"),
-    "inverse_dynamics, no forces": ("q", "v", "a"),
-    "forward_dynamics, no forces": ("q", "v", "tau"),
-    "bias_force, no forces": ("q", "v"),
-    "integrate, no time": ("q", "v"),
-}
+
+def _arguments():
+    """Return the arguments after the model of every quantity, with and without optional ones."""
+    found = {}
+    for name, row in QUANTITIES.items():
+        parameters = inspect.signature(getattr(sf, name)).parameters.values()
+        order = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY][1:]
+        found[name] = tuple(order)
+        if row.optional:
+            found[f"{name}, {LEFT_OUT}"] = tuple(a for a in order if a not in row.optional)
+    return found
+
+
+LEFT_OUT = "no options"
+ARGUMENTS = _arguments()
 """The arguments after the model, in order; after a comma, which are left out."""
 
 NAMES = ("name", "frame")
-OPTIONS = {
-    "inverse_dynamics": ("f_ext_frame",),
-    "forward_dynamics": ("f_ext_frame", "method"),
-    "bias_force": ("f_ext_frame",),
-    "body_velocities": ("frame",),
-    "body_accelerations": ("frame", "kind"),
-    "jacobian": ("frame",),
-    "jacobian_bias": ("frame",),
-    "joint_wrenches": ("f_ext_frame",),
-    "constraint_forces": ("f_ext_frame",),
-}
+OPTIONS = {name: tuple(row.choices) for name, row in QUANTITIES.items() if row.choices}
 
 
 def _links(builder, *joints, **more):
@@ -142,8 +119,4 @@ def arrays_of(function):
 def plain_values(function, model, lead=()):
     """Return one set of good arguments; names as text, the rest as float64 arrays."""
     frame = frame_of(model)
-    one_point = function in ("jacobian", "jacobian_bias")
-    return {
-        a: frame if a in NAMES else state(model, a, () if one_point and a == "point" else lead)
-        for a in ARGUMENTS[function]
-    }
+    return {a: frame if a in NAMES else state(model, a, lead) for a in ARGUMENTS[function]}

@@ -320,7 +320,7 @@ def cases(model_name, function):
                 continue
             yield Case(function, argument, label, good_call(model_name, function, argument, good))
         for label, bad in chosen(BAD, model_name, function, argument):
-            optional = label == "None" and argument in ("f_ext", "point")
+            optional = label == "None" and argument in ("f_ext", "point", "dt")
             any_shape = argument == "dt" and bad.error is SHAPE and label != "ragged"
             if base.ndim in bad.axes and not optional and not any_shape:
                 wrong = {argument: bad.make(base)}
@@ -353,8 +353,7 @@ def chosen(treatments, *where):
 
 def treated_base(model, function, argument):
     """Return values for the argument under treatment: a batch, where a batch is allowed."""
-    one = function in ("jacobian", "jacobian_bias") and argument == "point"
-    return state(model, argument, () if one else (LEAD,))
+    return state(model, argument, (LEAD,))
 
 
 @cache
@@ -378,9 +377,7 @@ def good_call(model_name, function, argument, good):
         want = expected(model_name, function, argument, plain.tobytes(), plain.shape)
         got = call(function, model, {**plain_values(function, model), argument: given})
         dtype, tolerance = good.dtype, good.tolerance
-        if "jacobian" in function and argument == "point":
-            dtype = np.float64  # a constant of the call, whatever its type
-        elif single_precision(given) and set(arrays_of(function)) <= {"q", "point"}:
+        if single_precision(given) and set(arrays_of(function)) <= {"q"}:
             dtype, tolerance = np.float32, 2e-4  # nothing else to widen it
         assert type(got) is np.ndarray and got.dtype == dtype and got.shape == want.shape
         if not (dtype == np.float32 and np.abs(plain).max() > 1e30):  # that overflows
@@ -452,7 +449,6 @@ def default_call(model, function, argument):
 def whole_calls(model_name, function):
     model = model_named(model_name)
     names = arrays_of(function)
-    one_point = "jacobian" in function
 
     def all_as(dtype, tolerance):
         def run():
@@ -474,7 +470,7 @@ def whole_calls(model_name, function):
         values = plain_values(function, model)
         (name,) = set(values) & set(NAMES)
         swap = {**values, "q": values[name], name: values["q"]}
-        with pytest.raises(sf.SixfoldError, match=rf"{function}: .*'(q|{name})'"):
+        with pytest.raises(sf.SixfoldError, match=rf"{public(function)}: .*'(q|{name})'"):
             call(function, model, swap)
 
     def one_memory():
@@ -508,8 +504,7 @@ def whole_calls(model_name, function):
     if set(ARGUMENTS[function]) & set(NAMES):
         yield Case(function, "all", "name and q swapped", name_and_array)
     for other in names[1:]:
-        if not (one_point and other == "point"):
-            yield Case(function, other, "leading axes that do not fit", mismatch(other))
+        yield Case(function, other, "leading axes that do not fit", mismatch(other))
 
 
 PAIRS = list(itertools.product(MAKERS, ARGUMENTS))

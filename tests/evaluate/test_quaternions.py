@@ -51,7 +51,7 @@ def test_a_zero_quaternion_is_refused_by_name(model, function, argument):
     refused(model, function, argument, listed, lead)
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics, no forces", "mass_matrix", "integrate"])
+@pytest.mark.parametrize("function", ["inverse_dynamics, no options", "mass_matrix", "integrate"])
 def test_single_precision_is_looked_at_too(function):
     values = spoilt("floating_link", function, "q", (3,))
     values["q"] = values["q"].astype(np.float32)

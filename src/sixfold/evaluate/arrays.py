@@ -16,8 +16,10 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sixfold.arrays import Array as Array
+from sixfold.arrays import Shape as Shape
 from sixfold.errors import (
     NumberError,
     ShapeError,
@@ -31,10 +33,8 @@ from sixfold.evaluate.foreign import as_array
 from sixfold.model import Model
 from sixfold.scalar import Scalar, Zero, is_plain, plain, sin
 
-Array = NDArray[Any]
-Shape = tuple[int, ...]
 Core = Callable[..., Sequence[Scalar]]
-Native = Callable[[Mapping[str, Array], Shape], Array | None]
+Native = Callable[[Mapping[str, Array], Shape, Array | None], Array | None]
 _PLAIN = (int, float, np.integer, np.floating, Zero)
 FEWER = "pass fewer states at a time, for example 100,000"
 _REFUSED = (str, bytes, bool, np.bool_, np.ndarray, NoneType)
@@ -58,6 +58,7 @@ def evaluate(
     shape: Shape,
     native: Native | None = None,
     lean: Callable[[], Core] | None = None,
+    out: Any = None,
 ) -> Array:
     """Run a core over the leading axes of its arguments and return an array of results.
 
@@ -68,11 +69,12 @@ def evaluate(
         shape: shape of the result for one state.
         native: evaluates float64 or float32 arrays of a leading shape by machine code, if it can.
         lean: gives the core for the compiler's symbols, where it differs.
+        out: where the result goes, or None.
     """
     arrays = {name: checked(function, name, given) for name, given in arguments.items()}
     lead = leading_shape(function, arguments, arrays)
     with enough_memory(function, f"results of states {lead}"):
-        return _evaluated(function, core, arguments, arrays, lead, shape, native, lean)
+        return _evaluated(function, core, arguments, arrays, lead, shape, native, lean, out)
 
 
 @contextmanager
@@ -96,31 +98,62 @@ def _evaluated(
     shape: Shape,
     native: Native | None,
     lean: Callable[[], Core] | None,
+    out: Any,
 ) -> Array:
-    strong = [array for name, array in arrays.items() if not arguments[name].weak]
+    for name, argument in arguments.items():
+        if argument.weak and arrays[name].dtype.kind == "O" and _plain_numbers(arrays[name]):
+            arrays[name] = arrays[name].astype(float)
+    strong = [x for name, x in arrays.items() if x.dtype.kind == "O" or not arguments[name].weak]
     dtype = np.result_type(*strong) if strong else np.dtype(float)
     if dtype.kind == "O" and all(map(_plain_numbers, arrays.values())):
         floats = {
             name: replace(given, value=arrays[name].astype(float))
             for name, given in arguments.items()
         }
-        return evaluate(function, core, floats, shape, native).astype(object)
+        found = evaluate(function, core, floats, shape, native).astype(object)
+        return _put(found, result_array(function, out, found.shape, found.dtype))
     if dtype.kind == "O" and lean is not None and any(map(_traced, arrays.values())):
         core = lean()
     if dtype.kind == "O":
         for name, array in arrays.items():
             _check_finite(function, name, array)
-        return _one_by_one(function, core, arguments, arrays, lead, shape)
+        found = _one_by_one(function, core, arguments, arrays, lead, shape)
+        return _put(found, result_array(function, out, found.shape, found.dtype))
     # a float32 argument beside float64 ones is widened before anything is computed
     arrays = {name: array.astype(dtype, copy=False) for name, array in arrays.items()}
+    given = result_array(function, out, (*lead, *shape), dtype)
     if native is not None and dtype in (np.float64, np.float32):
         with np.errstate(all="ignore"):
-            result = native(arrays, lead)
+            result = native(arrays, lead, given)
         if result is not None:
             return result
     values = [_columns(array, arguments[name].shape) for name, array in arrays.items()]
     with np.errstate(all="ignore"):
-        return joined(core(*values), lead, shape, dtype)
+        return _put(joined(core(*values), lead, shape, dtype), given)
+
+
+def result_array(function: str, out: Any, shape: Shape, dtype: Any) -> Array | None:
+    """Return the array that a result goes to, or say why it cannot."""
+    if out is None:
+        return None
+    fix = f"pass numpy.empty({shape}, numpy.{dtype}), or leave out= away"
+    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+        got = f"dtype {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
+        where = f"{function}: argument 'out' cannot hold the result"
+        raise NumberError(where, f"an array of dtype {dtype}", got, fix)
+    if out.shape != shape:
+        raise ShapeError(function, "out", f"{shape}, the shape of the result", out.shape, fix)
+    if not out.flags.writeable:
+        raise ShapeError(function, "out", "an array that can be written to", "a read-only one", fix)
+    return out
+
+
+def _put(result: Array, out: Array | None) -> Array:
+    """Return a result, in the array that it was asked for in."""
+    if out is None:
+        return result
+    out[...] = result
+    return out
 
 
 def joined(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any) -> Array:
@@ -241,7 +274,7 @@ def _one_by_one(
     for index in np.ndindex(*lead):
         try:
             with np.errstate(all="ignore"):
-                values = core(*(list(array[index].reshape(-1)) for array in wide))
+                values = core(*(_listed(array[index]) for array in wide))
         except ArithmeticError as error:
             where = f"{function}: arguments '{'/'.join(arrays)}' have no result at state {index}"
             fix = "look for quaternions of length zero and values that overflow"
@@ -249,6 +282,11 @@ def _one_by_one(
         for k, value in enumerate(values):
             out[(*index, k)] = plain(value)
     return out.reshape((*lead, *shape))
+
+
+def _listed(one: Any) -> list[Any]:
+    """Return the numbers of one state's argument, which may be a single number."""
+    return list(one.reshape(-1)) if isinstance(one, np.ndarray) else [one]
 
 
 def _check_objects(where: str, array: Array) -> None:

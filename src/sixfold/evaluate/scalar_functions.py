@@ -7,7 +7,7 @@ whatever numbers it is given; nothing here knows about arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from sixfold.dynamics import energy, kinematics, wrenches
 from sixfold.dynamics.book.crba import crba, dense
@@ -33,6 +33,24 @@ from sixfold.spatial import (
 )
 
 Numbers = Sequence[Scalar]
+P = TypeVar("P", bound=Callable[..., Any])
+
+
+def page(*, joint_space: bool = False, rolls: bool = False) -> Callable[[P], P]:
+    """Say what a page allows the compiler to do.
+
+    Args:
+        joint_space: its result is the same whichever of two bodies an inertia is counted with, so
+            that kernels may take the reduced tree.
+        rolls: it goes over the bodies only, so that it has a rolled form; matrices loop over
+            ancestors and stay unrolled.
+    """
+
+    def mark(function: P) -> P:
+        function.joint_space, function.rolls = joint_space, rolls  # type: ignore[attr-defined]
+        return function
+
+    return mark
 
 
 def external_forces(model: Model, tree: Tree, q: Table, f_ext: Numbers | None, frame: str) -> Table:
@@ -43,6 +61,7 @@ def external_forces(model: Model, tree: Tree, q: Table, f_ext: Numbers | None, f
     return given if frame == "body" else kinematics.forces_from_world(tree, q, given)
 
 
+@page(joint_space=True, rolls=True)
 def inverse_dynamics(
     model: Model,
     tree: Tree,
@@ -61,6 +80,7 @@ def inverse_dynamics(
     return model.gather({i: tau[i] + passive[i] for i in tree.bodies})
 
 
+@page(joint_space=True, rolls=True)
 def bias_force(
     model: Model, tree: Tree, q: Numbers, v: Numbers, *rest: Any, **k: Any
 ) -> list[Scalar]:
@@ -68,6 +88,7 @@ def bias_force(
     return inverse_dynamics(model, tree, q, v, [ZERO] * model.nv, *rest, **k)
 
 
+@page(joint_space=True, rolls=True)
 def gravity_force(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """Joint forces that hold the model still against gravity, without springs."""
     still = tree.zero_velocities()
@@ -75,6 +96,7 @@ def gravity_force(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     return model.gather(tau)
 
 
+@page(joint_space=True)
 def mass_matrix(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """M by CRBA, reduced by couplings."""
     return [x for row in reduced_mass_matrix(model, tree, q) for x in row]
@@ -90,6 +112,7 @@ def reduced_mass_matrix(model: Model, tree: Tree, q: Numbers) -> list[list[Scala
     return [[columns[max(r, c)][min(r, c)] for c in range(model.nv)] for r in range(model.nv)]
 
 
+@page(joint_space=True)
 def inverse_mass_matrix(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """M^-1 by the articulated-body recursion; by factorising the reduced matrix under couplings."""
     if not model.couplings:
@@ -101,6 +124,7 @@ def inverse_mass_matrix(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     return [x for unit in units for x in ldl_solve(*factors, unit)]
 
 
+@page(joint_space=True, rolls=True)
 def forward_dynamics(
     model: Model,
     tree: Tree,
@@ -163,6 +187,7 @@ def pivots(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     return [*D, *H]
 
 
+@page(joint_space=True)
 def coriolis_matrix(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """C with C v the velocity force and dM/dt - 2C skew (Christoffel symbols)."""
     x, xd = model.positions(q), model.velocities(v)
@@ -174,31 +199,37 @@ def coriolis_matrix(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Sc
     return [x for row in full for x in row]
 
 
+@page(joint_space=True, rolls=True)
 def kinetic_energy(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """(1/2) v . M v."""
     return [energy.kinetic_energy(tree, model.positions(q), model.velocities(v))]
 
 
+@page(rolls=True)
 def potential_energy(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """Gravity and springs."""
     return [energy.potential_energy(tree, model.positions(q))]
 
 
+@page(rolls=True)
 def momentum(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """About the world origin."""
     return _six(energy.momentum(tree, model.positions(q), model.velocities(v)))
 
 
+@page(rolls=True)
 def centroidal_momentum(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """About the centre of mass."""
     return _six(energy.centroidal_momentum(tree, model.positions(q), model.velocities(v)))
 
 
+@page(rolls=True)
 def center_of_mass(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """In world coordinates."""
     return list(energy.center_of_mass(tree, model.positions(q)))
 
 
+@page(rolls=True)
 def body_poses(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """World from body, 4x4 each."""
     _, X0 = kinematics.transforms(tree, model.positions(q))
@@ -213,28 +244,58 @@ def frame_pose(
     return _pose(placement @ X0[body])
 
 
-def body_motions(
-    model: Model, tree: Tree, q: Numbers, v: Numbers, a: Numbers, *, what: str, frame: str
+@page(rolls=True)
+def body_accelerations(
+    model: Model, tree: Tree, q: Numbers, v: Numbers, a: Numbers, *, kind: str, frame: str
 ) -> list[Scalar]:
-    """Velocities or accelerations of all bodies, in the frame asked for."""
+    """Spatial or classical accelerations of all bodies, in the frame asked for."""
     x = model.positions(q)
     vel, acc = kinematics.motions(tree, x, model.velocities(v), model.velocities(a))
-    _, X0 = kinematics.transforms(tree, x) if frame != "body" else (None, None)
-
-    def row(i: int) -> list[Scalar]:
-        m = {"velocity": vel, "spatial": acc, "classical": acc}[what][i]
-        if what == "classical":
-            m = classical_acceleration(m, vel[i])
-        return _six(express(m, X0[i], frame) if X0 else m)
-
-    return tree.rows(row)
+    if kind == "classical":
+        table = tree.table()
+        for i in tree.bodies:
+            table[i] = classical_acceleration(acc[i], vel[i])
+        acc = table
+    return _expressed(tree, x, acc, frame)
 
 
+@page(rolls=True)
 def body_velocities(
-    model: Model, tree: Tree, q: Numbers, v: Numbers, **options: Any
+    model: Model, tree: Tree, q: Numbers, v: Numbers, *, frame: str
 ) -> list[Scalar]:
     """Velocities of all bodies, in the frame asked for."""
-    return body_motions(model, tree, q, v, [ZERO] * model.nv, **options)
+    x = model.positions(q)
+    vel, _ = kinematics.motions(tree, x, model.velocities(v), tree.zero_velocities())
+    return _expressed(tree, x, vel, frame)
+
+
+def _expressed(tree: Tree, q: Table, motions: Table, frame: str) -> list[Scalar]:
+    """Return motions of all bodies in the frame asked for."""
+    if frame == "body":
+        return tree.rows(lambda i: _six(motions[i]))
+    _, X0 = kinematics.transforms(tree, q)
+    return tree.rows(lambda i: _six(express(motions[i], X0[i], frame)))
+
+
+def frame_velocity(
+    model: Model,
+    tree: Tree,
+    q: Numbers,
+    v: Numbers,
+    *,
+    body: int,
+    placement: Transform,
+    frame: str,
+) -> list[Scalar]:
+    """Velocity of a body or frame, in the frame asked for."""
+    if not body:
+        return [ZERO] * 6
+    x = model.positions(q)
+    vel, _ = kinematics.motions(tree, x, model.velocities(v), tree.zero_velocities())
+    if frame == "body":
+        return _six(placement @ vel[body])
+    X0 = placement @ kinematics.transforms(tree, x)[1][body]
+    return _six(express(placement @ vel[body], X0, frame))
 
 
 def jacobian(
@@ -298,6 +359,7 @@ def express(m: Motion, X0: Transform, frame: str) -> Motion:
     return Motion(back @ m.ang, back @ m.lin)
 
 
+@page(rolls=True)
 def joint_wrenches(
     model: Model,
     tree: Tree,
@@ -307,13 +369,29 @@ def joint_wrenches(
     f_ext: Numbers | None = None,
     *,
     frame: str = "world",
-    working: bool = True,
 ) -> list[Scalar]:
-    """Force of the parent on each body; without its working part if asked."""
+    """Force of the parent on each body."""
     x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
     forces = external_forces(model, tree, x, f_ext, frame)
-    page = wrenches.joint_wrenches if working else wrenches.constraint_forces
-    table = page(tree, x, xd, xdd, forces)
+    table = wrenches.joint_wrenches(tree, x, xd, xdd, forces)
+    return tree.rows(lambda i: _six(table[i]))
+
+
+@page(rolls=True)
+def constraint_forces(
+    model: Model,
+    tree: Tree,
+    q: Numbers,
+    v: Numbers,
+    a: Numbers,
+    f_ext: Numbers | None = None,
+    *,
+    frame: str = "world",
+) -> list[Scalar]:
+    """Force of the parent on each body without its working part."""
+    x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
+    forces = external_forces(model, tree, x, f_ext, frame)
+    table = wrenches.constraint_forces(tree, x, xd, xdd, forces)
     return tree.rows(lambda i: _six(table[i]))
 
 
@@ -322,7 +400,7 @@ def point_force(
     tree: Tree,
     q: Numbers,
     force: Numbers,
-    point: Numbers,
+    point: Numbers | None = None,
     *,
     body: int,
     placement: Transform,
@@ -330,14 +408,16 @@ def point_force(
     """f_ext with one force in world axes at a point of a frame, about the world origin."""
     result: list[Scalar] = [ZERO] * (6 * model.nb)
     if body:
-        X = placement @ kinematics.transforms(tree, model.positions(q))[1][body]
-        at = X.r + X.E.T @ Vector3(*point)
-        result[6 * body - 6 : 6 * body] = _six(Force.at_point(Vector3(*force), at))
+        X = _at(point, placement) @ kinematics.transforms(tree, model.positions(q))[1][body]
+        result[6 * body - 6 : 6 * body] = _six(Force.at_point(Vector3(*force), X.r))
     return result
 
 
-def integrate(model: Model, tree: Tree, q: Numbers, dq: Numbers) -> list[Scalar]:
-    """Position reached from q by the increment dq."""
+def integrate(
+    model: Model, tree: Tree, q: Numbers, v: Numbers, dt: Numbers | None = None
+) -> list[Scalar]:
+    """Position reached from q by moving with v for dt, or for one second."""
+    dq = v if dt is None else [x * dt[0] for x in v]
     return _free_joints(model, lambda joint, x, dx: joint.step(x, dx), q, dq, "nv")
 
 

@@ -99,7 +99,7 @@ def _ours(
     model: Model, engine: Any, q: Array, v: Array, a: Array, tau: Array, backend: str | None
 ) -> dict[str, Array]:
     """Return Sixfold's results for each state; the default call takes nothing but the arrays."""
-    options = {} if backend is None else {"backend": backend}
+    options: dict[str, Any] = {} if backend is None else {"backend": backend}
     bare = model.without(damping=True, friction=True, springs=True)
     moving = bare if engine.counts_rotors else bare.without(armature=True)
     here = {"inverse dynamics": inverse_dynamics(bare, q, v, a, **options)}
@@ -116,7 +116,7 @@ def _ours(
     }
 
 
-def _poses(model: Model, names: Iterable[str], q: Array, options: dict[str, str]) -> Array:
+def _poses(model: Model, names: Iterable[str], q: Array, options: dict[str, Any]) -> Array:
     """Return world-from-frame matrices of those frames that the model has."""
     places = {frame.name: (frame.body, frame.placement) for frame in model.frames}
     places |= {name: (k, Transform.identity()) for k, name in enumerate(model.body_names)}

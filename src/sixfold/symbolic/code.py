@@ -15,6 +15,7 @@ from sixfold.codegen.scripts import script
 from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
 from sixfold.evaluate.arrays import model_checked
 from sixfold.evaluate.kernels.trace_function import graph_of
+from sixfold.evaluate.quantities import QUANTITIES
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
@@ -24,18 +25,9 @@ from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.ring import COSINE, POSITION, RATE, SINE, Ring, Variable
 
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    "inverse_dynamics": ("q", "v", "a"),
-    "forward_dynamics": ("q", "v", "tau"),
-    "mass_matrix": ("q",),
-    "inverse_mass_matrix": ("q",),
-    "bias_force": ("q", "v"),
-    "gravity_force": ("q",),
-    "coriolis_matrix": ("q", "v"),
-    "kinetic_energy": ("q", "v"),
-    "potential_energy": ("q",),
-    "center_of_mass": ("q",),
-    "body_poses": ("q",),
-    "momentum": ("q", "v"),
+    row.name: tuple(name for name in row.arrays if name not in row.optional)
+    for row in QUANTITIES.values()
+    if row.exports
 }
 """Functions that can be exported, and their arguments."""
 

@@ -16,25 +16,11 @@ from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.model import Model, Tree
 from sixfold.scalar import Scalar
 
-JOINT_SPACE: frozenset[Callable[..., Any]] = frozenset(
-    {
-        scalar_functions.inverse_dynamics,
-        scalar_functions.forward_dynamics,
-        scalar_functions.bias_force,
-        scalar_functions.gravity_force,
-        scalar_functions.mass_matrix,
-        scalar_functions.inverse_mass_matrix,
-        scalar_functions.coriolis_matrix,
-        scalar_functions.kinetic_energy,
-    }
-)
-"""Cores whose results are the same whichever body of two an inertia is counted with."""
-
 
 def kernel_tree(core: Callable[..., Any], model: Model) -> Tree:
     """Return the tree that machine code of a core is traced on."""
     body, options = (core.func, core.keywords) if isinstance(core, partial) else (core, {})
-    if body not in JOINT_SPACE:
+    if not getattr(body, "joint_space", False):
         return model.tree
     return _lean(model, options.get("frame") != "body")
 

@@ -17,7 +17,7 @@ from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate.kernels.kernel_cache import KERNELS
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree
 from sixfold.evaluate.kernels.lazily import compiler, graphs
-from sixfold.evaluate.kernels.rolled_tree import ROLLS, trace_rolled
+from sixfold.evaluate.kernels.rolled_tree import trace_rolled
 from sixfold.evaluate.kernels.trace_function import traced
 from sixfold.forks import renew_in_child
 from sixfold.model import CustomJoint, Model
@@ -185,7 +185,8 @@ def _rolled(
     NotRolled = graphs().NotRolled
     body = core.func if isinstance(core, partial) else core
     options = core.keywords if isinstance(core, partial) else {}
-    if body not in ROLLS or model.couplings or options.get("method", "aba") != "aba":
+    rolls = getattr(body, "rolls", False)
+    if not rolls or model.couplings or options.get("method", "aba") != "aba":
         return None, None
     try:
         return trace_rolled(core, model, inputs)

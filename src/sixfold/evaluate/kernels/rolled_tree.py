@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.evaluate import scalar_functions
 from sixfold.evaluate.arrays import Array
 from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.evaluate.kernels.lazily import lazily
@@ -24,25 +23,6 @@ from sixfold.spatial import Column, Force
 if TYPE_CHECKING:
     from sixfold.graph.rolled.program import Rolled
     from sixfold.graph.rolled.recorder import Item, Recorder, Table
-
-ROLLS: frozenset[Callable[..., Any]] = frozenset(
-    {
-        scalar_functions.inverse_dynamics,
-        scalar_functions.forward_dynamics,
-        scalar_functions.bias_force,
-        scalar_functions.gravity_force,
-        scalar_functions.kinetic_energy,
-        scalar_functions.potential_energy,
-        scalar_functions.momentum,
-        scalar_functions.centroidal_momentum,
-        scalar_functions.center_of_mass,
-        scalar_functions.body_poses,
-        scalar_functions.body_motions,
-        scalar_functions.body_velocities,
-        scalar_functions.joint_wrenches,
-    }
-)
-"""Cores whose pages go over the bodies only; matrices loop over ancestors and stay unrolled."""
 
 MOST_KINDS = 8
 """Kinds of joints told apart by their axes; with more, by their type alone."""

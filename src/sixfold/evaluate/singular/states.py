@@ -31,7 +31,7 @@ def refuse_singular(model: Model) -> None:
         raise SingularModelError(model.name, names)
 
 
-def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> Array:
+def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> None:
     """Set rows of a result to NaN where a pivot is lost, and warn once naming the joint.
 
     Args:
@@ -40,11 +40,11 @@ def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> Arr
         result: array with `axes` trailing axes for one state.
         axes: number of those axes.
     """
-    if not unproved_joints(model) or result.dtype == object:
-        return result
+    if not unproved_joints(model):
+        return
     bad, owner = lost_pivots(model, q)
     if not bad.any():
-        return result
+        return
     first = int(np.argmax(bad.any(axis=tuple(range(bad.ndim - 1)))))
     body = model.bodies[owner[first]]
     rows = bad.any(axis=-1)
@@ -55,9 +55,7 @@ def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> Arr
         SingularPivotWarning,
         stacklevel=4,
     )
-    spoiled = result.copy()
-    spoiled[np.broadcast_to(rows, spoiled.shape[: spoiled.ndim - axes])] = np.nan
-    return spoiled
+    result[np.broadcast_to(rows, result.shape[: result.ndim - axes])] = np.nan
 
 
 def lost_pivots(model: Model, q: Array) -> tuple[Array, list[int]]:

@@ -11,7 +11,7 @@ import numpy as np
 from sixfold.errors import NotApplicableError, NumberError, OptionError
 from sixfold.evaluate import scalar_functions
 from sixfold.evaluate.arrays import Argument
-from sixfold.evaluate.functions import FORCE_FRAMES
+from sixfold.evaluate.quantities import FORCE_FRAMES
 from sixfold.model import Model
 from sixfold.simulation.adaptive import SOLVERS
 from sixfold.simulation.callbacks.callbacks import declared

@@ -1,0 +1,129 @@
+"""The life of a call: check the arguments, find the kernel, run it, and keep the fast call.
+
+A public function first looks for its fast call: the kernel's own built-in function, kept by model
+and options.  It takes plain arrays of one dtype with at most one leading axis, and `out`; it gives
+None for anything else.  Then, and the first time, `general` does the work: it says clearly what is
+wrong with an argument, and it takes every kind of number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixfold.arrays import Array, Shape
+from sixfold.errors import ModelError, OptionError
+from sixfold.evaluate.arrays import evaluate, model_checked
+from sixfold.evaluate.kernels import result_memory
+from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
+from sixfold.evaluate.kernels.kernel_tree import in_kernel
+from sixfold.evaluate.kernels.kernels import FORMS, kernel_for
+from sixfold.evaluate.kernels.threads import spread
+from sixfold.evaluate.quaternions import watched_call, watched_core, watched_ufunc
+from sixfold.evaluate.singular.pivot_margin import unproved_joints
+from sixfold.evaluate.singular.states import refuse_singular, spoil_singular_rows
+from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.quantities import Quantity
+    from sixfold.llvm import Kernel
+
+BACKENDS = ("native", "rolled", "unrolled", "numpy")
+"""Machine code, in the form that suits the model or in one of its forms, or NumPy."""
+
+
+def general(
+    row: Quantity,
+    model: Any,
+    values: Sequence[Any],
+    options: Sequence[Any],
+    out: Any,
+    backend: Any,
+) -> Array:
+    """Evaluate a quantity for arguments of any kind.
+
+    Args:
+        row: the quantity.
+        model: the first argument.
+        values: the array arguments, in the order of the row; None where one is left out.
+        options: values of the row's choices, then the name of a body or frame.
+        out: where the result goes, or None.
+        backend: one of BACKENDS, or None.
+    """
+    model_checked(row.name, model)
+    if backend is not None and (not isinstance(backend, str) or backend not in BACKENDS):
+        raise OptionError(row.name, "backend", BACKENDS, backend)
+    keywords = row.options(model, values, options)
+    if row.needs_mass:
+        _refuse_massless(row.name, model)
+    if row.solves:
+        refuse_singular(model)
+    arguments = {
+        name: row.argument(model, name, value)
+        for name, value in zip(row.arrays, values, strict=True)
+        if value is not None or name not in row.optional
+    }
+    core = partial(row.page, **keywords) if keywords else row.page
+    (shape,) = row.shapes(model)
+    absent = [name not in arguments for name in row.arrays if name in row.optional]
+    run = _Run(row, core, model, backend, (id(model), *options, *absent))
+    whole = watched_core(partial(core, model, model.tree), row.name, model, list(arguments))
+    native = None if backend == "numpy" else run
+    result = evaluate(
+        row.name, whole, arguments, shape, native, partial(in_kernel, core, model), out
+    )
+    if row.solves and result.dtype != object:
+        lead = result.shape[: result.ndim - len(shape)]
+        q = np.broadcast_to(np.asarray(values[0], float), (*lead, model.nq))
+        spoil_singular_rows(model, q, result, len(shape))
+    return result
+
+
+class _Run:
+    """Evaluates float arrays by machine code."""
+
+    def __init__(
+        self, row: Quantity, core: Any, model: Model, backend: str | None, key: tuple[Any, ...]
+    ) -> None:
+        self.row, self.core, self.model, self.key = row, core, model, key
+        self.form = backend if backend in FORMS else None
+        self.default = backend is None
+
+    def __call__(self, arrays: Mapping[str, Array], lead: Shape, out: Array | None) -> Array | None:
+        """Return the result, or None where there is no machine code."""
+        row, model = self.row, self.model
+        shapes = {name: row.argument(model, name, None).shape for name in arrays}
+        inputs = list(arrays.values())
+        dtype = inputs[0].dtype
+        (shape,) = row.shapes(model)
+        kernel = kernel_for(row.name, self.core, model, shapes, shape, dtype.name, self.form)
+        if kernel is None:
+            return None
+        if self.default:
+            self._keep(kernel, list(arrays))
+        if out is None:
+            out = result_memory.empty((*lead, *shape), dtype)
+        ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
+        checked = watched_ufunc(ufunc, row.name, model, arrays)
+        spread(checked, inputs, [len(s) for s in shapes.values()], lead, out)
+        return out
+
+    def _keep(self, kernel: Kernel, names: Sequence[str]) -> None:
+        """Keep the fast call, unless every state has to be looked at."""
+        table, key = self.row.prepared, self.key
+        if kernel.quick is None or (self.row.solves and unproved_joints(self.model)):
+            return
+        fast = watched_call(kernel.quick, self.row.name, self.model, names)
+        KERNELS.short_cut(kernel, table, key, (fast, while_alive(self.model, table, key)))
+
+
+def _refuse_massless(function: str, model: Model) -> None:
+    if sum(float(body.inertia.m) for body in model.bodies) == 0:
+        raise ModelError(
+            f"{function}: model '{model.name}'",
+            "has no mass, so no centre of mass",
+            "give a body some mass",
+        )

@@ -1,0 +1,276 @@
+"""Forces, accelerations, inertias, energies and momenta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.errors import NotApplicableError
+from sixfold.evaluate import scalar_functions as pages
+from sixfold.evaluate.public import quantity
+from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.model import Model
+
+_FORCES = {"f_ext_frame": FORCE_FRAMES}
+_AS_FRAME = {"f_ext_frame": "frame"}
+
+
+def _refuse_method_with_couplings(model: Model, given: Mapping[str, Any]) -> None:
+    """Refuse a choice that there is not."""
+    if given["method"] is not None and model.couplings:
+        where = f"model '{model.name}': coupled joints always solve their reduced mass matrix"
+        raise NotApplicableError("forward_dynamics: option 'method'", where, "leave it out")
+
+
+@quantity(
+    pages.inverse_dynamics,
+    "nv",
+    options=_FORCES,
+    keywords=_AS_FRAME,
+    exports=True,
+)
+def inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the joint forces that produce accelerations a.
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity in motion-subspace coordinates [rad/s or m/s], shape (..., nv).
+        a: joint acceleration, shape (..., nv).
+        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
+        f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Joint forces [N m or N], shape (..., nv), with damping, friction, springs and armature.
+
+    Raises:
+        ShapeError: if a last axis is not nq or nv; the message names the argument.
+
+    Reference: recursive Newton-Euler (Featherstone, RBDA, table 5.1; Carius eqs. (30)-(38)), worked
+    out about the joint points (Khatib; Concurrent Dynamics eqs. (5), (16), (17)).
+    """
+    raise NotImplementedError
+
+
+@quantity(
+    pages.forward_dynamics,
+    "nv",
+    options={**_FORCES, "method": tuple(pages.METHODS)},
+    keywords=_AS_FRAME,
+    refuses=_refuse_method_with_couplings,
+    solves=True,
+    exports=True,
+)
+def forward_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+    method: str | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the accelerations that joint forces tau produce.
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        tau: joint forces [N m or N], shape (..., nv).
+        f_ext: external force on each body (n; f), shape (..., nb, 6).
+        f_ext_frame: "world" or "body", as in `inverse_dynamics`.
+        method: "aba" (articulated bodies, O(N)), "crba" (mass matrix and sparse LTDL), "operators"
+            (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3), eq. 19a); "aba" if left
+            out.  Near a singular configuration, and with light bodies before heavy ones, "aba"
+            keeps most digits.  Models with couplings always solve their reduced mass matrix and
+            have no choice.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Accelerations, shape (..., nv).  A state where a joint has no inertia behind it gives NaN in
+        its row and one SingularPivotWarning.
+
+    Raises:
+        ShapeError: if a last axis is not nq or nv.
+        SingularModelError: if some joint has no inertia behind it at every configuration.
+
+    Reference: Featherstone, RBDA, tables 7.1 and 6.2; Concurrent Dynamics eqs. (19a), (19b).
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.mass_matrix, "nv nv", exports=True)
+def mass_matrix(
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+) -> Array:
+    """Return the joint-space inertia matrix M, shape (..., nv, nv), armature included.
+
+    Reference: Featherstone, RBDA, table 6.2 (composite-rigid-body algorithm).
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.inverse_mass_matrix, "nv nv", solves=True, exports=True)
+def inverse_mass_matrix(
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+) -> Array:
+    """Return M^-1, shape (..., nv, nv), by the articulated-body recursion.
+
+    Raises:
+        SingularModelError: if some joint has no inertia behind it at every configuration.
+    """
+    raise NotImplementedError
+
+
+@quantity(
+    pages.bias_force,
+    "nv",
+    options=_FORCES,
+    keywords=_AS_FRAME,
+    exports=True,
+)
+def bias_force(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return C = ID(q, v, 0): every joint force that does not depend on acceleration, (..., nv)."""
+    raise NotImplementedError
+
+
+@quantity(pages.gravity_force, "nv", exports=True)
+def gravity_force(
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+) -> Array:
+    """Return the joint forces that hold the model still against gravity, (..., nv)."""
+    raise NotImplementedError
+
+
+@quantity(pages.coriolis_matrix, "nv nv", exports=True)
+def coriolis_matrix(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return C(q, v), shape (..., nv, nv), with C v the velocity force and dM/dt - 2C skew.
+
+    Reference: Christoffel symbols (Khatib), by Koszul's formula for quasi-velocities.
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.kinetic_energy, "", exports=True)
+def kinetic_energy(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the kinetic energy [J], shape (...), rotors included."""
+    raise NotImplementedError
+
+
+@quantity(pages.potential_energy, "", exports=True)
+def potential_energy(
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+) -> Array:
+    """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs."""
+    raise NotImplementedError
+
+
+@quantity(pages.momentum, "6", exports=True)
+def momentum(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the total momentum (moment; linear), (..., 6), world axes, about the origin."""
+    raise NotImplementedError
+
+
+@quantity(pages.centroidal_momentum, "6", needs_mass=True)
+def centroidal_momentum(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the total momentum, (..., 6), in world axes about the centre of mass."""
+    raise NotImplementedError
+
+
+@quantity(pages.center_of_mass, "3", exports=True, needs_mass=True)
+def center_of_mass(
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+) -> Array:
+    """Return the centre of mass [m] in world coordinates, shape (..., 3)."""
+    raise NotImplementedError
+
+
+@quantity(pages.joint_wrenches, "nb 6", options=_FORCES, keywords=_AS_FRAME)
+def joint_wrenches(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the force of each parent on its body (n; f), (..., nb, 6), body axes, body origin."""
+    raise NotImplementedError
+
+
+@quantity(pages.constraint_forces, "nb 6", options=_FORCES, keywords=_AS_FRAME)
+def constraint_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the joint wrenches without their working part, shape (..., nb, 6).
+
+    Reference: Concurrent Dynamics eq. (20); `joint.constraint_basis` gives T.
+    """
+    raise NotImplementedError

@@ -1,0 +1,239 @@
+"""Poses, velocities, accelerations, Jacobians and configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.errors import OptionError
+from sixfold.evaluate import scalar_functions as pages
+from sixfold.evaluate.public import quantity
+from sixfold.evaluate.quantities import FRAMES
+from sixfold.model import Model
+
+_FRAME = {"frame": FRAMES}
+
+
+def _refuse_classical_in_world(model: Model, given: Mapping[str, Any]) -> None:
+    """Refuse the acceleration of a body point where no body point lies."""
+    if given["kind"] == "classical" and given["frame"] == "world":
+        raise OptionError("body_accelerations", "frame", ("body", "aligned"), given["frame"])
+
+
+@quantity(pages.body_poses, "nb 4 4", exports=True)
+def body_poses(
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+) -> Array:
+    """Return world-from-body matrices, shape (..., nb, 4, 4)."""
+    raise NotImplementedError
+
+
+@quantity(pages.frame_pose, "4 4", place="name")
+def frame_pose(
+    model: Model, q: ArrayLike, name: str, *, out: Array | None = None, backend: str | None = None
+) -> Array:
+    """Return the world-from-frame matrix of a body or frame, shape (..., 4, 4)."""
+    raise NotImplementedError
+
+
+@quantity(pages.body_velocities, "nb 6", options=_FRAME)
+def body_velocities(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    frame: str = "body",
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the spatial velocity (omega; v) of each body, shape (..., nb, 6).
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        frame: "body" (axes and point of the body), "world" (axes and origin of the world) or
+            "aligned" (world axes, body point).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.frame_velocity, "6", options=_FRAME, place="name")
+def frame_velocity(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    name: str,
+    *,
+    frame: str = "aligned",
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the spatial velocity (omega; v) of a body or frame, shape (..., 6).
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        name: a body or frame.
+        frame: "aligned" (world axes, the frame's origin), "body" (the frame's own axes and origin)
+            or "world" (axes and origin of the world).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+    """
+    raise NotImplementedError
+
+
+@quantity(
+    pages.body_accelerations,
+    "nb 6",
+    options={"frame": FRAMES, "kind": ("spatial", "classical")},
+    refuses=_refuse_classical_in_world,
+)
+def body_accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    frame: str = "body",
+    kind: str = "spatial",
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the acceleration of each body, shape (..., nb, 6), gravity not included.
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        a: joint acceleration, shape (..., nv).
+        frame: as in `body_velocities`.
+        kind: "spatial" (rate of the spatial velocity) or "classical" (angular acceleration, and
+            acceleration of the body's origin; not with frame="world", where no body point lies).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.jacobian, "6 nv", options=_FRAME, place="name")
+def jacobian(
+    model: Model,
+    q: ArrayLike,
+    name: str,
+    point: ArrayLike | None = None,
+    *,
+    frame: str = "aligned",
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the Jacobian of a body or frame, shape (..., 6, nv): J v is its velocity.
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        name: a body or frame.
+        point: reference point in the frame's coordinates [m], shape (..., 3); its origin when left
+            out.
+        frame: "aligned" (world axes, at the point), "body" (the frame's axes, at the point) or
+            "world" (world axes and origin).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.jacobian_bias, "6", options=_FRAME, place="name")
+def jacobian_bias(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    name: str,
+    point: ArrayLike | None = None,
+    *,
+    frame: str = "aligned",
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return dJ/dt v, shape (..., 6): the derivative of J v is J a + this.
+
+    With frame="aligned" that is the classical acceleration of the point at a = 0, otherwise the
+    spatial acceleration.
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.point_force, "nb 6", place="frame")
+def point_force(
+    model: Model,
+    q: ArrayLike,
+    frame: str,
+    force: ArrayLike,
+    point: ArrayLike | None = None,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return f_ext (..., nb, 6), world frame, for one force at a point.
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        frame: the body or frame that is pushed.
+        force: in world axes [N], shape (..., 3).
+        point: where it acts, in the frame's coordinates [m], shape (..., 3); its origin when left
+            out.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.integrate, "nq")
+def integrate(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    dt: ArrayLike | None = None,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the configuration reached from q by moving with velocity v for dt, (..., nq).
+
+    Quaternions turn by the exponential map and stay of unit length.  dt [s] is a number or has the
+    leading shape; one second when left out.
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.difference, "nv")
+def difference(
+    model: Model,
+    q0: ArrayLike,
+    q1: ArrayLike,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the velocity-space increment with integrate(q0, difference) = q1, shape (..., nv)."""
+    raise NotImplementedError
+
+
+@quantity(pages.position_rate, "nq")
+def position_rate(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return dq/dt, shape (..., nq); it differs from v for spherical and free joints."""
+    raise NotImplementedError

@@ -1,0 +1,99 @@
+"""Public functions from rows: a decorated signature with a docstring becomes a quantity.
+
+The signature and the docstring are the public ones; the decorator says which page computes it and
+which shape comes out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from typing import Any, ParamSpec, TypeVar
+
+from sixfold.evaluate.call import general
+from sixfold.evaluate.quantities import ARRAYS, QUANTITIES, Page, Quantity
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def quantity(
+    page: Page,
+    *outputs: str,
+    options: Mapping[str, tuple[str, ...]] | None = None,
+    keywords: Mapping[str, str] | None = None,
+    place: str | None = None,
+    **properties: Any,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a row of a function that has a signature and a docstring.
+
+    Args:
+        page: computes it.
+        outputs: sizes of the axes of each result for one state, for example "nv nv".
+        options: what may be chosen, by the names of keyword arguments.
+        keywords: what the page calls an option, where that differs.
+        place: the argument that names a body or frame.
+        properties: other fields of `Quantity`.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = inspect.signature(function).parameters
+        arrays = tuple(name for name in parameters if name in ARRAYS)
+        optional = frozenset(n for n in arrays if parameters[n].default is None)
+        row = Quantity(
+            function.__name__,
+            page,
+            outputs,
+            arrays,
+            optional,
+            options or {},
+            keywords or {},
+            frozenset(n for n in options or {} if parameters[n].default is None),
+            place,
+            **properties,
+        )
+        QUANTITIES[row.name] = row
+        return _public(function, row)
+
+    return decorate
+
+
+def _public(function: Callable[P, R], row: Quantity) -> Callable[P, R]:
+    """Return the public function: the fast call for plain arrays, `general` for everything else.
+
+    It is written out for each row, because Python binds the keywords of an explicit signature
+    several times faster than those of `*arguments, **options`.
+    """
+    parameters = inspect.signature(function).parameters
+    positional = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
+    keyword = [n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY]
+    required = [n for n in row.arrays if n not in row.optional]
+    extra = [n for n in row.arrays if n in row.optional]
+    options = [*row.choices, *([row.place] if row.place else [])]
+    key = ", ".join(["id(model)", *options, *(f"{n} is None" for n in extra)])
+    result = f"ready[0]({', '.join([*required, 'out'])})"
+    if extra:
+        absent = " and ".join(f"{n} is None" for n in extra)
+        result += f" if {absent} else ready[0]({', '.join([*required, *extra, 'out'])})"
+    values = "".join(f"{n}, " for n in row.arrays)
+    chosen = "".join(f"{n}, " for n in options)
+    text = f"""
+def {row.name}({", ".join([*positional, "*", *keyword])}):
+    if backend is None:
+        try:
+            ready = prepared.get(({key},))
+        except TypeError:  # an option that cannot be a key
+            ready = None
+        if ready is not None:
+            result = {result}
+            if result is not None:
+                return result
+    return general(row, model, ({values}), ({chosen}), out, backend)
+"""
+    names: dict[str, Any] = {"prepared": row.prepared, "row": row, "general": general}
+    exec(compile(text, f"<call of {row.name}>", "exec"), names)
+    made = names[row.name]
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    made.__annotations__ = function.__annotations__
+    return update_wrapper(made, function)

@@ -1,0 +1,132 @@
+"""One row for each public quantity: its page, its arrays, its options and its properties.
+
+Everything follows from the row: shape checks, the kernel and its rolled form, the fast call,
+export, the table in the docs and the battery of bad calls.  `public` makes rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sixfold.arrays import Shape
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
+from sixfold.evaluate.arrays import Argument
+from sixfold.model import Model
+
+Page = Callable[..., Any]
+"""Takes the model, a tree and one flat list of numbers for each array; options by keyword."""
+
+FRAMES = ("body", "world", "aligned")
+FORCE_FRAMES = ("world", "body")
+
+
+@dataclass(frozen=True)
+class ArrayKind:
+    """What an array argument of some name holds for one state."""
+
+    sizes: str
+    """Sizes of its axes: numbers, or attributes of the model."""
+    meaning: str
+    weak: bool = False
+    """Python numbers follow the precision of the arrays beside them."""
+
+
+_RATES = ArrayKind("nv", "nv velocity coordinates of model '{model}'")
+ARRAYS: Mapping[str, ArrayKind] = {
+    "q": ArrayKind("nq", "nq coordinates of model '{model}'"),
+    "q0": ArrayKind("nq", "nq coordinates of model '{model}'"),
+    "q1": ArrayKind("nq", "nq coordinates of model '{model}'"),
+    "v": _RATES,
+    "a": _RATES,
+    "tau": _RATES,
+    "f_ext": ArrayKind("nb 6", "(nb, 6): one force (n; f) for each body"),
+    "point": ArrayKind("3", "a vector (x, y, z)", weak=True),
+    "force": ArrayKind("3", "a vector (x, y, z)"),
+    "dt": ArrayKind("", "a time [s]", weak=True),
+}
+"""Array arguments by name, the same for all quantities."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A public quantity."""
+
+    name: str
+    page: Page
+    outputs: tuple[str, ...]
+    """Sizes of the axes of each result for one state."""
+    arrays: tuple[str, ...]
+    """Names of the array arguments, in the order of the page."""
+    optional: frozenset[str]
+    """Those of them that may be left out."""
+    choices: Mapping[str, tuple[str, ...]]
+    """Options and what may be chosen."""
+    keywords: Mapping[str, str]
+    """What the page calls an option, where that differs."""
+    left_out: frozenset[str]
+    """Options that may be None: the page's own default then."""
+    place: str | None
+    """The argument that names a body or frame, if there is one."""
+    solves: bool = False
+    """The page divides by pivots, which are tested for joints without inertia."""
+    exports: bool = False
+    """`sixfold.export` writes it as code."""
+    needs_mass: bool = False
+    """There is no result for a model without mass."""
+    refuses: Callable[[Model, Mapping[str, Any]], None] | None = None
+    """Raises an error for arguments that do not go together."""
+    prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Fast calls by model, options and optional arrays; see `call`."""
+
+    def shapes(self, model: Model) -> tuple[Shape, ...]:
+        """Return the shape of each result for one state."""
+        return tuple(shape_of(sizes, model) for sizes in self.outputs)
+
+    def argument(self, model: Model, name: str, value: Any) -> Argument:
+        """Return an array argument with the shape that it has to have."""
+        kind = ARRAYS[name]
+        weak = kind.weak and isinstance(value, (int, float, list, tuple))
+        meaning = kind.meaning.replace("{model}", model.name)
+        return Argument(value, shape_of(kind.sizes, model), meaning, weak)
+
+    def options(self, model: Model, arrays: Sequence[Any], values: Sequence[Any]) -> dict[str, Any]:
+        """Return the page's keywords for the options of a call, or say what is wrong with one."""
+        names = [*self.choices, *([self.place] if self.place else [])]
+        given = dict(zip((*self.arrays, *names), (*arrays, *values), strict=True))
+        found: dict[str, Any] = {}
+        for name, choices in self.choices.items():
+            if given[name] is None and name in self.left_out:
+                continue
+            if not isinstance(given[name], str) or given[name] not in choices:
+                raise OptionError(self.name, name, choices, given[name])
+            found[self.keywords.get(name, name)] = given[name]
+        if given.get("f_ext") is None and given.get("f_ext_frame", "world") != "world":
+            what = f"{self.name}: option 'f_ext_frame'"
+            fix = "pass f_ext, or leave it out"
+            raise NotApplicableError(what, "a call without f_ext", fix)
+        if self.refuses is not None:
+            self.refuses(model, given)
+        if self.place is not None:
+            found |= located(self.name, model, given[self.place], self.place)
+        return found
+
+
+QUANTITIES: dict[str, Quantity] = {}
+"""All rows, by name."""
+
+
+def shape_of(sizes: str, model: Model) -> Shape:
+    """Return a shape from the sizes of its axes."""
+    return tuple(int(n) if n.isdecimal() else int(getattr(model, n)) for n in sizes.split())
+
+
+def located(function: str, model: Model, name: Any, argument: str) -> dict[str, Any]:
+    """Return the body that a body's or frame's name stands for, and the placement on it."""
+    known = (*model.body_names, *model.frame_names, model.base_name)
+    if not isinstance(name, str) or name not in known:
+        where = f"{function}: argument '{argument}' for model '{model.name}'"
+        raise UnknownNameError("body or frame", name, known, where=where)
+    k, placement = model.locate(name)
+    return {"body": k + 1, "placement": placement}

@@ -1,0 +1,127 @@
+"""Every public quantity: positions and keywords, `out=`, the fast call and the general one."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+from sixfold.evaluate.quantities import QUANTITIES
+
+MODELS = ("puma560", "floating_link")
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request):
+    return sf.load(request.param)
+
+
+def arguments(row, model, rows=5, optional=False):
+    """Return keyword arguments of a call."""
+    q, v = sf.random_state(model, rows, seed=3)
+    some = {"q": q, "q0": q, "q1": q[::-1].copy(), "v": v, "a": v[::-1].copy(), "tau": v}
+    some |= {"f_ext": np.ones((rows, model.nb, 6)), "force": np.ones((rows, 3))}
+    some |= {"point": np.full((rows, 3), 0.1), "dt": np.full(rows, 0.1)}
+    given = {n: some[n] for n in row.arrays if optional or n not in row.optional}
+    return given | ({row.place: model.body_names[-1]} if row.place else {})
+
+
+def positional(row, given):
+    names = [n for n in inspect.signature(getattr(sf, row.name)).parameters if n in given]
+    return [given[n] for n in names]
+
+
+@pytest.mark.parametrize("optional", [False, True], ids=["required", "all arrays"])
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_keywords_positions_and_out_give_the_same_bits(model, name, optional):
+    row, function = QUANTITIES[name], getattr(sf, name)
+    given = arguments(row, model, optional=optional)
+    first = function(model, **given)
+    np.testing.assert_array_equal(function(model, **given), first)  # the fast call
+    np.testing.assert_array_equal(function(model, *positional(row, given)), first)
+    out = np.full_like(first, np.nan)
+    assert function(model, **given, out=out) is out
+    np.testing.assert_array_equal(out, first)
+    wide = np.full((*first.shape, 2), np.nan)[..., 0]  # elements that are not side by side
+    assert function(model, **given, out=wide) is wide
+    np.testing.assert_array_equal(wide, first)
+    by_numpy = np.full_like(first, np.nan)
+    assert function(model, **given, out=by_numpy, backend="numpy") is by_numpy
+    np.testing.assert_allclose(by_numpy, first, rtol=0, atol=1e-12 * max(1, np.abs(first).max()))
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_the_fast_call_is_kept_and_goes_with_the_model(name):
+    model = sf.load("puma560").without(armature=True)
+    row, function = QUANTITIES[name], getattr(sf, name)
+    given = arguments(row, model)
+    before = len(row.prepared)
+    function(model, **given)
+    assert len(row.prepared) == before + 1
+    del model
+    assert len(row.prepared) == before
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_a_result_array_that_does_not_fit_is_refused(model, name):
+    row, function = QUANTITIES[name], getattr(sf, name)
+    given = arguments(row, model)
+    shape = function(model, **given).shape
+    read_only = np.empty(shape)
+    read_only.flags.writeable = False
+    for _ in range(2):  # without and with the fast call
+        for out in (np.empty((*shape, 1)), np.empty(shape[1:]), read_only):
+            with pytest.raises(sf.ShapeError, match=f"{name}: argument 'out'"):
+                function(model, **given, out=out)
+        for out in (np.empty(shape, np.float32), [0.0], "out", object()):
+            with pytest.raises(sf.NumberError, match=f"{name}: argument 'out'"):
+                function(model, **given, out=out)
+
+
+def test_arguments_may_be_results():
+    model = sf.load("puma560")
+    q, v = sf.random_state(model, 50, seed=1)
+    want = sf.inverse_dynamics(model, q, v, v)
+    for k in range(2):
+        arrays = [q.copy(), v.copy()]
+        got = sf.inverse_dynamics(model, *arrays, v, out=arrays[k])
+        assert got is arrays[k]
+        np.testing.assert_array_equal(got, want)
+
+
+def test_options_that_cannot_be_keys_are_refused_by_name():
+    model = sf.load("puma560")
+    q, v = sf.random_state(model, 3, seed=1)
+    for bad in ([], {}, np.zeros(3), None, 7):
+        with pytest.raises(sf.OptionError, match="body_velocities: option 'frame'"):
+            sf.body_velocities(model, q, v, frame=bad)
+        with pytest.raises(sf.UnknownNameError, match="frame_pose: argument 'name'"):
+            sf.frame_pose(model, q, bad)
+
+
+@pytest.mark.parametrize("frame", ["aligned", "body", "world"])
+def test_the_velocity_of_a_frame_is_its_jacobian_times_the_rates(model, frame):
+    q, v = sf.random_state(model, 7, seed=2)
+    name = model.body_names[-1]
+    got = sf.frame_velocity(model, q, v, name, frame=frame)
+    want = np.einsum("nij,nj->ni", sf.jacobian(model, q, name, frame=frame), v)
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-13 * np.abs(want).max())
+    base = sf.frame_velocity(model, q, v, model.base_name, frame=frame)
+    np.testing.assert_array_equal(base, np.zeros((7, 6)))
+
+
+def test_a_point_for_each_state():
+    model = sf.load("puma560")
+    q, _ = sf.random_state(model, 4, seed=2)
+    points = np.arange(12.0).reshape(4, 3) / 10
+    name = model.body_names[-1]
+    each = [sf.jacobian(model, x, name, p) for x, p in zip(q, points, strict=True)]
+    np.testing.assert_array_equal(sf.jacobian(model, q, name, points), each)
+
+
+def test_signatures_and_docstrings_are_those_of_the_rows():
+    for name in QUANTITIES:
+        function = getattr(sf, name)
+        parameters = inspect.signature(function).parameters
+        assert {"out", "backend"} <= set(parameters), name
+        assert next(iter(parameters)) == "model" and function.__doc__ and function.__name__ == name
