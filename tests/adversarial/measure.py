@@ -47,6 +47,8 @@ BOUND = 4500.0
 TERMS = 16.0
 """In eps, of the size of the terms."""
 FACTOR = 10.0
+NOTHING = 1e-30
+"""Results this small, relative to their terms, are zero but for the rounded constants."""
 LOST = 1e-12
 """Pivots this small, relative to the diagonal of the mass matrix, may be called lost."""
 
@@ -141,14 +143,17 @@ def _forces(s: Sample, call: Call) -> Measured:
     core = getattr(scalar_functions, call.function)
     exact = Reference(s).of(core, *given)
     lead = exact.shape[:1]
-    relative = _sizes(s.model, core, *given).max(axis=1) / np.abs(exact.astype(float)).max(axis=1)
+    sizes = _sizes(s.model, core, *given).max(axis=1)
+    # forces that cancel altogether are compared with their terms
+    scale = np.maximum(np.abs(exact.astype(float)).max(axis=1), NOTHING * sizes)
 
     def error(backend: str | None) -> np.ndarray:
         x = getattr(sf, call.function)(s.model, *given, backend=backend)
         assert x.dtype == call.dtype
         assert x.ndim == 1 + axes
-        return _error(x.reshape((*lead, -1)), exact)
+        return _error(x.reshape((*lead, -1)), exact, scale)
 
+    relative = np.divide(sizes, scale, out=np.zeros_like(sizes), where=scale > 0)
     bound = EPS[call.dtype] * (BOUND + TERMS * relative)
     return _worst(s, call, "error", error(call.backend), error("numpy"), bound)
 
@@ -217,10 +222,10 @@ def _sizes(model: Model, core: Callable[..., Any], *given: np.ndarray) -> np.nda
     )
 
 
-def _error(x: np.ndarray, exact: np.ndarray) -> np.ndarray:
+def _error(x: np.ndarray, exact: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
     """Return max|x - x_ref| / max|x_ref| of each state; no error where both are zero."""
     off = np.abs((x - exact).astype(float)).max(axis=1)
-    size = np.abs(exact.astype(float)).max(axis=1)
+    size = np.abs(exact.astype(float)).max(axis=1) if scale is None else scale
     return np.where(off == 0, 0.0, off / size)
 
 

@@ -8,6 +8,7 @@ configuration nothing need be tested.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree
 from sixfold.evaluate.kernels.kernels import kernel_for
 from sixfold.evaluate.singular.pivot_margin import LIMIT, unproved_joints
-from sixfold.model import Model, Tree
+from sixfold.model import Joint, Model, Tree
 from sixfold.scalar import plain
 
 
@@ -91,20 +92,23 @@ def _numeric(tree: Tree) -> Any:
 
 @per_model(256)
 def singular_joints(model: Model) -> tuple[int, ...]:
-    """Return the bodies whose joint has no inertia behind it at any of several random states."""
+    """Return the bodies whose joint has no inertia behind it at any of several states.
+
+    Joints of extreme pitch carry a tree so far away that its pivots are lost at nearly every random
+    state; at the neutral configuration and near it they are not.
+    """
     if not unproved_joints(model):
         return ()
     rng = np.random.default_rng(0)
     followers = {c.follower for c in model.couplings}
-    states = [
-        [
-            x
-            for k, body in enumerate(model.bodies)
-            if k not in followers
-            for x in body.joint.random(rng)
-        ]
-        for _ in range(4)
-    ]
+    joints = [body.joint for k, body in enumerate(model.bodies) if k not in followers]
+
+    def near(joint: Joint) -> Sequence[Any]:
+        return joint.step(joint.neutral(), (1e-3 * rng.standard_normal(joint.nv)).tolist())
+
+    ways: list[Callable[[Joint], Sequence[Any]]] = [lambda joint: joint.neutral(), near, near]
+    ways += [lambda joint: joint.random(rng)] * 4
+    states = [[plain(x) for joint in joints for x in way(joint)] for way in ways]
     owner = _owners(model)
     q = np.array(states, float)
     D, H = np.moveaxis(_pivots(model, q, len(owner)), 1, 0)
