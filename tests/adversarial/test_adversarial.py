@@ -45,6 +45,17 @@ def test_default_calls_keep_their_digits(part):
     assert tried > 7
 
 
+@pytest.mark.parametrize(
+    ("k", "function"), [(1784, FD), (2063, FD), (3719, FD), (3966, FD), (2526, "bias_force")]
+)
+def test_models_that_once_missed_their_bounds(k, function):
+    """Screws of extreme pitch, and a bias force that cancels altogether."""
+    sample = draw(k)
+    assert list(measure(sample, Call(function)))
+    for m in measure(sample, Call(function)):
+        assert not m.missed, f"{describe(sample.model)}: {m}"
+
+
 @pytest.mark.parametrize("core", [scalar_functions.inverse_dynamics, scalar_functions.mass_matrix])
 def test_trees_of_kernels_have_the_dynamics_of_the_model(core):
     """Without compiling: the same page on the tree as given and as kernels take it."""

@@ -63,9 +63,8 @@ def test_no_increment_means_no_motion(model, state):
 def test_time_scales_the_increment(model, state):
     q, v, _ = state
     times = np.array([0.1, 0.2, 0.3, 0.4])
-    np.testing.assert_array_equal(
-        fn.integrate(model, q, v, times), fn.integrate(model, q, v * times[:, None])
-    )
+    scaled = fn.integrate(model, q, v * times[:, None])
+    np.testing.assert_allclose(fn.integrate(model, q, v, times), scaled, rtol=4 * EPS, atol=EPS)
     twice = fn.integrate(model, fn.integrate(model, q, v, 0.1), v, 0.1)
     once = fn.integrate(model, q, v, 0.2)
     np.testing.assert_allclose(twice, once, rtol=0, atol=64 * EPS * 4)
