@@ -89,6 +89,35 @@ def test_arguments_may_be_results():
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("shape", [(70_000,), (70, 1000), (5, 7, 3)])
+def test_large_and_many_axes_give_the_bits_of_single_states(shape):
+    model = sf.load("floating_link")
+    count = int(np.prod(shape))
+    q, v = sf.random_state(model, count, seed=4)
+    q, v = q.reshape(*shape, -1), v.reshape(*shape, -1)
+    sf.inverse_dynamics(model, q[:1], v[:1], v[:1])
+    got = sf.inverse_dynamics(model, q, v, v)
+    out = np.empty(v.shape)
+    assert sf.inverse_dynamics(model, q, v, a=v, out=out) is out
+    np.testing.assert_array_equal(got, out)
+    for k in (0, count // 2, count - 1):
+        at = np.unravel_index(k, shape)
+        np.testing.assert_array_equal(got[at], sf.inverse_dynamics(model, q[at], v[at], v[at]))
+    q[at] = 0.0
+    with pytest.raises(sf.StateError, match="quaternion"):
+        sf.inverse_dynamics(model, q, v, v)
+
+
+def test_a_large_result_may_overlap_an_argument():
+    model = sf.load("puma560")
+    count = 80_000
+    memory = np.random.default_rng(0).uniform(-1, 1, (count + 1, model.nv))
+    q = np.zeros((count, model.nq))
+    want = sf.inverse_dynamics(model, q, memory[:-1].copy(), q)
+    sf.inverse_dynamics(model, q, memory[:-1], q, out=memory[1:])
+    np.testing.assert_array_equal(memory[1:], want)
+
+
 def test_options_that_cannot_be_keys_are_refused_by_name():
     model = sf.load("puma560")
     q, v = sf.random_state(model, 3, seed=1)

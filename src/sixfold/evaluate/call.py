@@ -1,9 +1,10 @@
 """The life of a call: check the arguments, find the kernel, run it, and keep the fast call.
 
-A public function first looks for its fast call: the kernel's own built-in function, kept by model
-and options.  It takes plain arrays of one dtype with at most one leading axis, and `out`; it gives
-None for anything else.  Then, and the first time, `general` does the work: it says clearly what is
-wrong with an argument, and it takes every kind of number.
+A public function first looks for its prepared calls, kept by model and options.  One is the
+kernel's own built-in function: it takes plain arrays of one dtype with at most one leading axis,
+and `out`.  The other takes plain arrays of any number and hands large batches to threads.  Both
+give None for anything else.  Then, and the first time, `general` does the work: it says clearly
+what is wrong with an argument, and it takes every kind of number.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from sixfold.evaluate.quantities import Quantity
     from sixfold.llvm import Kernel
 
+_DTYPES = {name: np.dtype(name) for name in ("float64", "float32")}
 BACKENDS = ("native", "rolled", "unrolled", "numpy")
 """Machine code, in the form that suits the model or in one of its forms, or NumPy."""
 
@@ -112,12 +115,68 @@ class _Run:
         return out
 
     def _keep(self, kernel: Kernel, names: Sequence[str]) -> None:
-        """Keep the fast call, unless every state has to be looked at."""
-        table, key = self.row.prepared, self.key
-        if kernel.quick is None or (self.row.solves and unproved_joints(self.model)):
+        """Keep the prepared calls, unless every state has to be looked at."""
+        table, key, row = self.row.prepared, self.key, self.row
+        if row.solves and unproved_joints(self.model):
             return
-        fast = watched_call(kernel.quick, self.row.name, self.model, names)
-        KERNELS.short_cut(kernel, table, key, (fast, while_alive(self.model, table, key)))
+        kept = table.get(key)
+        if kept is not None and kept[3] is kernel:
+            return
+        fast = watched_call(kernel.quick or _nothing, row.name, self.model, names)
+        alive = while_alive(self.model, table, key)
+        large = partial(_large, kernel, row, alive, tuple(names))
+        entry = (fast, large, alive, kernel)
+        KERNELS.short_cut(kernel, table, key, entry)
+
+
+def _nothing(*_: Any) -> None:
+    """Take the place of a kernel's built-in function where there is none."""
+
+
+def _large(
+    kernel: Kernel, row: Quantity, model: ref[Model], names: tuple[str, ...], *given: Any
+) -> Array | None:
+    """Evaluate plain arrays that are too many for the kernel's built-in function.
+
+    Args:
+        kernel: of the quantity.
+        row: the quantity.
+        model: the robot; the table of prepared calls must not keep it alive.
+        names: of the arrays.
+        given: the arrays, then `out`.
+
+    Returns:
+        The result; None unless all arrays are of the kernel's dtype and have one leading shape.
+    """
+    *arrays, out = given
+    layout, dtype = kernel.layout, _DTYPES[kernel.layout.dtype]
+    first = arrays[0]
+    if type(first) is not np.ndarray:
+        return None
+    lead = first.shape[: first.ndim - len(layout.inputs[0])]
+    for x, core in zip(arrays, layout.inputs, strict=True):
+        if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != lead + core:
+            return None
+    shape = lead + layout.output
+    try:
+        if out is None:
+            out = result_memory.empty(shape, dtype)
+        elif (
+            type(out) is not np.ndarray
+            or out.dtype is not dtype
+            or out.shape != shape
+            or not out.flags.writeable
+        ):
+            return None
+        ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in arrays))
+        robot = model()
+        assert robot is not None, "a call has its model"
+        checked = watched_ufunc(ufunc, row.name, robot, dict(zip(names, arrays, strict=True)))
+        with np.errstate(all="ignore"):
+            spread(checked, arrays, [len(core) for core in layout.inputs], lead, out)
+    except MemoryError:  # said in other words by the general call
+        return None
+    return out
 
 
 def _refuse_massless(function: str, model: Model) -> None:

@@ -72,10 +72,7 @@ def _public(function: Callable[P, R], row: Quantity) -> Callable[P, R]:
     extra = [n for n in row.arrays if n in row.optional]
     options = [*row.choices, *([row.place] if row.place else [])]
     key = ", ".join(["id(model)", *options, *(f"{n} is None" for n in extra)])
-    result = f"ready[0]({', '.join([*required, 'out'])})"
-    if extra:
-        absent = " and ".join(f"{n} is None" for n in extra)
-        result += f" if {absent} else ready[0]({', '.join([*required, *extra, 'out'])})"
+    calls = [_call_text(k, required, extra) for k in (0, 1)]
     values = "".join(f"{n}, " for n in row.arrays)
     chosen = "".join(f"{n}, " for n in options)
     text = f"""
@@ -86,7 +83,9 @@ def {row.name}({", ".join([*positional, "*", *keyword])}):
         except TypeError:  # an option that cannot be a key
             ready = None
         if ready is not None:
-            result = {result}
+            result = {calls[0]}
+            if result is None:
+                result = {calls[1]}
             if result is not None:
                 return result
     return general(row, model, ({values}), ({chosen}), out, backend)
@@ -97,3 +96,12 @@ def {row.name}({", ".join([*positional, "*", *keyword])}):
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     made.__annotations__ = function.__annotations__
     return update_wrapper(made, function)
+
+
+def _call_text(k: int, required: list[str], extra: list[str]) -> str:
+    """Return the text of a prepared call, with the optional arrays or without them."""
+    text = f"ready[{k}]({', '.join([*required, 'out'])})"
+    if not extra:
+        return text
+    absent = " and ".join(f"{n} is None" for n in extra)
+    return f"{text} if {absent} else ready[{k}]({', '.join([*required, *extra, 'out'])})"

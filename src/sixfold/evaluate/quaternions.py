@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -104,7 +105,7 @@ def watched_call(
     places = [(k, name) for k, name in enumerate(names) if name in CONFIGURATIONS]
     if not ws or not places:
         return fast
-    first, others = ws[0], ws[1:]
+    first, others, alive = ws[0], ws[1:], ref(model)  # prepared calls keep no model alive
 
     def call(*arrays: Any) -> Any:
         result = fast(*arrays)
@@ -113,7 +114,9 @@ def watched_call(
                 q = arrays[k]
                 one = q.ndim == 1 and not others
                 if not q.item(first) if one else some_zero(q, ws):
-                    refuse_zero(function, model, {name: q})
+                    robot = alive()
+                    assert robot is not None
+                    refuse_zero(function, robot, {name: q})
         return result
 
     return call

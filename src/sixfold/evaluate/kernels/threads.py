@@ -9,6 +9,8 @@ from math import prod
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Array, Shape
 from sixfold.forks import Rank, fork_lock, renew_in_child
@@ -70,6 +72,10 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
     read = sum(prod(x.shape[x.ndim - n :]) for x, n in zip(arrays, cores, strict=True))
     numbers, rows = prod(lead) * read + out.size, lead[0] if lead else 1
     if numbers < SHARED or rows == 1 or get_threads() == 1:
+        ufunc(*arrays, out=out)
+        return
+    if any(np.may_share_memory(x, out) for x in arrays):
+        # NumPy copies what overlaps within one call, not what other threads still have to read
         ufunc(*arrays, out=out)
         return
 
