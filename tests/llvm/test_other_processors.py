@@ -46,7 +46,7 @@ def program():
 def test_kernels_can_be_written_for_other_processors(triple, lanes, expected):
     whole = outline(trace(lambda x: [sf.sin(x[0]) * x[1], x[1] / x[0]], (2,), sealed=True))
     for text in (
-        module(program(), Layout(((3,),), (2,)), lanes, triple),
+        module(program(), Layout(((3,),), ((2,),)), lanes, triple),
         scan.module(whole, Scan((2,), (), ()), lanes, triple),
     ):
         done = subprocess.run(

@@ -305,7 +305,7 @@ def test_one_huge_angle_among_many_changes_no_other_bit(lanes):
         return [sf.sin(x[0]) * x[1], sf.cos(x[1]), sf.sin(x[2]) + sf.cos(x[2])]
 
     program = trace(function, (3,))
-    kernel = build("angles", program, Layout(((3,),), (3,)), lanes=lanes)[0]
+    kernel = build("angles", program, Layout(((3,),), ((3,),)), lanes=lanes)[0]
     x = np.random.default_rng(1).uniform(-3, 3, (75, 3))
     usual = kernel(x)
     for row, column in ((0, 0), (0, 2), (17, 1), (40, 0), (74, 2)):

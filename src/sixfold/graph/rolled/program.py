@@ -16,12 +16,17 @@ class Part:
 
     Sources are ("array", number, component), ("column", place), ("kept", place), ("parent", place)
     and ("sum", place); sinks are ("out", component), ("keep", place), ("publish", place) and
-    ("add", place).
+    ("add", place).  A component of another output than the first is ("out", component, output).
     """
 
     program: Program
     sources: tuple[Source, ...]
     sinks: tuple[Source, ...]
+
+
+def output_of(sink: Source) -> int:
+    """Return the output array of a sink "out"."""
+    return int(sink[2]) if len(sink) > 2 else 0
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,14 @@ class Rolled:
     """Items of each kind, for counting operations."""
     arrays: int
     """Input arrays."""
+    outputs: int = 1
+    """Output arrays."""
 
     def text(self) -> str:
         """Print; equal programs print equal texts."""
-        head = (self.outward, self.passed, self.single, self.arrays)
+        # one output is the rule and leaves the text as it is
+        arrays = self.arrays if self.outputs == 1 else (self.arrays, self.outputs)
+        head = (self.outward, self.passed, self.single, arrays)
         lines = ["rolled " + " ".join(str(int(x)) for x in (len(self.outward), len(self.items)))]
         lines += [" ".join(str(int(x)) for x in _listed(part)) or "-" for part in head]
         lines.append(" ".join(map(str, self.items)))
@@ -69,7 +78,7 @@ class Rolled:
             parts[-1],
             bool(single[0]),
             counts,
-            arrays[0],
+            *arrays,
         )
 
     def counts(self) -> dict[str, int]:

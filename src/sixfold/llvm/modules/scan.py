@@ -60,7 +60,7 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     program, block = whole
     inner = plan(block) if block is not None else None
     cut = plan(program, again=sum(scan.carried), block=inner)
-    layout = Layout(tuple((n,) for n in scan.sizes), (sum(scan.carried),))
+    layout = Layout(tuple((n,) for n in scan.sizes), ((sum(scan.carried),),))
     used = {op for part in whole if part is not None for op, *_ in part.nodes}
     parts = [scratch.DECLARATIONS, environment.declarations(triple)]
     parts += [library(layout, width, used) for width in ((1,) if W == 1 else (1, W))]

@@ -49,7 +49,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
             parts.append(gather(program, layout, cut, width, False))
             parts.append(scatter_short(layout, width))
         parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
-        flows = width > 1 and layout.sizes[-1] > 0
+        flows = width > 1
         parts.append(_rows("usual" if flows else "rows", layout, cut, width))
         if flows:
             parts.append(flow(layout, cut, width))
