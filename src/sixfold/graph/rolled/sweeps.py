@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.graph.passes import optimise
-from sixfold.graph.program import CONST, INPUT, Program
+from sixfold.graph.program import CONST, INPUT, Program, verifying
 from sixfold.graph.rolled.columns import ColumnGraph, Source
 from sixfold.graph.rolled.program import Part, Rolled
 from sixfold.graph.rolled.recorder import Item, Key, NotRolled, Recorder
@@ -96,6 +96,8 @@ def sweeps(
         arrays,
         len(wholes),
     )
+    if verifying():
+        rolled.verify()
     bases = tuple(tuple(recorder.bases.get(key, 0.0) for key in keys) for keys in passed)
     return rolled, Storage(tuple(map(tuple, columns)), tuple(kept), bases)
 

@@ -10,7 +10,7 @@ from sixfold.graph.program import CONST, INPUT, Program
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.inner_loop import straight
 from sixfold.llvm.layout.pieces import results
-from sixfold.llvm.layout.schedule import Plan
+from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout, tag
 from sixfold.llvm.text.writer import Block, side
 

@@ -16,7 +16,7 @@ from sixfold.llvm.layout import scratch as heap
 from sixfold.llvm.layout.block_loops import every_block
 from sixfold.llvm.layout.gather_scatter import head, scatters_new, settled
 from sixfold.llvm.layout.pieces import TILE_BYTES, abreast, sines, tile_size
-from sixfold.llvm.layout.schedule import Plan
+from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout, tag
 
 LEAST = 1 << 24
