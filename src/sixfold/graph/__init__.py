@@ -2,6 +2,7 @@
 
 from sixfold.graph.build import Graph, Node
 from sixfold.graph.derivative import gradient, jacobian
+from sixfold.graph.numpy_functions import traced_array
 from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
@@ -18,4 +19,5 @@ __all__ = [
     "jacobian",
     "optimise",
     "trace",
+    "traced_array",
 ]

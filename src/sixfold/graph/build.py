@@ -313,45 +313,5 @@ def _apply(op: Op, *arguments: Any) -> Node:
     return Node(graph, graph.apply(op, *indices))
 
 
-def _method(op: Op) -> Callable[..., Node]:
-    def method(*arguments: Any) -> Node:
-        return _apply(op, *arguments)
-
-    method.__doc__ = f"Trace the operation '{op.value}'."
-    return method
-
-
-def _cosh(x: Any) -> Any:
-    return 0.5 * (x.exp() + (-x).exp())
-
-
-def _other_leg(x: Any) -> Any:
-    """Return the other leg of a right triangle with hypotenuse 1."""
-    return ((1.0 - x) * (1.0 + x)).sqrt()
-
-
-_COMPOSED: dict[str, Callable[..., Any]] = {
-    "tan": lambda x: x.sin() / x.cos(),
-    "arctan": lambda x: x.arctan2(1.0),
-    "arcsin": lambda x: x.arctan2(_other_leg(x)),
-    "arccos": lambda x: _other_leg(x).arctan2(x),
-    "cosh": _cosh,
-    "sinh": lambda x: x.tanh() * _cosh(x),
-    "hypot": lambda x, y: (x * x + y * y).sqrt(),
-    "fabs": lambda x: abs(x),
-    "deg2rad": lambda x: x * (math.pi / 180.0),
-    "radians": lambda x: x * (math.pi / 180.0),
-    "rad2deg": lambda x: x * (180.0 / math.pi),
-    "degrees": lambda x: x * (180.0 / math.pi),
-}
-"""Functions of NumPy that are made of the operations in the table."""
-
-# NumPy asks the elements of an object array for these by name
-for _op, _row in RULES.items():
-    if _row.numpy and _op not in (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG, Op.ABS):
-        setattr(Node, _row.numpy, _method(_op))
-for _name, _function in _COMPOSED.items():
-    setattr(Node, _name, _function)
-
 _OPERATORS = (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG)
 register(Node, 5, _apply)

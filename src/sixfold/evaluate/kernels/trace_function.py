@@ -43,11 +43,7 @@ def traced(
     found: list[tuple[int, ...]] = []
 
     def flat(*lists: list[Any]) -> list[Any]:
-        arrays = []
-        for values, shape in zip(lists, shapes, strict=True):
-            array = np.empty(len(values), object)
-            array[:] = values
-            arrays.append(array.reshape(shape))
+        arrays = [graphs().traced_array(x, shape) for x, shape in zip(lists, shapes, strict=True)]
         outputs = [_output(x) for x in _parts(function(*arrays))]
         found.extend(output.shape for output in outputs)
         return [x for output in outputs for x in output.reshape(-1)]
@@ -72,7 +68,7 @@ def _output(result: Any) -> Any:
         fix = "return a tuple of arrays, with no tuple of arrays in it"
         raise ArgumentError(f"{where} a tuple with a tuple in it", "arrays", result, fix)
     try:
-        array = np.asarray(result, dtype=object)
+        array = np.asarray(result, dtype=object).view(np.ndarray)
     except ValueError:  # arrays of several axes that differ in more than the first
         raise _ragged(result) from None
     for x in array.reshape(-1):
