@@ -200,6 +200,15 @@ class DisagreementError(SixfoldError, AssertionError):
     """Two formulations of the same quantity that differ by more than rounding."""
 
 
+class InternalError(SixfoldError, AssertionError):
+    """A stage of the compiler that made something wrong: a mistake of this library."""
+
+    def __init__(self, stage: str, what: str) -> None:
+        """Say which stage, and what is wrong with what it made."""
+        fix = "report it with the function and the model that were compiled"
+        super().__init__(_message(f"internal error: {stage}: {what}", fix=fix))
+
+
 class StateError(SixfoldError, ValueError):
     """A state that no motion can start from: not finite, or a quaternion that is no rotation."""
 

@@ -20,7 +20,7 @@ def test_every_operation_is_differentiated(op):
         return [sf.scalar.functions.apply(op, *x)]
 
     program = jacobian(trace(apply, [rule.arity]), range(rule.arity))
-    kernel, _ = build("d", program, Layout(((rule.arity,),), (rule.arity,)))
+    kernel, _ = build("d", program, Layout(((rule.arity,),), ((rule.arity,),)))
     step = 1e-6
     for k in range(rule.arity):
         ahead, behind = list(at), list(at)
@@ -34,7 +34,7 @@ def test_every_operation_is_differentiated(op):
 def test_reverse_mode_gives_the_partial_derivatives_of_every_operation(op):
     rule = RULES[op]
     program = trace(lambda x: [sf.scalar.functions.apply(op, *x)], [rule.arity])
-    layout = Layout(((rule.arity,), (1,)), (rule.arity,))
+    layout = Layout(((rule.arity,), (1,)), ((rule.arity,),))
     kernel, _ = build("g", gradient(program, range(rule.arity)), layout)
     at = POINTS[rule.arity]
     want = [float(partial) for partial in rule.partials(*at)]
@@ -52,9 +52,9 @@ def test_reverse_mode_is_the_weighted_sum_of_the_rows_of_forward_mode(function):
         return list(function(arm, *(np.array(x, object) for x in lists)))
 
     program = trace(numbers, [arm.nv] * 3)
-    layout = Layout(((6,), (6,), (6,)), (arm.nv, n))
+    layout = Layout(((6,), (6,), (6,)), ((arm.nv, n),))
     rows, _ = build("rows", jacobian(program, range(n)), layout)
-    layout = Layout(((6,), (6,), (6,), (6,)), (n,))
+    layout = Layout(((6,), (6,), (6,), (6,)), ((n,),))
     weighted, _ = build("weighted", gradient(program, range(n)), layout)
     q, v = sf.random_state(arm, 9, seed=4)
     a, w = v[::-1].copy(), q[::-1].copy()
@@ -62,13 +62,13 @@ def test_reverse_mode_is_the_weighted_sum_of_the_rows_of_forward_mode(function):
     got = weighted(q, v, a, w)
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-12 * np.abs(want).max())
     # a gradient costs a few times its function, a Jacobian n times
-    assert weighted.flops < 5 * build("f", program, Layout(((6,),) * 3, (6,)))[0].flops
+    assert weighted.flops < 5 * build("f", program, Layout(((6,),) * 3, ((6,),)))[0].flops
     assert weighted.flops < rows.flops
 
 
 def test_inputs_that_do_not_matter_have_gradient_zero():
     program = gradient(trace(lambda x: [x[0] * x[2], 3.0], [4]), range(4))
-    kernel, _ = build("g", program, Layout(((4,), (2,)), (4,)))
+    kernel, _ = build("g", program, Layout(((4,), (2,)), ((4,),)))
     got = kernel(np.array([2.0, 5.0, 3.0, 7.0]), np.array([10.0, 1.0]))
     np.testing.assert_array_equal(got, [30.0, 0.0, 20.0, 0.0])
 

@@ -142,28 +142,6 @@ def test_what_a_joint_leaves_of_an_inertia_has_nothing_along_its_axis(axis):
     assert live(trace(left, (21,))).counts() == {"const": 1}
 
 
-UNARY = (
-    *("sin", "cos", "tan", "exp", "log", "tanh", "sqrt", "abs", "fabs", "arctan", "arcsin"),
-    *("arccos", "sinh", "cosh", "square", "reciprocal", "deg2rad", "rad2deg", "radians", "degrees"),
-)
-
-
-@pytest.mark.parametrize("name", UNARY)
-def test_numpy_functions_of_one_argument_are_traced(name):
-    function = getattr(np, name)
-    kernel = sf.compile(lambda x: function(x), inputs={"x": 4})
-    x = np.array([1e-3, 0.2, 0.5, 0.99])
-    np.testing.assert_allclose(kernel(x), function(x), rtol=1e-15)
-
-
-@pytest.mark.parametrize("name", ["arctan2", "hypot", "add", "subtract", "multiply", "divide"])
-def test_numpy_functions_of_two_arguments_are_traced(name):
-    function = getattr(np, name)
-    kernel = sf.compile(lambda x, y: function(x, y), inputs={"x": 3, "y": 3})
-    x, y = np.array([0.3, -0.7, 2.0]), np.array([1.5, 0.2, -0.4])
-    np.testing.assert_allclose(kernel(x, y), function(x, y), rtol=1e-15)
-
-
 def test_every_operation_with_a_name_in_numpy_is_a_function_of_numpy():
     for op, row in RULES.items():
         assert not row.numpy or isinstance(getattr(np, row.numpy), np.ufunc), op

@@ -43,7 +43,7 @@ def traced(function, parent=PARENT, kind=KIND, weight=WEIGHT, ends=False):
     function(Forest(first, weights))
     recorder = Recorder(counts, first.found)
     result = function(Forest(recorder, weights))
-    outs = [[] for _ in counts]
+    outs = [[[]] for _ in counts]
     last = []
     if ends:
         last = [recorder.outside.lift(x) for x in result]
@@ -51,11 +51,11 @@ def traced(function, parent=PARENT, kind=KIND, weight=WEIGHT, ends=False):
         for item in recorder.items:
             nodes = [item.graph.lift(x) for x in result[item]]
             if not item.witness:
-                outs[item.kind] = nodes
+                outs[item.kind] = [nodes]
     recorder.finish()
     single = len(set(parent)) == len(parent)
-    rolled, storage = sweeps(recorder, outs, last, arrays=1, single=single)
-    each = len(outs[0])
+    rolled, storage = sweeps(recorder, outs, [last], arrays=1, single=single)
+    each = len(outs[0][0])
     starts = [np.arange(len(parent)), np.arange(len(parent)) * each]
     return rolled, pack(rolled, storage, Shape(parent, kind, starts)), each
 
@@ -65,7 +65,7 @@ def kernel(function, dtype="float64", lanes=None, **tree):
     n = len(tree.get("parent", PARENT))
     assert Rolled.parse(rolled.text()) == rolled
     output = (len(rolled.last.sinks),) if tree.get("ends") else (n, each)
-    return build("f", rolled, Layout(((n,),), output, dtype), data=data, lanes=lanes)[0]
+    return build("f", rolled, Layout(((n,),), (output,), dtype), data=data, lanes=lanes)[0]
 
 
 def outward(forest):

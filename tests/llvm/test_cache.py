@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 
 def make(scale=2.0):
     program = trace(lambda x: [x[0] * scale + x[1]], (2,))
-    return build("f", program, Layout(((2,),), (1,)))[0]
+    return build("f", program, Layout(((2,),), ((1,),)))[0]
 
 
 X = np.array([[3.0, 4.0]])
@@ -156,7 +156,7 @@ def test_many_threads_may_start_cold_together(folder):
 
 def test_kernels_come_and_go_without_growth(folder):
     program = trace(lambda x: [x[0] + x[1]], (2,))
-    layout = Layout(((2,),), (1,))
+    layout = Layout(((2,),), ((1,),))
 
     def cycle(times):
         for _ in range(times):

@@ -22,7 +22,7 @@ X = np.array([[3.0, 4.0]])
 
 def make(scale=2.0):
     program = trace(lambda x: [x[0] * scale + x[1]], (2,))
-    return build("f", program, Layout(((2,),), (1,)))[0]
+    return build("f", program, Layout(((2,),), ((1,),)))[0]
 
 
 def used():

@@ -21,7 +21,7 @@ FUNCTIONS = {
 
 def kernel(name, lanes=None):
     program = trace(lambda x: [FUNCTIONS[name][0](x[0])], (1,))
-    return build(name, program, Layout(((1,),), (1,)), lanes=lanes)[0]
+    return build(name, program, Layout(((1,),), ((1,),)), lanes=lanes)[0]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -80,7 +80,7 @@ def test_smooth_friction_runs_as_machine_code():
 
 def angle_kernel(lanes=None):
     program = trace(lambda y, x: [sf.atan2(y[0], x[0])], (1, 1))
-    return build("atan2", program, Layout(((1,), (1,)), (1,)), lanes=lanes)[0]
+    return build("atan2", program, Layout(((1,), (1,)), ((1,),)), lanes=lanes)[0]
 
 
 def test_angles_are_right_to_one_unit_in_the_last_place():

@@ -21,7 +21,7 @@ ULP = np.finfo(float).eps
 
 def kernel(function, *sizes, lanes=None):
     program = trace(function, sizes)
-    layout = Layout(tuple((n,) for n in sizes), (len(program.outputs),))
+    layout = Layout(tuple((n,) for n in sizes), ((len(program.outputs),),))
     return build("test", program, layout, lanes=lanes)[0]
 
 
@@ -78,7 +78,7 @@ def test_every_supported_operation_matches_numpy():
 def test_results_are_the_same_bits_for_every_number_of_lanes(name, function):
     model = sf.load(name)
     program = sf.compile(function, model).graph
-    layout = Layout(((model.nq,), (model.nv,), (model.nv,)), (model.nv,))
+    layout = Layout(((model.nq,), (model.nv,), (model.nv,)), ((model.nv,),))
     q, v = sf.random_state(model, 37, seed=2)
     results = [
         build("f", program, layout, lanes=lanes)[0](q, v, v[::-1].copy()) for lanes in WIDTHS
@@ -217,7 +217,7 @@ def test_a_kernel_shows_its_graph_text_and_machine_code(arm):
 def test_a_long_program_in_pieces_gives_the_same_bits():
     model = sf.load("random_tree:12:5")
     program = sf.compile(sf.forward_dynamics, model).graph
-    layout = Layout(((model.nq,), (model.nv,), (model.nv,)), (model.nv,))
+    layout = Layout(((model.nq,), (model.nv,), (model.nv,)), ((model.nv,),))
     q, v = sf.random_state(model, 29, seed=4)
     whole = build("f", program, layout)[0](q, v, v)
     assert len(plan(program).pieces) > 1
@@ -246,7 +246,7 @@ def test_a_program_too_long_for_a_twin_gives_the_same_bits():
 
     program = trace(recurrence, (3,))
     assert not any(plan(optimise(program)).serial)
-    layout = Layout(((3,),), (len(program.outputs),))
+    layout = Layout(((3,),), ((len(program.outputs),),))
     x = np.random.default_rng(4).uniform(-1, 1, (70, 3))
     one, *others = (build("long", program, layout, lanes=n)[0] for n in WIDTHS)
     right = one.ufunc(x)

@@ -9,7 +9,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.graph import optimise, trace
-from sixfold.graph.subroutines import outline
+from sixfold.graph.subroutines import with_subroutine
 from sixfold.llvm import Layout, Scan
 from sixfold.llvm.modules import scan
 from sixfold.llvm.modules.straight import module
@@ -44,9 +44,10 @@ def program():
     ],
 )
 def test_kernels_can_be_written_for_other_processors(triple, lanes, expected):
-    whole = outline(trace(lambda x: [sf.sin(x[0]) * x[1], x[1] / x[0]], (2,), sealed=True))
+    step = trace(lambda x: [sf.sin(x[0]) * x[1], x[1] / x[0]], (2,), boundaries=True)
+    whole = with_subroutine(step)
     for text in (
-        module(program(), Layout(((3,),), (2,)), lanes, triple),
+        module(program(), Layout(((3,),), ((2,),)), lanes, triple),
         scan.module(whole, Scan((2,), (), ()), lanes, triple),
     ):
         done = subprocess.run(

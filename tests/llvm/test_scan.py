@@ -5,6 +5,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.graph import trace
+from sixfold.graph.program import Call
 from sixfold.llvm import Scan, build_scan
 from sixfold.llvm.runtime.jit import WIDTHS
 
@@ -37,7 +38,7 @@ def run(step, rows, steps, every=1, lanes=None, seed=0):
     x, v = rng.standard_normal((2, rows, 2))
     k = rng.uniform(1, 2, (rows, 1))
     push = rng.standard_normal((rows, steps, 1))
-    kernel = build_scan(trace(step, [2, 2, 1, 1], sealed=True), SCAN, lanes=lanes)
+    kernel = build_scan(trace(step, [2, 2, 1, 1], boundaries=True), SCAN, lanes=lanes)
     out = [np.full((rows, steps // every, 2), 7.0) for _ in range(2)]
     kernel([x, v, k, push], out, steps, every)
     return (x, v, k, push), np.concatenate(out, -1)
@@ -140,10 +141,10 @@ def repeating(x, v, k, push):
 
 
 def test_what_a_step_repeats_is_compiled_once():
-    kernel = build_scan(trace(repeating, [2, 2, 1, 1], sealed=True), SCAN)
+    kernel = build_scan(trace(repeating, [2, 2, 1, 1], boundaries=True), SCAN)
     program, block = kernel.graph
     assert block is not None
-    assert sum(op.startswith("call:") for op, *_ in program.nodes) == 3
+    assert sum(isinstance(op, Call) for op, *_ in program.nodes) == 3
     assert len(program.nodes) < 60 < len(block.nodes)
     for lanes in WIDTHS:
         given, got = run(repeating, 37, 6, 2, lanes=lanes)

@@ -9,9 +9,9 @@ import sixfold as sf
 from sixfold.evaluate.kernels.kernel_tree import in_kernel, solved
 from sixfold.evaluate.kernels.scan import evaluated
 from sixfold.graph import optimise, trace
-from sixfold.graph.passes import unsealed
-from sixfold.graph.program import CONST, FROM, INPUT, TO, kind
-from sixfold.graph.subroutines import outline
+from sixfold.graph.passes import without_boundaries
+from sixfold.graph.program import CONST, COPY, INPUT, Argument
+from sixfold.graph.subroutines import with_subroutine
 from sixfold.llvm import Layout, build
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.runtime.jit import WIDTHS
@@ -65,6 +65,11 @@ def by_pieces(program, cut, x):
     return [tile[s] for s in cut.results], tile
 
 
+def passes(op):
+    """Return whether an operation passes its argument on."""
+    return op == COPY or isinstance(op, Argument)
+
+
 def run(program, cut, tile, call=None):
     """Run all pieces on a tile, and what they call."""
     nodes = program.nodes
@@ -86,7 +91,7 @@ def run(program, cut, tile, call=None):
                     numbers.append(nodes[a][1])
                 else:  # what lies in the tile must be right to the last use
                     numbers.append(tile[cut.slot[a]] if a in cut.slot else here[a])
-            here[k] = numbers[0] if kind(op) in (TO, FROM) else VALUES[op](*numbers)
+            here[k] = numbers[0] if passes(op) else VALUES[op](*numbers)
             if k in cut.slot:
                 tile[cut.slot[k]] = here[k]
 
@@ -95,13 +100,13 @@ def traced(name, integrator):
     """Return the traced program of a step of a rollout, and how many numbers it carries."""
     model = sf.load(name)
     whole = _Plan(model, integrator, None, ("q0", "v0"), False)
-    return trace(whole.step, (model.nq, model.nv, 1, 1), sealed=True), model.nq + model.nv
+    return trace(whole.step, (model.nq, model.nv, 1, 1), boundaries=True), model.nq + model.nv
 
 
 def stepping(name, integrator):
     """Return the program of a step of a rollout, and how many numbers it carries."""
     program, carried = traced(name, integrator)
-    return optimise(unsealed(program)), carried
+    return optimise(without_boundaries(program)), carried
 
 
 def dynamics(name):
@@ -148,7 +153,7 @@ def test_pieces_need_nothing_but_the_slots(name, piece):
 @pytest.mark.parametrize("name", ["puma560", "tree10"])
 def test_calls_of_a_block_need_nothing_but_the_slots(name, integrator, piece):
     whole, carried = traced(name, integrator)
-    program, block = map(optimise, outline(whole))
+    program, block = map(optimise, with_subroutine(whole))
     inner = plan(block, piece)
     x = np.random.default_rng(3).uniform(0.1, 1.0, program.inputs).tolist()
     for again in (0, carried):
@@ -159,7 +164,9 @@ def test_calls_of_a_block_need_nothing_but_the_slots(name, integrator, piece):
             tile[slot] = x[number]
         run(program, cut, tile, lambda tile: run(block, inner, tile))
         found = [tile[slot] for slot in cut.results]
-        np.testing.assert_allclose(found, directly(unsealed(whole), x), rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(
+            found, directly(without_boundaries(whole), x), rtol=1e-11, atol=1e-13
+        )
 
 
 def tangled(rng):
@@ -198,20 +205,20 @@ def tangled(rng):
             a if next(picks) < 1 else a + h[0] * b for a, b in zip(last[:n], last[n:], strict=True)
         ]
 
-    return trace(step, (n, 2), sealed=True), n
+    return trace(step, (n, 2), boundaries=True), n
 
 
 @pytest.mark.parametrize("seed", range(150))
 def test_no_value_is_lost_however_calls_are_tangled(seed, monkeypatch):
-    monkeypatch.setattr("sixfold.graph.subroutines.LEAST", 5)
+    monkeypatch.setattr("sixfold.graph.subroutines.MIN_OPERATIONS", 5)
     rng = np.random.default_rng(seed)
     whole, carried = tangled(rng)
-    program, block = outline(whole)
+    program, block = with_subroutine(whole)
     assert block is not None
     program, block = optimise(program), optimise(block)
     inner = plan(block, int(rng.integers(3, 30)))
     x = rng.uniform(-1.0, 1.0, program.inputs).tolist()
-    want = directly(unsealed(whole), x)
+    want = directly(without_boundaries(whole), x)
     for again in (0, carried):
         cut = plan(program, int(rng.integers(2, 40)), again, block=inner)
         tile = [math.nan] * cut.slots
@@ -248,9 +255,9 @@ def turned(x, h):
 @pytest.mark.parametrize("step", [late, turned], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("piece", [2, 5, 1000])
 def test_places_that_are_shared_hold_what_is_still_read(step, piece, monkeypatch):
-    monkeypatch.setattr("sixfold.graph.subroutines.LEAST", 5)
-    whole = trace(step, (3, 2), sealed=True)
-    program, block = map(optimise, outline(whole))
+    monkeypatch.setattr("sixfold.graph.subroutines.MIN_OPERATIONS", 5)
+    whole = trace(step, (3, 2), boundaries=True)
+    program, block = map(optimise, with_subroutine(whole))
     inner = plan(block, 7)
     x = [0.3, -0.2, 0.7, 0.4, 0.9]
     for again in (0, 3):
@@ -260,7 +267,7 @@ def test_places_that_are_shared_hold_what_is_still_read(step, piece, monkeypatch
             tile[slot] = x[number]
         run(program, cut, tile, lambda tile: run(block, inner, tile))
         found = [tile[slot] for slot in cut.results]
-        np.testing.assert_allclose(found, directly(unsealed(whole), x), rtol=1e-13)
+        np.testing.assert_allclose(found, directly(without_boundaries(whole), x), rtol=1e-13)
 
 
 def test_carried_results_take_the_places_of_the_inputs():
@@ -305,7 +312,7 @@ def test_one_huge_angle_among_many_changes_no_other_bit(lanes):
         return [sf.sin(x[0]) * x[1], sf.cos(x[1]), sf.sin(x[2]) + sf.cos(x[2])]
 
     program = trace(function, (3,))
-    kernel = build("angles", program, Layout(((3,),), (3,)), lanes=lanes)[0]
+    kernel = build("angles", program, Layout(((3,),), ((3,),)), lanes=lanes)[0]
     x = np.random.default_rng(1).uniform(-3, 3, (75, 3))
     usual = kernel(x)
     for row, column in ((0, 0), (0, 2), (17, 1), (40, 0), (74, 2)):

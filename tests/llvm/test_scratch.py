@@ -54,7 +54,7 @@ def wide(columns, different):
     factors = np.arange(columns) % different + 0.5
     factors[::9] = 0.0
     program = trace(lambda x: [x[0] * k if k else 0.0 for k in factors.tolist()], (1,))
-    kernel = build("wide", program, Layout(((1,),), (columns,)))[0]
+    kernel = build("wide", program, Layout(((1,),), ((columns,),)))[0]
     x = np.linspace(1, 2, 303)[:, None]
     asked.clear()
     found = kernel.ufunc_for(streaming.LEAST)(x)
@@ -75,6 +75,13 @@ assert (found[:whole] == right[:whole]).all() and np.isnan(found[whole:]).all()
 if kernel.lanes == 8:
     _, found, _ = wide(most + 200, most + 200)
     assert np.isnan(found).all()
+
+# of several results none is left as it was
+program = trace(lambda x: [x[0] * k for k in range(most + 5)], (1,))
+kernel = build("two", program, Layout(((1,),), ((most,), (5,))))[0]
+out = tuple(np.zeros((303, 2 * n))[:, ::2] for n in (most, 5))
+kernel(np.ones((303, 1)), out=out)
+assert all(np.isnan(x).all() for x in out)
 print("right")
 """
 """Big batches go the usual way, whose scratch is on the stack but for very wide results."""

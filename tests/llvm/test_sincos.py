@@ -16,7 +16,7 @@ from sixfold.llvm.text.sincos import HALF_PI
 @pytest.fixture(scope="module")
 def pair():
     program = trace(lambda x: [sf.sin(x[0]), sf.cos(x[0])], (1,))
-    return build("sincos", program, Layout(((1,),), (2,)))[0]
+    return build("sincos", program, Layout(((1,),), ((2,),)))[0]
 
 
 def test_the_number_of_lanes_changes_no_bit():
@@ -26,7 +26,7 @@ def test_the_number_of_lanes_changes_no_bit():
     x[::3] = rng.uniform(-4, 4, x[::3].shape)
     x[1::50] = [np.nan, 1.1e5]
     program = trace(lambda x: [f(a) for a in (*x, x[0] + x[1]) for f in (sf.sin, sf.cos)], (2,))
-    layout = Layout(((2,),), (6,))
+    layout = Layout(((2,),), ((6,),))
     one, *others = (build("sincos", program, layout, lanes=n)[0].ufunc(x) for n in WIDTHS)
     assert np.isfinite(one[2]).all()
     for other in others:
@@ -37,7 +37,7 @@ def test_the_number_of_lanes_changes_no_bit():
 def inner():
     """Sine and cosine of an argument that is not an input, which takes another way."""
     program = trace(lambda x: [sf.sin(x[0] * x[1]), sf.cos(x[0] * x[1])], (2,))
-    return build("inner", program, Layout(((2,),), (2,)))[0]
+    return build("inner", program, Layout(((2,),), ((2,),)))[0]
 
 
 def ulps(x, values):

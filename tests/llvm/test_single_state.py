@@ -41,10 +41,10 @@ def test_one_state_takes_the_short_way_with_the_same_bits(arm, state):
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_kernels_of_every_number_of_lanes_have_the_same_short_way(lanes, dtype):
     program = trace(lambda x: [sf.sin(x[0]) * x[1], x[2] / x[0], 2.0, x[1] + x[2]], (3,))
-    kernel = build("f", program, Layout(((3,),), (2, 2), dtype), lanes=lanes)[0]
+    kernel = build("f", program, Layout(((3,),), ((2, 2),), dtype), lanes=lanes)[0]
     rows = np.random.default_rng(1).normal(size=(11, 3)).astype(dtype)
     whole = kernel.ufunc(rows)
-    one = build("f", program, Layout(((3,),), (2, 2), dtype), lanes=1)[0]
+    one = build("f", program, Layout(((3,),), ((2, 2),), dtype), lanes=1)[0]
     np.testing.assert_array_equal(whole, one.ufunc(rows))
     for row, right in zip(rows, whole, strict=True):
         np.testing.assert_array_equal(kernel.quick(row), right)
@@ -145,7 +145,7 @@ def test_nothing_leaks_in_many_calls(arm, state):
 
 def test_the_short_way_outlives_its_kernel(arm, state):
     program = trace(lambda x: [x[0] + x[1], x[0] * x[1]], [2])
-    kernel, _ = build("f", program, Layout(((2,),), (2,)))
+    kernel, _ = build("f", program, Layout(((2,),), ((2,),)))
     quick, call = kernel.quick, kernel.__call__
     del kernel
     gc.collect()
@@ -266,7 +266,7 @@ def test_no_short_way_where_arrays_lie_otherwise(monkeypatch):
     monkeypatch.setattr(single_state, "DATA", single_state.DATA + 8)
     try:
         assert single_state.symbols() == {}
-        assert single_state.text(Layout(((2,),), (2,))) == ""
+        assert single_state.text(Layout(((2,),), ((2,),))) == ""
     finally:
         monkeypatch.undo()
         single_state.symbols.cache_clear()

@@ -47,7 +47,7 @@ def long(columns):
 
 def kernel(function, dtype="float64", lanes=None, shape=None):
     program = trace(function, (3,))
-    layout = Layout(((3,),), shape or (len(program.outputs),), dtype)
+    layout = Layout(((3,),), (shape or (len(program.outputs),),), dtype)
     return build("test", program, layout, lanes=lanes)[0]
 
 
@@ -79,7 +79,7 @@ FUNCTIONS = [
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_bits_are_those_of_the_usual_way_wherever_a_result_lies(function, dtype, lanes):
     k = kernel(function, dtype, lanes)
-    shape = k.layout.output
+    shape = k.layout.outputs[0]
     for rows in (streaming.FEW, 259, 517):
         x = states(rows, dtype)
         usual = k.ufunc(x)

@@ -192,7 +192,7 @@ def test_traced_programs_and_their_derivatives_agree_with_many_digits(name, angl
         return [plain(v) for v in (*values, *rates)]
 
     size = 4 if name == "exponential" else 3
-    layout = Layout(((6,),), (2 * size,), "float64")
+    layout = Layout(((6,),), ((2 * size,),), "float64")
     kernel, _ = build("turn", trace(both, [6]), layout)
     x = np.array([float(v) for v in (*vector(angle), *vector("0.7", ACROSS))])
     found = kernel(x)

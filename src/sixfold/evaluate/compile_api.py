@@ -44,7 +44,8 @@ def compile(
 
     The function is called once, on symbols, to see what it does.  It may be one of sixfold's own,
     such as `sf.inverse_dynamics`, or any function of arrays for one state built from arithmetic,
-    `numpy.sin` and its like, and sixfold functions.
+    `numpy.sin` and its like, and sixfold functions.  A function that returns a tuple of arrays
+    gives a kernel with several results: it returns a tuple, and `out=` takes one.
 
     Args:
         function: what to compile.  Sixfold's own functions get `model` as their first argument.
@@ -54,8 +55,8 @@ def compile(
         form: "rolled" (loops over the bodies, for long trees) or "unrolled" (straight-line code);
             sixfold's own functions only.  By the size of the program if left out.
         derivative: name of an argument: compile the derivatives of the result by it instead, the
-            result's axes first, then the argument's.  By q they are partial derivatives by the
-            coordinates as they are, quaternions included.
+            result's axes first, then the argument's; one array for each result.  By q they are
+            partial derivatives by the coordinates as they are, quaternions included.
 
     Returns:
         A callable, picklable kernel with `.ufunc`, `.signature`, `.graph`, `.llvm_ir`, `.assembly`,

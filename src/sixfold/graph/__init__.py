@@ -1,8 +1,10 @@
 """Programs as graphs of operations: traced, folded, differentiated, optimised; no robots here."""
 
+from sixfold.graph.build import Graph, Node
 from sixfold.graph.derivative import gradient, jacobian
+from sixfold.graph.numpy_functions import traced_array
 from sixfold.graph.passes import optimise
-from sixfold.graph.program import Graph, Node, Program
+from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
 from sixfold.graph.rolled.recorder import NotRolled
 from sixfold.graph.trace import trace
@@ -17,4 +19,5 @@ __all__ = [
     "jacobian",
     "optimise",
     "trace",
+    "traced_array",
 ]

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sixfold.graph.build import Graph, Node
 from sixfold.graph.passes import live
-from sixfold.graph.program import CONST, INPUT, Graph, Node, Program
+from sixfold.graph.program import CONST, INPUT, Program
 from sixfold.scalar import RULES, ZERO, Op, Scalar
 
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from sixfold.graph.build import Graph
 from sixfold.graph.program import (
     ADD,
-    CALL,
     CONST,
+    COPY,
     DIV,
     FMA,
     FMS,
     FNMA,
-    FROM,
     INPUT,
     MUL,
-    PART,
-    SEAL,
     SUB,
-    TO,
-    Graph,
+    Boundary,
     Program,
-    kind,
+    operands,
 )
 
 NEAR = 16
@@ -39,7 +36,7 @@ def live(program: Program) -> Program:
     needed = set(program.outputs)
     for k in range(len(program.nodes) - 1, -1, -1):
         if k in needed:
-            needed.update(_arguments(program.nodes[k]))
+            needed.update(operands(program.nodes[k]))
     renumbered: dict[int, int] = {}
     nodes: list[tuple[Any, ...]] = []
     for k, node in enumerate(program.nodes):
@@ -49,15 +46,15 @@ def live(program: Program) -> Program:
     return Program(program.inputs, tuple(nodes), tuple(renumbered[k] for k in program.outputs))
 
 
-def unsealed(program: Program) -> Program:
-    """Return a program folded across its seals."""
+def without_boundaries(program: Program) -> Program:
+    """Return a program folded across the boundaries of its evaluations."""
     if not program.evaluations:
         return program
     graph = Graph(inputs=program.inputs)
     number: dict[int, int] = {}
     for k, (op, *arguments) in enumerate(program.nodes):
         known = [_number(number, op, x) for x in arguments]
-        number[k] = known[0] if kind(op) == SEAL else _again(graph, op, known)
+        number[k] = known[0] if isinstance(op, Boundary) else _again(graph, op, known)
     return Program(program.inputs, tuple(graph.nodes), tuple(number[k] for k in program.outputs))
 
 
@@ -76,12 +73,12 @@ def share_reciprocals(program: Program) -> Program:
     return Program(program.inputs, tuple(graph.nodes), tuple(number[k] for k in program.outputs))
 
 
-def _number(number: dict[int, int], op: str, x: Any) -> Any:
+def _number(number: dict[int, int], op: Any, x: Any) -> Any:
     return x if op in (INPUT, CONST) else number[x]
 
 
-def _again(graph: Graph, op: str, arguments: list[Any]) -> int:
-    if op in (INPUT, CONST, FMA, FMS, FNMA) or kind(op) in (TO, CALL, PART, FROM):
+def _again(graph: Graph, op: Any, arguments: list[Any]) -> int:
+    if op in (INPUT, CONST, FMA, FMS, FNMA, COPY) or not isinstance(op, str):
         return graph.keep(op, *arguments)
     return graph.again(op, arguments)
 
@@ -96,7 +93,7 @@ def fuse(program: Program) -> Program:
     nodes = list(program.nodes)
     users: dict[int, list[int]] = {}
     for k, node in enumerate(nodes):
-        for a in _arguments(node):
+        for a in operands(node):
             users.setdefault(a, []).append(k)
     results = set(program.outputs)
     holds: dict[int, int] = {}
@@ -121,10 +118,6 @@ def fuse(program: Program) -> Program:
         else:
             nodes[k] = (FNMA, *pair, a) if b == product else (FMS, *pair, b)
     return live(Program(program.inputs, tuple(nodes), program.outputs))
-
-
-def _arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
-    return () if node[0] in (INPUT, CONST) else node[1:]
 
 
 def _moved(node: tuple[Any, ...], renumbered: dict[int, int]) -> tuple[Any, ...]:

@@ -1,30 +1,76 @@
-"""A straight-line program as a graph of operations, folded and shared while it is built.
+"""A straight-line program as a list of operations: data, text, counts and verification.
 
-Each node is an operation on earlier nodes, so the order of nodes is an order of evaluation.  Equal
-operations on equal arguments are one node (hash-consing), and exact identities fold at once:
-0 + x, 1 x, -(-x), x - x = 0, x / x = 1, constants, signs.  Folding never reorders a sum, so the
-program computes what the source says, in the order it says it.
+Each node is an operation on earlier nodes, so the order of nodes is an order of evaluation.
+`build` makes programs, `passes` changes them, `llvm` and `codegen` read them.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from sixfold.scalar import RULES, Op, Scalar, Zero, register
+from sixfold.errors import InternalError
+from sixfold.scalar import RULES, Op
 
 INPUT, CONST = "input", "const"
 ADD, SUB, MUL, DIV, NEG = (op.value for op in (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG))
 FMA, FMS, FNMA = "fma", "fms", "fnma"
 """x y + z, x y - z and z - x y with one rounding; chosen by a pass, never traced."""
+COPY = "copy"
+"""The value itself, in a place of its own; see `Result`."""
 
-SEAL, TO, CALL, PART, FROM = "seal", "to", "call", "part", "from"
-"""How a program marks and runs what it needs several times; see `outline`."""
 
-UNARY = {op.value: op for op, row in RULES.items() if row.arity == 1 and op is not Op.NEG}
+@dataclass(frozen=True)
+class Boundary:
+    """Operation: pass a value into an evaluation of a function, or out of it.
+
+    Nothing folds across boundaries; `subroutines` makes calls of equal evaluations.
+    """
+
+    evaluation: int
+    place: int
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Operation: hand a value to an input of the subroutine, for one call."""
+
+    call: int
+    place: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """Operation: run the subroutine on the arguments of a call."""
+
+    call: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """Operation: a result of a call, there until the next call; a copy takes it over."""
+
+    place: int
+
+
+Operation = str | Boundary | Argument | Call | Result
+"""What a node does: an operation on numbers by its name, or a part of a call."""
+
+_KINDS: dict[str, Callable[..., Any]] = {
+    "boundary": Boundary,
+    "argument": Argument,
+    "call": Call,
+    "result": Result,
+}
+
+
+class Evaluation(NamedTuple):
+    """Nodes at the boundaries of an evaluation of a function."""
+
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -37,17 +83,15 @@ class Program:
     inputs: int
     nodes: tuple[tuple[Any, ...], ...]
     outputs: tuple[int, ...]
-    evaluations: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = field(
-        default=(), compare=False
-    )
-    """Seals of arguments and of results, for each `Graph.evaluate`."""
+    evaluations: tuple[Evaluation, ...] = field(default=(), compare=False)
+    """Boundaries of each `Graph.evaluate`."""
 
     def text(self) -> str:
         """Print one line for each node; equal programs print equal texts."""
         lines = [f"inputs {self.inputs}"]
         for k, (op, *arguments) in enumerate(self.nodes):
             shown = float(arguments[0]).hex() if op == CONST else " ".join(map(str, arguments))
-            lines.append(f"{k} {op} {shown}")
+            lines.append(f"{k} {op if isinstance(op, str) else _printed(op)} {shown}")
         lines.append("outputs " + " ".join(map(str, self.outputs)))
         return "\n".join(lines)
 
@@ -58,16 +102,18 @@ class Program:
         nodes: list[tuple[Any, ...]] = []
         for line in body:
             _, op, *arguments = line.split()
-            nodes.append(
-                (op, float.fromhex(arguments[0])) if op == CONST else (op, *map(int, arguments))
-            )
+            if op == CONST:
+                nodes.append((op, float.fromhex(arguments[0])))
+            else:
+                nodes.append((op if op[-1] != ")" else _parsed(op), *map(int, arguments)))
         return cls(int(first.split()[1]), tuple(nodes), tuple(map(int, last.split()[1:])))
 
     def counts(self) -> dict[str, int]:
         """Return how many nodes there are of each operation."""
         totals: dict[str, int] = {}
         for op, *_ in self.nodes:
-            totals[op] = totals.get(op, 0) + 1
+            name = op if isinstance(op, str) else type(op).__name__.lower()
+            totals[name] = totals.get(name, 0) + 1
         return totals
 
     def flops(self) -> int:
@@ -77,350 +123,58 @@ class Program:
         return single + 2 * sum(counts.get(op, 0) for op in (FMA, FMS, FNMA))
 
     def verify(self) -> Program:
-        """Check that the graph is one: arguments come earlier, arities fit, nothing repeats."""
-        arity = {op.value: row.arity for op, row in RULES.items()} | {FMA: 3, FMS: 3, FNMA: 3}
-        arity |= {SEAL: 1, TO: 1, PART: 1, FROM: 1}
+        """Return the program if it is one; raise InternalError where it is not.
+
+        Operations are known and have as many arguments as they take, arguments come earlier,
+        inputs and results exist, and no node repeats another.
+        """
         seen: set[tuple[Any, ...]] = set()
         for k, node in enumerate(self.nodes):
             op, *arguments = node
-            assert node not in seen or op == CONST, f"node {k} repeats an earlier one: {node}"
+            if node in seen and op != CONST:
+                raise _wrong(f"node {k} repeats an earlier one: {node}")
             seen.add(node)
             if op == INPUT:
-                assert 0 <= arguments[0] < self.inputs, f"node {k} reads input {arguments[0]}"
-            elif op != CONST:
-                fits = kind(op) == CALL or len(arguments) == arity[kind(op)]
-                assert fits, f"node {k} has {len(arguments)} arguments"
-                assert all(0 <= a < k for a in arguments), f"node {k} reads a later node"
-        assert all(0 <= k < len(self.nodes) for k in self.outputs)
+                if len(arguments) != 1 or not 0 <= arguments[0] < self.inputs:
+                    raise _wrong(f"node {k} reads input {arguments}, of {self.inputs} inputs")
+            elif op == CONST:
+                if len(arguments) != 1 or not isinstance(arguments[0], float):
+                    raise _wrong(f"node {k} is a constant of {arguments}")
+            else:
+                arity = _ARITY.get(op, 1) if isinstance(op, str) else 1
+                if isinstance(op, str) and op not in _ARITY:
+                    raise _wrong(f"node {k} has an unknown operation: {op!r}")
+                if len(arguments) != arity and not isinstance(op, Call):
+                    raise _wrong(f"node {k} has {len(arguments)} arguments, {op} takes {arity}")
+                if not all(isinstance(a, int) and 0 <= a < k for a in arguments):
+                    raise _wrong(f"node {k} reads a later node, or none: {node}")
+        for k in self.outputs:
+            if not 0 <= k < len(self.nodes):
+                raise _wrong(f"result {k} is none of {len(self.nodes)} nodes")
         return self
 
 
-def kind(op: str) -> str:
-    """Return an operation without the numbers in its name."""
-    return op.partition(":")[0]
+_ARITY = {op.value: row.arity for op, row in RULES.items()} | {FMA: 3, FMS: 3, FNMA: 3, COPY: 1}
 
 
-@dataclass
-class Graph:
-    """A program under construction: one table of shared nodes for each trace."""
-
-    inputs: int = 0
-    nodes: list[tuple[Any, ...]] = field(default_factory=list)
-    table: dict[tuple[Any, ...], int] = field(default_factory=dict)
-    evaluations: list[tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
-
-    def input(self) -> Node:
-        """Return the next input."""
-        node = self.keep(INPUT, self.inputs)
-        self.inputs += 1
-        return Node(self, node)
-
-    def constant(self, value: float) -> int:
-        """Return a constant; both zeros are one."""
-        return self.keep(CONST, value + 0.0)
-
-    def finish(self, outputs: Sequence[Scalar]) -> Program:
-        """Return the program that computes these results."""
-        ends = tuple(self.lift(x) for x in outputs)
-        return Program(self.inputs, tuple(self.nodes), ends, tuple(self.evaluations))
-
-    def evaluate(
-        self, function: Callable[..., Sequence[Scalar]], lists: Sequence[Sequence[Scalar]]
-    ) -> Sequence[Scalar]:
-        """Return function(*lists), with seals between it and the rest.
-
-        Nothing folds across a seal, so that all evaluations of a function trace alike.
-        """
-        count = itertools.count()
-
-        def sealed(numbers: Sequence[Scalar]) -> list[Node]:
-            where = f"{SEAL}:{len(self.evaluations)}"
-            return [Node(self, self.keep(f"{where}:{next(count)}", self.lift(x))) for x in numbers]
-
-        inside = [sealed(numbers) for numbers in lists]
-        results = sealed(function(*inside))
-        arguments = tuple(x.index for numbers in inside for x in numbers)
-        self.evaluations.append((arguments, tuple(x.index for x in results)))
-        return results
-
-    def lift(self, x: Any) -> int:
-        """Return the node of a number: one of ours, or a constant."""
-        if isinstance(x, Node):
-            if x.graph is not self:
-                raise TypeError("a number of one trace was used in another")
-            return x.index
-        if isinstance(x, Zero):
-            return self.constant(0.0)
-        return self.constant(float(x))
-
-    def keep(self, *key: Any) -> int:
-        """Return the node (operation, argument, ...), made at its first use."""
-        found = self.table.get(key)
-        if found is None:
-            found = self.table[key] = len(self.nodes)
-            self.nodes.append(key)
-        return found
-
-    def _value(self, k: int) -> float | None:
-        op, x, *_ = self.nodes[k]
-        return x if op == CONST else None
-
-    def _negated(self, k: int) -> int | None:
-        """Return x when node k is -x."""
-        node = self.nodes[k]
-        return node[1] if node[0] == NEG else None
-
-    # -- folding
-
-    def add(self, a: int, b: int) -> int:
-        """A + b."""
-        x, y = self._value(a), self._value(b)
-        if x is not None and y is not None:
-            return self.constant(x + y)
-        if x == 0.0:
-            return b
-        if y == 0.0:
-            return a
-        minus_a, minus_b = self._negated(a), self._negated(b)
-        if minus_b is not None:
-            return self.sub(a, minus_b)
-        if minus_a is not None:
-            return self.sub(b, minus_a)
-        return self.keep(ADD, a, b) if a <= b else self.keep(ADD, b, a)
-
-    def sub(self, a: int, b: int) -> int:
-        """A - b."""
-        x, y = self._value(a), self._value(b)
-        if x is not None and y is not None:
-            return self.constant(x - y)
-        if y == 0.0:
-            return a
-        if x == 0.0:
-            return self.neg(b)
-        if a == b:
-            return self.constant(0.0)
-        minus_a, minus_b = self._negated(a), self._negated(b)
-        if minus_b is not None:
-            return self.add(a, minus_b)
-        if minus_a is not None:
-            return self.neg(self.add(minus_a, b))
-        return self.keep(SUB, a, b)
-
-    def mul(self, a: int, b: int) -> int:
-        """A b."""
-        x, y = self._value(a), self._value(b)
-        if x is not None and y is not None:
-            return self.constant(x * y)
-        if y is not None:
-            a, b, x, y = b, a, y, x
-        if x is not None:
-            if x == 0.0:
-                return a
-            if x == 1.0:
-                return b
-            if x < 0.0:
-                return self.neg(self.mul(self.constant(-x), b))
-        minus_a, minus_b = self._negated(a), self._negated(b)
-        if minus_a is not None:
-            return self.neg(self.mul(minus_a, b))
-        if minus_b is not None:
-            return self.neg(self.mul(a, minus_b))
-        return self.keep(MUL, a, b) if a <= b else self.keep(MUL, b, a)
-
-    def div(self, a: int, b: int) -> int:
-        """A / b."""
-        x, y = self._value(a), self._value(b)
-        if y == 0.0:
-            raise ZeroDivisionError("a divisor is zero for every value of the inputs")
-        if x is not None and y is not None:
-            return self.constant(x / y)
-        if a == b:
-            return self.constant(1.0)
-        if x == 0.0:
-            return a
-        if y is not None and math.frexp(y)[0] in (0.5, -0.5):
-            return self.mul(a, self.constant(1.0 / y))
-        minus_a, minus_b = self._negated(a), self._negated(b)
-        if minus_a is not None:
-            return self.neg(self.div(minus_a, b))
-        if minus_b is not None:
-            return self.neg(self.div(a, minus_b))
-        return self.keep(DIV, a, b)
-
-    def neg(self, a: int) -> int:
-        """-a."""
-        x = self._value(a)
-        if x is not None:
-            return self.constant(-x)
-        op, *arguments = self.nodes[a]
-        if op == NEG:
-            return arguments[0]
-        if op == SUB:
-            return self.keep(SUB, arguments[1], arguments[0])
-        return self.keep(NEG, a)
-
-    def again(self, op: str, arguments: Sequence[int]) -> int:
-        """Return an operation of another graph on nodes of this one."""
-        if op in (ADD, SUB, MUL, DIV, NEG):
-            return int(getattr(self, op)(*arguments))
-        return self.apply(Op(op), *arguments)
-
-    def apply(self, op: Op, *arguments: int) -> int:
-        """Any other operation, folded only on constants and by the symmetry of sine and cosine."""
-        values = [self._value(a) for a in arguments]
-        if all(v is not None for v in values):
-            return self.constant(RULES[op].value(*values))
-        if op is Op.IF_POSITIVE:
-            if arguments[1] == arguments[2]:
-                return arguments[1]
-            if values[0] is not None:
-                return arguments[1] if values[0] > 0 else arguments[2]
-        minus = self._negated(arguments[0])
-        if minus is not None and op in (Op.SIN, Op.TANH, Op.SIGN):
-            return self.neg(self.apply(op, minus))
-        if minus is not None and op in (Op.COS, Op.ABS):
-            return self.apply(op, minus)
-        return self.keep(op.value, *arguments)
+def operands(node: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return the nodes that a node reads."""
+    return () if node[0] in (INPUT, CONST) else node[1:]
 
 
-class Node:
-    """A number that is being traced."""
-
-    __slots__ = ("graph", "index")
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, graph: Graph, index: int) -> None:
-        """Point at a node of a graph."""
-        self.graph, self.index = graph, index
-
-    @property
-    def known(self) -> float | None:
-        """The number itself, if it is the same for every input."""
-        return self.graph._value(self.index)
-
-    def _with(self, fold: Any, other: Any, swapped: bool = False) -> Any:
-        """Trace an operation with another number; leave it to kinds of numbers above ours."""
-        if not isinstance(other, (Node, int, float, Zero)):
-            return NotImplemented
-        g = self.graph
-        a, b = self.index, g.lift(other)
-        return Node(g, fold(g, b, a) if swapped else fold(g, a, b))
-
-    def __add__(self, other: Any) -> Any:
-        """Trace an addition."""
-        return self._with(Graph.add, other)
-
-    def __radd__(self, other: Any) -> Any:
-        """Trace an addition."""
-        return self._with(Graph.add, other, swapped=True)
-
-    def __sub__(self, other: Any) -> Any:
-        """Trace a subtraction."""
-        return self._with(Graph.sub, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        """Trace a subtraction."""
-        return self._with(Graph.sub, other, swapped=True)
-
-    def __mul__(self, other: Any) -> Any:
-        """Trace a multiplication; a product with an exact zero is one."""
-        return other if isinstance(other, Zero) else self._with(Graph.mul, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        """Trace a multiplication."""
-        return self * other
-
-    def __truediv__(self, other: Any) -> Any:
-        """Trace a division."""
-        return self._with(Graph.div, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        """Trace a division."""
-        return self._with(Graph.div, other, swapped=True)
-
-    def __neg__(self) -> Node:
-        """Trace a change of sign."""
-        return Node(self.graph, self.graph.neg(self.index))
-
-    def __pos__(self) -> Node:
-        """Return the number itself."""
-        return self
-
-    def __pow__(self, exponent: Any) -> Node:
-        """Trace a small whole power as products."""
-        if not isinstance(exponent, int) or not 1 <= exponent <= 8:
-            raise TypeError(f"power {exponent!r} of a traced number: use whole powers from 1 to 8")
-        result = self
-        for _ in range(exponent - 1):
-            result = result * self
-        return result
-
-    def __abs__(self) -> Node:
-        """Trace a size."""
-        return _apply(Op.ABS, self)
-
-    def _refuse(self, *_: Any) -> Any:
-        raise TypeError(
-            "a traced number has no value to compare or convert: its program must be the same for "
-            "every input; use sixfold.if_positive(x, a, b) to choose by value"
-        )
-
-    __bool__ = __float__ = __int__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __eq__ = _refuse
-    __ne__ = _refuse
-
-    def __repr__(self) -> str:
-        """Print the node's number."""
-        return f"<node {self.index}>"
+def _printed(op: Any) -> str:
+    return f"{type(op).__name__.lower()}({','.join(map(str, vars(op).values()))})"
 
 
-def _apply(op: Op, *arguments: Any) -> Node:
-    graph = next(x.graph for x in arguments if isinstance(x, Node))
-    indices = [graph.lift(x) for x in arguments]
-    if op in _OPERATORS:
-        return Node(graph, getattr(graph, op.value)(*indices))
-    return Node(graph, graph.apply(op, *indices))
+def _parsed(text: str) -> Any:
+    name, _, numbers = text[:-1].partition("(")
+    return _KINDS[name](*map(int, numbers.split(",")))
 
 
-def _method(op: Op) -> Callable[..., Node]:
-    def method(*arguments: Any) -> Node:
-        return _apply(op, *arguments)
-
-    method.__doc__ = f"Trace the operation '{op.value}'."
-    return method
+def _wrong(what: str) -> InternalError:
+    return InternalError("program", what)
 
 
-def _cosh(x: Any) -> Any:
-    return 0.5 * (x.exp() + (-x).exp())
-
-
-def _other_leg(x: Any) -> Any:
-    """Return the other leg of a right triangle with hypotenuse 1."""
-    return ((1.0 - x) * (1.0 + x)).sqrt()
-
-
-_COMPOSED: dict[str, Callable[..., Any]] = {
-    "tan": lambda x: x.sin() / x.cos(),
-    "arctan": lambda x: x.arctan2(1.0),
-    "arcsin": lambda x: x.arctan2(_other_leg(x)),
-    "arccos": lambda x: _other_leg(x).arctan2(x),
-    "cosh": _cosh,
-    "sinh": lambda x: x.tanh() * _cosh(x),
-    "hypot": lambda x, y: (x * x + y * y).sqrt(),
-    "fabs": lambda x: abs(x),
-    "deg2rad": lambda x: x * (math.pi / 180.0),
-    "radians": lambda x: x * (math.pi / 180.0),
-    "rad2deg": lambda x: x * (180.0 / math.pi),
-    "degrees": lambda x: x * (180.0 / math.pi),
-}
-"""Functions of NumPy that are made of the operations in the table."""
-
-# NumPy asks the elements of an object array for these by name
-for _op, _row in RULES.items():
-    if _row.numpy and _op not in (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG, Op.ABS):
-        setattr(Node, _row.numpy, _method(_op))
-for _name, _function in _COMPOSED.items():
-    setattr(Node, _name, _function)
-
-_OPERATORS = (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG)
-register(Node, 5, _apply)
+def verifying() -> bool:
+    """Return whether stages verify what they make: SIXFOLD_VERIFY=1 in the environment."""
+    return os.environ.get("SIXFOLD_VERIFY", "") == "1"

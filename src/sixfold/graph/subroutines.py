@@ -1,15 +1,15 @@
 """Keep once what a program does several times: the stages of a step, say.
 
-`Graph.evaluate` puts seals around what a function does, wherever it is evaluated.  Copies of the
-same operations between seals are found equal; one of them becomes a program of its own, the block,
-and all become calls of it.  In what is left,
+`Graph.evaluate` puts boundaries around what a function does, wherever it is evaluated.  Copies of
+the same operations between boundaries are found equal; one of them becomes a program of its own,
+the subroutine, and all become calls of it.  In what is left,
 
-- `to:c:k` hands a value to input k of call c,
-- `call:c` runs the block on what was handed to it,
-- `part:k` is result k of a call, there until the next call, and
-- `from` takes it over.
+- `Argument(c, k)` hands a value to input k of call c,
+- `Call(c)` runs the subroutine on what was handed to it,
+- `Result(k)` is result k of a call, there until the next call, and
+- a copy takes it over.
 
-What a copy needs beside its arguments is worked out once, outside, and handed to each call too.
+What a copy needs beside its arguments is computed once, outside, and handed to each call too.
 """
 
 from __future__ import annotations
@@ -18,41 +18,86 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sixfold.graph.passes import live, unsealed
+from sixfold.errors import InternalError
+from sixfold.graph.passes import live, without_boundaries
 from sixfold.graph.program import (
     ADD,
-    CALL,
     CONST,
-    FROM,
+    COPY,
     INPUT,
     MUL,
     NEG,
-    PART,
-    SEAL,
-    TO,
+    Argument,
+    Boundary,
+    Call,
     Program,
-    kind,
+    Result,
+    operands,
+    verifying,
 )
 
-LEAST = 300
-"""Operations of a block that is worth calling."""
+MIN_OPERATIONS = 300
+"""Operations of a subroutine that is worth calling."""
 
 
 class Outlined(NamedTuple):
-    """A program, and the block that it calls, if any."""
+    """A program, and the subroutine that it calls, if any."""
 
     program: Program
-    block: Program | None
+    subroutine: Program | None
+
+    def verify(self) -> Outlined:
+        """Return it if calls fit the subroutine; raise InternalError where they do not.
+
+        Every call hands over all inputs of the subroutine, in order, just before it; results are
+        copied before the next call.
+        """
+        program, subroutine = self.program.verify(), self.subroutine
+        last = -1  # node of the last call
+        for k, (op, *arguments) in enumerate(program.nodes):
+            if isinstance(op, Boundary):
+                raise _wrong(f"node {k} is a boundary")
+            if isinstance(op, (Argument, Call, Result)) and subroutine is None:
+                raise _wrong(f"node {k} belongs to a call, but there is no subroutine")
+            if subroutine is None:
+                continue
+            if isinstance(op, Call):
+                last = k
+                wanted = [Argument(op.call, place) for place in range(subroutine.inputs)]
+                if [program.nodes[a][0] for a in arguments] != wanted:
+                    raise _wrong(f"call {op.call} does not hand over {subroutine.inputs} values")
+            elif isinstance(op, Result):
+                if not op.place < len(subroutine.outputs):
+                    raise _wrong(f"node {k} is result {op.place} of {len(subroutine.outputs)}")
+                if arguments != [last]:
+                    raise _wrong(f"node {k} is a result of a call before the last")
+            elif op == COPY:
+                found, *of = program.nodes[arguments[0]]
+                if not isinstance(found, Result) or of != [last]:
+                    raise _wrong(f"node {k} copies what is no result of the last call")
+            elif op not in (INPUT, CONST) and any(
+                isinstance(program.nodes[a][0], (Call, Result)) for a in arguments
+            ):
+                raise _wrong(f"node {k} reads a result that was not copied")
+        if subroutine is not None:
+            subroutine.verify()
+            if any(not isinstance(op, str) or op == COPY for op, *_ in subroutine.nodes):
+                raise _wrong("the subroutine calls another")
+        return self
+
+
+def _wrong(what: str) -> InternalError:
+    return InternalError("subroutines", what)
 
 
 @dataclass(frozen=True)
 class _Copy:
-    """One place where the block's operations stand."""
+    """One place where the subroutine's operations stand."""
 
     arguments: tuple[int, ...]
-    """Seals of the arguments."""
+    """Boundaries of the arguments."""
     results: tuple[int, ...]
-    """Seals of the results."""
+    """Boundaries of the results."""
     values: tuple[int, ...]
     """What the results are, but for signs, which go to those who use them."""
     own: tuple[int, ...]
@@ -63,27 +108,24 @@ class _Copy:
     """Equal for copies that do the same."""
 
     def taken(self, program: Program) -> list[int]:
-        """Return what the block takes: arguments that it reads, then values from outside."""
+        """Return what the subroutine takes: arguments that it reads, then values from outside."""
         read = {a for k in self.own for a in program.nodes[k][1:]}
         return [*(a for a in self.arguments if a in read), *self.outside]
 
 
-def outline(program: Program) -> Outlined:
-    """Return a program with its largest block kept once; as it is, where there is none."""
+def with_subroutine(program: Program) -> Outlined:
+    """Return a program with its largest subroutine kept once; as it is, where there is none."""
     forms: dict[tuple[Any, ...], int] = {}
     groups: dict[tuple[int, ...], list[_Copy]] = {}
     for places in program.evaluations:
         copy = _copy(program, *places, forms)
         groups.setdefault(copy.form, []).append(copy)
-    equal = [g for g in groups.values() if len(g) > 1 and len(g[0].own) >= LEAST]
+    equal = [g for g in groups.values() if len(g) > 1 and len(g[0].own) >= MIN_OPERATIONS]
     if not equal:
-        return Outlined(unsealed(program), None)
+        return Outlined(without_boundaries(program), None)
     group = max(equal, key=lambda g: len(g) * len(g[0].own))
-    return Outlined(_calling(program, group), live(_block(program, group[0])))
-
-
-def _arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
-    return () if node[0] in (INPUT, CONST) else node[1:]
+    found = Outlined(_calling(program, group), live(_subroutine(program, group[0])))
+    return found.verify() if verifying() else found
 
 
 def _copy(
@@ -102,7 +144,7 @@ def _copy(
         k = stack.pop()
         if k not in needed:
             needed.add(k)
-            stack += () if k in place else _arguments(nodes[k])
+            stack += () if k in place else operands(nodes[k])
     own: list[int] = []
     outside: list[int] = []
     form: dict[int, int] = {}
@@ -134,7 +176,7 @@ def _unsigned(program: Program, k: int) -> tuple[int, bool]:
     return (arguments[0], True) if op == NEG else (k, False)
 
 
-def _block(program: Program, copy: _Copy) -> Program:
+def _subroutine(program: Program, copy: _Copy) -> Program:
     """Return the operations of one copy as a program of their own."""
     taken = copy.taken(program)
     nodes: list[tuple[Any, ...]] = [(INPUT, k) for k in range(len(taken))]
@@ -157,8 +199,8 @@ def _block(program: Program, copy: _Copy) -> Program:
 
 def _calling(program: Program, group: Sequence[_Copy]) -> Program:
     """Return the program with calls in place of the copies."""
-    made: dict[int, tuple[int, int]] = {}  # seal of a result: its call, its number there
-    before: dict[int, int] = {}  # first seal of the results of a call
+    made: dict[int, tuple[int, int]] = {}  # boundary of a result: its call, its number there
+    before: dict[int, int] = {}  # first boundary of the results of a call
     for c, copy in enumerate(group):
         own = set(copy.own)
         theirs = [k for k, x in zip(copy.results, copy.values, strict=True) if x in own]
@@ -171,7 +213,7 @@ def _calling(program: Program, group: Sequence[_Copy]) -> Program:
         k = stack.pop()
         if k not in needed:
             needed.add(k)
-            stack += taken[made[k][0]] if k in made else _arguments(program.nodes[k])
+            stack += taken[made[k][0]] if k in made else operands(program.nodes[k])
     nodes: list[tuple[Any, ...]] = []
     number: dict[int, int] = {}
     calls: dict[int, int] = {}
@@ -184,16 +226,16 @@ def _calling(program: Program, group: Sequence[_Copy]) -> Program:
     for k, (op, *arguments) in enumerate(program.nodes):
         c = before.get(k, -1)
         if c in called:
-            given = [put(f"{TO}:{c}:{n}", number[a]) for n, a in enumerate(taken[c])]
-            calls[c] = put(f"{CALL}:{c}", *given)
+            given = [put(Argument(c, n), number[a]) for n, a in enumerate(taken[c])]
+            calls[c] = put(Call(c), *given)
         if k not in needed:
             continue
         if k in made:
             there, n = made[k]
-            number[k] = put(FROM, put(f"{PART}:{n}", calls[there]))
+            number[k] = put(COPY, put(Result(n), calls[there]))
             if _unsigned(program, arguments[0])[1]:
                 number[k] = put(NEG, number[k])
-        elif kind(op) == SEAL:
+        elif isinstance(op, Boundary):
             number[k] = number[arguments[0]]
         else:
             known = arguments if op in (INPUT, CONST) else [number[a] for a in arguments]

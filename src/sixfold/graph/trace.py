@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sixfold.graph.passes import unsealed
-from sixfold.graph.program import Graph, Program
+from sixfold.graph.build import Graph
+from sixfold.graph.passes import without_boundaries
+from sixfold.graph.program import Program
 from sixfold.scalar import Scalar
 
 
 def trace(
-    function: Callable[..., Sequence[Scalar]], sizes: Sequence[int], *, sealed: bool = False
+    function: Callable[..., Sequence[Scalar]], sizes: Sequence[int], *, boundaries: bool = False
 ) -> Program:
     """Return the program of a function of several lists of numbers.
 
     Args:
         function: takes one list of numbers for each size, returns a sequence of numbers.
         sizes: length of each list.
-        sealed: keep the seals around functions that are evaluated several times, for `outline`.
+        boundaries: keep those around functions that are evaluated several times, for `subroutines`.
     """
     graph = Graph()
     lists = [[graph.input() for _ in range(size)] for size in sizes]
     program = graph.finish(function(*lists))
-    return program if sealed else unsealed(program)
+    return program if boundaries else without_boundaries(program)

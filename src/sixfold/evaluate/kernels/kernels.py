@@ -108,7 +108,7 @@ def _made(
     form: str | None,
 ) -> Kernel | None:
     llvm = compiler()
-    layout = llvm.Layout(tuple(inputs.values()), output, dtype)
+    layout = llvm.Layout(tuple(inputs.values()), (output,), dtype)
     if 0 in layout.sizes:
         return None
     # a joint made of the user's own code is known by its trace only
@@ -235,16 +235,17 @@ def user_kernel(
 ) -> Kernel:
     """Compile a function of the user's own, written with arrays and sixfold functions.
 
-    With `along`, compile its derivatives by that argument: the result's axes, then the argument's.
+    A function that returns a tuple of arrays gives a kernel with as many outputs.  With `along`,
+    compile its derivatives by that argument: for each output its axes, then the argument's.
     """
     llvm = compiler()
     with announced(name):
-        program, output = traced(function, shapes)
+        program, outputs = traced(function, shapes)
         if along is not None:
             start = sum(prod(shape) for shape in shapes[:along])
             program = graphs().jacobian(program, range(start, start + prod(shapes[along])))
-            output = (*output, *shapes[along])
-        layout = llvm.Layout(tuple(shapes), output, dtype)
+            outputs = tuple((*output, *shapes[along]) for output in outputs)
+        layout = llvm.Layout(tuple(shapes), outputs, dtype)
         if not llvm.supported(program):
             missing = sorted({op for op, *_ in program.nodes} - llvm.SUPPORTED)
             raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")

@@ -183,7 +183,7 @@ class RolledModel:
 
 
 def trace_rolled(
-    core: Callable[..., Any], model: Model, inputs: Sequence[str]
+    core: Callable[..., Any], model: Model, inputs: Sequence[str], outputs: int = 1
 ) -> tuple[Rolled, bytes]:
     """Return a core for a model as a rolled program with its data.
 
@@ -191,6 +191,7 @@ def trace_rolled(
         core: function of (model, tree, one list for each input).
         model: the robot, without couplings.
         inputs: names of the arrays: q, v, a, tau or f_ext.
+        outputs: how many results the core returns; with more than one it returns a tuple of them.
 
     Raises:
         NotRolled: if the core or a joint cannot be traced in rolled form.
@@ -212,15 +213,16 @@ def trace_rolled(
 
     first, _ = run(None)
     recorder, result = run(first.found)
-    outs: list[list[int]] = [[] for _ in members]
-    ends: list[int] = []
-    if isinstance(result, PerItem):
-        for item in recorder.items:
-            nodes = [item.graph.lift(x) for x in result.values[item]]
-            if not item.witness:
-                outs[item.kind] = nodes
-    else:
-        ends = [recorder.outside.lift(x) for x in result]
+    outs: list[list[list[int]]] = [[[] for _ in range(outputs)] for _ in members]
+    ends: list[list[int]] = [[] for _ in range(outputs)]
+    for o, values in enumerate(result if outputs > 1 else (result,)):
+        if isinstance(values, PerItem):
+            for item in recorder.items:
+                nodes = [item.graph.lift(x) for x in values.values[item]]
+                if not item.witness:
+                    outs[item.kind][o] = nodes
+        else:
+            ends[o] = [recorder.outside.lift(x) for x in values]
     recorder.finish()
     parent = tree.parent[1:]
     single = len(set(parent)) == len(parent)
@@ -230,7 +232,7 @@ def trace_rolled(
         kind[np.array(bodies) - 1] = k
     sizes = {"q": [j.nq for j in tree.joint[1:]], "f_ext": [6] * len(parent)}
     widths = [sizes.get(name, [j.nv for j in tree.joint[1:]]) for name in inputs]
-    widths.append([len(outs[k]) for k in kind])
+    widths += [[len(outs[k][o]) for k in kind] for o in range(outputs)]
     starts = [np.concatenate([[0], np.cumsum(width)[:-1]]).astype(int) for width in widths]
     return rolled, records.pack(rolled, storage, records.Shape(parent, list(kind), starts))
 

@@ -51,7 +51,7 @@ def scan_kernel(
     if known is not None:
         return known[0]
     with announced(name):
-        program = graphs().trace(step, scan.sizes, sealed=True)
+        program = graphs().trace(step, scan.sizes, boundaries=True)
         if not llvm.supported(program) or len(program.nodes) > MOST_NODES:
             return None
         kernel = llvm.build_scan(program, scan)

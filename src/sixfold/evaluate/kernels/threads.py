@@ -59,7 +59,13 @@ def get_threads() -> int:
     return int(chosen)
 
 
-def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: Array) -> None:
+def spread(
+    ufunc: Any,
+    arrays: list[Array],
+    cores: list[int],
+    lead: Shape,
+    out: Array | tuple[Array, ...],
+) -> None:
     """Evaluate a gufunc, in parts of the first leading axis on several threads if that pays.
 
     Args:
@@ -67,10 +73,11 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
         arrays: its inputs.
         cores: number of core axes of each input.
         lead: common leading shape.
-        out: where results go, shape (*lead, ...).
+        out: where results go, shape (*lead, ...); a tuple for several outputs.
     """
     read = sum(prod(x.shape[x.ndim - n :]) for x, n in zip(arrays, cores, strict=True))
-    numbers, rows = prod(lead) * read + out.size, lead[0] if lead else 1
+    results = out if isinstance(out, tuple) else (out,)
+    numbers, rows = prod(lead) * read + sum(x.size for x in results), lead[0] if lead else 1
     if numbers < SHARED or rows == 1 or get_threads() == 1:
         ufunc(*arrays, out=out)
         return
@@ -84,7 +91,7 @@ def spread(ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: 
             x[start:stop] if x.ndim - n == len(lead) and x.shape[0] == rows else x
             for x, n in zip(arrays, cores, strict=True)
         ]
-        ufunc(*pieces, out=out[start:stop])
+        ufunc(*pieces, out=tuple(x[start:stop] for x in results))
 
     unit = max(1, LANES // max(1, prod(lead[1:])))
     share(part, cuts(rows, max(1, LEAST * rows // numbers), unit))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.errors import ArgumentError
+from sixfold.errors import ArgumentError, NotApplicableError, ShapeError
 from sixfold.evaluate.kernels.lazily import graphs
 from sixfold.scalar.check import is_number
 
@@ -19,35 +19,67 @@ if TYPE_CHECKING:
 def graph_of(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Program, tuple[int, ...]]:
-    """Return the optimised program of a function of arrays, and the shape of its result.
+    """Return the optimised program of a function of arrays with one result, and its shape.
 
     Args:
         function: takes one array for each shape, as `sixfold.compile` does.
         shapes: shapes of one state's arguments.
     """
-    program, shape = traced(function, shapes)
-    return graphs().optimise(program), shape
+    program, outputs = traced(function, shapes)
+    if len(outputs) > 1:
+        where = f"a function that returns {len(outputs)} arrays"
+        raise NotApplicableError("export", where, "return one array, or export several functions")
+    return graphs().optimise(program), outputs[0]
 
 
 def traced(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
-) -> tuple[Program, tuple[int, ...]]:
-    """Return the program of a function of arrays as it was traced, and the shape of its result."""
+) -> tuple[Program, tuple[tuple[int, ...], ...]]:
+    """Return the program of a function of arrays as it was traced, and the shape of each output.
+
+    A tuple with an array or a list in it is several outputs; anything else is one, a tuple of
+    numbers included.
+    """
     found: list[tuple[int, ...]] = []
 
     def flat(*lists: list[Any]) -> list[Any]:
-        arrays = []
-        for values, shape in zip(lists, shapes, strict=True):
-            array = np.empty(len(values), object)
-            array[:] = values
-            arrays.append(array.reshape(shape))
-        result = np.asarray(function(*arrays), dtype=object)
-        for x in result.reshape(-1):
-            if not is_number(x):
-                where, fix = "compile: argument 'function'", "return numbers, or an array of them"
-                raise ArgumentError(f"{where} returned", "numbers", x, fix)
-        found.append(result.shape)
-        return list(result.reshape(-1))
+        arrays = [graphs().traced_array(x, shape) for x, shape in zip(lists, shapes, strict=True)]
+        outputs = [_output(x) for x in _parts(function(*arrays))]
+        found.extend(output.shape for output in outputs)
+        return [x for output in outputs for x in output.reshape(-1)]
 
     program = graphs().trace(flat, [prod(shape) for shape in shapes])
-    return program, found[0]
+    return program, tuple(found)
+
+
+def _parts(result: Any) -> Sequence[Any]:
+    """Return the outputs of a function, each a number, an array or nested lists of numbers."""
+    return result if _several(result) else (result,)
+
+
+def _several(result: Any) -> bool:
+    return isinstance(result, tuple) and any(isinstance(x, (np.ndarray, list)) for x in result)
+
+
+def _output(result: Any) -> Any:
+    """Return one output as an array of numbers."""
+    where = "compile: argument 'function' returned"
+    if _several(result):
+        fix = "return a tuple of arrays, with no tuple of arrays in it"
+        raise ArgumentError(f"{where} a tuple with a tuple in it", "arrays", result, fix)
+    try:
+        array = np.asarray(result, dtype=object).view(np.ndarray)
+    except ValueError:  # arrays of several axes that differ in more than the first
+        raise _ragged(result) from None
+    for x in array.reshape(-1):
+        if isinstance(x, (list, tuple, np.ndarray)):
+            raise _ragged(result)
+        if not is_number(x):
+            raise ArgumentError(where, "numbers", x, "return numbers, or an array of them")
+    return array
+
+
+def _ragged(result: Any) -> ShapeError:
+    fix = "return rows of one length, or a tuple of arrays to get several results"
+    shapes = [np.shape(x) if isinstance(x, np.ndarray) else f"({len(x)},)" for x in result]
+    return ShapeError("compile", "function", "a result with rows of one length", shapes, fix)

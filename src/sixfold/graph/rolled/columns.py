@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.graph.program import CONST, INPUT, Graph, Node
+from sixfold.graph.build import Graph, Node
+from sixfold.graph.program import CONST, INPUT
 from sixfold.scalar import ZERO, Op
 
 Source = tuple[Any, ...]

@@ -17,14 +17,14 @@ from sixfold.graph.rolled.sweeps import Storage
 
 KIND, COLUMNS, KEPT, ARRAYS = 0, 1, 2, 3
 """Words of an item's record: its kind, where its columns and kept values begin, and where its
-elements of each array begin; then the output's; then three slots."""
+elements of each array begin, outputs last; then three slots."""
 WORDS_BEFORE, WORDS_EACH = 2, 4
 """Header: items, vectors of scratch; for each sweep: its records, columns, root slot and area."""
 
 
-def words(arrays: int) -> int:
+def words(rolled: Rolled) -> int:
     """Return how many words an item's record has."""
-    return ARRAYS + arrays + 1 + 3
+    return ARRAYS + rolled.arrays + rolled.outputs + 3
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Shape:
     """Number of each item's parent; items count from 1, the root is 0."""
     kind: Sequence[int]
     starts: Sequence[NDArray[np.int_]]
-    """For each input array and then the output: where each item's elements begin."""
+    """For each input array and then each output: where each item's elements begin."""
 
 
 def pack(rolled: Rolled, storage: Storage, shape: Shape) -> bytes:
@@ -50,7 +50,7 @@ def pack(rolled: Rolled, storage: Storage, shape: Shape) -> bytes:
     for s, outward in enumerate(rolled.outward):
         slots, count, root = (_outward if outward else _inward)(shape.parent)
         each = rolled.passed[s]
-        record = np.zeros((n, words(rolled.arrays)), np.int32)
+        record = np.zeros((n, words(rolled)), np.int32)
         record[:, KIND] = kind
         record[:, KEPT] = kept[:-1]
         for a, starts in enumerate(shape.starts):

@@ -8,7 +8,7 @@ costs little: then it is worked out again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.graph.passes import optimise
-from sixfold.graph.program import CONST, INPUT, Program
+from sixfold.graph.program import CONST, INPUT, Program, verifying
 from sixfold.graph.rolled.columns import ColumnGraph, Source
 from sixfold.graph.rolled.program import Part, Rolled
 from sixfold.graph.rolled.recorder import Item, Key, NotRolled, Recorder
@@ -38,8 +38,8 @@ class Storage:
 
 def sweeps(
     recorder: Recorder,
-    outs: Sequence[Sequence[int]],
-    ends: Sequence[int],
+    items: Sequence[Sequence[Sequence[int]]],
+    wholes: Sequence[Sequence[int]],
     *,
     arrays: int,
     single: bool,
@@ -48,12 +48,14 @@ def sweeps(
 
     Args:
         recorder: after its second pass.
-        outs: by kind, the nodes that are an item's results.
-        ends: nodes of the outside graph that are results.
+        items: by kind and output array, the nodes that are an item's results.
+        wholes: by output array, the nodes of the outside graph that are results.
         arrays: number of input arrays.
         single: no item has two children.
     """
     kinds = [item for item in recorder.items if not item.witness]
+    outs = [[_placed(c, o, k) for o, c, k in _numbered(outputs)] for outputs in items]
+    ends = [_placed(c, o, k) for o, c, k in _numbered(wholes)]
     needed = _needed(recorder, kinds, outs, ends)
     sweep = _sweep_of_loops(recorder, kinds, needed)
     total = max(sweep.values(), default=0) + 1
@@ -68,12 +70,12 @@ def sweeps(
     for item, results in zip(kinds, outs, strict=True):
         split = _Split(item.graph, sweep)
         fixed: list[list[tuple[Source, int]]] = [[] for _ in range(total)]
-        for c, node in enumerate(results):
-            fixed[max(split.home[node], 0)].append((("out", c), node))
+        for sink, node in results:
+            fixed[max(split.home[node], 0)].append((sink, node))
         for s, keys in enumerate(passed):
             for key in keys:
-                sink, table = ("publish", item.publishes), ("add", item.adds)
-                name, values = sink if recorder.loops[key[0]] else table
+                down, up = ("publish", item.publishes), ("add", item.adds)
+                name, values = down if recorder.loops[key[0]] else up
                 fixed[s].append(((name, place[key]), values[key]))
         keeps = split.keeps(fixed)
         kept.append(len(keeps))
@@ -92,9 +94,28 @@ def sweeps(
         single,
         tuple(item.graph.count for item in kinds),
         arrays,
+        len(wholes),
     )
+    if verifying():
+        rolled.verify()
     bases = tuple(tuple(recorder.bases.get(key, 0.0) for key in keys) for keys in passed)
     return rolled, Storage(tuple(map(tuple, columns)), tuple(kept), bases)
+
+
+Result = tuple[Source, int]
+"""Where a result goes, and its node."""
+
+
+def _numbered(outputs: Sequence[Sequence[int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield output array, component and node of all results."""
+    for o, nodes in enumerate(outputs):
+        for component, node in enumerate(nodes):
+            yield o, component, node
+
+
+def _placed(component: int, output: int, node: int) -> Result:
+    sink: Source = ("out", component, output) if output else ("out", component)
+    return sink, node
 
 
 def _cone(graph: ColumnGraph, starts: Iterable[int]) -> set[int]:
@@ -126,13 +147,13 @@ def _passes(graph: ColumnGraph, nodes: Iterable[int]) -> set[Key]:
 
 
 def _needed(
-    recorder: Recorder, kinds: list[Item], outs: Sequence[Sequence[int]], ends: Sequence[int]
+    recorder: Recorder, kinds: list[Item], outs: Sequence[Sequence[Result]], ends: Sequence[Result]
 ) -> set[Key]:
     """Return the values between parent and child that results depend on."""
     outside = recorder.outside
-    fresh = _passes(outside, _cone(outside, ends))
+    fresh = _passes(outside, _cone(outside, [node for _, node in ends]))
     for item, results in zip(kinds, outs, strict=True):
-        fresh |= _passes(item.graph, _cone(item.graph, results))
+        fresh |= _passes(item.graph, _cone(item.graph, [node for _, node in results]))
     needed: set[Key] = set()
     while fresh:
         needed |= fresh
@@ -255,7 +276,7 @@ class _Split:
 
 
 def _last(
-    recorder: Recorder, ends: Sequence[int], sweep: dict[int, int], place: dict[Key, int]
+    recorder: Recorder, ends: Sequence[Result], sweep: dict[int, int], place: dict[Key, int]
 ) -> Part:
     """Return what is done once, with the sums at the root."""
     graph = recorder.outside
@@ -265,5 +286,5 @@ def _last(
             raise NotRolled(f"a {kind} outside of all loops")
         there = (loop, table, component)
         sources.append(("sum", sweep[loop], place[there]) if there in place else ("sum", 0, 0))
-    program = optimise(Program(len(sources), tuple(graph.nodes), tuple(ends)))
-    return Part(program, tuple(sources), tuple(("out", c) for c in range(len(ends))))
+    program = optimise(Program(len(sources), tuple(graph.nodes), tuple(k for _, k in ends)))
+    return Part(program, tuple(sources), tuple(sink for sink, _ in ends))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,8 +10,8 @@ from sixfold.graph.program import CONST, INPUT, Program
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.inner_loop import straight
 from sixfold.llvm.layout.pieces import results
-from sixfold.llvm.layout.schedule import Plan
-from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.signature import Layout, tag
 from sixfold.llvm.text.writer import Block, side
 
 
@@ -21,7 +22,7 @@ def gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) -> 
     number = {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
     values: dict[int, str] = {}
     start = 0
-    for a, size in enumerate(layout.sizes[:-1]):
+    for a, size in enumerate(layout.input_sizes):
         wanted = {k - start for k in number if start <= k < start + size}
         if wanted:
             for n, name in block.columns(block.rows(a), size, wanted):
@@ -37,70 +38,105 @@ def gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) -> 
     return block.function(head)
 
 
+_PLACE = "ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile"
+"""Arguments of a function between rows and a tile."""
+
+
 def _named(name: str, W: int, whole: bool) -> str:
     """Return name and arguments of a function between rows and a tile."""
     label = f"{name}_{W}" if whole else f"{name}_short_{W}"
-    return f"{label}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
+    return f"{label}({_PLACE})"
 
 
 def scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
-    """Return @scatter_W: results from slots to rows of the output array."""
-    if layout.sizes[-1] > WIDE:
-        return _scatter_wide(program, layout, cut, W)
+    """Return @scatter_W: results from slots to rows of the output arrays.
+
+    With several outputs, each has a function of its own, which this one calls.
+    """
+    ends = list(itertools.accumulate(layout.output_sizes, initial=0))
+    slices = [slice(a, b) for a, b in itertools.pairwise(ends)]
+    if len(slices) == 1:
+        return _scatter_output(program, layout, cut, W, 0, slices[0], "")
+    texts: list[str] = []
+    calls: dict[str, list[str]] = {"scatter": [], "scatter_new": [], "settle": []}
+    for o, part in enumerate(slices):
+        size, mark = layout.output_sizes[o], f"_of{o}"
+        texts.append(_scatter_output(program, layout, cut, W, o, part, mark))
+        calls["scatter"].append(f"  call void @scatter{mark}_{W}({_PLACE})")
+        varying = "scatter_new" if size > WIDE else "scatter"
+        calls["scatter_new"].append(f"  call void @{varying}{mark}_{W}({_PLACE})")
+        if size > WIDE:
+            calls["settle"].append(f"  call void @settle{mark}_{W}(ptr %tile)")
+    for name, lines in calls.items():
+        block = Block(W, layout.scalar, True)
+        block.lines += lines
+        head = f"settle_{W}(ptr %tile)" if name == "settle" else _named(name, W, True)
+        texts.append(block.function(head))
+    return "\n".join(texts)
+
+
+def _scatter_output(
+    program: Program, layout: Layout, cut: Plan, W: int, output: int, part: slice, mark: str
+) -> str:
+    """Return the function that writes one output; its results are a part of the program's."""
+    if layout.output_sizes[output] > WIDE:
+        return _scatter_wide(program, layout, cut, W, output, part, mark)
     block = Block(W, layout.scalar, True)
-    values = results(block, program, cut)
-    block.put([(block.rows(len(layout.inputs)), values)])
-    return block.function(_named("scatter", W, True), ends=False)
+    values = results(block, program, cut)[part]
+    block.put([(block.rows(len(layout.inputs) + output), values)])
+    return block.function(_named(f"scatter{mark}", W, True), ends=False)
 
 
 WIDE = 64
 """Columns of an output up to which writing them is straight-line code."""
 
 
-def _scatter_wide(program: Program, layout: Layout, cut: Plan, W: int) -> str:
+def _scatter_wide(
+    program: Program, layout: Layout, cut: Plan, W: int, output: int, part: slice, mark: str
+) -> str:
     """Return @scatter_W as two loops over groups of columns: of zeros, and by @scatter_new_W.
 
     The latter writes what is not zero in every state; a table says where it is in the tile.
     @settle_W puts those that are constant there, once for a tile.
     """
     group, item = side(W), layout.item
+    slots = cut.results[part]
     values = [
-        program.nodes[k][1] if program.nodes[k][0] == CONST else None for k in program.outputs
+        program.nodes[k][1] if program.nodes[k][0] == CONST else None for k in program.outputs[part]
     ]
     some, none = windows([repr(x) == "0.0" for x in values], group)
-    output = len(layout.inputs)
+    array = len(layout.inputs) + output
+    starts, zeros, places = (f"{name}{mark}_{W}" for name in ("starts", "zeros", "places"))
     tables = [
-        _table(f"starts_{W}", [k * item for k in some]),
-        _table(f"zeros_{W}", [k * item for k in none]),
-        _table(f"places_{W}", [cut.results[k + j] * W * item for k in some for j in range(group)]),
+        _table(starts, [k * item for k in some]),
+        _table(zeros, [k * item for k in none]),
+        _table(places, [slots[k + j] * W * item for k in some for j in range(group)]),
     ]
     block = Block(W, layout.scalar, True)
-    pointers = _walk(block, block.rows(output), f"starts_{W}", len(some))
+    pointers = _walk(block, block.rows(array), starts, len(some))
     columns = []
     for j in range(group):
         n = block.emit(f"add i64 {block.emit(f'mul i64 %k, {group}')}, {j}")
-        where = block.emit(f"load i64, ptr {block.at(f'@places_{W}', n)}")
+        where = block.emit(f"load i64, ptr {block.at(f'@{places}', n)}")
         found = block.emit(f"getelementptr i8, ptr %tile, i64 {where}")
         columns.append(block.emit(f"load {block.real}, ptr {found}, align {item * W}"))
     block.store(pointers, [partial(str, column) for column in columns])
     block.lines += _AGAIN
-    new = block.function(_named("scatter_new", W, True))
+    new = block.function(_named(f"scatter_new{mark}", W, True))
 
     block = Block(W, layout.scalar, True)
-    pointers = _walk(block, block.rows(output), f"zeros_{W}", len(none))
+    pointers = _walk(block, block.rows(array), zeros, len(none))
     for pointer in pointers:
         block.lines.append(f"  store {block.few} zeroinitializer, ptr {pointer}, align {item}")
     block.lines += _AGAIN
-    block.lines.append(
-        f"  call void @scatter_new_{W}(ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile)"
-    )
-    whole = block.function(_named("scatter", W, True))
+    block.lines.append(f"  call void @scatter_new{mark}_{W}({_PLACE})")
+    whole = block.function(_named(f"scatter{mark}", W, True))
 
     settle = Block(W, layout.scalar)
-    for slot, x in dict(zip(cut.results, values, strict=True)).items():
+    for slot, x in dict(zip(slots, values, strict=True)).items():
         if x is not None:
             settle.write(slot, settle.constant(x))
-    return "\n".join([*tables, new, whole, settle.function(f"settle_{W}(ptr %tile)")])
+    return "\n".join([*tables, new, whole, settle.function(f"settle{mark}_{W}(ptr %tile)")])
 
 
 def windows(zero: Sequence[bool], group: int) -> tuple[list[int], list[int]]:
@@ -155,13 +191,18 @@ _AGAIN = ("  %next = add i64 %k, 1", "  br label %columns", "done:")
 
 def scatters_new(layout: Layout) -> str:
     """Return the name of a function that writes all but, in wide results, zeros of all states."""
-    return "scatter_new" if layout.sizes[-1] > WIDE else "scatter"
+    return "scatter_new" if _wide(layout) else "scatter"
+
+
+def _wide(layout: Layout) -> bool:
+    """Return whether any output is written by loops over its columns."""
+    return any(size > WIDE for size in layout.output_sizes)
 
 
 def settled(layout: Layout, W: int, T: int, size: int) -> list[str]:
     """Return calls of @settle_W for so many tiles, if there is such a function."""
     lines = []
-    for t in range(T) if layout.sizes[-1] > WIDE else ():
+    for t in range(T) if _wide(layout) else ():
         lines.append(f"  %settle{t} = getelementptr i8, ptr %tiles, i64 {t * size}")
         lines.append(f"  call void @settle_{W}(ptr %settle{t})")
     return lines
@@ -169,39 +210,62 @@ def settled(layout: Layout, W: int, T: int, size: int) -> list[str]:
 
 def scatter_short(layout: Layout, W: int) -> str:
     """Return @scatter_short_W: the same for fewer rows than lanes, by way of spare rows."""
-    n, size = len(layout.inputs), layout.sizes[-1] * layout.item
+    n, arrays = len(layout.inputs), len(layout.shapes)
+    sizes = [size * layout.item for size in layout.output_sizes]
+    starts = list(itertools.accumulate((W * size for size in sizes), initial=0))
+    total = max(starts[-1], 1)
     lines = [
         f"define internal void @{_named('scatter', W, False)} noinline {{",
         "entry:",
-        *scratch.take("%spare", max(W * size, 1)),
+        *scratch.take("%spare", total),
         "  %stop = add i64 %row, %valid",
         *or_spoil(layout, "%spare", "%there"),
         "there:",
-        f"  %spare_args = alloca ptr, i64 {n + 1}",
-        f"  %spare_steps = alloca i64, i64 {n + 1}",
-        f"  %spare_p = getelementptr ptr, ptr %spare_args, i64 {n}",
-        "  store ptr %spare, ptr %spare_p",
-        f"  %spare_s = getelementptr i64, ptr %spare_steps, i64 {n}",
-        f"  store i64 {size}, ptr %spare_s",
-        f"  call void @scatter_{W}(ptr %spare_args, ptr %spare_steps, i64 0, i64 {W}, ptr %tile)",
-        f"  %out_p = getelementptr ptr, ptr %args, i64 {n}",
-        "  %out = load ptr, ptr %out_p",
-        f"  %step_p = getelementptr i64, ptr %steps, i64 {n}",
-        "  %step = load i64, ptr %step_p",
+        f"  %spare_args = alloca ptr, i64 {arrays}",
+        f"  %spare_steps = alloca i64, i64 {arrays}",
+    ]
+    for o, size in enumerate(sizes):
+        t, here = tag(o), "%spare"
+        if o:
+            here = f"%spare{t}"
+            lines.append(f"  {here} = getelementptr i8, ptr %spare, i64 {starts[o]}")
+        lines += [
+            f"  %spare_p{t} = getelementptr ptr, ptr %spare_args, i64 {n + o}",
+            f"  store ptr {here}, ptr %spare_p{t}",
+            f"  %spare_s{t} = getelementptr i64, ptr %spare_steps, i64 {n + o}",
+            f"  store i64 {size}, ptr %spare_s{t}",
+        ]
+    place = f"ptr %spare_args, ptr %spare_steps, i64 0, i64 {W}, ptr %tile"
+    lines.append(f"  call void @scatter_{W}({place})")
+    for o in range(len(sizes)):
+        t = tag(o)
+        lines += [
+            f"  %out_p{t} = getelementptr ptr, ptr %args, i64 {n + o}",
+            f"  %out{t} = load ptr, ptr %out_p{t}",
+            f"  %step_p{t} = getelementptr i64, ptr %steps, i64 {n + o}",
+            f"  %step{t} = load i64, ptr %step_p{t}",
+        ]
+    lines += [
         "  br label %copy",
         "copy:",
         "  %i = phi i64 [0, %there], [%j, %copy]",
         "  %at = add i64 %row, %i",
-        "  %far = mul i64 %at, %step",
-        "  %to = getelementptr i8, ptr %out, i64 %far",
-        f"  %near = mul i64 %i, {size}",
-        "  %from = getelementptr i8, ptr %spare, i64 %near",
-        f"  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 {size}, i1 false)",
+    ]
+    for o, size in enumerate(sizes):
+        t = tag(o)
+        lines += [
+            f"  %far{t} = mul i64 %at, %step{t}",
+            f"  %to{t} = getelementptr i8, ptr %out{t}, i64 %far{t}",
+            f"  %near{t} = mul i64 %i, {size}",
+            f"  %from{t} = getelementptr i8, ptr %spare{t}, i64 %near{t}",
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr %to{t}, ptr %from{t}, i64 {size}, i1 false)",
+        ]
+    lines += [
         "  %j = add i64 %i, 1",
         "  %more = icmp slt i64 %j, %valid",
         "  br i1 %more, label %copy, label %done",
         "done:",
-        *scratch.give("%spare", max(W * size, 1)),
+        *scratch.give("%spare", total),
         "  ret void",
         "}\n",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n",
@@ -217,19 +281,22 @@ def head(name: str, W: int) -> str:
 
 def or_spoil(layout: Layout, scratch: str, then: str) -> list[str]:
     """Return instructions that go on when there is scratch, and else spoil the rows and return."""
-    n = len(layout.inputs)
-    return [
+    lines = [
         f"  %no_scratch = icmp eq ptr {scratch}, null",
         f"  br i1 %no_scratch, label %spoiled, label {then}",
         "spoiled:",
-        f"  %spoil_p = getelementptr ptr, ptr %args, i64 {n}",
-        "  %spoil_a = load ptr, ptr %spoil_p",
-        f"  %spoil_s = getelementptr i64, ptr %steps, i64 {n}",
-        "  %spoil_t = load i64, ptr %spoil_s",
-        "  %spoil_o = mul i64 %row, %spoil_t",
-        "  %spoil_b = getelementptr i8, ptr %spoil_a, i64 %spoil_o",
-        "  %spoil_n = sub i64 %stop, %row",
-        "  call void @spoil(ptr null, ptr %spoil_b, i64 %spoil_n, i64 %spoil_t, "
-        f"{straight(layout, n)})",
-        "  ret void",
     ]
+    for o in range(len(layout.outputs)):
+        n, t = len(layout.inputs) + o, tag(o)
+        lines += [
+            f"  %spoil_p{t} = getelementptr ptr, ptr %args, i64 {n}",
+            f"  %spoil_a{t} = load ptr, ptr %spoil_p{t}",
+            f"  %spoil_s{t} = getelementptr i64, ptr %steps, i64 {n}",
+            f"  %spoil_t{t} = load i64, ptr %spoil_s{t}",
+            f"  %spoil_o{t} = mul i64 %row, %spoil_t{t}",
+            f"  %spoil_b{t} = getelementptr i8, ptr %spoil_a{t}, i64 %spoil_o{t}",
+            f"  %spoil_n{t} = sub i64 %stop, %row",
+            f"  call void @spoil(ptr null, ptr %spoil_b{t}, i64 %spoil_n{t}, i64 %spoil_t{t}, "
+            f"{straight(layout, n)})",
+        ]
+    return [*lines, "  ret void"]

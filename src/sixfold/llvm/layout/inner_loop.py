@@ -6,7 +6,7 @@ import math
 from math import prod
 
 from sixfold.llvm.layout import scratch
-from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.signature import Layout, tag
 from sixfold.llvm.text import environment
 from sixfold.llvm.text.instructions import hexadecimal
 
@@ -150,17 +150,18 @@ def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
         lines.append(f"  %ps{a} = getelementptr i64, ptr %tile_steps, i64 {a}")
         lines.append(f"  store i64 {size * layout.item}, ptr %ps{a}")
     lines.append("  %none = icmp eq ptr %room, null")
-    last = n_args - 1
+    lines += ["  br i1 %none, label %no_room, label %tile", "no_room:"]
+    inputs = len(layout.inputs)
+    for o, shape in enumerate(layout.outputs):
+        a = inputs + o
+        lines += [
+            f"  %sp{tag(o)} = getelementptr i64, ptr %steps, i64 {a}",
+            f"  %sq{tag(o)} = load i64, ptr %sp{tag(o)}",
+            f"  call void @spoil(ptr null, ptr {pointers[a]}, i64 {n}, i64 %sq{tag(o)}, "
+            f"{_extents(shape, strides[a])})",
+        ]
     lines += [
-        "  br i1 %none, label %no_room, label %tile",
-        "no_room:",
-        f"  %sp = getelementptr i64, ptr %steps, i64 {last}",
-        "  %sq = load i64, ptr %sp",
-        f"  call void @spoil(ptr null, ptr {pointers[last]}, i64 {n}, i64 %sq, "
-        f"{_extents(layout.output, strides[last])})",
         "  br label %end",
-    ]
-    lines += [
         "tile:",
         "  %i = phi i64 [0, %tiles], [%i2, %tile_go]",
         f"  %go = icmp slt i64 %i, {n}",
@@ -178,14 +179,12 @@ def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
         arguments = (
             f"(ptr %tile{a}, ptr %b{a}, i64 %count, i64 %sv{a}, {_extents(shape, strides[a])})"
         )
-        if a < n_args - 1:
-            lines.append(f"  call void @pack{arguments}")
-        else:
+        if a == inputs:
             lines.append(
                 f"  call void @rows_{W}"
                 f"(ptr %tile_args, ptr %tile_steps, i64 0, i64 %count, ptr %data)"
             )
-            lines.append(f"  call void @unpack{arguments}")
+        lines.append(f"  call void @{'pack' if a < inputs else 'unpack'}{arguments}")
     lines += [f"  %i2 = add i64 %i, {W}", "  br label %tile"]
     lines += ["tiles_end:", *scratch.give("%room", sum(room)), "  br label %end", "}\n"]
     return environment.declarations(triple) + "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sixfold.graph.program import CONST, Program
-from sixfold.llvm.layout.schedule import Plan
+from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.text import atan2, elementary, sincos
 from sixfold.llvm.text.writer import Block, Value, types

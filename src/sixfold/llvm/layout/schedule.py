@@ -10,10 +10,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from sixfold.graph.program import CALL, CONST, FMA, FMS, FNMA, FROM, INPUT, PART, TO, Program, kind
+from sixfold.graph.program import (
+    CONST,
+    COPY,
+    FMA,
+    FMS,
+    FNMA,
+    INPUT,
+    Argument,
+    Call,
+    Program,
+    Result,
+    operands,
+    verifying,
+)
+from sixfold.llvm.layout.plan import Angles, Plan
 
 PIECE = 130
 """Operations in a piece."""
@@ -30,47 +43,9 @@ PLAY = 0.35
 SERIAL = 1.6
 """Least ratio of the time that operations wait for one another to the time that they take."""
 
-_LATENCY = {TO: 0, FROM: 0, "mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4}
+_LATENCY = {COPY: 0, "mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4}
 _LATENCY |= {"div": 13, "sqrt": 20}
 """Cycles until a result can be used, on processors of today."""
-
-
-@dataclass(frozen=True)
-class Angles:
-    """Values whose sine and cosine are worked out together, between two pieces.
-
-    They lie one after the other, and so do their sines and cosines: one loop goes over them.
-    """
-
-    before: int
-    """The piece that comes after."""
-    nodes: tuple[int, ...]
-    first: int
-    """Slot of the first angle; the others follow."""
-    pairs: int
-    """Slot of the first sine; its cosine and the other pairs follow."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Pieces of a program, as node numbers in order, and where values live in a tile."""
-
-    pieces: tuple[tuple[int, ...], ...]
-    slot: dict[int, int]
-    """Slot of each input, angle, its sine and cosine, value that crosses pieces, and result."""
-    angles: tuple[Angles, ...]
-    results: tuple[int, ...]
-    """Slot of each output, in order."""
-    slots: int
-    serial: tuple[bool, ...]
-    """Which pieces take long because every operation waits for the one before."""
-    calls: tuple[int, ...] = ()
-    """The pieces before which the block is called."""
-    inputs: dict[int, int] = field(default_factory=dict)
-    """Slot of each input, by its number."""
-
-    large: bool = False
-    """Whether the program is too long to be compiled in more than one way."""
 
 
 def plan(
@@ -90,7 +65,8 @@ def plan(
         inner: work out sines and cosines apart for all angles, not for inputs alone.
         block: how the block that it calls was cut; its values live in the first slots.
     """
-    return _Planner(program, piece, inner, block).plan(again)
+    found = _Planner(program, piece, inner, block).plan(again)
+    return found.verify(program, block) if verifying() else found
 
 
 class _Planner:
@@ -106,7 +82,9 @@ class _Planner:
         work = [
             k
             for k, (op, *_) in enumerate(self.nodes)
-            if kind(op) not in (INPUT, CONST, CALL, PART) and k not in elsewhere
+            if op not in (INPUT, CONST)
+            and not isinstance(op, (Call, Result))
+            and k not in elsewhere
         ]
         self.pieces: list[tuple[int, ...]] = []
         self.start: dict[int, int] = {}
@@ -130,20 +108,21 @@ class _Planner:
         users: dict[int, list[int]] = {}
         given: dict[int, list[int]] = {}
         for k, (op, *arguments) in enumerate(self.nodes):
-            if kind(op) == TO:
-                self.slot[k] = block.inputs[int(op.rpartition(":")[2])]
+            if isinstance(op, Argument):
+                self.slot[k] = block.inputs[op.place]
                 given.setdefault(self.slot[k], []).append(k)
-            elif kind(op) == PART:
-                self.slot[k] = block.results[int(op.rpartition(":")[2])]
-            if op not in (INPUT, CONST):
-                for a in arguments:
-                    users.setdefault(a, []).append(k)
+            elif isinstance(op, Result):
+                self.slot[k] = block.results[op.place]
+            for a in operands((op, *arguments)):
+                users.setdefault(a, []).append(k)
         # results have places of their own, and so have sines and their angles
         placed = {*self.program.outputs, *self.apart, *(self.nodes[k][1] for k in self.apart)}
         # what calls alone take is worked out no sooner than they take it
         for k, those in users.items():
-            worked_out = kind(self.nodes[k][0]) not in (INPUT, CONST, CALL, PART, TO, FROM)
-            if worked_out and k not in placed and all(kind(self.nodes[u][0]) == TO for u in those):
+            op = self.nodes[k][0]
+            computed = isinstance(op, str) and op not in (INPUT, CONST, COPY)
+            handed_over = all(isinstance(self.nodes[u][0], Argument) for u in those)
+            if computed and k not in placed and handed_over:
                 self.level[k] = min(self.level[u] for u in those)
         handed: set[int] = set()
         for slot, each in given.items():
@@ -162,9 +141,9 @@ class _Planner:
         sources = [self.nodes[k][1] for k in each]
         for n, (k, x) in enumerate(zip(each, sources, strict=True)):
             stop = next((m for m in range(n, len(each)) if sources[m] != x), len(each))
-            op = kind(self.nodes[x][0])
+            op = self.nodes[x][0]
             always = op == INPUT and stop - n == len(each)
-            made = op not in (INPUT, CONST, FROM) and self.level[x] == self.level[k]
+            made = op not in (INPUT, CONST, COPY) and self.level[x] == self.level[k]
             if not (always or made) or x in placed or x in self.slot:
                 continue
             same = set(each[n:stop])
@@ -206,7 +185,9 @@ class _Planner:
                 level[k] = 0
                 continue
             level[k] = max(level[a] for a in arguments)
-            if kind(op) == CALL:  # after the call before; what it takes is handed over just before
+            if isinstance(
+                op, Call
+            ):  # after the call before; what it takes is handed over just before
                 called = level[k] = max(level[k], called) + 1
                 level |= dict.fromkeys(arguments, called - 1)
             if op in ("sin", "cos") and arguments[0] not in apart:
@@ -246,7 +227,7 @@ class _Planner:
         large = len(self.home) > LARGE
         serial = tuple(not large and _waiting(nodes, members) >= SERIAL for members in pieces)
         calls = tuple(
-            self.start[self.level[k]] for k, (op, *_) in enumerate(nodes) if kind(op) == CALL
+            self.start[self.level[k]] for k, (op, *_) in enumerate(nodes) if isinstance(op, Call)
         )
         places = {nodes[k][1]: self.slot[k] for k in inputs}
         angled = tuple(angles)
@@ -307,10 +288,14 @@ class _Planner:
                     ends.setdefault(last, []).append(self.slot[k])
 
 
+def _latency(op: Any) -> int:
+    return 0 if isinstance(op, Argument) else _LATENCY.get(op, 40)
+
+
 def _waiting(nodes: Sequence[tuple[Any, ...]], members: Sequence[int]) -> float:
     """Return how long the longest chain of operations in a piece is, to half their number."""
     ready: dict[int, int] = {}
     for k in members:
         op, *arguments = nodes[k]
-        ready[k] = max(ready.get(a, 0) for a in arguments) + _LATENCY.get(kind(op), 40)
+        ready[k] = max(ready.get(a, 0) for a in arguments) + _latency(op)
     return 2 * max(ready.values(), default=0) / max(len(members), 1)

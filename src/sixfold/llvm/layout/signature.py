@@ -5,28 +5,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from sixfold.errors import ShapeError
 
-MOST_AXES = 3
+MAX_CORE_AXES = 3
+"""Core axes that the inner loop can walk."""
+
+MAX_ARRAYS = 64 if int(np.__version__.partition(".")[0]) >= 2 else 32
+"""Arguments and results that NumPy allows a ufunc."""
+
+Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The arrays around a program: core shape of each input array and of the one output array."""
+    """The arrays around a program: core shape of each input array and of each output array.
 
-    inputs: tuple[tuple[int, ...], ...]
-    output: tuple[int, ...]
+    The program's results are those of the first output, then those of the second, and so on.
+    """
+
+    inputs: tuple[Shape, ...]
+    outputs: tuple[Shape, ...]
     dtype: str = "float64"
 
     def __post_init__(self) -> None:
-        """Refuse arrays of more core axes than the inner loop can walk."""
-        if any(len(shape) > MOST_AXES for shape in self.shapes):
+        """Refuse arrays of more core axes than the inner loop can walk, and too many arrays."""
+        if any(len(shape) > MAX_CORE_AXES for shape in self.shapes):
             raise ShapeError(
                 "kernel",
                 "arrays",
-                f"at most {MOST_AXES} axes for one state",
+                f"at most {MAX_CORE_AXES} axes for one state",
                 self.shapes,
                 "reshape the arrays of one state to fewer axes",
+            )
+        if not self.outputs or len(self.shapes) > MAX_ARRAYS:
+            raise ShapeError(
+                "kernel",
+                "arrays",
+                f"at least one result, at most {MAX_ARRAYS} arguments and results together",
+                self.shapes,
+                "join arrays into fewer, longer ones",
             )
 
     @property
@@ -40,17 +59,53 @@ class Layout:
         return {"float64": 8, "float32": 4}[self.dtype]
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """Elements of a state in each array, the output last."""
-        return (*(prod(shape) for shape in self.inputs), prod(self.output))
+    def input_sizes(self) -> tuple[int, ...]:
+        """Elements of a state in each input array."""
+        return tuple(map(prod, self.inputs))
 
     @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Core shapes, the output last."""
-        return (*self.inputs, self.output)
+    def output_sizes(self) -> tuple[int, ...]:
+        """Elements of a state in each output array."""
+        return tuple(map(prod, self.outputs))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Elements of a state in each array, outputs last."""
+        return (*self.input_sizes, *self.output_sizes)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Core shapes, outputs last."""
+        return (*self.inputs, *self.outputs)
+
+    @property
+    def dense(self) -> Layout:
+        """The same without empty arrays: what kernels are made for.
+
+        A program is the same for both, since it counts elements.
+        """
+        if all(self.sizes):
+            return self
+        inputs = tuple(shape for shape in self.inputs if prod(shape))
+        outputs = tuple(shape for shape in self.outputs if prod(shape))
+        if not inputs or not outputs:
+            raise ShapeError(
+                "kernel",
+                "arrays",
+                "at least one number in the arguments and one in the results",
+                self.shapes,
+                "leave out what has no numbers: there is nothing to compute",
+            )
+        return Layout(inputs, outputs, self.dtype)
 
     @property
     def signature(self) -> str:
         """The NumPy signature with the sizes in it."""
         texts = ["(" + ",".join(map(str, shape)) + ")" for shape in self.shapes]
-        return ",".join(texts[:-1]) + "->" + texts[-1]
+        count = len(self.inputs)
+        return ",".join(texts[:count]) + "->" + ",".join(texts[count:])
+
+
+def tag(output: int) -> str:
+    """Return what tells the names of an output apart in LLVM text; the first has plain names."""
+    return f"_{output}" if output else ""

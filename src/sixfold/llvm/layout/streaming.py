@@ -9,14 +9,15 @@ meanwhile.  In wide results, zeros that every state has are put in their places 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, gcd, lcm
 
 from sixfold.llvm.layout import scratch as heap
 from sixfold.llvm.layout.block_loops import every_block
 from sixfold.llvm.layout.gather_scatter import head, scatters_new, settled
 from sixfold.llvm.layout.pieces import TILE_BYTES, abreast, sines, tile_size
-from sixfold.llvm.layout.schedule import Plan
-from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.signature import Layout, tag
 
 LEAST = 1 << 24
 """Bytes of arguments and results that take this way."""
@@ -71,26 +72,35 @@ done:
 
 def together(layout: Layout, cut: Plan, W: int) -> int:
     """Return how many blocks go through the pieces together: their rows fill whole lines."""
-    rows = W * layout.sizes[-1] * layout.item
-    unit = LINE // gcd(LINE, rows)
+    rows = [W * size * layout.item for size in layout.output_sizes]
+    unit = lcm(*(LINE // gcd(LINE, size) for size in rows))
     if any(abreast(cut, p, W) == 2 for p in range(len(cut.pieces))):
         unit = lcm(unit, 2)
-    most = min(8, TILE_BYTES // tile_size(layout, cut, W), ROOM // rows)
+    most = min(8, TILE_BYTES // tile_size(layout, cut, W), ROOM // sum(rows))
     return max(1, most // unit) * unit
 
 
 def flow(layout: Layout, cut: Plan, W: int) -> str:
     """Return @flow_W(args, steps, row, stop): most rows of a big batch; the first that is left.
 
-    Rows of the output lie one after the other.  They are put together in scratch as they will lie
+    Rows of an output lie one after the other.  They are put together in scratch as they will lie
     in memory, so many bytes after the start of a line; what begins a line at the end of a group is
     moved to the front, where the next group completes it.  The bytes before the first whole line
     and after the last are stored as usual: others may be writing to the rest of those lines.
     """
     T, size = together(layout, cut, W), tile_size(layout, cut, W)
-    total = T * W * layout.sizes[-1] * layout.item
+    totals = [(o, T * W * each * layout.item) for o, each in enumerate(layout.output_sizes)]
     tiles = -(-T * size // LINE) * LINE
-    scratch = tiles + total + LINE
+    room = sum(total + LINE for _, total in totals)
+    scratch = tiles + room
+    ends: list[str] = []
+    for o, _ in totals:
+        t = tag(o)
+        ends += [
+            f"  %tail_bytes{t} = select i1 %any, i64 %ahead{t}, i64 0",
+            f"  %tail{t} = load ptr, ptr %to_p{t}",
+            f"{_COPY}(ptr %tail{t}, ptr %over{t}, i64 %tail_bytes{t}, i1 false)",
+        ]
     lines = [
         f"define internal i64 @flow_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop) noinline {{",
         "entry:",
@@ -103,8 +113,8 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
         f"  %count = add i64 0, {T}",
         *settled(layout, W, T, size),
         f"  %rows = getelementptr i8, ptr %tiles, i64 {tiles}",
-        f"  call void @llvm.memset.p0.i64(ptr %rows, i8 0, i64 {total + LINE}, i1 false)",
-        *_begin(layout, total),
+        f"  call void @llvm.memset.p0.i64(ptr %rows, i8 0, i64 {room}, i1 false)",
+        *_begin(layout, totals),
         "  br label %group",
         "group:",
         "  %at = phi i64 [%row, %start], [%next, %away]",
@@ -112,19 +122,17 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
         "  %go = icmp sle i64 %next, %stop",
         "  br i1 %go, label %first, label %done",
         *_work(layout, cut, W, T),
-        _DRAINED,
-        f"{_COPY}(ptr %rows, ptr %over, i64 %ahead, i1 false)",
+        *[line for o, _ in totals for line in _turn(o)],
         "  br label %last",
         *every_block("last", f"before{len(cut.pieces)}", _put(layout, W), "away", size),
         "away:",
-        *_away(total // LINE),
+        "  %begins = icmp eq i64 %at, %row",
+        *[line for o, total in totals for line in _away(o, total // LINE)],
         "  br label %group",
         "done:",
-        _DRAINED,
+        *[_drained(o) for o, _ in totals],
         "  %any = icmp ne i64 %at, %row",
-        "  %tail_bytes = select i1 %any, i64 %ahead, i64 0",
-        "  %tail = load ptr, ptr %to_p",
-        f"{_COPY}(ptr %tail, ptr %over, i64 %tail_bytes, i1 false)",
+        *ends,
         "  fence seq_cst",  # what went past the caches is there for all before anything later
         *heap.give("%tiles", scratch),
         "  ret i64 %at",
@@ -136,36 +144,54 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
 
 
 _COPY = "  call void @llvm.memcpy.p0.p0.i64"
-_DRAINED = f"  call void @drain(ptr %way, i64 {1 << 60})"
 
 
-def _begin(layout: Layout, total: int) -> list[str]:
-    """Return what is worked out once: where rows are put together and go, where arguments are."""
-    n, row = len(layout.inputs), layout.sizes[-1] * layout.item
-    lines = [
-        f"  %out_p = getelementptr ptr, ptr %args, i64 {n}",
-        "  %out = load ptr, ptr %out_p",
-        f"  %before = mul i64 %row, {row}",
-        "  %begin = getelementptr i8, ptr %out, i64 %before",
-        "  %number = ptrtoint ptr %begin to i64",
-        f"  %ahead = and i64 %number, {LINE - 1}",
-        "  %back = sub i64 0, %ahead",
-        "  %line = getelementptr i8, ptr %begin, i64 %back",
-        "  %new = getelementptr i8, ptr %rows, i64 %ahead",
-        f"  %over = getelementptr i8, ptr %rows, i64 {total}",
-        "  %way = alloca i64, i64 3",
-        "  %to_p = getelementptr i64, ptr %way, i64 1",
-        "  %left_p = getelementptr i64, ptr %way, i64 2",
-        "  store ptr %rows, ptr %way",
-        "  store ptr %line, ptr %to_p",
-        "  store i64 0, ptr %left_p",
-        f"  %new_args = alloca ptr, i64 {n + 1}",
-        f"  %new_p = getelementptr ptr, ptr %new_args, i64 {n}",
-        "  store ptr %new, ptr %new_p",
-        f"  %new_steps = alloca i64, i64 {n + 1}",
-        f"  %step_p = getelementptr i64, ptr %new_steps, i64 {n}",
-        f"  store i64 {row}, ptr %step_p",
+def _drained(output: int) -> str:
+    """Return the call that lets all lines of an output go."""
+    return f"  call void @drain(ptr %way{tag(output)}, i64 {1 << 60})"
+
+
+def _turn(output: int) -> list[str]:
+    """Return what ends a group: all lines go, and the part of a line at the end moves on."""
+    t = tag(output)
+    return [
+        _drained(output),
+        f"{_COPY}(ptr %rows{t}, ptr %over{t}, i64 %ahead{t}, i1 false)",
     ]
+
+
+def _begin(layout: Layout, totals: Sequence[tuple[int, int]]) -> list[str]:
+    """Return what is worked out once: where rows are put together and go, where arguments are."""
+    n, arrays = len(layout.inputs), len(layout.shapes)
+    lines = [f"  %new_args = alloca ptr, i64 {arrays}", f"  %new_steps = alloca i64, i64 {arrays}"]
+    start = 0
+    for o, total in totals:
+        t, row = tag(o), layout.output_sizes[o] * layout.item
+        if o:
+            lines.append(f"  %rows{t} = getelementptr i8, ptr %rows, i64 {start}")
+        lines += [
+            f"  %out_p{t} = getelementptr ptr, ptr %args, i64 {n + o}",
+            f"  %out{t} = load ptr, ptr %out_p{t}",
+            f"  %before{t} = mul i64 %row, {row}",
+            f"  %begin{t} = getelementptr i8, ptr %out{t}, i64 %before{t}",
+            f"  %number{t} = ptrtoint ptr %begin{t} to i64",
+            f"  %ahead{t} = and i64 %number{t}, {LINE - 1}",
+            f"  %back{t} = sub i64 0, %ahead{t}",
+            f"  %line{t} = getelementptr i8, ptr %begin{t}, i64 %back{t}",
+            f"  %new{t} = getelementptr i8, ptr %rows{t}, i64 %ahead{t}",
+            f"  %over{t} = getelementptr i8, ptr %rows{t}, i64 {total}",
+            f"  %way{t} = alloca i64, i64 3",
+            f"  %to_p{t} = getelementptr i64, ptr %way{t}, i64 1",
+            f"  %left_p{t} = getelementptr i64, ptr %way{t}, i64 2",
+            f"  store ptr %rows{t}, ptr %way{t}",
+            f"  store ptr %line{t}, ptr %to_p{t}",
+            f"  store i64 0, ptr %left_p{t}",
+            f"  %new_p{t} = getelementptr ptr, ptr %new_args, i64 {n + o}",
+            f"  store ptr %new{t}, ptr %new_p{t}",
+            f"  %step_p{t} = getelementptr i64, ptr %new_steps, i64 {n + o}",
+            f"  store i64 {row}, ptr %step_p{t}",
+        ]
+        start += total + LINE
     for a in range(n):
         lines += [
             f"  %base{a}_p = getelementptr ptr, ptr %args, i64 {a}",
@@ -182,15 +208,18 @@ def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
     With each block, some lines of the last group go out, and some of the next come in.
     """
     size, stages = tile_size(layout, cut, W), len(cut.pieces) + 1
-    each = W * layout.sizes[-1] * layout.item / LINE
-    share = max(SHARE, ceil(each / stages))
-    calls = min(stages, ceil(each / share))
-    draining = {k * stages // calls for k in range(calls)}
+    draining: list[tuple[int, int, set[int]]] = []  # output, lines at a time, stages
+    for o, numbers in enumerate(layout.output_sizes):
+        each = W * numbers * layout.item / LINE
+        share = max(SHARE, ceil(each / stages))
+        calls = min(stages, ceil(each / share))
+        draining.append((o, share, {k * stages // calls for k in range(calls)}))
     lines: list[str] = []
 
     def stage(k: int, name: str, body: list[str], before: str, blocks: int = 1) -> None:
-        if k in draining:
-            body.append(f"  call void @drain(ptr %way, i64 {share * blocks})")
+        for o, share, those in draining:
+            if k in those:
+                body.append(f"  call void @drain(ptr %way{tag(o)}, i64 {share * blocks})")
         body += _fetch(layout, W, k, stages, name, blocks)
         lines.extend(every_block(name, before, body, f"before{k}", size, blocks))
         lines.append(f"before{k}:")
@@ -213,30 +242,30 @@ def _put(layout: Layout, W: int) -> list[str]:
     return [f"  %s_last = mul i64 %b_last, {W}", call]
 
 
-def _away(lines: int) -> list[str]:
+def _away(output: int, lines: int) -> list[str]:
     """Return what makes the lines of a group ready to go; the first of all may be a part of one."""
+    t = tag(output)
     return [
-        "  %begins = icmp eq i64 %at, %row",
-        "  %within = icmp ne i64 %ahead, 0",
-        "  %odd = and i1 %begins, %within",
-        f"  %short = select i1 %odd, i64 {LINE}, i64 0",
-        "  %head = sub i64 %short, %ahead",
-        "  %head_bytes = select i1 %odd, i64 %head, i64 0",
-        f"{_COPY}(ptr %begin, ptr %new, i64 %head_bytes, i1 false)",
-        "  %from = getelementptr i8, ptr %rows, i64 %short",
-        "  %to_old = load ptr, ptr %to_p",
-        "  %to = getelementptr i8, ptr %to_old, i64 %short",
-        f"  %lines = select i1 %odd, i64 {lines - 1}, i64 {lines}",
-        "  store ptr %from, ptr %way",
-        "  store ptr %to, ptr %to_p",
-        "  store i64 %lines, ptr %left_p",
+        f"  %within{t} = icmp ne i64 %ahead{t}, 0",
+        f"  %odd{t} = and i1 %begins, %within{t}",
+        f"  %short{t} = select i1 %odd{t}, i64 {LINE}, i64 0",
+        f"  %head{t} = sub i64 %short{t}, %ahead{t}",
+        f"  %head_bytes{t} = select i1 %odd{t}, i64 %head{t}, i64 0",
+        f"{_COPY}(ptr %begin{t}, ptr %new{t}, i64 %head_bytes{t}, i1 false)",
+        f"  %from{t} = getelementptr i8, ptr %rows{t}, i64 %short{t}",
+        f"  %to_old{t} = load ptr, ptr %to_p{t}",
+        f"  %to{t} = getelementptr i8, ptr %to_old{t}, i64 %short{t}",
+        f"  %lines{t} = select i1 %odd{t}, i64 {lines - 1}, i64 {lines}",
+        f"  store ptr %from{t}, ptr %way{t}",
+        f"  store ptr %to{t}, ptr %to_p{t}",
+        f"  store i64 %lines{t}, ptr %left_p{t}",
     ]
 
 
 def _fetch(layout: Layout, W: int, k: int, stages: int, name: str, blocks: int) -> list[str]:
     """Return instructions by which a stage has its share of the next group's arguments fetched."""
     lines = [f"  %h_{name} = mul i64 %b_{name}, {W}", f"  %i_{name} = add i64 %next, %h_{name}"]
-    for a, size in enumerate(layout.sizes[:-1]):
+    for a, size in enumerate(layout.input_sizes):
         places = range(0, blocks * W * size * layout.item, LINE)
         mine = places[-(-k * len(places) // stages) : -(-(k + 1) * len(places) // stages)]
         row = f"{name}_{a}"
@@ -253,21 +282,29 @@ def _choice(layout: Layout, W: int) -> str:
 
     A batch is big by itself, or because %data is not null: then it is a part of a big one.
     """
-    row, all_rows = layout.sizes[-1] * layout.item, sum(layout.sizes) * layout.item
+    all_rows, dense, tests = sum(layout.sizes) * layout.item, "", []
+    for o, size in enumerate(layout.output_sizes):
+        t = tag(o)
+        tests += [
+            f"  %step_p{t} = getelementptr i64, ptr %steps, i64 {len(layout.inputs) + o}",
+            f"  %step{t} = load i64, ptr %step_p{t}",
+            f"  %dense{t} = icmp eq i64 %step{t}, {size * layout.item}",
+        ]
+        if dense:
+            tests.append(f"  %all{t} = and i1 {dense}, %dense{t}")
+        dense = f"%all{t}" if dense else f"%dense{t}"
     return "\n".join(
         [
             head("rows", W),
             "entry:",
-            f"  %step_p = getelementptr i64, ptr %steps, i64 {len(layout.inputs)}",
-            "  %step = load i64, ptr %step_p",
-            f"  %dense = icmp eq i64 %step, {row}",
+            *tests,
             "  %count = sub i64 %stop, %row",
             f"  %many = icmp sge i64 %count, {max(FEW, -(-LEAST // all_rows))}",
             "  %part = icmp ne ptr %data, null",
             f"  %some = icmp sge i64 %count, {FEW}",
             "  %some_part = and i1 %part, %some",
             "  %big = or i1 %many, %some_part",
-            "  %flows = and i1 %big, %dense",
+            f"  %flows = and i1 %big, {dense}",
             "  br i1 %flows, label %flow, label %rest",
             "flow:",
             f"  %done = call i64 @flow_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop)",

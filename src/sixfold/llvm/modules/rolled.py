@@ -19,7 +19,7 @@ from sixfold.graph.rolled.item_data import (
     WORDS_EACH,
     words,
 )
-from sixfold.graph.rolled.program import Part, Rolled
+from sixfold.graph.rolled.program import Part, Rolled, output_of
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.gather_scatter import head, or_spoil
 from sixfold.llvm.layout.inner_loop import copies, loop
@@ -151,12 +151,12 @@ def _write(block: _Item, part: Part, read: Read, sink: Sink) -> None:
 def _item(rolled: Rolled, layout: Layout, s: int, k: int, part: Part, W: int) -> str:
     """Return @item_s_k_W: what sweep s does to an item of kind k."""
     block = _Item(W, layout)
-    n = rolled.arrays
-    first = ARRAYS + n + 1
+    first = ARRAYS + rolled.arrays + rolled.outputs
 
     def sink(to: Source, value: str) -> None:
-        kind, place = to
+        kind, place, *_ = to
         if kind == "out":
+            n = rolled.arrays + output_of(to)
             block.to_rows(n, block.word(ARRAYS + n), place, value)
         elif kind == "keep":
             block.keep(value, block.vector(block.word(KEPT), place))
@@ -190,7 +190,7 @@ def _last(rolled: Rolled, layout: Layout, W: int) -> str:
         return block.load(block.vector(block.once(f"load i64, ptr {where}"), place))
 
     def sink(to: Source, value: str) -> None:
-        block.to_rows(rolled.arrays, "0", to[1], value)
+        block.to_rows(rolled.arrays + output_of(to), "0", to[1], value)
 
     _write(block, rolled.last, {"sum": total}, sink)
     return block.function(f"last_{W}(ptr %data, ptr %lanes, ptr %scratch)")
@@ -199,7 +199,7 @@ def _last(rolled: Rolled, layout: Layout, W: int) -> str:
 def _rows(rolled: Rolled, layout: Layout, W: int) -> str:
     """Return @rows_W: all rows from row to stop, in blocks of W, each through all sweeps."""
     block = _Item(W, layout)
-    arrays = rolled.arrays + 1
+    arrays = rolled.arrays + rolled.outputs
     size = W * layout.item
     lines = [
         head("rows", W),
@@ -288,7 +288,7 @@ def _sweep(block: _Item, rolled: Rolled, s: int) -> None:
         f"  %in{s} = icmp ult i64 %i{s}, %n",
         f"  br i1 %in{s}, label %body{s}, label %sweep{s + 1}",
         f"body{s}:",
-        f"  %o{s} = mul i64 %i{s}, {4 * words(rolled.arrays)}",
+        f"  %o{s} = mul i64 %i{s}, {4 * words(rolled)}",
         f"  %r{s} = getelementptr i8, ptr {records}, i64 %o{s}",
         f"  %cp{s} = getelementptr i32, ptr %r{s}, i64 {COLUMNS}",
         f"  %cw{s} = load i32, ptr %cp{s}",

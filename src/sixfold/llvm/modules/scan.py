@@ -25,7 +25,8 @@ from sixfold.llvm.layout.pieces import (
     tile_size,
     together,
 )
-from sixfold.llvm.layout.schedule import Plan, plan
+from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.text import environment
 from sixfold.llvm.text.writer import Block
@@ -60,8 +61,9 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     program, block = whole
     inner = plan(block) if block is not None else None
     cut = plan(program, again=sum(scan.carried), block=inner)
-    layout = Layout(tuple((n,) for n in scan.sizes), (sum(scan.carried),))
-    used = {op for part in whole if part is not None for op, *_ in part.nodes}
+    layout = Layout(tuple((n,) for n in scan.sizes), ((sum(scan.carried),),))
+    parts_of = [part for part in whole if part is not None]
+    used = {op for part in parts_of for op, *_ in part.nodes if isinstance(op, str)}
     parts = [scratch.DECLARATIONS, environment.declarations(triple)]
     parts += [library(layout, width, used) for width in ((1,) if W == 1 else (1, W))]
     kept = len(scan.carried) + len(scan.fixed)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.signature import Layout, tag
 
 TYPE, DATA, AXES, SIZES, KIND, FLAGS = 8, 16, 24, 32, 56, 64
 """Bytes from the start of an array to its type, data, number of axes, sizes, dtype and flags."""
@@ -54,6 +54,9 @@ def symbols() -> dict[str, int]:
         "sixfold_array_new": int(table[_NEW] or 0),
         "sixfold_vectorcall": _address("PyObject_Vectorcall"),
         "sixfold_incref": _address("Py_IncRef"),
+        "sixfold_decref": _address("Py_DecRef"),
+        "sixfold_tuple_new": _address("PyTuple_New"),
+        "sixfold_tuple_set": _address("PyTuple_SetItem"),
         "sixfold_save_thread": _address("PyEval_SaveThread"),
         "sixfold_restore_thread": _address("PyEval_RestoreThread"),
     }
@@ -92,9 +95,10 @@ def _as_expected() -> bool:
 def text(layout: Layout) -> str:
     """Return @entry(self, args, count, keywords): the built-in function of a kernel.
 
-    It takes the input arrays and, if wanted, a result array (or None).  Each input holds one state
-    or has one leading axis; all leading axes are of one length.  Where the arrays are not plain it
-    calls `self` with the same arguments, or returns None when `self` is None.
+    It takes the input arrays and, if wanted, an array for each result (or None for all of them).
+    Each input holds one state or has one leading axis; all leading axes are of one length.  It
+    returns the result, or a tuple where there are several.  Where the arrays are not plain it calls
+    `self` with the same arguments, or returns None when `self` is None.
     """
     if not possible(layout):
         return ""
@@ -106,9 +110,10 @@ class _Entry:
 
     def __init__(self, layout: Layout) -> None:
         self.layout, self.count, self.passed = layout, 0, 0
+        self.made: list[str] = []
         arrays, axes = len(layout.shapes), sum(map(len, layout.shapes))
         self.lines = [
-            f"  %sizes = alloca i64, i64 {len(layout.output) + 1}",
+            f"  %sizes = alloca i64, i64 {max(map(len, layout.outputs)) + 1}",
             f"  %data = alloca ptr, i64 {arrays}",
             f"  %steps = alloca i64, i64 {arrays + axes}",
             "  %dims = alloca i64",
@@ -153,7 +158,12 @@ class _Entry:
         inputs, item = len(layout.inputs), layout.item
         self.equal("ptr", "%keywords", "null")
         extra = emit(f"sub i64 %count, {inputs}")
-        self.need(emit(f"icmp ult i64 {extra}, 2"))
+        outputs = len(layout.outputs)
+        if outputs == 1:
+            self.need(emit(f"icmp ult i64 {extra}, 2"))
+        else:
+            none, all_given = (emit(f"icmp eq i64 {extra}, {n}") for n in (0, outputs))
+            self.need(emit(f"or i1 {none}, {all_given}"))
         rows, several = "1", "false"
         pointers, steps = [], []
         for k, shape in enumerate(layout.inputs):
@@ -169,49 +179,91 @@ class _Entry:
             steps.append(emit(f"select i1 {lead}, i64 {item * prod(shape)}, i64 0"))
             pointers.append(at(array, DATA, "ptr"))
         self.need(emit(f"icmp ult i64 {emit(f'sub i64 {rows}, 1')}, {most_rows(layout)}"))
-        if not layout.output:
+        if () in layout.outputs:
             self.need(several)  # one number is no array
-        return self._module(self._result(rows, several, pointers, steps), rows)
+        return self._module(self._results(rows, several, pointers, steps))
 
-    def _result(self, rows: str, several: str, pointers: list[str], steps: list[str]) -> str:
-        """Find or make the result, and call the loop; return the result."""
+    def _results(self, rows: str, several: str, pointers: list[str], steps: list[str]) -> str:
+        """Find or make the results, call the loop, and return what the function returns."""
         layout, emit, at, lines = self.layout, self.emit, self.at, self.lines
-        inputs, axes = len(layout.inputs), len(layout.output)
-        number, size = np.dtype(layout.dtype).num, layout.item * layout.sizes[-1]
-        there = emit(f"icmp eq i64 %count, {inputs + 1}")
+        inputs, outputs = len(layout.inputs), len(layout.outputs)
+        sizes = [layout.item * size for size in layout.output_sizes]
+        there = emit(f"icmp eq i64 %count, {inputs + outputs}")
         lines += [f"  br i1 {there}, label %perhaps, label %make", "perhaps:"]
-        given = at("%args", 8 * inputs, "ptr")
-        nothing = emit(f"icmp eq ptr {given}, @sixfold_none")
+        given = [at("%args", 8 * (inputs + o), "ptr") for o in range(outputs)]
+        nothing = emit(f"icmp eq ptr {given[0]}, @sixfold_none")
+        for array in given[1:]:
+            also = emit(f"icmp eq ptr {array}, @sixfold_none")
+            nothing = emit(f"and i1 {nothing}, {also}")
         lines += [f"  br i1 {nothing}, label %make, label %given", "given:"]
-        lead, sizes = self.array(given, layout.output, PLAIN | WRITEABLE)
-        self.equal("i1", lead, several)
-        if axes:
-            many = emit(f"icmp eq i64 {at(sizes, 0, 'i64')}, {rows}")
-            self.need(emit(f"or i1 {many}, {emit(f'xor i1 {several}, true')}"))
-        else:
-            self.equal("i64", at(sizes, 0, "i64"), rows)
-        target = at(given, DATA, "ptr")
-        start = emit(f"ptrtoint ptr {target} to i64")
-        stop = emit(f"add i64 {start}, {emit(f'mul i64 {rows}, {size}')}")
-        for k, (pointer, step) in enumerate(zip(pointers, steps, strict=True)):
-            # NumPy copies arguments that share memory with the result
-            begin = emit(f"ptrtoint ptr {pointer} to i64")
-            one = emit(f"icmp eq i64 {step}, 0")
-            states = emit(f"select i1 {one}, i64 1, i64 {rows}")
-            length = emit(f"mul i64 {states}, {layout.item * layout.sizes[k]}")
-            end = emit(f"add i64 {begin}, {length}")
-            before = emit(f"icmp ule i64 {end}, {start}")
-            after = emit(f"icmp uge i64 {begin}, {stop}")
-            self.need(emit(f"or i1 {before}, {after}"))
+        targets = self._given(given, rows, several, pointers, steps)
         lines += [
-            f"  call void @sixfold_incref(ptr {given})",
+            *(f"  call void @sixfold_incref(ptr {array})" for array in given),
             "  br label %given_end",
             "given_end:",
             "  br label %work",
             "make:",
             f"  store i64 {rows}, ptr %sizes",
         ]
-        for k, n in enumerate(layout.output):
+        made = [self._make(o, several) for o in range(outputs)]
+        fresh = [at(array, DATA, "ptr") for array in made]
+        lines += ["  br label %work", "work:"]
+        last = f"made_end{tag(outputs - 1)}"
+        for o in range(outputs):
+            t = tag(o)
+            lines += [
+                f"  %result{t} = phi ptr [{given[o]}, %given_end], [{made[o]}, %{last}]",
+                f"  %target{t} = phi ptr [{targets[o]}, %given_end], [{fresh[o]}, %{last}]",
+            ]
+        where = [f"%target{tag(o)}" for o in range(outputs)]
+        self._run(rows, [*pointers, *where], [*steps, *map(str, sizes)])
+        return "%result" if outputs == 1 else self._tuple()
+
+    def _given(
+        self, given: list[str], rows: str, several: str, pointers: list[str], steps: list[str]
+    ) -> list[str]:
+        """Test result arrays that are given; return where their data is."""
+        layout, emit, at = self.layout, self.emit, self.at
+        targets: list[str] = []
+        taken: list[tuple[str, str]] = []  # where the data of results starts and stops
+        for o, (array, core) in enumerate(zip(given, layout.outputs, strict=True)):
+            lead, sizes = self.array(array, core, PLAIN | WRITEABLE)
+            self.equal("i1", lead, several)
+            if core:
+                many = emit(f"icmp eq i64 {at(sizes, 0, 'i64')}, {rows}")
+                self.need(emit(f"or i1 {many}, {emit(f'xor i1 {several}, true')}"))
+            else:
+                self.equal("i64", at(sizes, 0, "i64"), rows)
+            target = at(array, DATA, "ptr")
+            start = emit(f"ptrtoint ptr {target} to i64")
+            size = layout.item * layout.output_sizes[o]
+            stop = emit(f"add i64 {start}, {emit(f'mul i64 {rows}, {size}')}")
+            for k, (pointer, step) in enumerate(zip(pointers, steps, strict=True)):
+                # NumPy copies arguments that share memory with a result
+                begin = emit(f"ptrtoint ptr {pointer} to i64")
+                one = emit(f"icmp eq i64 {step}, 0")
+                states = emit(f"select i1 {one}, i64 1, i64 {rows}")
+                length = emit(f"mul i64 {states}, {layout.item * layout.input_sizes[k]}")
+                end = emit(f"add i64 {begin}, {length}")
+                self._apart((begin, end), (start, stop))
+            for other in taken:
+                self._apart(other, (start, stop))
+            targets.append(target)
+            taken.append((start, stop))
+        return targets
+
+    def _apart(self, one: tuple[str, str], other: tuple[str, str]) -> None:
+        """Go on only if two ranges of memory do not overlap."""
+        before = self.emit(f"icmp ule i64 {one[1]}, {other[0]}")
+        after = self.emit(f"icmp uge i64 {one[0]}, {other[1]}")
+        self.need(self.emit(f"or i1 {before}, {after}"))
+
+    def _make(self, output: int, several: str) -> str:
+        """Make a result array; without memory, let go of those made before and fail."""
+        layout, emit, lines = self.layout, self.emit, self.lines
+        core, number = layout.outputs[output], np.dtype(layout.dtype).num
+        axes = len(core)
+        for k, n in enumerate(core):
             lines.append(
                 f"  store i64 {n}, ptr {emit(f'getelementptr i64, ptr %sizes, i64 {k + 1}')}"
             )
@@ -223,16 +275,28 @@ class _Entry:
             f"i32 {number}, ptr null, ptr null, i32 0, i32 0, ptr null)"
         )
         some = emit(f"icmp ne ptr {made}, null")
-        lines += [f"  br i1 {some}, label %made_end, label %failed", "made_end:"]
-        fresh = at(made, DATA, "ptr")
-        lines += [
-            "  br label %work",
-            "work:",
-            f"  %result = phi ptr [{given}, %given_end], [{made}, %made_end]",
-            f"  %target = phi ptr [{target}, %given_end], [{fresh}, %made_end]",
-        ]
-        self._run(rows, [*pointers, "%target"], [*steps, str(size)])
-        return "%result"
+        failed = f"undo{output}" if output else "failed"
+        end = f"made_end{tag(output)}"
+        lines.append(f"  br i1 {some}, label %{end}, label %{failed}")
+        if output:
+            lines.append(f"{failed}:")
+            lines += [f"  call void @sixfold_decref(ptr {array})" for array in self.made]
+            lines.append("  br label %failed")
+        self.made.append(made)
+        lines.append(f"{end}:")
+        return made
+
+    def _tuple(self) -> str:
+        """Put the results in a tuple, which takes over their references."""
+        results = [f"%result{tag(o)}" for o in range(len(self.layout.outputs))]
+        found = self.emit(f"call ptr @sixfold_tuple_new(i64 {len(results)})")
+        some = self.emit(f"icmp ne ptr {found}, null")
+        self.lines += [f"  br i1 {some}, label %tuple, label %no_tuple", "no_tuple:"]
+        self.lines += [f"  call void @sixfold_decref(ptr {array})" for array in results]
+        self.lines += ["  br label %failed", "tuple:"]
+        for k, array in enumerate(results):
+            self.emit(f"call i32 @sixfold_tuple_set(ptr {found}, i64 {k}, ptr {array})")
+        return found
 
     def _run(self, rows: str, pointers: list[str], steps: list[str]) -> None:
         """Call the loop, without the interpreter's lock when it takes long."""
@@ -252,12 +316,19 @@ class _Entry:
             "  %thread = call ptr @sixfold_save_thread()",
             call,
             "  call void @sixfold_restore_thread(ptr %thread)",
-            "  ret ptr %result",
+            "  ret ptr %result" if len(layout.outputs) == 1 else "  br label %ready",
             "locked:",
             call,
         ]
+        if len(layout.outputs) > 1:
+            lines += ["  br label %ready", "ready:"]
 
-    def _module(self, result: str, rows: str) -> str:
+    def _module(self, result: str) -> str:
+        several = [
+            "declare void @sixfold_decref(ptr)",
+            "declare ptr @sixfold_tuple_new(i64)",
+            "declare i32 @sixfold_tuple_set(ptr, i64, ptr)",
+        ]
         return "\n".join(
             [
                 "@sixfold_array_type = external global i8",
@@ -268,6 +339,7 @@ class _Entry:
                 "declare void @sixfold_incref(ptr)",
                 "declare ptr @sixfold_save_thread()",
                 "declare void @sixfold_restore_thread(ptr)",
+                *(several if len(self.layout.outputs) > 1 else ()),
                 "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {",
                 *self.lines,
                 f"  ret ptr {result}",

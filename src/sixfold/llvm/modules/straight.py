@@ -6,7 +6,7 @@ the graph for every W.
 
 from __future__ import annotations
 
-from sixfold.graph.program import Program, kind
+from sixfold.graph.program import Boundary, Program
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.gather_scatter import (
@@ -19,7 +19,8 @@ from sixfold.llvm.layout.gather_scatter import (
 )
 from sixfold.llvm.layout.inner_loop import copies, loop
 from sixfold.llvm.layout.pieces import abreast, library, piece, sines, tile_size, together
-from sixfold.llvm.layout.schedule import Plan, plan
+from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import flow
 from sixfold.llvm.modules import single_state
@@ -28,7 +29,7 @@ from sixfold.llvm.text.writer import SUPPORTED
 
 def supported(program: Program) -> bool:
     """Return whether every operation of a program has machine code."""
-    return all(kind(op) in SUPPORTED for op, *_ in program.nodes)
+    return all(isinstance(op, Boundary) or op in SUPPORTED for op, *_ in program.nodes)
 
 
 def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
@@ -49,7 +50,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
             parts.append(gather(program, layout, cut, width, False))
             parts.append(scatter_short(layout, width))
         parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
-        flows = width > 1 and layout.sizes[-1] > 0
+        flows = width > 1
         parts.append(_rows("usual" if flows else "rows", layout, cut, width))
         if flows:
             parts.append(flow(layout, cut, width))

@@ -61,11 +61,11 @@ def gufunc(
         keep: whatever must live as long as the ufunc, such as the loaded code.
         data: bytes whose address the loop gets as its last argument.
     """
-    inputs = signature.partition("->")[0].count("(")
+    inputs, outputs = (side.count("(") for side in signature.split("->"))
     loops = (ctypes.c_void_p * 1)(address)
     block = None if data is None else np.frombuffer(data, np.uint8)
     pointers = (ctypes.c_void_p * 1)(None if block is None else block.ctypes.data)
-    kinds = np.full(inputs + 1, np.dtype(dtype).num, np.uint8)
+    kinds = np.full(inputs + outputs, np.dtype(dtype).num, np.uint8)
     texts = [text.encode() for text in (name, doc, signature)]
     ufunc = _constructor()(
         ctypes.addressof(loops),
@@ -73,7 +73,7 @@ def gufunc(
         kinds.ctypes.data,
         1,
         inputs,
-        1,
+        outputs,
         _NONE,
         *texts[:2],
         0,

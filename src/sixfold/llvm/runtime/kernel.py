@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sixfold.errors import visible
 from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
@@ -15,6 +13,7 @@ from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import LEAST
 from sixfold.llvm.modules import rolled, single_state, straight
 from sixfold.llvm.runtime import cache, jit
+from sixfold.llvm.runtime.empty_arrays import WithEmptyArrays
 from sixfold.llvm.runtime.gufunc import gufunc
 from sixfold.llvm.runtime.source_digest import source_digest
 
@@ -22,7 +21,9 @@ from sixfold.llvm.runtime.source_digest import source_digest
 class Kernel:
     """Machine code of a program behind a NumPy gufunc.
 
-    Call it with one array for each input; leading axes broadcast, `out=` works.
+    Call it with one array for each input; leading axes broadcast.  It returns an array, or a tuple
+    of arrays where there are several outputs.  `out=` takes an array, or a tuple of them (None for
+    those that are to be made).
     """
 
     # a slot: each kernel has its own, and a call costs no Python frame
@@ -42,7 +43,8 @@ class Kernel:
         self.name, self.layout, self.lanes, self.doc = name, layout, lanes, doc
         self.text, self.data = text, data
         self._loaded = loaded = jit.Loaded(code)
-        self.ufunc: np.ufunc = self._ufunc(data)
+        self.ufunc: Any = self._ufunc(data)
+        """The gufunc; a callable like one where some arrays are empty."""
         call: Any = self.ufunc
         self.quick: Any = None
         """Takes one state in plain arrays, and returns None for anything else."""
@@ -58,7 +60,7 @@ class Kernel:
         def __call__(self, *arrays: Any, **options: Any) -> Any:
             """Evaluate."""
 
-    def ufunc_for(self, size: int) -> np.ufunc:
+    def ufunc_for(self, size: int) -> Any:
         """Return the ufunc for parts of a batch whose arguments and results have so many bytes.
 
         Parts of a big batch take the way that big ones take by themselves; bits are the same.
@@ -66,12 +68,14 @@ class Kernel:
         return self._flowing if size >= LEAST else self.ufunc
 
     @cached_property
-    def _flowing(self) -> np.ufunc:
+    def _flowing(self) -> Any:
         return self.ufunc if self.data is not None else self._ufunc(b"part of a big batch")
 
-    def _ufunc(self, data: bytes | None) -> np.ufunc:
-        loop, dtype = self._loaded.address("loop"), self.layout.dtype
-        return gufunc(loop, self.name, self._about, self.signature, self._loaded, dtype, data)
+    def _ufunc(self, data: bytes | None) -> Any:
+        loop, dense = self._loaded.address("loop"), self.layout.dense
+        loaded, dtype = self._loaded, dense.dtype
+        found = gufunc(loop, self.name, self._about, dense.signature, loaded, dtype, data)
+        return found if dense is self.layout else WithEmptyArrays(found, self.name, self.layout)
 
     @property
     def nbytes(self) -> int:
@@ -84,7 +88,7 @@ class Kernel:
 
     @property
     def signature(self) -> str:
-        """Core sizes, such as (7),(7)->(7)."""
+        """Core sizes, such as (7),(7)->(7), or (7),(7)->(7),(7,7) with two outputs."""
         return self.layout.signature
 
     @property
@@ -171,7 +175,7 @@ def _module(text: str, layout: Layout, lanes: int) -> str:
     program, triple = _parsed(text), jit.host()[0]
     if isinstance(program, Rolled):
         return rolled.module(program, layout, lanes, triple)
-    return straight.module(program, layout, lanes, triple)
+    return straight.module(program, layout.dense, lanes, triple)
 
 
 def toolchain() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sixfold.errors import KernelMemoryError
 from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
-from sixfold.graph.subroutines import Outlined, outline
+from sixfold.graph.subroutines import Outlined, with_subroutine
 from sixfold.llvm.modules.scan import LOST, NO_MEMORY, Scan, module
 from sixfold.llvm.runtime import cache, jit
 from sixfold.llvm.runtime.kernel import toolchain
@@ -109,7 +109,7 @@ class ScanKernel:
 def build_scan(program: Program, scan: Scan, *, lanes: int | None = None) -> ScanKernel:
     """Compile a step that takes what `scan` says, or find its code by its text."""
     assert len(program.outputs) == sum(scan.carried) and program.inputs == sum(scan.sizes)
-    texts = [optimise(part).text() for part in outline(program) if part is not None]
+    texts = [optimise(part).text() for part in with_subroutine(program) if part is not None]
     W = lanes or jit.lanes()
     key = cache.digest("scan", *texts, repr(scan), str(W), *toolchain())
     code = cache.read(key)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import c_float
+from typing import Any
 
-from sixfold.graph.program import CONST, FMA, FMS, FNMA, FROM, INPUT, NEG, SEAL, TO, kind
+from sixfold.graph.program import CONST, COPY, FMA, FMS, FNMA, INPUT, NEG, Argument
 from sixfold.llvm.text.instructions import hexadecimal
 
 SUPPORTED = frozenset(
-    {INPUT, CONST, NEG, FMA, FMS, FNMA, SEAL}
+    {INPUT, CONST, NEG, FMA, FMS, FNMA}
     | {"add", "sub", "mul", "div", "sqrt", "sin", "cos", "exp", "log", "tanh", "atan2"}
     | {"abs", "sign", "if_positive"}
 )
@@ -253,10 +254,10 @@ class Block:
         head = f"define internal void @{head} noinline {stack} {{"
         return "\n".join([head, *self.lines, *last, "}\n"])
 
-    def operation(self, op: str, x: list[str]) -> str:
+    def operation(self, op: Any, x: list[str]) -> str:
         """Write one operation of the graph; sine and cosine of one angle are worked out once."""
         r, s = self.real, self.suffix
-        if kind(op) in (TO, FROM):
+        if op == COPY or isinstance(op, Argument):
             return x[0]
         if op in ("sin", "cos"):
             if x[0] not in self.pairs:
