@@ -27,7 +27,6 @@ from sixfold.evaluate import difference, frame_pose, gravity_force, inverse_dyna
 from sixfold.evaluate.arrays import Argument, checked, model_checked
 from sixfold.model import Model
 from sixfold.scalar import if_positive
-from sixfold.simulation.system import joints
 
 Numbers = tuple[float, ...]
 Reference = Callable[[Any], tuple[Any, Any, Any]]
@@ -205,7 +204,7 @@ def filtered_velocity(
     """
     model_checked("filtered_velocity", model)
     _stateless("filtered_velocity", control)
-    for joint, _, _ in joints(model):
+    for joint in (free.joint for free in model.coordinates.free):
         if not joint.velocity_is_rate:
             where = f"a {joint.kind} joint, whose velocity is no rate of coordinates"
             fix = "leave the velocities of such joints as they are, in a controller of your own"

@@ -6,7 +6,9 @@ What a program that only evaluates a robot does not need is imported when it is 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sixfold.model.body import Body, Coupling, Frame
 from sixfold.model.builder import ModelBuilder
+from sixfold.model.coordinates import Coordinates, FreeJoint
 from sixfold.model.joint.custom import CustomJoint
 from sixfold.model.joint.joint import Joint, JointState
 from sixfold.model.joint.standard import (
@@ -22,7 +24,7 @@ from sixfold.model.joint.standard import (
     Translational,
     Universal,
 )
-from sixfold.model.model import Body, Coupling, Frame, Model
+from sixfold.model.model import Model
 from sixfold.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ __all__ = [
     "Body",
     "Box",
     "Capsule",
+    "Coordinates",
     "Coupling",
     "CustomJoint",
     "Cylinder",
@@ -80,6 +83,7 @@ __all__ = [
     "Fixed",
     "Frame",
     "Free",
+    "FreeJoint",
     "Geometry",
     "Helical",
     "Joint",

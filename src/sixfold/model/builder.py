@@ -18,9 +18,10 @@ from sixfold.errors import (
     kind_of,
     shown,
 )
+from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.joint.joint import Joint
 from sixfold.model.joint.standard import Fixed
-from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
+from sixfold.model.model import Model
 from sixfold.model.values import (
     Values,
     check_name,

@@ -12,9 +12,9 @@ import numpy as np
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import integrate
 from sixfold.evaluate.arrays import Array
+from sixfold.optional import optional
 from sixfold.simulation.numeric import Numeric
 from sixfold.simulation.stepper import Engine
-from sixfold.simulation.trajectory.tables import library
 
 SOLVERS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 MOST_STEPS = 1_000_000
@@ -28,7 +28,7 @@ def adaptive_step(
 
     It is to be called forward in time; within the last interval it may be asked for any time.
     """
-    method = getattr(library("scipy.integrate", "integrator 'solve_ivp'"), solver)
+    method = getattr(optional("scipy.integrate", "integrator 'solve_ivp'"), solver)
     model = engine.system.model
     nq, nv = model.nq, model.nv
     n = nq + nv + engine.system.states

@@ -378,33 +378,16 @@ def _warn_if_lost(model: Model, q: Array, v: Array, between: float) -> None:
     rows = bad.any(axis=-1)
     first = tuple(int(k) for k in np.argwhere(bad)[0])
     # velocities as a rule leave first; a long step can overflow q alone
-    slice_of, where = (_v_slice, bad_v[first]) if bad_v[first].any() else (_q_slice, bad_q[first])
-    place = int(np.flatnonzero(where)[0])
-    owner = next(
-        body
-        for body in model.bodies
-        for span in [slice_of(model, body.joint_name)]
-        if span is not None and span.start <= place < span.stop
-    )
+    fast = bool(bad_v[first].any())
+    place = int(np.argmax(bad_v[first] if fast else bad_q[first]))
+    names = model.coordinates.v_names if fast else model.coordinates.q_names
     warnings.warn(
         f"rollout of '{visible(model.name)}': {int(rows.sum())} of {rows.size} trajectories leave"
-        f" the finite numbers; first joint '{visible(owner.joint_name)}' of row {first[:-1]} by "
+        f" the finite numbers; first joint '{visible(names[place])}' of row {first[:-1]} by "
         f"t = {(first[-1] + 1) * between:.6g} s",
         NonFiniteStateWarning,
         stacklevel=3,
     )
-
-
-def _v_slice(model: Model, joint: str) -> slice | None:
-    return None if _follows(model, joint) else model.v_slice(joint)
-
-
-def _q_slice(model: Model, joint: str) -> slice | None:
-    return None if _follows(model, joint) else model.q_slice(joint)
-
-
-def _follows(model: Model, joint: str) -> bool:
-    return model.joint_names.index(joint) in {coupling.follower for coupling in model.couplings}
 
 
 def _positive(option: str, got: Any) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from sixfold.evaluate import scalar_functions
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.scan import evaluated
-from sixfold.model import Joint, Model, Tree
+from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks.callbacks import Callback
 from sixfold.simulation.floating import floats_freely, lost_in_step, no_force
@@ -42,15 +42,11 @@ class System:
     """How many states the controller has."""
     method: str | None = None
     """Of forward dynamics; by the model when left out."""
-    additive: tuple[tuple[int, int], ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Note which coordinates are plain sums of their velocities."""
-        pairs: list[tuple[int, int]] = []
-        for joint, x, u in joints(self.model):
-            if joint.velocity_is_rate:
-                pairs += zip(range(x.start, x.stop), range(u.start, u.stop), strict=True)
-        object.__setattr__(self, "additive", tuple(pairs))
+    @property
+    def additive(self) -> tuple[tuple[int, int], ...]:
+        """Coordinates that are plain sums of their velocities: index in q, index in v."""
+        return self.model.coordinates.additive
 
     def effort(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
         """Return the joint forces of the controller, and the rates of its states."""
@@ -98,8 +94,8 @@ class System:
     def bracket(self, a: Numbers, b: Numbers) -> list[Scalar]:
         """Return the Lie bracket of two velocities, joint by joint."""
         result: list[Scalar] = []
-        for joint, _, u in joints(self.model):
-            result += joint.bracket(a[u], b[u])
+        for free in self.model.coordinates.free:
+            result += free.joint.bracket(a[free.v], b[free.v])
         return result + [ZERO] * self.states
 
     def restored(
@@ -122,19 +118,6 @@ class System:
         if self.force is not None or not floats_freely(self.model):
             return False
         return no_force(self.effort(t, q, v)[:6])
-
-
-def joints(model: Model) -> list[tuple[Joint, slice, slice]]:
-    """Return the joints that have coordinates of their own, with their places in q and in v."""
-    followers = {coupling.follower for coupling in model.couplings}
-    result: list[tuple[Joint, slice, slice]] = []
-    i = j = 0
-    for k, body in enumerate(model.bodies):
-        if k not in followers:
-            joint = body.joint
-            result.append((joint, slice(i, i + joint.nq), slice(j, j + joint.nv)))
-            i, j = i + joint.nq, j + joint.nv
-    return result
 
 
 def system_of(

@@ -80,10 +80,7 @@ def _pivots(model: Model, q: Array, n: int, tree: Tree | None = None) -> Array:
 
 def _owners(model: Model) -> list[int]:
     """Return the body that each freedom belongs to."""
-    followers = {c.follower for c in model.couplings}
-    return [
-        k for k, body in enumerate(model.bodies) if k not in followers for _ in range(body.joint.nv)
-    ]
+    return [joint.body for joint in model.coordinates.v_joints]
 
 
 def _numeric(tree: Tree) -> Any:
@@ -97,16 +94,8 @@ def singular_joints(model: Model) -> tuple[int, ...]:
     if not unproved_joints(model):
         return ()
     rng = np.random.default_rng(0)
-    followers = {c.follower for c in model.couplings}
-    states = [
-        [
-            x
-            for k, body in enumerate(model.bodies)
-            if k not in followers
-            for x in body.joint.random(rng)
-        ]
-        for _ in range(4)
-    ]
+    free = model.coordinates.free
+    states = [[x for each in free for x in each.joint.random(rng)] for _ in range(4)]
     owner = _owners(model)
     q = np.array(states, float)
     D, H = np.moveaxis(_pivots(model, q, len(owner)), 1, 0)

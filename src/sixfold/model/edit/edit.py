@@ -12,9 +12,10 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from sixfold.errors import ModelError, UnknownNameError, shown
+from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.edit.rename import checked, prefixed, refuse_clashes
 from sixfold.model.geometry import Geometry
-from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
+from sixfold.model.model import Model
 from sixfold.model.source_file import Link
 from sixfold.model.values import MOST_BODIES, inertia_of, numbers_of, placement_of
 from sixfold.scalar import exact

@@ -123,7 +123,7 @@ def control_callback(
     caller: str = "simulate",
 ) -> Callback:
     """Return the controller of a model as a callback."""
-    labels = (*_labels(model), *(f"x[{k}]" for k in range(states)))
+    labels = (*model.coordinates.v_names, *(f"x[{k}]" for k in range(states)))
     wanted = None if parameters is None else parameters.shape[-1]
     return _callback(
         Callback(control, "control", (model.nv + states,), labels, wanted, states, caller)
@@ -161,17 +161,6 @@ def declared(control: Any, name: str, otherwise: Any = None) -> Any:
     except AttributeError:
         return otherwise
     return getattr(control, name)
-
-
-def _labels(model: Model) -> list[str]:
-    """Return the joint of each velocity coordinate."""
-    followers = {coupling.follower for coupling in model.couplings}
-    return [
-        body.joint_name
-        for k, body in enumerate(model.bodies)
-        if k not in followers
-        for _ in range(body.joint.nv)
-    ]
 
 
 @dataclass
