@@ -130,9 +130,9 @@ def control_callback(
     )
 
 
-def force_callback(model: Model, force: Any) -> Callback:
+def force_callback(model: Model, force: Any, caller: str = "simulate") -> Callback:
     """Return an external force of a model as a callback."""
-    return _callback(Callback(force, "f_ext", (model.nb, 6), model.body_names))
+    return _callback(Callback(force, "f_ext", (model.nb, 6), model.body_names, caller=caller))
 
 
 def _callback(made: Callback) -> Callback:
