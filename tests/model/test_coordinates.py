@@ -121,7 +121,7 @@ def test_forces_and_matrices_reduce_by_t(model):
     T, n = model.coordinates.T, model.tree.nv
     rng = np.random.default_rng(4)
     tau, M = rng.standard_normal(n), rng.standard_normal((n, n))
-    slices = model.tree.dofs
+    slices = model.tree.velocity_slices
     found = model.coordinates.gather({i: tau[slices[i]].tolist() for i in model.tree.bodies})
     np.testing.assert_allclose(found, T.T @ tau, rtol=1e-12, atol=1e-12)
     reduced = model.coordinates.reduce(M.tolist(), slices)

@@ -228,7 +228,7 @@ def test_a_bar_is_off_without_a_terminal(capfd):
         ({"backend": "gpu"}, sf.OptionError, ("'backend'",)),
         ({"hold": "yes"}, sf.OptionError, ("'hold'",)),
         ({"limits": 3}, sf.OptionError, ("'limits'", "JointStops")),
-        ({"progress": 3}, sf.NumberError, ("'progress'",)),
+        ({"progress": 3}, sf.ArgumentError, ("'progress'",)),
         ({"model": "arm"}, sf.NumberError, ("Model",)),
         ({"q0": [1.0]}, sf.ShapeError, ("'q0'", "(..., 2)")),
         ({"v0": np.zeros(3)}, sf.ShapeError, ("'v0'",)),
@@ -245,7 +245,7 @@ def test_a_bar_is_off_without_a_terminal(capfd):
             ("'parameters'",),
         ),
         ({"parameters": [1.0]}, sf.NotApplicableError, ("without a controller",)),
-        ({"control": 3}, sf.NumberError, ("'control'", "a function")),
+        ({"control": 3}, sf.ArgumentError, ("'control'", "a function")),
         (
             {"hold": True, "control": lambda t, q, v: q, "integrator": "solve_ivp"},
             sf.NotApplicableError,

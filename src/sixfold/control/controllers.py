@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.control.stateful import PID, DisturbanceObserver, FilteredVelocity, driven
 from sixfold.errors import (
+    ArgumentError,
     NotApplicableError,
     NumberError,
     OptionError,
@@ -245,10 +246,10 @@ def computed_torque(
     """
     model_checked("computed_torque", model)
     if not callable(reference):
-        raise NumberError(
+        raise ArgumentError(
             "computed_torque: argument 'reference'",
             "a function of t that returns (q, v, a)",
-            type(reference).__name__,
+            reference,
             "pass minimum_jerk(start, goal, duration), or a function of your own",
         )
     return ComputedTorque(model, reference, _gains(model, "kp", kp), _gains(model, "kd", kd))
@@ -328,7 +329,7 @@ def _clip(x: Any, limit: float) -> Any:
 def _callable(function: str, control: Any) -> None:
     if not callable(control):
         where = f"{function}: argument 'control'"
-        raise NumberError(where, "a controller", type(control).__name__, "pass a function")
+        raise ArgumentError(where, "a controller", control, "pass a function")
 
 
 def _stateless(function: str, control: Any) -> None:

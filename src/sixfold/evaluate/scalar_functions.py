@@ -85,7 +85,7 @@ def reduced_mass_matrix(model: Model, tree: Tree, q: Numbers) -> list[list[Scala
     full = dense(tree, crba(tree, model.positions(q)))
     if not model.couplings:
         return full
-    M = model.coordinates.reduce(full, tree.dofs)
+    M = model.coordinates.reduce(full, tree.velocity_slices)
     return [[M[min(r, c)][max(r, c)] for c in range(model.nv)] for r in range(model.nv)]
 
 
@@ -150,7 +150,7 @@ METHODS: dict[str, Callable[[Tree, Table, Table, Table, Table], Table]] = {
 
 
 def _by_body(tree: Tree, flat: Sequence[Scalar]) -> Table:
-    return {i: Column(flat[tree.dofs[i]]) for i in tree.bodies}
+    return {i: Column(flat[tree.velocity_slices[i]]) for i in tree.bodies}
 
 
 def pivots(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
@@ -167,7 +167,7 @@ def coriolis_matrix(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Sc
     x, xd = model.positions(q), model.velocities(v)
     full = coriolis(tree, x, xd)
     if model.couplings:
-        full = model.coordinates.reduce(full, tree.dofs)
+        full = model.coordinates.reduce(full, tree.velocity_slices)
     return [x for row in full for x in row]
 
 

@@ -29,7 +29,9 @@ from sixfold.model.tree import Tree
 
 if TYPE_CHECKING:
     from sixfold.model.dh import DHRow, from_dh
-    from sixfold.model.edit.edit import add_payload, attach, lock_joints, replace_inertias
+    from sixfold.model.edit.attach import attach
+    from sixfold.model.edit.lock import lock_joints
+    from sixfold.model.edit.payload import add_payload, replace_inertias
     from sixfold.model.geometry import (
         Box,
         Capsule,
@@ -42,17 +44,19 @@ if TYPE_CHECKING:
     )
     from sixfold.model.grouping import grouped
     from sixfold.model.samples import SAMPLES, random_tree, sample
-    from sixfold.model.source_file import Link, Origin
+    from sixfold.model.source_file import Link, SourceInfo
 
 _LATER = {
     "dh": ("DHRow", "from_dh"),
-    "edit.edit": ("add_payload", "attach", "lock_joints", "replace_inertias"),
+    "edit.attach": ("attach",),
+    "edit.lock": ("lock_joints",),
+    "edit.payload": ("add_payload", "replace_inertias"),
     "geometry": (
         *("Box", "Capsule", "Cylinder", "Ellipsoid"),
         *("Geometry", "Mesh", "Shape", "Sphere"),
     ),
     "grouping": ("grouped",),
-    "source_file": ("Link", "Origin"),
+    "source_file": ("Link", "SourceInfo"),
     "samples": ("SAMPLES", "random_tree", "sample"),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
@@ -92,11 +96,11 @@ __all__ = [
     "Mesh",
     "Model",
     "ModelBuilder",
-    "Origin",
     "Planar",
     "Prismatic",
     "Revolute",
     "Shape",
+    "SourceInfo",
     "Sphere",
     "Spherical",
     "Translational",

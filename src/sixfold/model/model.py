@@ -23,7 +23,7 @@ from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Ve
 
 if TYPE_CHECKING:
     from sixfold.model.geometry import Geometry
-    from sixfold.model.source_file import Origin
+    from sixfold.model.source_file import SourceInfo
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Model:
     base_name: str = "world"
     geometries: tuple[Geometry, ...] = ()
     """What the bodies look like; no algorithm reads it."""
-    origin: Origin | None = field(default=None, repr=False)
+    origin: SourceInfo | None = field(default=None, repr=False)
     """The file it came from; not part of the content."""
     tree: Tree = field(init=False, repr=False)
     digest: str = field(init=False)
@@ -55,21 +55,21 @@ class Model:
             object.__setattr__(self, name, sealed("Model", name, getattr(self, name), kind))
         check_bodies(self.bodies)
         check_rest(self)
-        self._check_dress()
+        self._check_extra_fields()
         object.__setattr__(self, "tree", _tree(self))
         object.__setattr__(self, "digest", digest_of(self))
 
-    def _check_dress(self) -> None:
-        """Refuse shapes and a file that are none."""
+    def _check_extra_fields(self) -> None:
+        """Refuse geometries and a source file of another type."""
         from sixfold.model.geometry import Geometry
-        from sixfold.model.source_file import Origin
+        from sixfold.model.source_file import SourceInfo
 
         object.__setattr__(
             self, "geometries", sealed("Model", "geometries", self.geometries, Geometry)
         )
-        if self.origin is not None and not isinstance(self.origin, Origin):
+        if self.origin is not None and not isinstance(self.origin, SourceInfo):
             fix = "leave it out"
-            raise ArgumentError("Model: field 'origin'", "an Origin or None", self.origin, fix)
+            raise ArgumentError("Model: field 'origin'", "a SourceInfo or None", self.origin, fix)
 
     def __eq__(self, other: object) -> bool:
         """Equal when all content is equal."""

@@ -47,13 +47,13 @@ class Forms:
         full = dense(s.tree, crba(s.tree, s.positions))
         if s.model.couplings:
             # the lower triangle is read: that of the transpose
-            rows = s.model.coordinates.reduce(full, s.tree.dofs)
+            rows = s.model.coordinates.reduce(full, s.tree.velocity_slices)
             full = [list(column) for column in zip(*rows, strict=True)]
         return [[self.polynomial(full[max(i, j)][min(i, j)]) for j in self._n] for i in self._n]
 
     def _by_body(self, row: Sequence[Any]) -> dict[int, Column]:
         tree = self.setting.tree
-        return {i: Column(row[tree.dofs[i]]) for i in tree.bodies}
+        return {i: Column(row[tree.velocity_slices[i]]) for i in tree.bodies}
 
     @cached_property
     def G(self) -> Vector:

@@ -43,7 +43,7 @@ def reframed(tree: Tree) -> Tree:
     The joint-space dynamics is the same to rounding; poses, motions and forces of bodies are those
     of the new frames.  A tree of symbols comes back as it is.
     """
-    if not tree.of_plain_numbers():
+    if not tree.is_numeric():
         return tree
     frames = _Frames(tree)
     for _ in range(_SWEEPS):

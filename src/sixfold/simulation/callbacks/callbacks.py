@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import CallbackError, NumberError, ShapeError
+from sixfold.errors import ArgumentError, CallbackError, ShapeError
 from sixfold.evaluate.arrays import Array, Shape
 from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.model import Model
@@ -141,7 +141,7 @@ def _callback(made: Callback) -> Callback:
     wanted = f"a function of {made.takes}"
     if not callable(function):
         fix = "pass a function, or one of sixfold.controllers"
-        raise NumberError(where, wanted, type(function).__name__, fix)
+        raise ArgumentError(where, wanted, function, fix)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
