@@ -315,7 +315,7 @@ def test_what_the_ready_made_ones_cannot_do_is_refused():
         c.disturbance_observer(PENDULUM, pid, 1.0)
     with pytest.raises(sf.NotApplicableError, match="free joint"):
         c.filtered_velocity(sf.load("floating_link"), lambda t, q, v: v, 1.0, np.zeros(8))
-    with pytest.raises(sf.NumberError, match="'control'"):
+    with pytest.raises(sf.ArgumentError, match="'control'"):
         c.filtered_velocity(PENDULUM, 3.0, 1.0, [0.0, 0.0])
     with pytest.raises(sf.OptionError, match="'sample_time'"):
         c.pid(PENDULUM, [0.0, 0.0], 1.0, 1.0, 1.0, sample_time=-1.0)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import sixfold as sf
-from sixfold.model import Box, Geometry, Link, Origin
+from sixfold.model import Box, Geometry, Link, SourceInfo
 
 ROD = sf.Inertia.from_mass(2.0, (0.0, 0.0, 0.15), (0.016, 0.016, 0.001))
 
@@ -34,7 +34,7 @@ def with_lines(model, **changes):
         for k, body in enumerate(model.bodies)
     )
     lines = {name: 100 + k for k, name in enumerate(model.joint_names)}
-    return replace(model, origin=Origin("arm.urdf", links, lines), **changes)
+    return replace(model, origin=SourceInfo("arm.urdf", links, lines), **changes)
 
 
 def box_on(k, size, at=(0.0, 0.0, 0.0), link=""):

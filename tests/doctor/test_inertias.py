@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import sixfold as sf
-from sixfold.model import Link, Origin
+from sixfold.model import Link, SourceInfo
 from tests.doctor.support import ROD, chain, codes, only, with_lines
 
 
@@ -83,7 +83,7 @@ def test_each_link_is_judged_as_its_file_gives_it_even_when_the_body_is_sound():
         Link("b", 1, sf.Transform.identity(), ROD * 5.0, 3, 4),
         Link("camera", 1, sf.Transform.identity(), bad, 5, 6),
     )
-    found = only(replace(model, origin=Origin("arm.urdf", links)), "inertia-triangle")
+    found = only(replace(model, origin=SourceInfo("arm.urdf", links)), "inertia-triangle")
     assert (found.where, found.line) == ("link 'camera'", 6)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import sixfold as sf
-from sixfold.model import Origin
+from sixfold.model import SourceInfo
 from tests.doctor.support import ROD, box_on, chain, codes, only, with_lines
 
 NOTHING = sf.Inertia.zero()
@@ -102,10 +102,10 @@ def test_a_body_that_is_nothing_is_told_and_one_with_a_shape_or_frame_is_not():
 
 def test_what_the_reader_left_out_is_repeated_with_its_line():
     notes = ("line 7: <gazebo> has no counterpart", "something else")
-    model = replace(chain(ROD).build(), origin=Origin("arm.urdf", notes=notes))
+    model = replace(chain(ROD).build(), origin=SourceInfo("arm.urdf", notes=notes))
     found = sf.diagnose(model).notes
     assert [(f.code, f.line, f.what) for f in found] == [
         ("not-in-model", 7, "<gazebo> has no counterpart"),
         ("not-in-model", 0, "something else"),
     ]
-    assert codes(replace(model, origin=Origin("arm.urdf"))) == []
+    assert codes(replace(model, origin=SourceInfo("arm.urdf"))) == []

@@ -75,20 +75,20 @@ def test_pivots_of_articulated_bodies_are_those_of_the_factorised_mass_matrix(mo
     for i in model.tree.bodies:
         # nothing cancels about a coordinate axis
         if 1.0 in map(abs, map(float, getattr(model.tree.joint[i], "axis", ()))):
-            own = model.tree.dofs[i]
+            own = model.tree.velocity_slices[i]
             np.testing.assert_allclose(array(sizes)[own], diagonal[own], rtol=128 * EPS)
     _, by_factors = ltdl(H, model.tree.dof_parent)
     one = [
         k
         for i in model.tree.bodies
         if model.tree.joint[i].nv == 1
-        for k in [model.tree.dofs[i].start]
+        for k in [model.tree.velocity_slices[i].start]
     ]
     bar = 16 * EPS * np.linalg.cond(array(H))
     np.testing.assert_allclose(array(D)[one], array(by_factors)[one], rtol=bar)
     # within a joint of several freedoms the orders differ, their product does not
     for i in model.tree.bodies:
-        own = model.tree.dofs[i]
+        own = model.tree.velocity_slices[i]
         product = np.prod(array(D)[own]) / np.prod(array(by_factors)[own])
         assert abs(product - 1) <= bar
 

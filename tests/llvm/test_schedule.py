@@ -15,7 +15,7 @@ from sixfold.graph.subroutines import with_subroutine
 from sixfold.llvm import Layout, build
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.runtime.jit import WIDTHS
-from sixfold.simulation.rollout import _Plan
+from sixfold.simulation.setup import Setup
 
 FUSED = {
     "fma": lambda a, b, c: a * b + c,
@@ -99,7 +99,7 @@ def run(program, cut, tile, call=None):
 def traced(name, integrator):
     """Return the traced program of a step of a rollout, and how many numbers it carries."""
     model = sf.load(name)
-    whole = _Plan(model, integrator, None, ("q0", "v0"), False)
+    whole = Setup("rollout", model, integrator, compensated=False)
     return trace(whole.step, (model.nq, model.nv, 1, 1), boundaries=True), model.nq + model.nv
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import Box, Geometry, Link, Origin
+from sixfold.model import Box, Geometry, Link, SourceInfo
 from sixfold.spatial import rotation
 
 BALL = sf.Inertia.from_mass(2.0, (0.1, -0.2, 0.3), (0.02, 0.03, 0.04))
@@ -41,7 +41,9 @@ def with_file(model):
         for k, body in enumerate(model.bodies)
     ]
     lines = {name: 100 + k for k, name in enumerate(model.joint_names)}
-    return replace(model, geometries=tuple(shapes), origin=Origin("arm.urdf", tuple(links), lines))
+    return replace(
+        model, geometries=tuple(shapes), origin=SourceInfo("arm.urdf", tuple(links), lines)
+    )
 
 
 def expanded(full, locked, held, *vectors):
@@ -302,7 +304,7 @@ def test_the_base_of_a_robot_from_a_file_weighs_what_its_links_weigh():
     palm = Link("palm", -1, sf.Transform.identity(), BALL, 1, 1)
     cover = Link("cover", -1, TOOL, BALL, 2, 2)
     bare = Link("bare", -1, TOOL, None, 3, 3)
-    hand = replace(hand, origin=Origin("hand.urdf", (palm, cover, bare)))
+    hand = replace(hand, origin=SourceInfo("hand.urdf", (palm, cover, bare)))
     carrier = arm("ab").build()
     both = sf.attach(carrier, hand, to="b", placement=TOOL)
     X, Y = TOOL, TOOL @ TOOL
@@ -526,7 +528,7 @@ def test_edited_models_are_models_like_others(edit):
     again = pickle.loads(pickle.dumps(edited))
     assert again == edited == edit(model)
     assert again.origin == edited.origin
-    with pytest.raises(sf.NumberError, match="a model is expected"):
+    with pytest.raises(sf.ArgumentError, match="a model is expected"):
         edit("model")
 
 

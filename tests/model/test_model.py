@@ -328,5 +328,5 @@ def test_a_tree_converts_to_other_numbers():
     assert isinstance(wide.inertia[1].m, np.longdouble)
     assert isinstance(wide.joint[1].pitch, np.longdouble)
     assert wide.parent == RICH.tree.parent
-    assert RICH.tree.dofs[-1].stop == RICH.tree.nv == 6
+    assert RICH.tree.velocity_slices[-1].stop == RICH.tree.nv == 6
     assert RICH.tree.dof_parent == (-1, 0, 1, 2, 0, 3)

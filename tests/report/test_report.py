@@ -140,7 +140,7 @@ def test_a_simulated_motion_reports_how_it_was_made(tmp_path):
 
 def test_meshes_that_are_missing_are_noted(tmp_path):
     geometry = sf.model.Geometry(0, sf.Transform.identity(), sf.model.Mesh("gone.stl"))
-    origin = sf.model.Origin(str(tmp_path / "robot.urdf"))
+    origin = sf.model.SourceInfo(str(tmp_path / "robot.urdf"))
     model = replace(sf.load("pendulum"), geometries=(geometry,), origin=origin)
     path = sf.write_report(tmp_path / "m.html", model, np.zeros((1, 1)))
     assert "Not drawn" in path.read_text(encoding="utf-8")

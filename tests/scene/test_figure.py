@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Origin, Sphere
+from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, SourceInfo, Sphere
 from sixfold.scene import Part, figure, stage, stick_figure
 from sixfold.scene.masses import box_sides, ellipsoid_radii, principal
 from sixfold.scene.parts import within
@@ -128,7 +128,7 @@ endsolid t
 def test_meshes_are_read_scaled_and_placed(tmp_path):
     pytest.importorskip("trimesh", reason="trimesh is not installed")
     (tmp_path / "part.stl").write_text(STL)
-    origin = Origin(str(tmp_path / "robot.urdf"))
+    origin = SourceInfo(str(tmp_path / "robot.urdf"))
     picture = figure(with_shapes(Mesh("part.stl", (2.0, 3.0, 1.0)), origin=origin))
     (part,) = picture.parts
     assert np.ptp(part.surface.vertices, axis=0) == pytest.approx([2.0, 3.0, 0.0])
@@ -150,7 +150,7 @@ def test_a_mesh_that_cannot_be_read_is_noted_and_sticks_are_drawn(tmp_path, name
     pytest.importorskip("collada", reason="pycollada is not installed")
     if text is not None:
         (tmp_path / name).write_text(text)
-    picture = figure(with_shapes(Mesh(name), origin=Origin(str(tmp_path / "robot.urdf"))))
+    picture = figure(with_shapes(Mesh(name), origin=SourceInfo(str(tmp_path / "robot.urdf"))))
     assert picture.is_sticks
     (note,) = picture.notes
     assert words in note

@@ -399,3 +399,10 @@ def test_second_moments_add_up_beside_moments_of_inertia():
     assert total.second_moments.yy == 2e-9
     assert total.over(lambda x: x * 2).second_moments.yy == 4e-9
     assert isinstance(total + ArticulatedInertia.zero(), ArticulatedInertia)
+
+
+def test_the_array_of_an_inertia_holds_its_ten_parameters():
+    I = Inertia.from_mass(2.0, (0.1, 0.0, -0.3), (0.02, 0.03, 0.04))
+    assert I.array().dtype == np.float64 and I.array().shape == (10,)
+    assert I.array().tolist() == [float(x) for x in I.parameters()]
+    assert Inertia.from_parameters(I.array()) == I

@@ -343,3 +343,16 @@ def test_every_frame_sees_the_same_velocity_of_a_point(v, X, point):
     found = velocity_at(X @ v, X.E @ (point - X.r))
     scale = size(v) * (1 + size(X.r)) * (1 + size(point))
     assert_close(found, X.E @ velocity_at(v, point), scale)
+
+
+def test_the_pose_places_points_of_the_frame_where_they_are():
+    X = Transform.from_rpy((0.3, -0.8, 1.7), (0.1, 0.2, -0.4))
+    T = np.array(X.pose(), float)
+    assert T.shape == (4, 4) and T[3].tolist() == [0.0, 0.0, 0.0, 1.0]
+    np.testing.assert_allclose(T[:3, :3] @ T[:3, :3].T, np.eye(3), atol=1e-15)
+    np.testing.assert_array_equal(T[:3, 3], [0.1, 0.2, -0.4])
+    back = Transform.from_pose(T[:3, :3], T[:3, 3])
+    np.testing.assert_array_equal(np.array(back.matrix(), float), np.array(X.matrix(), float))
+    Y = Transform.from_rpy((1.0, 0.5, 0.2), (0.3, 0.0, 0.9))
+    chained = np.array((Y @ X).pose(), float)
+    np.testing.assert_allclose(chained, T @ np.array(Y.pose(), float), atol=1e-15)

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.bench.extras import extra
 from sixfold.bench.robots import Robot
 from sixfold.bench.ways import FUNCTIONS, States
 from sixfold.evaluate import bias_force, compile, mass_matrix, scalar_functions
 from sixfold.evaluate.arrays import Array
 from sixfold.model import Model, Tree
+from sixfold.optional import optional
 from sixfold.scalar import plain
 
 BITS = 256
@@ -62,7 +62,7 @@ def measure(
     for way in robot.ways(function, few):
         if way.engine in agreed:
             values.setdefault(way.engine.split()[0], way.values(count))
-    gmpy2 = extra("gmpy2", "the accuracy section")
+    gmpy2 = optional("gmpy2", "the accuracy section")
     with gmpy2.context(precision=BITS):
         tree = robot.model.over(gmpy2.mpfr)
         judge = _Judge(robot.model, tree, gmpy2.mpfr, few)

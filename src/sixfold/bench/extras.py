@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Any
-
-from sixfold.errors import NotApplicableError
 
 PACKAGES = {
     "sixfold": "sixfold",
@@ -20,16 +16,6 @@ PACKAGES = {
     "numpy": "numpy",
 }
 """Name of the package that holds each module."""
-
-
-def extra(module: str, purpose: str) -> Any:
-    """Return a module, or raise with the line that installs it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        package = PACKAGES[module.split(".")[0]]
-        where = f"a machine without {package}"
-        raise NotApplicableError(purpose, where, f"pip install {package}") from None
 
 
 def installed(module: str) -> bool:

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.bench.extras import extra, installed
+from sixfold.bench.extras import installed
 from sixfold.bench.peers import Peer, Single, looped, refuse_others
 from sixfold.bench.ways import PIECE, States, Way
 from sixfold.evaluate.arrays import Array
 from sixfold.interop.to_mujoco import to_mujoco
 from sixfold.model import Model
+from sixfold.optional import optional
 
 HOW = {  # names without their mj_
     "inverse_dynamics": "kinematics, comPos, comVel, rne",
@@ -28,7 +29,7 @@ HOW = {  # names without their mj_
 
 def beside(model: Model) -> Peer:
     """Return the robot in MuJoCo, without frames and limits, which would cost it time."""
-    mj = extra("mujoco", "the comparison with MuJoCo")
+    mj = optional("mujoco", "the comparison with MuJoCo")
     refuse_others(model, "MuJoCo")
     robot = to_mujoco(replace(model, frames=()))
     robot.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)
@@ -49,7 +50,9 @@ def ways(twin: Peer, function: str, states: States) -> list[Way]:
 def _batched(twin: Peer, states: States) -> Way:
     few = states.first(PIECE)
     size = len(few.q)
-    batch = extra("mujoco.batch", "the comparison with MuJoCo").Batch(twin.robot, size, nthread=1)
+    batch = optional("mujoco.batch", "the comparison with MuJoCo").Batch(
+        twin.robot, size, nthread=1
+    )
     for name, rows in (("qpos", few.q), ("qvel", few.v), ("qfrc_applied", few.t)):
         batch.bind(name)[:] = twin.theirs(rows)
     result = batch.bind("qacc")

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sixfold.bench.extras import extra, versions
+from sixfold.bench.extras import versions
 from sixfold.bench.machine import processor
 from sixfold.bench.run import Settings
 from sixfold.bench.speed import Speed
 from sixfold.bench.tables import ENGINES, times, words
 from sixfold.errors import OptionError
+from sixfold.optional import optional
 
 FORMATS = (".svg", ".png", ".pdf")
 COLORS = {
@@ -33,14 +34,14 @@ def refuse_format(file: str) -> None:
     """Raise before measuring if the picture could not be drawn afterwards."""
     if Path(file).suffix.lower() not in FORMATS:
         raise OptionError("bench", "--plot", FORMATS, Path(file).suffix)
-    extra("matplotlib", "the picture")
+    optional("matplotlib", "the picture")
 
 
 def draw(file: str, records: Sequence[Speed], settings: Settings) -> None:
     """Draw times on a logarithmic axis, each bar with its time and the ratio to sixfold."""
-    matplotlib = extra("matplotlib", "the picture")
-    figures = extra("matplotlib.figure", "the picture")
-    patches = extra("matplotlib.patches", "the picture")
+    matplotlib = optional("matplotlib", "the picture")
+    figures = optional("matplotlib.figure", "the picture")
+    patches = optional("matplotlib.patches", "the picture")
     functions = [f for f in settings.functions if any(r.function == f for r in records)]
     engines = _engines(records)
     tops = _tops(records)

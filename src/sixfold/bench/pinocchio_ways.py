@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.bench.extras import extra
 from sixfold.bench.peers import Peer, Single, looped, refuse_others
 from sixfold.bench.ways import PIECE, States, Way
 from sixfold.evaluate.arrays import Array
 from sixfold.model import Body, Model, Revolute
+from sixfold.optional import optional
 
 BATCH_CALLS = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
 CALLS = {"inverse_dynamics": "rnea", "forward_dynamics": "aba", "mass_matrix": "crba"}
@@ -20,7 +20,7 @@ LETTERS = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
 
 def beside(model: Model, robot: Any = None) -> Peer:
     """Return the robot in Pinocchio: the one given, if it has our coordinates, or one built."""
-    pin = extra("pinocchio", "the comparison with Pinocchio")
+    pin = optional("pinocchio", "the comparison with Pinocchio")
     if robot is not None and (robot.nq, robot.nv) == (model.nq, model.nv):
         return Peer(pin, robot, tuple(range(model.nv)))
     refuse_others(model, "Pinocchio")

@@ -10,11 +10,12 @@ import numpy as np
 
 from sixfold.bench import mujoco_ways
 from sixfold.bench.clock import Call, interleaved
-from sixfold.bench.extras import extra, installed
+from sixfold.bench.extras import installed
 from sixfold.bench.robots import Robot
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import random_state
 from sixfold.evaluate.arrays import Array
+from sixfold.optional import optional
 from sixfold.simulation.rollout import rollout
 
 INTEGRATORS = {"semi_implicit_euler": "mjINT_EULER", "rk4": "mjINT_RK4"}
@@ -103,7 +104,7 @@ def _mujoco(robot: Robot, integrator: str, q: Array, v: Array) -> tuple[Call, Ca
     there.opt.integrator = int(getattr(mj.mjtIntegrator, INTEGRATORS[integrator]))
     # its own defaults, but for damping: without shapes and limits there is nothing to constrain
     there.opt.disableflags = int(mj.mjtDisableBit.mjDSBL_EULERDAMP)
-    run, data = extra("mujoco.rollout", "the comparison with MuJoCo").rollout, mj.MjData(there)
+    run, data = optional("mujoco.rollout", "the comparison with MuJoCo").rollout, mj.MjData(there)
     start = np.concatenate([np.zeros((len(q), 1)), twin.theirs(q), twin.theirs(v)], axis=1)
     states = np.empty((len(q), STEPS, start.shape[1]))
     call = partial(run, there, data, start, nstep=STEPS, state=states)

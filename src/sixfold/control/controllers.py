@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.control.stateful import PID, DisturbanceObserver, FilteredVelocity, driven
 from sixfold.errors import (
+    ArgumentError,
     NotApplicableError,
     NumberError,
     OptionError,
@@ -27,7 +28,6 @@ from sixfold.evaluate import difference, frame_pose, gravity_force, inverse_dyna
 from sixfold.evaluate.arrays import Argument, checked, model_checked
 from sixfold.model import Model
 from sixfold.scalar import if_positive
-from sixfold.simulation.system import joints
 
 Numbers = tuple[float, ...]
 Reference = Callable[[Any], tuple[Any, Any, Any]]
@@ -205,7 +205,7 @@ def filtered_velocity(
     """
     model_checked("filtered_velocity", model)
     _stateless("filtered_velocity", control)
-    for joint, _, _ in joints(model):
+    for joint in (free.joint for free in model.coordinates.free):
         if not joint.velocity_is_rate:
             where = f"a {joint.kind} joint, whose velocity is no rate of coordinates"
             fix = "leave the velocities of such joints as they are, in a controller of your own"
@@ -246,10 +246,10 @@ def computed_torque(
     """
     model_checked("computed_torque", model)
     if not callable(reference):
-        raise NumberError(
+        raise ArgumentError(
             "computed_torque: argument 'reference'",
             "a function of t that returns (q, v, a)",
-            type(reference).__name__,
+            reference,
             "pass minimum_jerk(start, goal, duration), or a function of your own",
         )
     return ComputedTorque(model, reference, _gains(model, "kp", kp), _gains(model, "kd", kd))
@@ -329,7 +329,7 @@ def _clip(x: Any, limit: float) -> Any:
 def _callable(function: str, control: Any) -> None:
     if not callable(control):
         where = f"{function}: argument 'control'"
-        raise NumberError(where, "a controller", type(control).__name__, "pass a function")
+        raise ArgumentError(where, "a controller", control, "pass a function")
 
 
 def _stateless(function: str, control: Any) -> None:

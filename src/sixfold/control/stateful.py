@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sixfold.evaluate import bias_force, coriolis_matrix, difference, gravity_force, mass_matrix
-from sixfold.model import Free, Model
+from sixfold.model import Model
 
 Numbers = tuple[float, ...]
 
@@ -115,9 +115,9 @@ class DisturbanceObserver:
 
 def driven(model: Model, tau: Any) -> Any:
     """Return joint forces without those of free joints, which have no motor."""
-    bases = [body for body in model.bodies if isinstance(body.joint, Free)]
-    if bases:
+    floating = model.coordinates.floating
+    if floating:
         tau = tau.copy()
-        for body in bases:
-            tau[..., model.v_slice(body.joint_name)] = 0.0
+        for base in floating:
+            tau[..., base.v] = 0.0
     return tau

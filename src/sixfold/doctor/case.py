@@ -221,14 +221,14 @@ def _adds_up(links: Iterable[Link], whole: Inertia) -> bool:
     """Return true when the links of a body together weigh what the body weighs."""
     with np.errstate(all="ignore"):
         moved = [
-            np.array((X.T @ link.inertia @ X).parameters(), float)
+            (X.T @ link.inertia @ X).array()
             for link in links
             if link.inertia is not None
             for X in [link.placement]
         ]
         total = reduce(np.add, moved, np.zeros(10))
         size = reduce(np.add, map(np.abs, moved), np.zeros(10))
-        parameters = np.array(whole.parameters(), float)
+        parameters = whole.array()
         scale = np.array([size[0], *[size[1:4].max()] * 3, *[size[4:].max()] * 6])
         return bool((np.abs(total - parameters) <= 1e-9 * scale).all())
 

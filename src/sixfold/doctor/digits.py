@@ -12,13 +12,13 @@ from pathlib import Path
 from sixfold.errors import SixfoldError
 from sixfold.formats import files
 from sixfold.formats.xml import parse
-from sixfold.model import Origin
+from sixfold.model import SourceInfo
 from sixfold.spatial import Symmetric3
 
 ELEMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
-def file_tensors(origin: Origin) -> dict[tuple[str, int], Symmetric3]:
+def file_tensors(origin: SourceInfo) -> dict[tuple[str, int], Symmetric3]:
     """Return tensors about the centre of mass by link name and line of the <inertial>.
 
     A file that is gone, changed or no URDF gives nothing for what no longer reads.

@@ -84,7 +84,7 @@ def _impossible(case: Case, part: Part) -> Iterator[Finding]:
 
 
 def _weighs_nothing(inertia: Inertia) -> bool:
-    return not any(float(x) for x in inertia.parameters())
+    return not inertia.array().any()
 
 
 def _values(part: Part) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def idle(case: Case) -> Iterator[Finding]:
     busy = {body.parent for body in model.bodies}
     busy |= {frame.body for frame in model.frames} | {g.body for g in model.geometries}
     for k, body in enumerate(model.bodies):
-        if k not in busy and not any(float(x) for x in body.inertia.parameters()):
+        if k not in busy and not body.inertia.array().any():
             what = f"moves '{body.name}', which has no inertia, shape, frame or child"
             yield case.about_joint("body-idle", k, what, {})
 
@@ -130,11 +130,13 @@ def _singular(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _range(case: Case, k: int, index: int, low: float, high: float) -> Iterator[Finding]:
     body = case.model.bodies[k]
     values = {"lower": low, "upper": high}
+    labels = body.joint.position_labels()
+    of = f" of {labels[index]}" if len(labels) > 1 else ""
     if low == high:
-        what = f"lower and upper limit are both {low:g}{_unit(body)}"
+        what = f"lower and upper limit{of} are both {low:g}{_unit(body)}"
         yield case.about_joint("limit-no-range", k, what, values)
     elif not low <= body.joint.neutral()[index] <= high:
-        what = f"limits {low:.4g} to {high:.4g}{_unit(body)} exclude zero"
+        what = f"limits{of} {low:.4g} to {high:.4g}{_unit(body)} exclude zero"
         yield case.about_joint("limit-excludes-zero", k, what, values)
 
 

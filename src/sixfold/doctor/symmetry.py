@@ -82,10 +82,7 @@ def _world(case: Case) -> dict[str, Array]:
     poses = body_poses(case.model, neutral(case.model), backend="numpy")
     found = {}
     for part in case.parts:
-        X = part.placement
-        local = np.eye(4)
-        local[:3, :3] = np.array([[float(x) for x in row] for row in X.E]).T
-        local[:3, 3] = [float(x) for x in X.r]
+        local = np.array(part.placement.pose(), float)
         found[part.name] = (poses[part.body] if part.body >= 0 else np.eye(4)) @ local
     return found
 

@@ -157,7 +157,7 @@ def _large(
     for x, core in zip(arrays, layout.inputs, strict=True):
         if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != lead + core:
             return None
-    shape = lead + layout.output
+    shape = lead + layout.outputs[0]
     try:
         if out is None:
             out = result_memory.empty(shape, dtype)

@@ -14,23 +14,15 @@ import numpy as np
 
 from sixfold.errors import StateError
 from sixfold.evaluate.arrays import Array
-from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.model import Model
 
 CONFIGURATIONS = ("q", "q0", "q1")
 """Names of the arguments that hold configurations."""
 
 
-@per_model(256)
 def quaternions(model: Model) -> tuple[tuple[str, slice], ...]:
     """Return the joints that have a quaternion, each with its place in q."""
-    found: list[tuple[str, slice]] = []
-    for body in model.bodies:
-        part = body.joint.quaternion()
-        if part is not None:
-            start = model.q_slice(body.joint_name).start
-            found.append((body.joint_name, slice(start + part.start, start + part.stop)))
-    return tuple(found)
+    return model.coordinates.quaternions
 
 
 def last_numbers(model: Model) -> tuple[int, ...]:

@@ -107,9 +107,8 @@ def reduced_mass_matrix(model: Model, tree: Tree, q: Numbers) -> list[list[Scala
     full = dense(tree, crba(tree, model.positions(q)))
     if not model.couplings:
         return full
-    half = [model.gather(_by_body(tree, row)) for row in full]  # M T
-    columns = [model.gather(_by_body(tree, column)) for column in zip(*half, strict=True)]
-    return [[columns[max(r, c)][min(r, c)] for c in range(model.nv)] for r in range(model.nv)]
+    M = model.coordinates.reduce(full, tree.velocity_slices)
+    return [[M[min(r, c)][max(r, c)] for c in range(model.nv)] for r in range(model.nv)]
 
 
 @page(joint_space=True)
@@ -175,7 +174,7 @@ METHODS: dict[str, Callable[[Tree, Table, Table, Table, Table], Table]] = {
 
 
 def _by_body(tree: Tree, flat: Sequence[Scalar]) -> Table:
-    return {i: Column(flat[tree.dofs[i]]) for i in tree.bodies}
+    return {i: Column(flat[tree.velocity_slices[i]]) for i in tree.bodies}
 
 
 def pivots(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
@@ -193,9 +192,7 @@ def coriolis_matrix(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Sc
     x, xd = model.positions(q), model.velocities(v)
     full = coriolis(tree, x, xd)
     if model.couplings:
-        half = [model.gather(_by_body(tree, row)) for row in full]
-        columns = [model.gather(_by_body(tree, column)) for column in zip(*half, strict=True)]
-        full = [list(row) for row in zip(*columns, strict=True)]
+        full = model.coordinates.reduce(full, tree.velocity_slices)
     return [x for row in full for x in row]
 
 
@@ -434,14 +431,9 @@ def position_rate(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scal
 def _free_joints(
     model: Model, rule: Callable[..., Column], q: Numbers, other: Numbers, size: str
 ) -> list[Scalar]:
-    followers = {c.follower for c in model.couplings}
     result: list[Scalar] = []
-    start = stop = 0
-    for k, body in enumerate(model.bodies):
-        if k not in followers:
-            n, m = body.joint.nq, getattr(body.joint, size)
-            result += rule(body.joint, q[start : start + n], other[stop : stop + m])
-            start, stop = start + n, stop + m
+    for free in model.coordinates.free:
+        result += rule(free.joint, q[free.q], other[free.q if size == "nq" else free.v])
     return result
 
 
@@ -450,5 +442,4 @@ def _six(x: Motion | Force) -> list[Scalar]:
 
 
 def _pose(X: Transform) -> list[Scalar]:
-    rows = zip(X.E.T, X.r, strict=True)
-    return [x for row, p in rows for x in (*row, p)] + [ZERO, ZERO, ZERO, 1.0]
+    return [x for row in X.pose() for x in row]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sixfold.errors import OptionError, SixfoldError, TooLargeError, shown
 from sixfold.evaluate.arrays import Array, model_checked
-from sixfold.model import Body, Joint, Model
+from sixfold.model import Joint, Model
 from sixfold.model.values import generator_of
 
 MOST_AXES = 31
@@ -19,7 +19,7 @@ MOST_AXES = 31
 def neutral(model: Model) -> Array:
     """Return the configuration with every joint at zero (quaternions not turned), shape (nq,)."""
     model_checked("neutral", model)
-    return np.array([x for body in _free(model) for x in body.joint.neutral()], float)
+    return np.array([x for free in model.coordinates.free for x in free.joint.neutral()], float)
 
 
 def random_state(
@@ -59,13 +59,13 @@ def random_state(
 
 def _positions(model: Model, count: int, rng: np.random.Generator) -> Array:
     """Return random positions: coordinates up to a rotation, the rotation, and so on."""
-    bodies = _free(model)
+    joints = [free.joint for free in model.coordinates.free]
     # a joint that draws in its own way is asked for each state
-    own = [type(body.joint).random is not Joint.random for body in bodies]
+    own = [type(joint).random is not Joint.random for joint in joints]
     if any(own):
-        rows = [[x for body in bodies for x in body.joint.random(rng)] for _ in range(count)]
+        rows = [[x for joint in joints for x in joint.random(rng)] for _ in range(count)]
         return np.array(rows, float).reshape(count, model.nq)
-    far = np.array([x for body in bodies for x in body.joint.reach()])
+    far = np.array([x for joint in joints for x in joint.reach()])
     q = np.empty((count, model.nq))
 
     def spread(start: int, stop: int) -> None:
@@ -73,15 +73,12 @@ def _positions(model: Model, count: int, rng: np.random.Generator) -> Array:
             reach = far[start:stop]
             q[:, start:stop] = rng.uniform(-reach, reach, (count, stop - start))
 
-    start = done = 0
-    for body in bodies:
-        part = body.joint.quaternion()
-        if part is not None:
-            spread(done, start + part.start)
-            done = start + part.stop
-            turn = rng.standard_normal((count, 4))
-            q[:, done - 4 : done] = turn / np.linalg.norm(turn, axis=1, keepdims=True)
-        start += body.joint.nq
+    done = 0
+    for _, part in model.coordinates.quaternions:
+        spread(done, part.start)
+        done = part.stop
+        turn = rng.standard_normal((count, 4))
+        q[:, part] = turn / np.linalg.norm(turn, axis=1, keepdims=True)
     spread(done, model.nq)
     return q
 
@@ -95,8 +92,3 @@ def _lead(size: object) -> tuple[int, ...]:
     if any(n < 0 for n in sizes) or len(sizes) > MOST_AXES:
         raise OptionError("random_state", "size", "a number >= 0, or a tuple of them", size)
     return sizes
-
-
-def _free(model: Model) -> list[Body]:
-    followers = {c.follower for c in model.couplings}
-    return [body for k, body in enumerate(model.bodies) if k not in followers]

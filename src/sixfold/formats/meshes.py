@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from sixfold.errors import NotApplicableError, RobotFileError
 from sixfold.formats.xml.parse import shown
-from sixfold.model import Mesh, Model, Origin
+from sixfold.model import Mesh, Model, SourceInfo
 
 FILE_FOLDERS = {"urdf", "robots", "robot", "xml", "mjcf", "xacro", "model", "models"}
 """Folders of a package that usually hold its robot files, beside one for meshes."""
@@ -58,7 +58,7 @@ def mesh_path(model: Model, mesh: Mesh | str) -> Path:
     )
 
 
-def _candidates(origin: Origin, name: str) -> Iterator[tuple[Path, Path]]:
+def _candidates(origin: SourceInfo, name: str) -> Iterator[tuple[Path, Path]]:
     """Yield a folder, its links followed, and a path that must end under it."""
     here = Path(origin.file).absolute().parent
     dirs = [Path(folder).absolute() for folder in origin.package_dirs]

@@ -256,21 +256,19 @@ class Converter:
     @property
     def _own(self) -> list[Piece]:
         """The pieces with coordinates of their own in the model."""
-        followers = {coupling.follower for coupling in self.model.couplings}
+        followers = self.model.coordinates.followers
         return [piece for piece in self.pieces if piece.body not in followers]
 
-    def _split(self, x: Array, size: str = "nv") -> list[Array]:
-        parts, start = [], 0
-        for piece in self._own:
-            stop = start + getattr(self.model.bodies[piece.body].joint, size)
-            parts.append(x[..., start:stop])
-            start = stop
-        return parts
+    def _split(self, x: Array) -> list[Array]:
+        return [x[..., joint.v] for joint in self.model.coordinates.free]
 
     def _columns(self, x: Array, size: str) -> dict[int, Array]:
-        """Return the coordinates of each joint, followers included."""
-        columns = dict(zip((p.body for p in self._own), self._split(x, size), strict=True))
-        for coupling in self.model.couplings:
+        """Return the coordinates of each joint by body, followers included."""
+        coordinates = self.model.coordinates
+        columns = {
+            joint.body: x[..., joint.q if size == "nq" else joint.v] for joint in coordinates.free
+        }
+        for coupling in coordinates.couplings:
             offset = coupling.offset if size == "nq" else 0.0
             total: Array = np.full((*x.shape[:-1], 1), offset)
             for master, ratio in coupling.terms:

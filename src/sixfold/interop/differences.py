@@ -123,9 +123,7 @@ def _poses(model: Model, names: Iterable[str], q: Array, options: dict[str, Any]
     bodies = body_poses(model, q, **options)
     found = []
     for k, X in (places[name] for name in names if name in places):
-        inside = np.eye(4)
-        inside[:3, :3] = [[float(x) for x in row] for row in X.E.T]
-        inside[:3, 3] = [float(x) for x in X.r]
+        inside = np.array(X.pose(), float)
         found.append(bodies[:, k] @ inside if k >= 0 else np.broadcast_to(inside, (len(q), 4, 4)))
     return np.stack(found, 1) if found else np.zeros((len(q), 0, 4, 4))
 

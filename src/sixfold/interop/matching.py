@@ -147,7 +147,7 @@ def _range(start: int, size: int) -> tuple[int, ...]:
 
 def _present(model: Model, known: Any, library: str) -> list[int]:
     """Return the bodies whose joints the other library has; followers may be missing."""
-    followers = {coupling.follower for coupling in model.couplings}
+    followers = model.coordinates.followers
     rows = []
     for k, name in enumerate(model.joint_names):
         if name in known:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.optional import missing, optional
 from sixfold.spatial import Inertia, Transform
 
 X, Y, Z = np.eye(3)
@@ -28,13 +28,9 @@ X, Y, Z = np.eye(3)
 
 def pinocchio_package() -> Any:
     """Return Pinocchio, imported on first use."""
-    try:
-        pin = import_module("pinocchio")
-        pin.Model  # noqa: B018
-    except (ImportError, AttributeError):
-        raise NotApplicableError(
-            "the comparison", "an installation without Pinocchio", "pip install pin"
-        ) from None
+    pin = optional("pinocchio", "the comparison")
+    if not hasattr(pin, "Model"):  # another package of that name
+        raise missing("pinocchio", "the comparison")
     return pin
 
 

@@ -6,7 +6,9 @@ What a program that only evaluates a robot does not need is imported when it is 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sixfold.model.body import Body, Coupling, Frame
 from sixfold.model.builder import ModelBuilder
+from sixfold.model.coordinates import Coordinates, FreeJoint
 from sixfold.model.joint.custom import CustomJoint
 from sixfold.model.joint.joint import Joint, JointState
 from sixfold.model.joint.standard import (
@@ -22,12 +24,14 @@ from sixfold.model.joint.standard import (
     Translational,
     Universal,
 )
-from sixfold.model.model import Body, Coupling, Frame, Model
+from sixfold.model.model import Model
 from sixfold.model.tree import Tree
 
 if TYPE_CHECKING:
     from sixfold.model.dh import DHRow, from_dh
-    from sixfold.model.edit.edit import add_payload, attach, lock_joints, replace_inertias
+    from sixfold.model.edit.attach import attach
+    from sixfold.model.edit.lock import lock_joints
+    from sixfold.model.edit.payload import add_payload, replace_inertias
     from sixfold.model.geometry import (
         Box,
         Capsule,
@@ -40,17 +44,19 @@ if TYPE_CHECKING:
     )
     from sixfold.model.grouping import grouped
     from sixfold.model.samples import SAMPLES, random_tree, sample
-    from sixfold.model.source_file import Link, Origin
+    from sixfold.model.source_file import Link, SourceInfo
 
 _LATER = {
     "dh": ("DHRow", "from_dh"),
-    "edit.edit": ("add_payload", "attach", "lock_joints", "replace_inertias"),
+    "edit.attach": ("attach",),
+    "edit.lock": ("lock_joints",),
+    "edit.payload": ("add_payload", "replace_inertias"),
     "geometry": (
         *("Box", "Capsule", "Cylinder", "Ellipsoid"),
         *("Geometry", "Mesh", "Shape", "Sphere"),
     ),
     "grouping": ("grouped",),
-    "source_file": ("Link", "Origin"),
+    "source_file": ("Link", "SourceInfo"),
     "samples": ("SAMPLES", "random_tree", "sample"),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
@@ -71,6 +77,7 @@ __all__ = [
     "Body",
     "Box",
     "Capsule",
+    "Coordinates",
     "Coupling",
     "CustomJoint",
     "Cylinder",
@@ -80,6 +87,7 @@ __all__ = [
     "Fixed",
     "Frame",
     "Free",
+    "FreeJoint",
     "Geometry",
     "Helical",
     "Joint",
@@ -88,11 +96,11 @@ __all__ = [
     "Mesh",
     "Model",
     "ModelBuilder",
-    "Origin",
     "Planar",
     "Prismatic",
     "Revolute",
     "Shape",
+    "SourceInfo",
     "Sphere",
     "Spherical",
     "Translational",

@@ -18,9 +18,10 @@ from sixfold.errors import (
     kind_of,
     shown,
 )
+from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.joint.joint import Joint
 from sixfold.model.joint.standard import Fixed
-from sixfold.model.model import Body, Coupling, Frame, Model, Numbers
+from sixfold.model.model import Model
 from sixfold.model.values import (
     Values,
     check_name,
@@ -32,7 +33,7 @@ from sixfold.model.values import (
 from sixfold.scalar import exact
 from sixfold.spatial import Inertia, Transform
 
-Seats = Mapping[str, tuple[int, Transform]]
+Attachments = Mapping[str, tuple[int, Transform]]
 PROPERTIES = (
     *("damping", "friction", "friction_negative", "stiffness", "rest", "armature"),
     *("lower", "upper", "velocity_limit", "effort_limit"),
@@ -191,16 +192,20 @@ class ModelBuilder:
         self._couplings.append((follower, terms, numbers_of(where, "offset", offset, 1)[0]))
         return self
 
-    def build(self, dress: Callable[[Seats], Mapping[str, Any]] | None = None) -> Model:
+    def build(
+        self, extra_fields: Callable[[Attachments], Mapping[str, Any]] | None = None
+    ) -> Model:
         """Number the bodies parent first, merge fixed joints and return the Model.
 
         Args:
-            dress: returns further fields of the Model, such as geometries, given for each name the
-                body that carries it (-1 for the base) and the placement there.
+            extra_fields: returns further fields of the Model, such as geometries, given for each
+                name the body that carries it (-1 for the base) and the placement there.
         """
-        if dress is not None and not callable(dress):
+        if extra_fields is not None and not callable(extra_fields):
             fix = "pass a function, or nothing"
-            raise ArgumentError("build: argument 'dress'", "a function of the seats", dress, fix)
+            raise ArgumentError(
+                "build: argument 'extra_fields'", "a function of the attachments", extra_fields, fix
+            )
         carried = self._carried()
         ordered = self._ordered(carried)
         index: dict[str, int] = {self.base_name: -1}
@@ -237,7 +242,7 @@ class ModelBuilder:
             X = (X @ placed[carrier_name]).over(exact)
             frames.append(Frame(name, index[carrier_name], X))
         _unique("joint", (body.joint_name for body in bodies))
-        seats = {name: (k, placed[name]) for name, k in index.items()}
+        attachments = {name: (k, placed[name]) for name, k in index.items()}
         return Model(
             name=self.name,
             bodies=tuple(bodies),
@@ -246,7 +251,7 @@ class ModelBuilder:
             couplings=self._coupled(bodies),
             friction_speed=self.friction_speed,
             base_name=self.base_name,
-            **_dressed(dress, seats),
+            **_extra_fields(extra_fields, attachments),
         )
 
     def _ordered(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
@@ -349,22 +354,28 @@ def _resolved(
     return free
 
 
-def _dressed(dress: Callable[[Seats], Mapping[str, Any]] | None, seats: Seats) -> dict[str, Any]:
+def _extra_fields(
+    extra_fields: Callable[[Attachments], Mapping[str, Any]] | None, attachments: Attachments
+) -> dict[str, Any]:
     """Return the further fields of a model."""
-    if dress is None:
+    if extra_fields is None:
         return {}
     known = ("geometries", "origin")
     try:
-        fields = dress(seats)
+        fields = extra_fields(attachments)
     except SixfoldError:
         raise
     except Exception as error:
         got = f"{kind_of(error)}: {error}"
-        fix = "pass a function of the seats, {name: (body, placement)}"
-        raise CallbackError("build: argument 'dress'", "fields of the model", got, fix) from error
+        fix = "pass a function of the attachments, {name: (body, placement)}"
+        raise CallbackError(
+            "build: argument 'extra_fields'", "fields of the model", got, fix
+        ) from error
     if not isinstance(fields, Mapping) or any(name not in known for name in fields):
         fix = "return a dictionary with geometries or origin"
-        raise CallbackError("build: argument 'dress'", "fields of the model", shown(fields), fix)
+        raise CallbackError(
+            "build: argument 'extra_fields'", "fields of the model", shown(fields), fix
+        )
     return dict(fields)
 
 

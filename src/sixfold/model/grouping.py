@@ -78,7 +78,7 @@ def lean(tree: Tree) -> Tree:
     an axis askew, what stays is a difference of numbers with weights of at most one: its errors
     are those of a change of axes.  A tree of symbols comes back as it is.
     """
-    if not tree.of_plain_numbers():
+    if not tree.is_numeric():
         return tree
     inertia = dict(enumerate(tree.inertia))
     for i in reversed(tree.bodies):

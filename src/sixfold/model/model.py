@@ -11,68 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, shown
+from sixfold.model.body import Body, Coupling, Frame, Numbers
+from sixfold.model.coordinates import Coordinates
 from sixfold.model.digest import digest_of
-from sixfold.model.joint.joint import Joint
 from sixfold.model.joint.standard import Fixed
 from sixfold.model.sound import check_bodies, check_rest, sealed
 from sixfold.model.tree import Tree
 from sixfold.model.values import numbers_of
-from sixfold.scalar import ZERO, Scalar, Zero, exact, items_of
+from sixfold.scalar import Scalar, Zero, exact, items_of
 from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Vector3
 
 if TYPE_CHECKING:
     from sixfold.model.geometry import Geometry
-    from sixfold.model.source_file import Origin
-
-Numbers = tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Body:
-    """One moving body and the joint that carries it."""
-
-    name: str
-    joint_name: str
-    parent: int
-    """Index of the parent body, -1 for the base."""
-    joint: Joint
-    placement: Transform
-    """X_T: parent body coordinates to the joint frame on the parent side."""
-    inertia: Inertia
-    damping: Numbers
-    friction: Numbers
-    """Dry friction for positive speed."""
-    friction_negative: Numbers
-    """Dry friction for negative speed, as a positive number."""
-    stiffness: Numbers
-    rest: Numbers
-    """Position where the spring is relaxed, in q coordinates."""
-    armature: Numbers
-    """Reflected rotor inertia: rotor inertia x ratio^2."""
-    lower: Numbers
-    upper: Numbers
-    velocity_limit: Numbers
-    effort_limit: Numbers
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A named frame fixed to a body."""
-
-    name: str
-    body: int
-    """Index of the body, -1 for the base."""
-    placement: Transform
-    """Body coordinates to frame coordinates."""
-
-
-@dataclass(frozen=True)
-class Coupling:
-    """A joint that follows others linearly: q = sum of ratio x q_master, + offset."""
-
-    follower: int
-    terms: tuple[tuple[int, float], ...]
-    offset: float
+    from sixfold.model.source_file import SourceInfo
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +44,7 @@ class Model:
     base_name: str = "world"
     geometries: tuple[Geometry, ...] = ()
     """What the bodies look like; no algorithm reads it."""
-    origin: Origin | None = field(default=None, repr=False)
+    origin: SourceInfo | None = field(default=None, repr=False)
     """The file it came from; not part of the content."""
     tree: Tree = field(init=False, repr=False)
     digest: str = field(init=False)
@@ -104,21 +55,21 @@ class Model:
             object.__setattr__(self, name, sealed("Model", name, getattr(self, name), kind))
         check_bodies(self.bodies)
         check_rest(self)
-        self._check_dress()
+        self._check_extra_fields()
         object.__setattr__(self, "tree", _tree(self))
         object.__setattr__(self, "digest", digest_of(self))
 
-    def _check_dress(self) -> None:
-        """Refuse shapes and a file that are none."""
+    def _check_extra_fields(self) -> None:
+        """Refuse geometries and a source file of another type."""
         from sixfold.model.geometry import Geometry
-        from sixfold.model.source_file import Origin
+        from sixfold.model.source_file import SourceInfo
 
         object.__setattr__(
             self, "geometries", sealed("Model", "geometries", self.geometries, Geometry)
         )
-        if self.origin is not None and not isinstance(self.origin, Origin):
+        if self.origin is not None and not isinstance(self.origin, SourceInfo):
             fix = "leave it out"
-            raise ArgumentError("Model: field 'origin'", "an Origin or None", self.origin, fix)
+            raise ArgumentError("Model: field 'origin'", "a SourceInfo or None", self.origin, fix)
 
     def __eq__(self, other: object) -> bool:
         """Equal when all content is equal."""
@@ -136,14 +87,19 @@ class Model:
         return len(self.bodies)
 
     @cached_property
+    def coordinates(self) -> Coordinates:
+        """The joints with coordinates of their own, their places and names, and the couplings."""
+        return Coordinates.of(self.name, self.bodies, self.couplings)
+
+    @cached_property
     def nq(self) -> int:
         """Number of position coordinates."""
-        return sum(body.joint.nq for body in self._free)
+        return self.coordinates.nq
 
     @cached_property
     def nv(self) -> int:
         """Number of velocity coordinates."""
-        return sum(body.joint.nv for body in self._free)
+        return self.coordinates.nv
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
@@ -165,39 +121,13 @@ class Model:
         """Index of each body's parent, -1 for the base."""
         return tuple(body.parent for body in self.bodies)
 
-    @cached_property
-    def _followers(self) -> frozenset[int]:
-        return frozenset(coupling.follower for coupling in self.couplings)
-
-    @property
-    def _free(self) -> list[Body]:
-        followers = self._followers
-        return [body for k, body in enumerate(self.bodies) if k not in followers]
-
     def q_slice(self, joint_name: str) -> slice:
         """Return where a joint's coordinates lie in q."""
-        return self._slice(joint_name, "nq")
+        return self.coordinates.q_slice(joint_name)
 
     def v_slice(self, joint_name: str) -> slice:
         """Return where a joint's coordinates lie in v, a and tau."""
-        return self._slice(joint_name, "nv")
-
-    def _slice(self, joint_name: str, size: str) -> slice:
-        start = 0
-        followers = self._followers
-        for k, body in enumerate(self.bodies if isinstance(joint_name, str) else ()):
-            if k in followers:
-                if body.joint_name == joint_name:
-                    raise ModelError(
-                        f"joint '{joint_name}'",
-                        "follows other joints and has no coordinate of its own",
-                        "use the joint it follows",
-                    )
-                continue
-            if body.joint_name == joint_name:
-                return slice(start, start + getattr(body.joint, size))
-            start += getattr(body.joint, size)
-        raise UnknownNameError("joint", joint_name, self.joint_names, where=f"model '{self.name}'")
+        return self.coordinates.v_slice(joint_name)
 
     # -- topology, by name
 
@@ -266,7 +196,8 @@ class Model:
         return self._stack("effort_limit")
 
     def _stack(self, name: str) -> NDArray[np.float64]:
-        return np.array([x for body in self._free for x in getattr(body, name)], float)
+        rows = (getattr(self.bodies[joint.body], name) for joint in self.coordinates.free)
+        return np.array([x for row in rows for x in row], float)
 
     # -- from stacked vectors to one column for each body, and back
 
@@ -274,29 +205,13 @@ class Model:
         """Split q into one column for each body, followers included."""
         fix = f"give the nq = {self.nq} coordinates"
         listed = items_of("Model.positions", "q", q, self.nq, f"{self.nq} numbers", fix)
-        return self._split(listed, "nq", offsets=True)
+        return self.coordinates.positions(listed)
 
     def velocities(self, v: Sequence[Scalar]) -> dict[int, Column]:
         """Split v, a or any velocity-space vector into one column for each body."""
         fix = f"give the nv = {self.nv} coordinates"
         listed = items_of("Model.velocities", "v", v, self.nv, f"{self.nv} numbers", fix)
-        return self._split(listed, "nv", offsets=False)
-
-    def _split(self, x: Sequence[Scalar], size: str, offsets: bool) -> dict[int, Column]:
-        columns: dict[int, Column] = {}
-        start = 0
-        followers = self._followers
-        for k, body in enumerate(self.bodies):
-            if k not in followers:
-                stop = start + getattr(body.joint, size)
-                columns[k + 1] = Column(x[start:stop])
-                start = stop
-        for c in self.couplings:
-            total: Scalar = exact(c.offset) if offsets else ZERO
-            for master, ratio in c.terms:
-                total = total + columns[master + 1][0] * ratio
-            columns[c.follower + 1] = Column([total])
-        return columns
+        return self.coordinates.velocities(listed)
 
     def wrenches(self, f: Sequence[Scalar]) -> dict[int, Force]:
         """Split forces on all bodies, six numbers each."""
@@ -308,16 +223,12 @@ class Model:
     def gather(self, forces: Mapping[int, Sequence[Scalar]]) -> list[Scalar]:
         """Stack one column of forces for each body; a follower's force works on its masters."""
         try:
-            work = {i: list(forces[i]) for i in self.tree.bodies}
+            listed = {i: list(forces[i]) for i in self.tree.bodies}
         except Exception:
             fix = f"give {{1: forces of the first body, ..., {self.nb}: of the last}}"
             where, expected = "Model.gather: argument 'forces'", "a column for each body by number"
             raise ArgumentError(where, expected, forces, fix) from None
-        for c in self.couplings:
-            (force,) = work.pop(c.follower + 1)
-            for master, ratio in c.terms:
-                work[master + 1][0] = work[master + 1][0] + force * ratio
-        return [x for i in sorted(work) for x in work[i]]
+        return self.coordinates.gather(listed)
 
     # -- variants
 

@@ -25,7 +25,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Origin:
+class SourceInfo:
     """The file of a model.  It is not part of the model's content: equal models may differ in it.
 
     Only what the file says is kept, so that a finding can name its place; after editing a model the

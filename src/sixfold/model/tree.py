@@ -84,7 +84,7 @@ class Tree:
                 inside.add(j)
         return tuple(sorted(inside))
 
-    def of_plain_numbers(self) -> bool:
+    def is_numeric(self) -> bool:
         """Return whether placements and inertias are numbers, not symbols or arrays."""
         values = [x for I in self.inertia for x in I.parameters()]
         values += [x for X in self.Xtree for x in (*X.r, *X.E.a, *X.E.b, *X.E.c)]
@@ -95,8 +95,8 @@ class Tree:
         return tuple(j for j in self.bodies if self.parent[j] == i)
 
     @cached_property
-    def dofs(self) -> tuple[slice, ...]:
-        """The rows of each body's freedoms in stacked joint vectors."""
+    def velocity_slices(self) -> tuple[slice, ...]:
+        """Rows of each body's velocities in vectors over all joints, the base first."""
         slices, start = [slice(0, 0)], 0
         for i in self.bodies:
             slices.append(slice(start, start + self.joint[i].nv))
@@ -106,7 +106,7 @@ class Tree:
     @property
     def nv(self) -> int:
         """The number of freedoms of the whole tree."""
-        return self.dofs[-1].stop
+        return self.velocity_slices[-1].stop
 
     @cached_property
     def dof_parent(self) -> tuple[int, ...]:
@@ -115,7 +115,7 @@ class Tree:
         parents: list[int] = []
         for i in self.bodies:
             before = last[self.parent[i]]
-            for k in range(self.dofs[i].start, self.dofs[i].stop):
+            for k in range(self.velocity_slices[i].start, self.velocity_slices[i].stop):
                 parents.append(before)
                 before = k
             last[i] = before

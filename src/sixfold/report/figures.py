@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.errors import NotApplicableError, NumberError, OutputFileError
+from sixfold.errors import NumberError, OutputFileError
 from sixfold.evaluate.arrays import model_checked
 from sixfold.formats.files import path_of
 from sixfold.model import Model
+from sixfold.optional import optional
 from sixfold.report.series import ENERGY_COLORS, Lines, groups
 from sixfold.scene import record
 from sixfold.scene.colors import SERIES
@@ -27,18 +28,14 @@ MOST_NAMES = 10
 
 def draw(trajectory: Any, path: str | os.PathLike[str] | None, model: Model | None) -> Figure:
     """Return the figure of a motion, saved if a path is given; see `sixfold.report.plot`."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        fix = "pip install 'sixfold[report]'"
-        raise NotApplicableError("plot", "an installation without matplotlib", fix) from None
+    matplotlib = optional("matplotlib", "plot")
+    figures = optional("matplotlib.figure", "plot")
     if model is not None:
         model_checked("plot", model)
     times, lines = _lines(trajectory, model)
     style: Any = {"font.family": "sans-serif", "font.size": 9, "svg.fonttype": "none"}
     with matplotlib.rc_context(style):
-        figure = Figure(figsize=(8.0, 0.5 + 2.0 * len(lines)), layout="constrained")
+        figure: Figure = figures.Figure(figsize=(8.0, 0.5 + 2.0 * len(lines)), layout="constrained")
         panels = figure.subplots(len(lines), 1, sharex=True, squeeze=False)[:, 0]
         for panel, group in zip(panels, lines, strict=True):
             _panel(panel, times, group)

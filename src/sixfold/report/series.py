@@ -10,7 +10,7 @@ import numpy as np
 
 from sixfold.errors import visible
 from sixfold.evaluate import difference, kinetic_energy, potential_energy
-from sixfold.model import Joint, Model
+from sixfold.model import Model
 from sixfold.report.encode import base64_of
 from sixfold.scene import Record
 from sixfold.scene.colors import SERIES
@@ -81,27 +81,8 @@ def energies(record: Record) -> dict[str, Array] | None:
 
 def names(model: Model, size: str) -> tuple[str, ...]:
     """Return a name for each coordinate of q (nq) or v (nv)."""
-    followers = {coupling.follower for coupling in model.couplings}
-    found: list[str] = []
-    for k, body in enumerate(model.bodies):
-        count = getattr(body.joint, size)
-        if k in followers:
-            continue
-        labels = _labels(body.joint, size)
-        name = visible(body.joint_name)
-        found += [name] if count == 1 else [f"{name} {x}" for x in labels]
-    return tuple(found)
-
-
-def _labels(joint: Joint, size: str) -> list[str]:
-    count = getattr(joint, size)
-    part = joint.quaternion()
-    if part is None:
-        return [str(k + 1) for k in range(count)]
-    if size == "nq":
-        turn = list(range(count))[part]
-        return ["xyzw"[k - turn[0]] if k in turn else "p" + "xyz"[k] for k in range(count)]
-    return [f"w{x}" for x in "xyz"] + [f"v{x}" for x in "xyz"[: count - 3]]
+    coordinates = model.coordinates
+    return tuple(map(visible, coordinates.q_names if size == "nq" else coordinates.v_names))
 
 
 def _unit(model: Model, turning: str, sliding: str) -> str:

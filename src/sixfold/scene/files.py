@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import NotApplicableError, RobotFileError
+from sixfold.errors import RobotFileError
+from sixfold.optional import optional
 from sixfold.scene.colors import Color
 from sixfold.scene.triangles import Triangles
 
@@ -16,7 +17,6 @@ LARGEST = 256 * 1024 * 1024
 FORMATS = (".stl", ".dae", ".obj", ".ply", ".glb", ".off")
 COLORED = (".dae", ".ply", ".glb")
 """Formats that hold their colours in the same file."""
-PIP = "pip install 'sixfold[view]'"
 
 
 def read_surfaces(path: Path) -> list[tuple[Triangles, Color | None]]:
@@ -26,10 +26,7 @@ def read_surfaces(path: Path) -> list[tuple[Triangles, Color | None]]:
         RobotFileError: if the file is none of the known formats or cannot be read.
         NotApplicableError: if trimesh is not installed.
     """
-    try:
-        import trimesh
-    except ImportError:
-        raise NotApplicableError("mesh", "an installation without trimesh", PIP) from None
+    trimesh = optional("trimesh", "mesh")
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         fix = "convert the mesh to STL, OBJ, DAE, PLY or GLB"
@@ -77,8 +74,7 @@ def _surfaces(scene: Any, suffix: str) -> list[tuple[Triangles, Color | None]]:
 
 def _meters(scene: Any) -> float:
     """Return the length of a file's unit; Collada names it."""
-    import trimesh
-
+    trimesh = optional("trimesh", "mesh")
     return float(trimesh.units.unit_conversion(scene.units, "meters")) if scene.units else 1.0
 
 

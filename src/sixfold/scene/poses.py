@@ -10,10 +10,7 @@ from sixfold.spatial import Transform
 
 def pose_of(X: Transform) -> Array:
     """Return the pose of the frame that a transform leads to, in the coordinates it comes from."""
-    pose = np.eye(4)
-    pose[:3, :3] = np.array([[float(x) for x in row] for row in X.E]).T
-    pose[:3, 3] = [float(x) for x in X.r]
-    return pose
+    return np.array(X.pose(), float)
 
 
 def quaternions(R: Array) -> Array:

@@ -131,17 +131,12 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
 
 def check_quaternions(function: str, model: Model, q: Array) -> None:
     """Refuse a quaternion of length zero, which is no rotation."""
-    followers = {coupling.follower for coupling in model.couplings}
-    for k, body in enumerate(model.bodies):
-        part = body.joint.quaternion()
-        if part is None or k in followers:
-            continue
-        where = model.q_slice(body.joint_name)
-        norms = np.linalg.norm(q[..., where][..., part], axis=-1)
+    for joint, part in model.coordinates.quaternions:
+        norms = np.linalg.norm(q[..., part], axis=-1)
         if np.any(norms < 1e-9):
             row = int(np.argwhere(norms.reshape(-1) < 1e-9)[0, 0])
             raise StateError(
-                f"{function}: argument 'q', joint '{body.joint_name}', row {row}",
+                f"{function}: argument 'q', joint '{joint}', row {row}",
                 "a quaternion (x, y, z, w) of length 1",
                 "length 0",
                 "start from sixfold.neutral(model)",

@@ -12,9 +12,9 @@ import numpy as np
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import integrate
 from sixfold.evaluate.arrays import Array
+from sixfold.optional import optional
 from sixfold.simulation.numeric import Numeric
-from sixfold.simulation.stepper import Engine
-from sixfold.simulation.trajectory.tables import library
+from sixfold.simulation.stepper import Stepper
 
 SOLVERS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 MOST_STEPS = 1_000_000
@@ -22,16 +22,16 @@ MOST_STEPS = 1_000_000
 
 
 def adaptive_step(
-    engine: Engine, t0: float, end: float, solver: str, rtol: float, atol: float
+    stepper: Stepper, t0: float, end: float, solver: str, rtol: float, atol: float
 ) -> Callable[[float, float, Array], Array]:
     """Return a function (t, h, x) -> x that follows SciPy's solver, one for each start.
 
     It is to be called forward in time; within the last interval it may be asked for any time.
     """
-    method = getattr(library("scipy.integrate", "integrator 'solve_ivp'"), solver)
-    model = engine.system.model
+    method = getattr(optional("scipy.integrate", "integrator 'solve_ivp'"), solver)
+    model = stepper.system.model
     nq, nv = model.nq, model.nv
-    n = nq + nv + engine.system.states
+    n = nq + nv + stepper.system.states
     flows: dict[tuple[int, ...], _Flow] = {}
 
     def slope(system: Numeric, t: float, y: Array) -> Array:
@@ -42,7 +42,7 @@ def adaptive_step(
         after, lead = x.copy(), x.shape[:-1]
         for index in np.ndindex(lead):
             if index not in flows:
-                rates = partial(slope, engine.row(lead, index))
+                rates = partial(slope, stepper.row(lead, index))
                 flows[index] = _Flow(method(rates, t0, x[index][:n], end, rtol=rtol, atol=atol))
             after[index][:n] = flows[index].at(t, t + h)
         after[..., :nq] = integrate(model, after[..., :nq], np.zeros_like(after[..., nq : nq + nv]))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sixfold.errors import CallbackError, NumberError, OptionError, yes_or_no
+from sixfold.errors import ArgumentError, CallbackError, OptionError, yes_or_no
 from sixfold.evaluate.arrays import Array
 from sixfold.model import Model
 
@@ -37,10 +37,10 @@ class Event:
     def __post_init__(self) -> None:
         """Check the function and the direction; fill in the name."""
         if not callable(self.function):
-            raise NumberError(
+            raise ArgumentError(
                 "Event: argument 'function'",
                 "a function of (t, q, v)",
-                type(self.function).__name__,
+                self.function,
                 "pass a function",
             )
         whole = isinstance(self.direction, int) and not isinstance(self.direction, bool)

@@ -41,10 +41,10 @@ class Steppable(Protocol):
     def bracket(self, a: Numbers, b: Numbers) -> list[Scalar]:
         """Return the Lie bracket of two velocities; zero where they are rates of coordinates."""
 
-    def restored(
+    def conserve_momentum(
         self, t: Scalar, q: Numbers, v: Numbers, dq: Numbers, dv: Numbers, h: Scalar
     ) -> Pair:
-        """Return a step's increments, corrected by what it would lose of a conserved momentum."""
+        """Return a step's increments, corrected so that free flight conserves momentum."""
 
 
 Increment = Callable[[Steppable, Scalar, Numbers, Numbers, Scalar], Pair]
@@ -67,18 +67,18 @@ class Method:
         return moved, _plus(v, dv)
 
     def compensated(
-        self, system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar, lost: Numbers
+        self, system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar, carry: Numbers
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Take a step and carry along what rounding loses from its sums (Kahan 1965).
+        """Take a step and carry along what rounding takes from its sums (Kahan 1965).
 
-        `lost` has one number for each additive coordinate of q, then one for each of v.
+        `carry` has one number for each additive coordinate of q, then one for each of v.
         """
         dq, dv = self.increment(system, t, q, v, h)
         n = len(system.additive)
         where = [i if self.ambient else j for i, j in system.additive]
-        for place, rest in zip(where, lost[:n], strict=True):
+        for place, rest in zip(where, carry[:n], strict=True):
             dq[place] = dq[place] + rest
-        dv = _plus(dv, lost[n:])
+        dv = _plus(dv, carry[n:])
         moved = system.add(q, dq) if self.ambient else system.move(q, dq)
         faster = _plus(v, dv)
         left = [
@@ -129,7 +129,7 @@ def _lie_rk4(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) ->
         pulls.append(system.acceleration(t + reach * h, x, u))
     twist = _scaled(h * h / 12.0, system.bracket(speeds[0], speeds[3]))
     dq, dv = _plus(_weighted(h, speeds), twist), _weighted(h, pulls)
-    return system.restored(t, q, v, dq, dv, h)
+    return system.conserve_momentum(t, q, v, dq, dv, h)
 
 
 ITERATIONS = 6

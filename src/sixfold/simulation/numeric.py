@@ -12,8 +12,10 @@ import numpy as np
 from sixfold.errors import SingularPivotWarning
 from sixfold.evaluate import forward_dynamics
 from sixfold.evaluate.arrays import Array, Shape
+from sixfold.evaluate.kernels.kernel_tree import solved
 from sixfold.simulation.callbacks.callbacks import Callback
-from sixfold.simulation.floating import floats_freely
+from sixfold.simulation.free_flight import has_free_base
+from sixfold.simulation.stops import with_inertias
 from sixfold.simulation.system import System
 
 Rows = Callable[[float, Array, Array], Array]
@@ -30,6 +32,8 @@ class Numeric(System):
     rows: Rows | None = None
     wrenches: Rows | None = None
     backend: str | None = None
+    inertias: Array | None = None
+    """Inertial parameters in place of the model's own, shape (..., nb, 10)."""
 
     def forces(self, t: Any, q: Array, v: Array) -> Array:
         """Return the controller's joint forces and what follows them, shape of v."""
@@ -40,9 +44,12 @@ class Numeric(System):
         pushed = tau
         if self.stops:
             pushed = tau.copy()
-            for stop in self.stops:
-                pushed[..., stop.v] += stop.force(q[..., stop.q], v[..., stop.v])
+            for k, stop in enumerate(self.stops):
+                gains = self.gains[2 * k : 2 * k + 2]
+                pushed[..., stop.v] += stop.force(q[..., stop.q], v[..., stop.v], *gains)
         outside = None if self.wrenches is None else self.wrenches(t, q, v)
+        if self.inertias is not None:
+            return self._with_inertias(q, v, pushed, outside)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularPivotWarning)
             if outside is None and self.method is None and self.backend is None:
@@ -51,6 +58,29 @@ class Numeric(System):
             options: dict[str, Any] = {"method": self.method, "backend": self.backend, **frame}
             return forward_dynamics(self.model, q, v, pushed, outside, **options)
 
+    def _with_inertias(self, q: Array, v: Array, tau: Array, outside: Array | None) -> Array:
+        """Return accelerations with other inertias than the model's, in NumPy's arithmetic."""
+        assert self.inertias is not None
+        flat = self.inertias.reshape((*self.inertias.shape[:-2], -1))
+        solve = solved(self.model, self.f_ext_frame, self.method)
+        forces = None
+        if outside is not None:
+            forces = split(outside.reshape((*outside.shape[:-2], -1)))
+        tree = with_inertias(self.model.tree, split(flat))
+        values = solve(self.model, tree, split(q), split(v), split(tau), forces)
+        return joined(values, q.shape[:-1])
+
+    def pushed(self, push: Any) -> Numeric:
+        """Return the system with joint forces (..., nv) added to those of its controller."""
+        nv = self.model.nv
+
+        def rows(t: Any, q: Array, v: Array) -> Array:
+            both = np.array(np.broadcast_to(self.forces(t, q, v), v.shape))
+            both[..., :nv] += push
+            return both
+
+        return replace(self, rows=rows)
+
     def acceleration(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """Return dv/dt as a list of numbers, each holding the batch."""
         at, u, nv = joined(q), joined(v), self.model.nv
@@ -58,13 +88,15 @@ class Numeric(System):
         a = self.accelerations(t, at, u[..., :nv], both[..., :nv])
         return split(a) + split(both[..., nv:])
 
-    def unhindered(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> bool:
-        """Return true when nothing but gravity acts on a floating base at this state."""
-        if self.wrenches is not None or not floats_freely(self.model):
+    def is_free_flight(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> bool:
+        """Return whether nothing but gravity acts on a floating base at this state."""
+        if self.wrenches is not None or not has_free_base(self.model):
             return False
         return not self.forces(t, joined(q), joined(v))[..., :6].any()
 
-    def held(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> tuple[Numeric, list[Any]]:
+    def zero_order_hold(
+        self, t: Any, q: Sequence[Any], v: Sequence[Any]
+    ) -> tuple[Numeric, list[Any]]:
         """Return the system whose controller goes on giving the forces of this state."""
         if self.rows is None:
             return self, []
@@ -101,9 +133,10 @@ class RowByRow:
         return result
 
 
-def joined(values: Sequence[Any]) -> Array:
+def joined(values: Sequence[Any], lead: Shape | None = None) -> Array:
     """Return numbers that each hold a batch as one array, the batch first."""
-    lead: Shape = np.shape(values[0]) if len(values) else ()
+    if lead is None:
+        lead = np.shape(values[0]) if len(values) else ()
     out = np.empty((*lead, len(values)))
     for k, value in enumerate(values):
         out[..., k] = value

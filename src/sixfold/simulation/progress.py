@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sixfold.errors import NumberError, shown
+from sixfold.errors import ArgumentError
 
 Progress = Callable[[float, float], object]
 """Called with the time reached and the time to reach [s]."""
@@ -21,17 +21,17 @@ def progress_of(given: Any) -> Progress | None:
     if given is True:
         return Bar() if sys.stderr.isatty() else None
     if not callable(given):
-        raise NumberError(
+        raise ArgumentError(
             "simulate: argument 'progress'",
             "True, or a function of (time reached, time to reach)",
-            shown(given),
+            given,
             "pass progress=True for a bar",
         )
     if not _takes_two(given):
-        raise NumberError(
+        raise ArgumentError(
             "simulate: argument 'progress'",
             "a function of (time reached, time to reach)",
-            shown(given),
+            given,
             "write def progress(reached, end): ...",
         )
     return given

@@ -12,15 +12,15 @@ from sixfold.errors import CallbackError
 from sixfold.evaluate.arrays import Array
 from sixfold.simulation.events import Watch
 from sixfold.simulation.progress import Progress
-from sixfold.simulation.stepper import Engine
+from sixfold.simulation.stepper import Stepper
 
-BLOCK = 8192
-"""Steps of one call of a kernel, between two looks at progress and at finite numbers."""
+BLOCK_STEPS = 8192
+"""Steps of one call of a kernel, between two checks of progress and of finite numbers."""
 
-NUMBERS = 1 << 22
-"""Most numbers that such a call returns."""
+MAX_BLOCK_NUMBERS = 1 << 22
+"""Most numbers that one call of a kernel returns."""
 
-LOOK = 256
+PROGRESS_STEPS = 256
 """Steps between two reports of progress when they are taken one by one."""
 
 
@@ -77,13 +77,13 @@ class Outcome:
     """What a function of the user's own had to say."""
 
 
-def drive(
-    engine: Engine, grid: Grid, x: Array, watch: Watch | None, progress: Progress | None
+def run_steps(
+    stepper: Stepper, grid: Grid, x: Array, watch: Watch | None, progress: Progress | None
 ) -> Outcome:
     """Run through the grid and keep every sample.
 
     Args:
-        engine: how to advance.
+        stepper: how to advance.
         grid: the times.
         x: states at the start, shape (..., size).
         watch: the events to look for.
@@ -96,58 +96,56 @@ def drive(
     samples = np.empty((*x.shape[:-1], grid.samples, x.shape[-1]))
     samples[..., 0, :] = x
     tell = progress or (lambda *_: None)
-    if engine.many is not None and watch is None:
-        return _in_blocks(engine, grid, Outcome(t, samples, [], grid.steps), tell)
-    return _step_by_step(engine, grid, Outcome(t, samples, [], grid.steps), watch, tell)
+    if stepper.kernel is not None and watch is None:
+        return _in_blocks(stepper, grid, Outcome(t, samples, [], grid.steps), tell)
+    return _step_by_step(stepper, grid, Outcome(t, samples, [], grid.steps), watch, tell)
 
 
-def _in_blocks(engine: Engine, grid: Grid, whole: Outcome, tell: Progress) -> Outcome:
+def _in_blocks(stepper: Stepper, grid: Grid, whole: Outcome, tell: Progress) -> Outcome:
     """Take many steps at a time, with a look at them in between."""
-    assert engine.many is not None
     x = whole.x[..., 0, :]
-    rows = max(1, min(BLOCK // grid.every, NUMBERS // max(1, x.size)))
+    rows = max(1, min(BLOCK_STEPS // grid.every, MAX_BLOCK_NUMBERS // max(1, x.size)))
     even = grid.steps - (grid.uneven > 0)
     full = even // grid.every
     for row in range(0, full, rows):
         count = min(rows, full - row)
         first, last = row * grid.every, (row + count) * grid.every
-        if grid.every > BLOCK:
-            whole.x[..., row + 1, :] = _far(engine, grid, x, first, last)
+        if grid.every > BLOCK_STEPS:
+            whole.x[..., row + 1, :] = _far(stepper, grid, x, first, last)
         else:
             times = grid.t0 + np.arange(first, last) * grid.dt
-            whole.x[..., row + 1 : row + 1 + count, :] = engine.many(times, x, grid.every)
+            whole.x[..., row + 1 : row + 1 + count, :] = stepper.many(times, x, grid.every)
         x = whole.x[..., row + count, :]
         if not np.isfinite(x).all():
-            return _first_bad(engine, grid, whole, row + count)
+            return _first_bad(stepper, grid, whole, row + count)
         tell(grid.time((row + count) * grid.every) - grid.t0, grid.duration)
     # what is left is shorter than a sample
-    x = _far(engine, grid, x, full * grid.every, even)
+    x = _far(stepper, grid, x, full * grid.every, even)
     if grid.uneven:
-        x = engine.advance(grid.time(even), grid.uneven, x)
+        x = stepper.advance(grid.time(even), grid.uneven, x)
     whole.x[..., -1, :] = x
     if not np.isfinite(x).all():
-        return _first_bad(engine, grid, whole, grid.samples - 1)
+        return _first_bad(stepper, grid, whole, grid.samples - 1)
     tell(grid.duration, grid.duration)
     return whole
 
 
-def _far(engine: Engine, grid: Grid, x: Array, first: int, last: int) -> Array:
+def _far(stepper: Stepper, grid: Grid, x: Array, first: int, last: int) -> Array:
     """Return the state after many steps, of which none in between is kept."""
-    assert engine.many is not None
-    for k in range(first, last, BLOCK):
-        n = min(BLOCK, last - k)
-        x = engine.many(grid.t0 + np.arange(k, k + n) * grid.dt, x, n)[..., -1, :]
+    for k in range(first, last, BLOCK_STEPS):
+        n = min(BLOCK_STEPS, last - k)
+        x = stepper.many(grid.t0 + np.arange(k, k + n) * grid.dt, x, n)[..., -1, :]
         if not np.isfinite(x).all():
             break
     return x
 
 
 def _step_by_step(
-    engine: Engine, grid: Grid, whole: Outcome, watch: Watch | None, tell: Progress
+    stepper: Stepper, grid: Grid, whole: Outcome, watch: Watch | None, tell: Progress
 ) -> Outcome:
     """Take one step at a time: for events, and for controllers that run as they are."""
     t, samples, seen = whole.t, whole.x, whole.seen
-    look = engine.look if engine.live else (lambda *_: None)
+    look = stepper.look if stepper.live else (lambda *_: None)
     x = samples[..., 0, :]
     seen.append(look(grid.t0, x))
     row = k = 0
@@ -159,15 +157,15 @@ def _step_by_step(
         for row in range(1, grid.samples):
             for k in range((row - 1) * grid.every, min(row * grid.every, grid.steps)):
                 h = grid.length(k)
-                after = engine.advance(grid.time(k), h, x)
+                after = stepper.advance(grid.time(k), h, x)
                 if not np.isfinite(after).all():
                     return cut(row, k, failure=(grid.time(k + 1), after, x))
-                stopped = watch.step(grid.time(k), h, x, after, engine.advance) if watch else None
+                stopped = watch.step(grid.time(k), h, x, after, stepper.advance) if watch else None
                 if stopped:
                     seen.append(look(*stopped))
                     t[row], samples[..., row, :] = stopped
                     return cut(row + 1, k + 1)
-                if k % LOOK == 0:
+                if k % PROGRESS_STEPS == 0:
                     tell(grid.time(k + 1) - grid.t0, grid.duration)
                 x = after
             seen.append(look(grid.time(k + 1), x))
@@ -178,14 +176,14 @@ def _step_by_step(
     return whole
 
 
-def _first_bad(engine: Engine, grid: Grid, whole: Outcome, row: int) -> Outcome:
+def _first_bad(stepper: Stepper, grid: Grid, whole: Outcome, row: int) -> Outcome:
     """Return the samples that are finite, and the first step after them that is not."""
     good = 0
     while good + 1 <= row and np.isfinite(whole.x[..., good + 1, :]).all():
         good += 1
     x = whole.x[..., good, :]
     for k in range(good * grid.every, grid.steps):
-        after = engine.advance(grid.time(k), grid.length(k), x)
+        after = stepper.advance(grid.time(k), grid.length(k), x)
         if not np.isfinite(after).all():
             break
         x = after

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NotApplicableError, OptionError
+from sixfold.errors import NotApplicableError
 from sixfold.evaluate import kinetic_energy, potential_energy
-from sixfold.evaluate.arrays import Argument, Array, model_checked
+from sixfold.evaluate.arrays import model_checked
 from sixfold.evaluate.singular.states import refuse_singular
 from sixfold.model import Model
 from sixfold.simulation.adaptive import adaptive_step
@@ -23,15 +23,15 @@ from sixfold.simulation.checks.options import (
     check_shared,
     check_steps,
     vector,
+    wrenches,
 )
 from sixfold.simulation.checks.start import grid_of, room_for, states_of
 from sixfold.simulation.events import Crossing, Watch, events_of
-from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.progress import progress_of
-from sixfold.simulation.run_steps import Outcome, drive
-from sixfold.simulation.stepper import STAGES, Engine, Setup, engine_of
+from sixfold.simulation.run_steps import Outcome, run_steps
+from sixfold.simulation.setup import Setup
+from sixfold.simulation.stepper import Stepper, stepper_of
 from sixfold.simulation.stops import JointStops, stops_of
-from sixfold.simulation.system import System
 from sixfold.simulation.trajectory.trajectory import Trajectory
 
 
@@ -43,6 +43,7 @@ def simulate(
     *,
     dt: float = 1e-3,
     integrator: str = "rk4",
+    compensated: bool | None = None,
     control: Any = None,
     parameters: ArrayLike | None = None,
     x0: ArrayLike | None = None,
@@ -72,6 +73,8 @@ def simulate(
         integrator: "semi_implicit_euler" (order 1), "rk4" (order 4 on the coordinates),
             "lie_rk4" (order 4 on the group of rotations), "midpoint" (order 2, implicit, without
             a trend in the energy) or "solve_ivp" (adaptive steps; needs SciPy).
+        compensated: carry what rounding takes from the sums of a step over to the next one, as
+            when left out; False takes the plain steps of `rollout`.
         control: function of (t, q, v), or of (t, q, v, parameters), for one state, that returns
             the joint forces (nv,).  It is compiled if it is built from arithmetic and sixfold
             functions and is shown to remember nothing between calls; otherwise it runs as Python,
@@ -117,90 +120,80 @@ def simulate(
     given = {"control": control is not None, "parameters": parameters, "x0": x0, "f_ext": f_ext}
     check_shared("simulate", model, method, hold, compiled, backend, **given)
     check_rate("simulate", control, hold, grid.dt)
-    adaptive = check_steps(integrator, solver, hold, rtol=rtol, atol=atol)
-    check_force_frame(f_ext, f_ext_frame)
+    adaptive = check_steps(integrator, solver, hold, compensated, rtol=rtol, atol=atol)
+    check_force_frame("simulate", f_ext, f_ext_frame)
     tell = progress_of(progress)
-    q, v, extra = states_of(
+    arrays, lead = states_of(
+        "simulate",
         model,
         q0,
         v0,
         parameters=vector("simulate", "parameters", parameters, "parameters of the controller"),
         x0=vector("simulate", "x0", x0, "states of the controller"),
-        f_ext=None
-        if f_ext is None or callable(f_ext)
-        else Argument(f_ext, (model.nb, 6), "(nb, 6): one force (n; f) for each body"),
+        f_ext=wrenches(model, f_ext),
     )
-    lead = q.shape[:-1]
-    x = np.zeros((*lead, 0))
-    if "x0" in extra:
-        x = np.broadcast_to(extra["x0"], (*lead, extra["x0"].shape[-1]))
     watched = events_of(events)
-    if watched and q.ndim > 1:
+    if watched and lead:
         fix = "simulate the starts one by one"
-        raise NotApplicableError("simulate with events", f"a batch of starts {q.shape[:-1]}", fix)
+        raise NotApplicableError("simulate with events", f"a batch of starts {lead}", fix)
+    x = arrays.get("x0")
+    stops, gains = stops_of("simulate", model, limits, arrays["q0"])
     setup = Setup(
+        "simulate",
         model,
-        INTEGRATORS.get(integrator, INTEGRATORS["rk4"]),
-        STAGES.get(integrator, 4),
+        "rk4" if adaptive else integrator,
+        compensated is not False,
         None
         if control is None
-        else control_callback(model, control, extra.get("parameters"), x.shape[-1]),
+        else control_callback(
+            model, control, arrays.get("parameters"), 0 if x is None else x.shape[-1]
+        ),
         force_callback(model, f_ext) if callable(f_ext) else None,
-        extra.get("parameters"),
-        extra.get("f_ext"),
-        f_ext_frame,
-        _stops(model, limits, q),
-        hold,
-        backend,
-        method,
-        compiled,
-        (*(event.function for event in watched), *((progress,) if callable(progress) else ())),
+        arrays.get("parameters"),
+        f_ext=arrays.get("f_ext"),
+        f_ext_frame=f_ext_frame,
+        stops=stops,
+        gains=gains,
+        hold=hold,
+        backend=backend,
+        dynamics=method,
+        compiled=compiled,
+        others=(
+            *(event.function for event in watched),
+            *((progress,) if callable(progress) else ()),
+        ),
     )
-    fixed = not adaptive
-    engine = engine_of(setup, grid.dt, fixed=fixed, single=bool(watched))
-    if not fixed:
+    stepper = stepper_of(setup, grid.dt, fixed=not adaptive, single=bool(watched))
+    if adaptive:
         end = grid.t0 + grid.duration
-        engine = engine.advancing(adaptive_step(engine, grid.t0, end, **adaptive))
-    room_for(grid, lead, engine.size, model)
-    lost = np.zeros((*lead, engine.size - model.nq - model.nv - x.shape[-1]))
-    row = np.concatenate([q, v, x, lost], -1)
-    watch = Watch(model, watched, grid.t0, row) if watched else None
+        stepper = stepper.advancing(adaptive_step(stepper, grid.t0, end, **adaptive))
+    room_for(grid, lead, setup.size, model)
+    parts = setup.start(arrays["q0"], arrays["v0"], x)
+    start = np.concatenate([np.broadcast_to(y, (*lead, y.shape[-1])) for y in parts], -1)
+    watch = Watch(model, watched, grid.t0, start) if watched else None
     with np.errstate(all="ignore"):
         begun = time.perf_counter()
-        outcome = drive(engine, grid, row, watch, tell)
+        outcome = run_steps(stepper, grid, start, watch, tell)
         elapsed = time.perf_counter() - begun
         about = {"integrator": integrator, "dt": grid.dt, "elapsed": elapsed}
         crossings = tuple(watch.crossings) if watch else ()
-        made = _trajectory(setup, engine, outcome, about, crossings)
+        made = _trajectory(setup, stepper, outcome, about, crossings)
         if outcome.error is not None:
             outcome.error.trajectory = made
             raise outcome.error
         if outcome.failure is not None:
-            raise not_finite(setup, engine, outcome, made)
+            raise not_finite(setup, stepper, outcome, made)
         problem = lost_pivot(made)
-        if problem is None and integrator == "midpoint" and not engine.live:
-            problem = not_converged(engine.system, made, grid.dt, hold)
+        if problem is None and integrator == "midpoint" and not stepper.live:
+            problem = not_converged(stepper.system, made, grid.dt, hold)
         if problem is not None:
             raise problem
     return made
 
 
-def _stops(model: Model, limits: Any, q: Array) -> Any:
-    if limits is None or limits is False:
-        return ()
-    law = JointStops() if limits is True else limits
-    if not isinstance(law, JointStops):
-        raise OptionError("simulate", "limits", (True, None, "sixfold.JointStops(...)"), limits)
-    found = stops_of(model, law, q.reshape(-1, model.nq)[0], System(model).additive)
-    if not found:
-        where = f"model '{model.name}', no joint of which has a limit to stop at"
-        raise NotApplicableError("simulate: option 'limits'", where, "leave it out")
-    return found
-
-
 def _trajectory(
     setup: Setup,
-    engine: Engine,
+    stepper: Stepper,
     outcome: Outcome,
     about: dict[str, Any],
     crossings: tuple[Crossing, ...],
@@ -209,10 +202,10 @@ def _trajectory(
     model, n = setup.model, setup.model.nv + setup.states
     q, both = outcome.x[..., : model.nq], outcome.x[..., model.nq : model.nq + n]
     v, x = both[..., : model.nv], both[..., model.nv :]
-    if engine.live:
+    if stepper.live:
         tau, a = (np.stack(both, axis=-2) for both in zip(*outcome.seen, strict=True))
     else:
-        tau, a = engine.survey(outcome.t, q, both)
+        tau, a = stepper.observe(outcome.t, q, both)
     arrays: dict[str, Any] = {"q": q, "v": v, "a": a, "tau": np.broadcast_to(tau, v.shape)}
     arrays |= {"kinetic": kinetic_energy(model, q, v), "potential": potential_energy(model, q)}
     return Trajectory(
@@ -223,5 +216,5 @@ def _trajectory(
         x=x if setup.states else None,
         steps=outcome.steps,
         events=crossings,
-        notes=(*engine.notes, *limit_notes(model, outcome.t, q, bool(setup.stops))),
+        notes=(*stepper.notes, *limit_notes(model, outcome.t, q, bool(setup.stops))),
     )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from sixfold.errors import OptionError
-from sixfold.evaluate import inverse_mass_matrix
-from sixfold.evaluate.arrays import Array
-from sixfold.model import Model
+from sixfold.errors import NotApplicableError, OptionError
+from sixfold.evaluate import inverse_mass_matrix, scalar_functions
+from sixfold.evaluate.arrays import Array, joined
+from sixfold.model import Model, Tree
 from sixfold.scalar import Scalar, if_positive
+from sixfold.spatial import Inertia
 
 
 @dataclass(frozen=True)
@@ -40,51 +43,81 @@ class JointStops:
 
 @dataclass(frozen=True)
 class Stop:
-    """The stops of one coordinate: its places in q and v, its limits, spring and damper."""
+    """The stops of one coordinate: its places in q and v, and its limits."""
 
     q: int
     v: int
     lower: float
     upper: float
-    stiffness: float
-    damping: float
 
-    def force(self, q: Scalar, v: Scalar) -> Scalar:
+    def force(self, q: Scalar, v: Scalar, stiffness: Scalar, damping: Scalar) -> Scalar:
         """Return the force of both ends, zero within the limits."""
+
+        def push(beyond: Scalar, outward: Scalar) -> Scalar:
+            pushed = beyond * stiffness + outward * damping
+            return if_positive(beyond, if_positive(pushed, pushed, 0.0), 0.0)
+
         total: Scalar = 0.0
         if math.isfinite(self.upper):
-            total = total - self._push(q - self.upper, v)
+            total = total - push(q - self.upper, v)
         if math.isfinite(self.lower):
-            total = total + self._push(self.lower - q, -v)
+            total = total + push(self.lower - q, -v)
         return total
-
-    def _push(self, beyond: Scalar, outward: Scalar) -> Scalar:
-        pushed = beyond * self.stiffness + outward * self.damping
-        return if_positive(beyond, if_positive(pushed, pushed, 0.0), 0.0)
 
 
 def stops_of(
-    model: Model, law: JointStops, q: Array, additive: tuple[tuple[int, int], ...]
-) -> tuple[Stop, ...]:
-    """Return the stops of all coordinates with finite limits, for a start at configuration q."""
+    function: str, model: Model, limits: Any, q: Array, inertias: Array | None = None
+) -> tuple[tuple[Stop, ...], Array | None]:
+    """Return the stops of all coordinates with finite limits, and their gains.
+
+    Args:
+        function: the caller, for messages.
+        model: the robot.
+        limits: the option: True, None or JointStops.
+        q: configurations at the start, shape (..., nq).
+        inertias: inertial parameters in place of the model's own, shape (..., nb, 10).
+
+    Returns:
+        The stops, and stiffness and damping of each, one after the other, for each start.
+    """
+    if limits is None or limits is False:
+        return (), None
+    law = JointStops() if limits is True else limits
+    if not isinstance(law, JointStops):
+        raise OptionError(function, "limits", (True, None, "sixfold.JointStops(...)"), limits)
     lower, upper = model.lower_position, model.upper_position
-    limited = [(i, j) for i, j in additive if np.isfinite(lower[i]) or np.isfinite(upper[i])]
-    if not limited:
-        return ()
-    felt = 1.0 / np.diagonal(inverse_mass_matrix(model, q))
-    rate = 1.0 / law.time_constant
-    return tuple(
-        Stop(
-            i,
-            j,
-            float(lower[i]),
-            float(upper[i]),
-            float(felt[j] * rate * rate),
-            float(2.0 * law.damping_ratio * felt[j] * rate),
-        )
-        for i, j in limited
+    stops = tuple(
+        Stop(i, j, float(lower[i]), float(upper[i]))
+        for i, j in model.coordinates.additive
+        if np.isfinite(lower[i]) or np.isfinite(upper[i])
     )
+    if not stops:
+        where = f"model '{model.name}', no joint of which has a limit to stop at"
+        raise NotApplicableError(f"{function}: option 'limits'", where, "leave it out")
+    inverse = np.diagonal(_inverse_mass_matrix(model, q, inertias), axis1=-2, axis2=-1)
+    felt = 1.0 / inverse[..., [stop.v for stop in stops]]
+    rate = 1.0 / law.time_constant
+    gains = np.stack([felt * rate * rate, 2.0 * law.damping_ratio * felt * rate], -1)
+    return stops, gains.reshape((*gains.shape[:-2], -1))
+
+
+def _inverse_mass_matrix(model: Model, q: Array, inertias: Array | None) -> Array:
+    if inertias is None:
+        return inverse_mass_matrix(model, q)
+    flat = inertias.reshape((*inertias.shape[:-2], -1))
+    lead = np.broadcast_shapes(q.shape[:-1], flat.shape[:-1])
+    x, numbers = (np.broadcast_to(y, (*lead, y.shape[-1])) for y in (q, flat))
+    tree = with_inertias(model.tree, [numbers[..., k] for k in range(numbers.shape[-1])])
+    columns = [x[..., k] for k in range(model.nq)]
+    values = scalar_functions.inverse_mass_matrix(model, tree, columns)
+    return joined(values, lead, (model.nv, model.nv), float)
 
 
 def _number(x: object) -> bool:
     return isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 1e300
+
+
+def with_inertias(tree: Tree, numbers: Sequence[Scalar]) -> Tree:
+    """Return the tree with other inertias, ten numbers each."""
+    each = [Inertia.from_parameters(numbers[k : k + 10]) for k in range(0, len(numbers), 10)]
+    return replace(tree, inertia=(tree.inertia[0], *each))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,10 @@ import numpy as np
 from sixfold.evaluate import scalar_functions
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.scan import evaluated
-from sixfold.model import Joint, Model, Tree
+from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks.callbacks import Callback
-from sixfold.simulation.floating import floats_freely, lost_in_step, no_force
+from sixfold.simulation.free_flight import are_zero, has_free_base, momentum_drift
 from sixfold.simulation.stops import Stop
 
 Numbers = Sequence[Scalar]
@@ -36,21 +36,19 @@ class System:
     force: Callable[[Scalar, Numbers, Numbers], Numbers] | None = None
     f_ext_frame: str = "world"
     stops: tuple[Stop, ...] = ()
+    gains: Numbers = ()
+    """Stiffness and damping of each stop, one after the other."""
     tree: Tree | None = None
     """The model's tree with other constants; its own when left out."""
     states: int = 0
     """How many states the controller has."""
     method: str | None = None
     """Of forward dynamics; by the model when left out."""
-    additive: tuple[tuple[int, int], ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Note which coordinates are plain sums of their velocities."""
-        pairs: list[tuple[int, int]] = []
-        for joint, x, u in joints(self.model):
-            if joint.velocity_is_rate:
-                pairs += zip(range(x.start, x.stop), range(u.start, u.stop), strict=True)
-        object.__setattr__(self, "additive", tuple(pairs))
+    @property
+    def additive(self) -> tuple[tuple[int, int], ...]:
+        """Coordinates that are plain sums of their velocities: index in q, index in v."""
+        return self.model.coordinates.additive
 
     def effort(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
         """Return the joint forces of the controller, and the rates of its states."""
@@ -65,14 +63,15 @@ class System:
         nv = self.model.nv
         both, u = self.effort(t, q, v), v[:nv]
         tau, rates = both[:nv], both[nv:]
-        for stop in self.stops:
-            tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v])
+        for k, stop in enumerate(self.stops):
+            gains = self.gains[2 * k : 2 * k + 2]
+            tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v], *gains)
         outside = None if self.force is None else self.force(t, q, u)
         solve = solved(self.model, self.f_ext_frame, self.method)
         tree = self.tree or kernel_tree(solve, self.model)
         return [*solve(self.model, tree, q, u, tau, outside), *rates]
 
-    def held(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[System, list[Scalar]]:
+    def zero_order_hold(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[System, list[Scalar]]:
         """Return the system whose controller goes on giving the forces of this state.
 
         With it comes what the controller returned after its forces: the next values of its states.
@@ -81,6 +80,18 @@ class System:
             return self, []
         both, nv = self.effort(t, q, v), self.model.nv
         return replace(self, control=lambda *_: both[:nv], states=0), both[nv:]
+
+    def pushed(self, push: Numbers) -> System:
+        """Return the system with joint forces added to those of its controller."""
+        tau = list(push)
+        if self.control is None:
+            return replace(self, control=lambda *_: list(tau))
+
+        def law(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
+            both = self.effort(t, q, v)
+            return [a + b for a, b in zip(both, tau, strict=False)] + both[len(tau) :]
+
+        return replace(self, control=law)
 
     def rate(self, q: Numbers, v: Numbers) -> list[Scalar]:
         """Return dq/dt."""
@@ -98,43 +109,30 @@ class System:
     def bracket(self, a: Numbers, b: Numbers) -> list[Scalar]:
         """Return the Lie bracket of two velocities, joint by joint."""
         result: list[Scalar] = []
-        for joint, _, u in joints(self.model):
-            result += joint.bracket(a[u], b[u])
+        for free in self.model.coordinates.free:
+            result += free.joint.bracket(a[free.v], b[free.v])
         return result + [ZERO] * self.states
 
-    def restored(
+    def conserve_momentum(
         self, t: Scalar, q: Numbers, v: Numbers, dq: Numbers, dv: Numbers, h: Scalar
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return a step's increments with what a freely floating tree loses of its momentum."""
+        """Return a step's increments; in free flight, corrected to conserve momentum."""
         dq, dv = list(dq), list(dv)
-        if self.unhindered(t, q, v):
+        if self.is_free_flight(t, q, v):
             model, tree, nv = self.model, self.tree or self.model.tree, self.model.nv
             before = model.positions(q), model.velocities(v[:nv])
             faster = [a + b for a, b in zip(v, dv, strict=True)]
             after = model.positions(self.move(q, dq)), model.velocities(faster[:nv])
-            way, speed = lost_in_step(tree, *before, *after, h)
+            way, speed = momentum_drift(tree, *before, *after, h)
             dq[3:6] = [a + b for a, b in zip(dq[3:6], way, strict=True)]
             dv[:6] = [a + b for a, b in zip(dv[:6], speed, strict=True)]
         return dq, dv
 
-    def unhindered(self, t: Scalar, q: Numbers, v: Numbers) -> bool:
-        """Return true when nothing but gravity is known to act on a floating base."""
-        if self.force is not None or not floats_freely(self.model):
+    def is_free_flight(self, t: Scalar, q: Numbers, v: Numbers) -> bool:
+        """Return whether nothing but gravity is known to act on a floating base."""
+        if self.force is not None or not has_free_base(self.model):
             return False
-        return no_force(self.effort(t, q, v)[:6])
-
-
-def joints(model: Model) -> list[tuple[Joint, slice, slice]]:
-    """Return the joints that have coordinates of their own, with their places in q and in v."""
-    followers = {coupling.follower for coupling in model.couplings}
-    result: list[tuple[Joint, slice, slice]] = []
-    i = j = 0
-    for k, body in enumerate(model.bodies):
-        if k not in followers:
-            joint = body.joint
-            result.append((joint, slice(i, i + joint.nq), slice(j, j + joint.nv)))
-            i, j = i + joint.nq, j + joint.nv
-    return result
+        return are_zero(self.effort(t, q, v)[:6])
 
 
 def system_of(

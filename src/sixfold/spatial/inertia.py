@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sixfold.errors import ArgumentError, ModelError, shown
 from sixfold.scalar import (
     ZERO,
@@ -109,6 +112,10 @@ class Inertia(NamedTuple):
     def parameters(self) -> tuple[Scalar, ...]:
         """Return the ten parameters in the order of `from_parameters`."""
         return (self.m, *self.h, *self.I)
+
+    def array(self) -> NDArray[np.float64]:
+        """Return the ten parameters as floats, shape (10,)."""
+        return np.array([float(x) for x in self.parameters()])
 
     @property
     def center(self) -> Vector3:
@@ -374,11 +381,8 @@ def _rotational(values: Any) -> Symmetric3:
         rows = Matrix3.of(listed)
         off = [(rows[0][1], rows[1][0]), (rows[0][2], rows[2][0]), (rows[1][2], rows[2][1])]
         if any(a is not b and _differ(a, b) for a, b in off):
-            raise ModelError(
-                "Inertia",
-                f"rotational inertia is not symmetric: {shown(values)}",
-                "give a symmetric matrix",
-            )
+            what = f"rotational inertia is not symmetric: {shown(values)}"
+            raise ModelError("Inertia", what, "give a symmetric matrix")
         return Symmetric3.of(rows)
     xx, yy, zz = map(exact, several_numbers("Inertia", "rotational", listed, 3, fix))
     return Symmetric3(xx, yy, zz, ZERO, ZERO, ZERO)
@@ -391,9 +395,5 @@ def _differ(a: Scalar, b: Scalar) -> bool:
 
 
 def _refuse_force(f: Force) -> Any:
-    raise ArgumentError(
-        "Inertia @ Force: inertia maps motions to forces",
-        "a Motion",
-        f,
-        "give it a Motion",
-    )
+    where = "Inertia @ Force: inertia maps motions to forces"
+    raise ArgumentError(where, "a Motion", f, "give it a Motion")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
-from sixfold.scalar import Scalar, exact, items_of, number_of
+from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import ForceSubspace, Subspace
@@ -99,6 +99,11 @@ class Transform(NamedTuple):
     def inverse(self) -> Transform:
         """Return A_X_B (Carius eq. 13)."""
         return Transform(self.E.T, -(self.E @ self.r))
+
+    def pose(self) -> Rows:
+        """Return the 4x4 matrix [[R, p], [0, 1]]: B's axes and origin in A's coordinates."""
+        rows = zip(self.E.T, self.r, strict=True)
+        return (*((*row, p) for row, p in rows), (ZERO, ZERO, ZERO, 1.0))
 
     def matrix(self) -> Rows:
         """Return the 6x6 matrix that acts on motions."""

@@ -46,13 +46,14 @@ class Forms:
         s = self.setting
         full = dense(s.tree, crba(s.tree, s.positions))
         if s.model.couplings:
-            half = [s.model.gather(self._by_body(row)) for row in full]
-            full = [s.model.gather(self._by_body(column)) for column in zip(*half, strict=True)]
+            # the lower triangle is read: that of the transpose
+            rows = s.model.coordinates.reduce(full, s.tree.velocity_slices)
+            full = [list(column) for column in zip(*rows, strict=True)]
         return [[self.polynomial(full[max(i, j)][min(i, j)]) for j in self._n] for i in self._n]
 
     def _by_body(self, row: Sequence[Any]) -> dict[int, Column]:
         tree = self.setting.tree
-        return {i: Column(row[tree.dofs[i]]) for i in tree.bodies}
+        return {i: Column(row[tree.velocity_slices[i]]) for i in tree.bodies}
 
     @cached_property
     def G(self) -> Vector:

@@ -101,11 +101,8 @@ def _joint(name: Namer, i: int, tree: Tree) -> Joint:
 
 def unit_quaternions(ring: Ring, model: Model, q: list[Polynomial]) -> None:
     """Let the ring know that the quaternions among the positions have length one."""
-    for body in model.bodies:
-        where = body.joint.quaternion()
-        if where is not None:
-            mine = q[model.q_slice(body.joint_name)][where]
-            ring.ones.append(sum((x * x for x in mine), Polynomial(ring, {})).terms)
+    for _, part in model.coordinates.quaternions:
+        ring.ones.append(sum((x * x for x in q[part]), Polynomial(ring, {})).terms)
 
 
 # -- axes
@@ -156,17 +153,11 @@ def _to_z(axis: object) -> Transform | None:
 
 def parallel_angles(ring: Ring, model: Model) -> None:
     """Give every hinge its angle; along consecutive parallel axes angles add up."""
-    followers = {c.follower + 1 for c in model.couplings}
-    tree, start = model.tree, 0
-    numbers: dict[int, int] = {}
-    for i in tree.bodies:
-        if i not in followers:
-            numbers[i] = start
-            start += tree.joint[i].nq
+    tree = model.tree
+    numbers = {free.body + 1: free.q.start for free in model.coordinates.free}
     absolute: dict[int, tuple[int, dict[int, int]]] = {}  # body: its angle, as multiples of q
     for i in tree.bodies:
-        joint = tree.joint[i]
-        if not _turns(joint) or i in followers:
+        if i not in numbers or not _turns(tree.joint[i]):
             continue
         before, sense = _parallel(tree, i, absolute)
         sums = {numbers[i]: 1}

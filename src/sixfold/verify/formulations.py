@@ -166,7 +166,7 @@ class _Runner:
     def _columns(self, flat: Array) -> Table:
         return {
             i: Column(flat[:, k] for k in range(s.start, s.stop))
-            for i, s in enumerate(self.tree.dofs)
+            for i, s in enumerate(self.tree.velocity_slices)
             if i
         }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sixfold.errors import visible
 from sixfold.evaluate import neutral
-from sixfold.model import Body, Model
+from sixfold.model import Body, FreeJoint, Model
 from sixfold.scene.poses import angles_of, quaternion_of
 from sixfold.scene.triangles import Array
 
@@ -68,13 +68,9 @@ def controls(model: Model, reach: float, q: Array | None = None) -> list[Control
     """
     rows = (neutral(model) if q is None else q).reshape(-1, model.nq)
     low, high = rows.min(axis=0), rows.max(axis=0)
-    followers = {coupling.follower for coupling in model.couplings}
     found: list[Control] = []
-    for k, body in enumerate(model.bodies):
-        if k in followers:
-            continue
-        start = model.q_slice(body.joint_name).start
-        for control in _joint(body, start, reach):
+    for free in model.coordinates.free:
+        for control in _joint(model.bodies[free.body], free, reach):
             if control.angle < 0:
                 i = control.index
                 control = _widened(control, float(low[i]), float(high[i]))
@@ -82,8 +78,8 @@ def controls(model: Model, reach: float, q: Array | None = None) -> list[Control
     return found
 
 
-def _joint(body: Body, start: int, reach: float) -> list[Control]:
-    joint, part = body.joint, body.joint.quaternion()
+def _joint(body: Body, free: FreeJoint, reach: float) -> list[Control]:
+    joint, part, start = free.joint, free.joint.quaternion(), free.q.start
     turning = range(joint.nq)[part] if part is not None else range(0)
     plain = [k for k in range(joint.nq) if k not in turning]
     found = []
@@ -94,13 +90,12 @@ def _joint(body: Body, start: int, reach: float) -> list[Control]:
         upper = float(body.upper[k]) if np.isfinite(body.upper[k]) else far
         if not lower < upper:
             lower, upper = lower - 1e-3, upper + 1e-3
-        name = "xyz"[k] if part is not None or joint.nq == 3 else str(k + 1)
-        label = visible(body.joint_name) if joint.nq == 1 else f"{visible(body.joint_name)} {name}"
+        label = visible(free.q_names[k])
         found.append(Control(body.joint_name, label, unit, lower, upper, start + k))
     if part is not None:
         for angle, name in enumerate(("roll", "pitch", "yaw")):
             far = HALF_TURN / 2 if name == "pitch" else HALF_TURN
-            label = f"{visible(body.joint_name)} {name}"
+            label = f"{visible(body.joint_name)}.{name}"
             first = start + turning[0]
             found.append(Control(body.joint_name, label, TURN, -far, far, first, angle))
     return found

@@ -183,27 +183,13 @@ def _within(slider: Any) -> float:
 
 def velocity_names(model: Model) -> list[str]:
     """Return a name for each coordinate of v."""
-    followers = {coupling.follower for coupling in model.couplings}
-    names: list[str] = []
-    for k, body in enumerate(model.bodies):
-        if k in followers:
-            continue
-        if body.joint.nv == 1:
-            names.append(visible(body.joint_name))
-        elif body.joint.quaternion() is not None:
-            parts = [f"w{x}" for x in "xyz"] + [f"v{x}" for x in "xyz"]
-            names += [f"{visible(body.joint_name)} {part}" for part in parts[: body.joint.nv]]
-        else:
-            names += [f"{visible(body.joint_name)} {j + 1}" for j in range(body.joint.nv)]
-    return names
+    return [visible(name) for name in model.coordinates.v_names]
 
 
 def force_units(model: Model) -> list[str]:
     """Return the unit of each joint force."""
-    followers = {coupling.follower for coupling in model.couplings}
     return [
-        "N m" if unit_of(body, j) == TURN else "N"
-        for k, body in enumerate(model.bodies)
-        if k not in followers
-        for j in range(body.joint.nv)
+        "N m" if unit_of(model.bodies[free.body], j) == TURN else "N"
+        for free in model.coordinates.free
+        for j in range(free.joint.nv)
     ]

@@ -16,8 +16,8 @@ from sixfold.errors import NotApplicableError, OptionError, ShapeError
 from sixfold.evaluate import neutral
 from sixfold.evaluate.arrays import model_checked
 from sixfold.model import Model
+from sixfold.optional import optional
 from sixfold.scene import finite, record
-from sixfold.scene.files import PIP
 from sixfold.viewer.guard import guarded, hush
 from sixfold.viewer.scenario import Scenario, configurations
 from sixfold.viewer.viewer import Viewer
@@ -91,10 +91,7 @@ def _port(port: int) -> int:
 
 def _server(port: int) -> Any:
     """Return a viser server that listens on loopback and never asks anything of the network."""
-    try:
-        import viser
-    except ImportError:
-        raise NotApplicableError("view", "an installation without viser", PIP) from None
+    viser = optional("viser", "view")
     server: Any = None
     try:
         # viser prints a box of its own

@@ -42,8 +42,8 @@ def dense(model: Tree, H: Blocks) -> list[list[Scalar]]:
     n = model.nv
     full: list[list[Any]] = [[ZERO] * n for _ in range(n)]
     for (i, j), block in H.items():
-        for r, row in enumerate(block.rows, model.dofs[i].start):
-            for c, x in enumerate(row, model.dofs[j].start):
+        for r, row in enumerate(block.rows, model.velocity_slices[i].start):
+            for c, x in enumerate(row, model.velocity_slices[j].start):
                 if i != j or r >= c:
                     full[r][c] = full[c][r] = x
     return full

@@ -27,14 +27,16 @@ def mass_matrix(model: Tree, q: Table) -> Matrix:
     for i in model.bodies:
         J = jacobian(model, q, i)
         columns = [
-            (model.dofs[j].start + k, column) for j in J for k, column in enumerate(J[j].columns)
+            (model.velocity_slices[j].start + k, column)
+            for j in J
+            for k, column in enumerate(J[j].columns)
         ]
         for r, left in columns:
             momentum = model.inertia[i] @ left
             for c, right in columns:
                 if c <= r:
                     M[r][c] = M[r][c] + momentum.dot(right)
-        for k, rotor in enumerate(model.armature[i], model.dofs[i].start):
+        for k, rotor in enumerate(model.armature[i], model.velocity_slices[i].start):
             M[k][k] = M[k][k] + rotor
     return [[M[max(r, c)][min(r, c)] for c in range(model.nv)] for r in range(model.nv)]
 
@@ -73,7 +75,7 @@ def brackets(model: Tree) -> dict[tuple[int, int], dict[int, Scalar]]:
     """Return [X_i, X_j] of the velocity directions as combinations of directions; mostly empty."""
     table: dict[tuple[int, int], dict[int, Scalar]] = {}
     for b in model.bodies:
-        joint, start = model.joint[b], model.dofs[b].start
+        joint, start = model.joint[b], model.velocity_slices[b].start
         units = [tuple(1.0 if m == k else ZERO for m in range(joint.nv)) for k in range(joint.nv)]
         for i, left in enumerate(units):
             for j, right in enumerate(units):
@@ -150,7 +152,7 @@ def lagrange(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> list
     ]
     for i in model.bodies:
         for j, columns in jacobian(model, q, i).items():
-            for k, work in enumerate(columns.T @ f_ext[i], model.dofs[j].start):
+            for k, work in enumerate(columns.T @ f_ext[i], model.velocity_slices[j].start):
                 tau[k] = tau[k] - work
     return tau
 

@@ -63,8 +63,10 @@ def inverse_inertia(model: Tree, q: Table) -> list[list[Scalar]]:
                 rest = Column.zero(model.joint[i].nv)
                 qdd = (u.get(i, rest) - U[i].T @ ap) / D[i]
                 a[i] = ap + S[i] @ qdd
-                for r, x in enumerate(qdd, model.dofs[i].start):
-                    inverse[r][model.dofs[j].start + k] = inverse[model.dofs[j].start + k][r] = x
+                for r, x in enumerate(qdd, model.velocity_slices[i].start):
+                    inverse[r][model.velocity_slices[j].start + k] = inverse[
+                        model.velocity_slices[j].start + k
+                    ][r] = x
 
     return inverse
 

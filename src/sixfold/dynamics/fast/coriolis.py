@@ -95,12 +95,18 @@ def coriolis(model: Tree, q: Table, qd: Table) -> Matrix:
         F = ForceSubspace(*(Ic[j] @ sd + B[j] @ s for s, sd in both))
         G = Ic[j] @ S[j]
         H = ForceSubspace(*(B[j].under(s) for s in S[j].columns))
-        _put(C, model.dofs[j], model.dofs[j], (S[j].T @ F).rows)
+        _put(C, model.velocity_slices[j], model.velocity_slices[j], (S[j].T @ F).rows)
         k = j
         for i in model.ancestors(j):
             F, G, H, k = Xup[k].T @ F, Xup[k].T @ G, Xup[k].T @ H, i
-            _put(C, model.dofs[i], model.dofs[j], (S[i].T @ F).rows)
-            _put(C, model.dofs[j], model.dofs[i], (G.T @ Sd[i]).rows, (H.T @ S[i]).rows)
+            _put(C, model.velocity_slices[i], model.velocity_slices[j], (S[i].T @ F).rows)
+            _put(
+                C,
+                model.velocity_slices[j],
+                model.velocity_slices[i],
+                (G.T @ Sd[i]).rows,
+                (H.T @ S[i]).rows,
+            )
 
     return C
 

@@ -48,7 +48,7 @@ def reframed(tree: Tree) -> Tree:
     of the new frames.  A tree of symbols comes back as it is, and so does one with a screw of
     extreme pitch.
     """
-    if not tree.of_plain_numbers():
+    if not tree.is_numeric():
         return tree
     if any(abs(float(getattr(joint, "pitch", 0))) > _MAX_PITCH for joint in tree.joint):
         return tree

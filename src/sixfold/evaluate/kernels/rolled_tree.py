@@ -16,7 +16,7 @@ import numpy as np
 from sixfold.evaluate.arrays import Array
 from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.evaluate.kernels.lazily import lazily
-from sixfold.model import Joint, Model, Tree
+from sixfold.model import STANDARD_JOINTS, Joint, Model, Tree
 from sixfold.scalar import Zero
 from sixfold.spatial import Column, Force
 
@@ -256,4 +256,4 @@ def _by_axis(joint: Joint) -> Any:
 
 
 def _by_type(joint: Joint) -> Any:
-    return type(joint) if type(joint).__module__ == Joint.__module__ + "s" else joint
+    return type(joint) if type(joint) in STANDARD_JOINTS else joint

@@ -84,7 +84,7 @@ def _inertia_bounds(model: Model, size: Array, slides: Array) -> Array:
 
     Taking the elements of a 6x6 matrix positive raises its norm by sqrt(6) at most.
     """
-    parameters = np.array([[float(x) for x in body.inertia.parameters()] for body in model.bodies])
+    parameters = np.array([body.inertia.array() for body in model.bodies])
     offsets = np.array([[float(x) for x in body.placement.r] for body in model.bodies])
     m = np.abs(parameters[:, 0])
     away = np.sqrt((parameters[:, 1:4] ** 2).sum(axis=1))

@@ -79,10 +79,7 @@ def _pivots(model: Model, q: Array, n: int, tree: Tree | None = None) -> Array:
 
 def _owners(model: Model) -> list[int]:
     """Return the body that each freedom belongs to."""
-    followers = {c.follower for c in model.couplings}
-    return [
-        k for k, body in enumerate(model.bodies) if k not in followers for _ in range(body.joint.nv)
-    ]
+    return [joint.body for joint in model.coordinates.v_joints]
 
 
 def _numeric(tree: Tree) -> Any:
@@ -100,8 +97,7 @@ def singular_joints(model: Model) -> tuple[int, ...]:
     if not unproved_joints(model):
         return ()
     rng = np.random.default_rng(0)
-    followers = {c.follower for c in model.couplings}
-    joints = [body.joint for k, body in enumerate(model.bodies) if k not in followers]
+    joints = [each.joint for each in model.coordinates.free]
 
     def near(joint: Joint) -> Sequence[Any]:
         return joint.step(joint.neutral(), (1e-3 * rng.standard_normal(joint.nv)).tolist())

@@ -11,7 +11,7 @@ from sixfold.formats.json import form
 from sixfold.formats.json.nodes import Document, Node
 from sixfold.formats.rotations import exact_axes
 from sixfold.formats.xml.parse import shown
-from sixfold.model import Geometry, Joint, Model, ModelBuilder, Origin, Shape
+from sixfold.model import Geometry, Joint, Model, ModelBuilder, Shape, SourceInfo
 from sixfold.scalar import exact
 from sixfold.spatial import Inertia, Transform, Vector3
 
@@ -24,7 +24,7 @@ def read_json(data: bytes, file: str, package_dirs: tuple[str, ...] = ()) -> Mod
     """
     root = Document(data, file).root()
     model = _model(root)
-    return replace(model, origin=Origin(file=file, package_dirs=package_dirs))
+    return replace(model, origin=SourceInfo(file=file, package_dirs=package_dirs))
 
 
 def _model(root: Node) -> Model:

@@ -20,9 +20,9 @@ from sixfold.model import (
     Link,
     Model,
     ModelBuilder,
-    Origin,
     Prismatic,
     Revolute,
+    SourceInfo,
     Spherical,
     Translational,
 )
@@ -89,7 +89,7 @@ def model_from_arrays(
         builder.add_frame(label, names.bodies[int(m.site_bodyid[site])], pose)
     model = builder.build()
     _check_finite(model)
-    origin = Origin(
+    origin = SourceInfo(
         file=file,
         links=tuple(_links(m, model, names.bodies, lines or Lines())),
         joint_lines={names.joints[j]: n for j, n in (lines or Lines()).joint.items()},

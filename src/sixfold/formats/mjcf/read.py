@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from sixfold.formats.mjcf.notes import notes_on
 from sixfold.formats.mjcf.shapes import model_name
 from sixfold.formats.mjcf.xml import Document, read_document
 from sixfold.model import Model, lock_joints
+from sixfold.optional import optional
 
 OLDEST = (3, 3, 4)
 
@@ -88,12 +88,7 @@ def load_mjcf(
 
 def mujoco_package() -> Any:
     """Return the mujoco package, imported on first use."""
-    try:
-        mujoco = import_module("mujoco")
-    except ImportError:
-        raise NotApplicableError(
-            "MJCF", "an installation without the mujoco package", "pip install mujoco"
-        ) from None
+    mujoco = optional("mujoco", "MJCF")
     version = tuple(int(x) for x in mujoco.__version__.split(".")[:3])
     if version < OLDEST:
         oldest = ".".join(map(str, OLDEST))

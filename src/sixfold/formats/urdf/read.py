@@ -14,7 +14,7 @@ from sixfold.formats.urdf.shapes import Color, Picture, add_color, pictures
 from sixfold.formats.urdf.tree import followers, root_of
 from sixfold.formats.xml.fields import LARGEST, Fields
 from sixfold.formats.xml.parse import Element, shown
-from sixfold.model import Fixed, Free, Geometry, Link, Model, ModelBuilder, Origin
+from sixfold.model import Fixed, Free, Geometry, Link, Model, ModelBuilder, SourceInfo
 from sixfold.scalar import exact
 from sixfold.spatial import ZERO3, Inertia, Transform, Vector3
 
@@ -22,7 +22,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 ROBOT, SETTINGS = frozenset({"name", "version"}), frozenset({"gravity", "friction_speed"})
 LINK, INERTIAL = frozenset({"name"}), frozenset({"inertial"})
 PICTURES = frozenset({"visual", "collision"})
-Seats = Mapping[str, tuple[int, Transform]]
+Attachments = Mapping[str, tuple[int, Transform]]
 """Body (-1 for the base) and placement on it of each link."""
 
 
@@ -128,13 +128,13 @@ class UrdfReader:
         for follower, law in laws.items():
             builder.couple(follower, *law.terms, offset=law.offset)
 
-        def dress(seats: Seats) -> dict[str, Any]:
+        def extra_fields(attachments: Attachments) -> dict[str, Any]:
             return {
-                "geometries": _geometries(links.values(), seats, self.colors, notes),
-                "origin": Origin(
+                "geometries": _geometries(links.values(), attachments, self.colors, notes),
+                "origin": SourceInfo(
                     file=robot.file,
                     links=tuple(
-                        Link(name, *seats[name], link.inertia, link.line, link.inertia_line)
+                        Link(name, *attachments[name], link.inertia, link.line, link.inertia_line)
                         for name, link in links.items()
                     ),
                     joint_lines={joint.name: joint.line for joint in joints.values()},
@@ -144,7 +144,7 @@ class UrdfReader:
                 ),
             }
 
-        return _built(builder, dress, robot, joints)
+        return _built(builder, extra_fields, robot, joints)
 
     def _builder(self, base: str, floating: bool) -> ModelBuilder:
         """Return a builder with the root link as base, or on a free joint above the world."""
@@ -237,12 +237,12 @@ def _plane(normal: Vector3) -> Transform | None:
 
 def _built(
     builder: ModelBuilder,
-    dress: Callable[[Seats], dict[str, Any]],
+    extra_fields: Callable[[Attachments], dict[str, Any]],
     robot: Fields,
     joints: dict[str, UrdfJoint],
 ) -> Model:
     try:
-        model = builder.build(dress)
+        model = builder.build(extra_fields)
     except (ModelError, UnknownNameError) as error:
         what, fix = _reason(error)
         robot.fail(what, fix)
@@ -265,7 +265,7 @@ def _reason(error: Exception) -> tuple[str, str]:
 
 
 def _geometries(
-    links: Iterable[UrdfLink], seats: Seats, named: Mapping[str, Color], notes: Notes
+    links: Iterable[UrdfLink], attachments: Attachments, named: Mapping[str, Color], notes: Notes
 ) -> tuple[Geometry, ...]:
     """Return the shapes by body, in the order of the file."""
     shown_by = [(link, picture) for link in links for picture in link.pictures]
@@ -274,7 +274,7 @@ def _geometries(
     colors |= named
     found: list[tuple[float, Geometry]] = []
     for link, picture in shown_by:
-        body, X = seats[link.name]
+        body, X = attachments[link.name]
         if picture.by_reference and picture.material not in colors:
             notes.say(f"material '{shown(picture.material)}' has no colour", picture.line)
         shape = Geometry(

@@ -1,1 +1,4 @@
-"""Models from models: joints locked, parts attached, payloads, other names."""
+"""Make a new model out of others: lock joints, attach, replace inertias, add a payload.
+
+Each function takes a model and returns a new one; the model given stays as it is.
+"""

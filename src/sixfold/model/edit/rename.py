@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sixfold.errors import ModelError, NumberError, UnknownNameError, shown
+from sixfold.errors import ArgumentError, ModelError, UnknownNameError, shown
 from sixfold.model.model import Model
 
 Naming = Callable[[str], str]
@@ -62,10 +62,10 @@ def rename(
 def checked(function: str, model: Any) -> None:
     """Refuse what is no Model."""
     if not isinstance(model, Model):
-        raise NumberError(
+        raise ArgumentError(
             f"{function}: a model is expected",
             "a sixfold.Model",
-            type(model).__name__,
+            model,
             "load one with sixfold.load(...), and pass it first",
         )
 

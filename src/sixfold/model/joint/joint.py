@@ -87,6 +87,10 @@ def _explaining(method: Any) -> Any:
     return call
 
 
+def _numbers(n: int) -> tuple[str, ...]:
+    return tuple(map(str, range(n)))
+
+
 class Joint(ABC):
     """A joint of nq position and nv velocity coordinates.
 
@@ -110,6 +114,10 @@ class Joint(ABC):
     """S does not depend on q in body coordinates."""
     orthonormal_subspace: ClassVar[bool] = True
     """The columns of S are orthonormal at every q."""
+    q_labels: ClassVar[tuple[str, ...]] = ()
+    """A short name for each position, if the joint has several; numbers from 0 where left out."""
+    v_labels: ClassVar[tuple[str, ...]] = ()
+    """A short name for each velocity; those of the positions where left out."""
 
     @abstractmethod
     def calc(self, q: Values, qd: Values) -> JointState:
@@ -134,6 +142,15 @@ class Joint(ABC):
     def bracket(self, a: Values, b: Values) -> Column:
         """Return the Lie bracket of two constant velocity fields; zero where qd = dq/dt."""
         return Column.zero(self.nv)
+
+    def position_labels(self) -> tuple[str, ...]:
+        """Return a short name for each position coordinate: 'x', 'qw', or its number."""
+        return self.q_labels if len(self.q_labels) == self.nq else _numbers(self.nq)
+
+    def velocity_labels(self) -> tuple[str, ...]:
+        """Return a short name for each velocity coordinate: 'wx', or that of its position."""
+        labels = self.v_labels or self.q_labels
+        return labels if len(labels) == self.nv else _numbers(self.nv)
 
     def neutral(self) -> tuple[float, ...]:
         """Return the zero position."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import CallbackError, NumberError, ShapeError
+from sixfold.errors import ArgumentError, CallbackError, ShapeError
 from sixfold.evaluate.arrays import Array, Shape
 from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.model import Model
@@ -123,16 +123,16 @@ def control_callback(
     caller: str = "simulate",
 ) -> Callback:
     """Return the controller of a model as a callback."""
-    labels = (*_labels(model), *(f"x[{k}]" for k in range(states)))
+    labels = (*model.coordinates.v_names, *(f"x[{k}]" for k in range(states)))
     wanted = None if parameters is None else parameters.shape[-1]
     return _callback(
         Callback(control, "control", (model.nv + states,), labels, wanted, states, caller)
     )
 
 
-def force_callback(model: Model, force: Any) -> Callback:
+def force_callback(model: Model, force: Any, caller: str = "simulate") -> Callback:
     """Return an external force of a model as a callback."""
-    return _callback(Callback(force, "f_ext", (model.nb, 6), model.body_names))
+    return _callback(Callback(force, "f_ext", (model.nb, 6), model.body_names, caller=caller))
 
 
 def _callback(made: Callback) -> Callback:
@@ -141,7 +141,7 @@ def _callback(made: Callback) -> Callback:
     wanted = f"a function of {made.takes}"
     if not callable(function):
         fix = "pass a function, or one of sixfold.controllers"
-        raise NumberError(where, wanted, type(function).__name__, fix)
+        raise ArgumentError(where, wanted, function, fix)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -161,17 +161,6 @@ def declared(control: Any, name: str, otherwise: Any = None) -> Any:
     except AttributeError:
         return otherwise
     return getattr(control, name)
-
-
-def _labels(model: Model) -> list[str]:
-    """Return the joint of each velocity coordinate."""
-    followers = {coupling.follower for coupling in model.couplings}
-    return [
-        body.joint_name
-        for k, body in enumerate(model.bodies)
-        if k not in followers
-        for _ in range(body.joint.nv)
-    ]
 
 
 @dataclass

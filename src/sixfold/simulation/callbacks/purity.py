@@ -21,6 +21,7 @@ import dis
 import functools
 import gc
 import sys
+import warnings
 from abc import ABCMeta
 from collections import namedtuple
 from collections.abc import Callable, Iterable
@@ -132,7 +133,10 @@ def study(function: Callable[..., Any]) -> Study:
     """Find out whether a function can remember anything between its calls."""
     walk = _Walk()
     try:
-        walk.follow(function)
+        with warnings.catch_warnings():
+            # modules warn when deprecated names are looked up, which nobody uses here
+            warnings.simplefilter("ignore")
+            walk.follow(function)
     except RecursionError:
         walk.doubt("what it can reach is nested too deeply")
     return walk.found

@@ -11,8 +11,8 @@ from sixfold.model import Model
 from sixfold.simulation.integrators import ITERATIONS, midpoint
 from sixfold.simulation.numeric import Numeric, joined, split
 from sixfold.simulation.run_steps import Outcome
-from sixfold.simulation.stepper import Engine, Setup
-from sixfold.simulation.trajectory.tables import labels
+from sixfold.simulation.setup import Setup
+from sixfold.simulation.stepper import Stepper
 from sixfold.simulation.trajectory.trajectory import Trajectory
 
 LOOKS = 32
@@ -22,7 +22,9 @@ CLOSE = 1e-9
 """How much one more iteration may change the change of velocity."""
 
 
-def not_finite(setup: Setup, engine: Engine, outcome: Outcome, made: Trajectory) -> SimulationError:
+def not_finite(
+    setup: Setup, stepper: Stepper, outcome: Outcome, made: Trajectory
+) -> SimulationError:
     """Return the error for a state that is not finite: its time, joint and value."""
     assert outcome.failure is not None
     model = setup.model
@@ -32,17 +34,17 @@ def not_finite(setup: Setup, engine: Engine, outcome: Outcome, made: Trajectory)
         lost, owner = lost_pivots(model, before[index][: model.nq])
         if lost.any():
             return _no_inertia(model, owner[int(np.argmax(lost))], t, made)
-    names = [f"q of joint '{name}'" for name in labels(model, "nq")]
-    names += [f"v of joint '{name}'" for name in labels(model, "nv")]
+    names = [f"q of joint '{name}'" for name in model.coordinates.q_names]
+    names += [f"v of joint '{name}'" for name in model.coordinates.v_names]
     names += [f"state x[{k}] of the controller" for k in range(setup.states)]
     # a velocity spoils its position: name it first
     order = [*range(model.nq, len(names)), *range(model.nq)]
     k = next((k for k in order if not np.isfinite(after[index][k])), order[0])
     fix = "make dt smaller, or look for gains and forces that are too large for it"
-    if setup.control is not None and not engine.live:
-        tau, _ = engine.look(t, before)
+    if setup.control is not None and not stepper.live:
+        tau, _ = stepper.look(t, before)
         if not np.isfinite(tau).all():
-            fix = "mend control: its joint forces are not finite at the state before"
+            fix = "look into control: its joint forces are not finite at the state before"
     of = f", start {list(index)}" if index else ""
     return SimulationError(
         f"simulate: model '{model.name}'{of}: {names[k]} is not finite",
@@ -85,7 +87,7 @@ def not_converged(
     for k in np.unique(np.linspace(0, len(made) - 1, LOOKS).astype(int)):
         q, v, t = split(made.q[..., k, :]), split(made.v[..., k, :]), float(made.t[k])
         x = [] if made.x is None else split(made.x[..., k, :])
-        at = system.held(t, q, [*v, *x])[0] if hold else system
+        at = system.zero_order_hold(t, q, [*v, *x])[0] if hold else system
         less, more = (
             joined(midpoint(n).increment(at, t, q, v if hold else [*v, *x], dt)[1])
             for n in (ITERATIONS, ITERATIONS + 1)

@@ -6,7 +6,6 @@ import numpy as np
 
 from sixfold.evaluate.arrays import Array
 from sixfold.model import Model
-from sixfold.simulation.trajectory.tables import labels
 
 
 def limit_notes(model: Model, t: Array, q: Array, stopped: bool) -> tuple[str, ...]:
@@ -18,7 +17,7 @@ def limit_notes(model: Model, t: Array, q: Array, stopped: bool) -> tuple[str, .
     joints = np.flatnonzero(over.any(axis=0))
     if not len(joints):
         return ()
-    names = labels(model, "nq")
+    names = model.coordinates.q_names
     first = [f"'{names[k]}' at t = {t[int(np.argmax(over[:, k]))]:.4g} s" for k in joints[:4]]
     more = f" and {len(joints) - 4} more" if len(joints) > 4 else ""
     what = f"beyond their limits: {', '.join(first)}{more}"

@@ -94,9 +94,24 @@ def check_rate(function: str, control: Any, hold: bool, dt: float) -> None:
         raise NotApplicableError(f"a controller with sample_time = {rate:g} s", where, fix)
 
 
-def check_steps(integrator: Any, solver: Any, hold: Any, **tolerances: Any) -> dict[str, Any]:
+def check_fixed_step(integrator: Any, events: Any) -> None:
+    """Check the integrator of `rollout`, which takes steps of fixed length and finds no events."""
+    if isinstance(integrator, str) and integrator == ADAPTIVE:
+        fix = f"choose one of {', '.join(INTEGRATORS)}, or use sixfold.simulate"
+        where = "rollout, whose steps have the length dt"
+        raise NotApplicableError(f"integrator '{ADAPTIVE}'", where, fix)
+    where, fix = "a batch whose steps run inside one kernel", "use sixfold.simulate"
+    refuse_idle("rollout", "events", events is not None, where, fix)
+    choice("rollout", "integrator", INTEGRATORS, integrator)
+
+
+def check_steps(
+    integrator: Any, solver: Any, hold: Any, compensated: Any, **tolerances: Any
+) -> dict[str, Any]:
     """Check the integrator of `simulate` and return the settings of the adaptive one."""
     choice("simulate", "integrator", CHOICES, integrator)
+    if compensated is not None:
+        choice("simulate", "compensated", (True, False), compensated)
     given = {"solver": solver, **tolerances}
     if integrator != ADAPTIVE:
         where = f"integrator '{integrator}', whose steps have the length dt"
@@ -106,6 +121,8 @@ def check_steps(integrator: Any, solver: Any, hold: Any, **tolerances: Any) -> d
         return {}
     fix = "choose an integrator with fixed steps"
     refuse_idle("simulate", "hold", bool(hold), "integrator 'solve_ivp'", fix)
+    given_sums = compensated is not None
+    refuse_idle("simulate", "compensated", given_sums, "integrator 'solve_ivp'", fix)
     choice("simulate", "solver", (None, *SOLVERS), solver)
     found: dict[str, Any] = {"solver": solver or SOLVERS[0]}
     for name, standard in TOLERANCES.items():
@@ -117,12 +134,19 @@ def check_steps(integrator: Any, solver: Any, hold: Any, **tolerances: Any) -> d
     return found
 
 
-def check_force_frame(f_ext: Any, f_ext_frame: Any) -> None:
+def check_force_frame(function: str, f_ext: Any, f_ext_frame: Any) -> None:
     """Check the frame of external forces."""
-    choice("simulate", "f_ext_frame", FORCE_FRAMES, f_ext_frame)
+    choice(function, "f_ext_frame", FORCE_FRAMES, f_ext_frame)
     idle = f_ext is None and f_ext_frame != "world"
     where = "a motion without external forces"
-    refuse_idle("simulate", "f_ext_frame", idle, where, "pass f_ext=..., or leave it out")
+    refuse_idle(function, "f_ext_frame", idle, where, "pass f_ext=..., or leave it out")
+
+
+def wrenches(model: Model, f_ext: Any) -> Argument | None:
+    """Return constant external forces as an argument; None for a function, or for none."""
+    if f_ext is None or callable(f_ext):
+        return None
+    return Argument(f_ext, (model.nb, 6), "(nb, 6): one force (n; f) for each body")
 
 
 def vector(function: str, name: str, given: Any, meaning: str) -> Argument | None:

@@ -1,9 +1,10 @@
-"""What a simulation is given, checked before the first step."""
+"""What `simulate` and `rollout` are given, checked before the first step."""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,72 +12,107 @@ from numpy.typing import ArrayLike
 
 from sixfold.errors import NumberError, OptionError, StateError, TooLargeError
 from sixfold.evaluate import neutral
-from sixfold.evaluate.arrays import FEWER, Argument, Array, Shape, checked, leading_shape
-from sixfold.evaluate.quaternions import quaternions
+from sixfold.evaluate.arrays import (
+    FEWER,
+    Argument,
+    Array,
+    Shape,
+    checked,
+    enough_memory,
+    leading_shape,
+)
 from sixfold.model import Model
 from sixfold.simulation.run_steps import Grid
-from sixfold.simulation.trajectory.tables import labels
 
-ROUND = 1e-6
+UNIT_TOLERANCE = 1e-6
 """How far from 1 the length of a quaternion may be."""
+
+ROUNDING = 4 * float(np.finfo(float).eps)
+"""How far from 1 rounding leaves the length of a quaternion that was normalised."""
 
 MOST_STEPS = 10**10
 """More steps than this take days: a slip in the units of dt or duration."""
+
+MOST_STEPS_AT_ONCE = 10**9
+"""Most steps of one rollout, whose times are kept, 8 bytes each, and between two samples."""
 
 
 def grid_of(t0: Any, duration: Any, dt: Any, every: Any) -> Grid:
     """Return the times of a simulation, or say which number is wrong."""
     for name, value, good, words in (
         ("duration", duration, _real(duration) and duration >= 0, "a time >= 0 [s]"),
-        ("dt", dt, _real(dt) and dt > 0, "a time > 0 [s]"),
         ("t0", t0, _real(t0), "a time [s]"),
-        ("every", every, _whole(every) and every >= 1, "a whole number >= 1"),
     ):
         if not good:
             raise OptionError("simulate", name, (words,), value)
-    if duration / dt > MOST_STEPS:
+    length, between = step_length("simulate", dt), step_count("simulate", "every", every)
+    if duration / length > MOST_STEPS:
         words = f"a step of at least {duration / MOST_STEPS:.1g} s for this duration"
         raise OptionError("simulate", "dt", (words,), dt)
-    return Grid(float(t0), float(duration), float(dt), int(every))
+    return Grid(float(t0), float(duration), length, between)
+
+
+def step_length(function: str, dt: Any) -> float:
+    """Return the length of a step, or say that it is no time."""
+    if not (_real(dt) and dt > 0):
+        raise OptionError(function, "dt", ("a time > 0 [s]",), dt)
+    return float(dt)
+
+
+def step_count(function: str, option: str, got: Any) -> int:
+    """Return a number of steps, or say that it is none."""
+    if not (_whole(got) and 1 <= got <= MOST_STEPS_AT_ONCE):
+        words = f"a whole number from 1 to {MOST_STEPS_AT_ONCE}"
+        raise OptionError(function, option, (words,), got)
+    return int(got)
 
 
 def states_of(
-    model: Model, q0: ArrayLike | None, v0: ArrayLike | None, **others: Argument | None
-) -> tuple[Array, Array, dict[str, Array]]:
-    """Return finite q, v of one leading shape, and the other arrays that were given.
+    function: str,
+    model: Model,
+    q0: ArrayLike | None,
+    v0: ArrayLike | None,
+    **others: Argument | None,
+) -> tuple[dict[str, Array], Shape]:
+    """Return finite arrays by name, q0 and v0 first, and their common leading shape.
 
-    Quaternions that are off the unit sphere by rounding are put back on it.
+    Arrays are as they were given where they can be: not copied, not broadcast.  Quaternions that
+    are off the unit sphere by more than rounding are put back on it.
     """
     given = {
         "q0": Argument(neutral(model) if q0 is None else q0, (model.nq,), "nq coordinates"),
         "v0": Argument(np.zeros(model.nv) if v0 is None else v0, (model.nv,), "nv coordinates"),
     } | {name: argument for name, argument in others.items() if argument is not None}
-    arrays = {name: _floats(name, argument) for name, argument in given.items()}
-    lead = leading_shape("simulate", given, arrays)
-    rows = {"q0": labels(model, "nq"), "v0": labels(model, "nv")}
-    for name, array in arrays.items():
-        _finite(name, array, rows.get(name, []))
-    q = np.array(np.broadcast_to(arrays.pop("q0"), (*lead, model.nq)))
-    v = np.array(np.broadcast_to(arrays.pop("v0"), (*lead, model.nv)))
-    refuse_long("simulate", model, q)
-    for _, part in quaternions(model):
-        q[..., part] /= np.linalg.norm(q[..., part], axis=-1, keepdims=True)
-    return q, v, arrays
+    arrays = {name: _floats(function, name, argument) for name, argument in given.items()}
+    lead = leading_shape(function, given, arrays)
+    coordinates = model.coordinates
+    rows = dict.fromkeys(("v0", "tau"), coordinates.v_names) | {"q0": coordinates.q_names}
+    with enough_memory(function, f"states {lead}"):
+        for name, array in arrays.items():
+            _finite(function, name, array, rows.get(name, ()))
+        arrays["q0"] = _normalised(function, model, arrays["q0"])
+    return arrays, lead
 
 
-def refuse_long(function: str, model: Model, q0: Array) -> None:
-    """Refuse quaternions whose length is off 1 by more than rounding."""
-    for joint, part in quaternions(model):
-        turns = q0[..., part].reshape(-1, 4)
+def _normalised(function: str, model: Model, q0: Array) -> Array:
+    """Return configurations with quaternions of length 1; refuse those of another length."""
+    q = q0
+    for joint, part in model.coordinates.quaternions:
+        turns = q0[..., part]
         off = np.abs(np.sqrt((turns**2).sum(axis=-1)) - 1.0)
-        if (off > ROUND).any():
-            worst = turns[int(np.argmax(off))]
+        if (off > UNIT_TOLERANCE).any():
+            worst = turns.reshape(-1, 4)[int(np.argmax(off))]
             raise StateError(
                 f"{function}: argument 'q0', joint '{joint}'",
                 "a quaternion (x, y, z, w) of length 1",
                 f"{worst.tolist()}, of length {float(np.linalg.norm(worst)):.6g}",
                 "divide it by its length, or start from sixfold.neutral(model)",
             )
+        if (off > ROUNDING).any():
+            q = q0.copy() if q is q0 else q
+            length = np.linalg.norm(turns, axis=-1, keepdims=True)
+            q[..., part] = np.where(off[..., None] > ROUNDING, turns / length, turns)
+    return q
 
 
 def room_for(grid: Grid, lead: Shape, size: int, model: Model) -> None:
@@ -95,24 +131,24 @@ def room_for(grid: Grid, lead: Shape, size: int, model: Model) -> None:
         )
 
 
-def _floats(name: str, argument: Argument) -> Array:
-    array = checked("simulate", name, argument)
+def _floats(function: str, name: str, argument: Argument) -> Array:
+    array = checked(function, name, argument)
     try:
-        return np.array(array, float)
+        return np.asarray(array, np.float64)
     except MemoryError as error:
-        raise TooLargeError("simulate", f"argument '{name}': {error}", FEWER) from None
+        raise TooLargeError(function, f"argument '{name}': {error}", FEWER) from None
     except (TypeError, ValueError):
-        where = f"simulate: argument '{name}' does not hold plain numbers"
+        where = f"{function}: argument '{name}' does not hold plain numbers"
         raise NumberError(where, "floats", f"dtype {array.dtype}", "give numbers") from None
 
 
-def _finite(name: str, array: Array, names: list[str]) -> None:
+def _finite(function: str, name: str, array: Array, names: Sequence[str]) -> None:
     bad = ~np.isfinite(array)
     if bad.any():
         index = tuple(int(k) for k in np.argwhere(bad)[0])
         joint = f", joint '{names[index[-1]]}'" if names else ""
         raise StateError(
-            f"simulate: argument '{name}' at {list(index)}{joint}",
+            f"{function}: argument '{name}' at {list(index)}{joint}",
             "finite numbers",
             array[index],
             "give a number for every coordinate",

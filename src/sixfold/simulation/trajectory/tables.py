@@ -6,39 +6,22 @@ import csv
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sixfold.errors import NotApplicableError, TrajectoryFileError
+from sixfold.errors import TrajectoryFileError
 from sixfold.evaluate.arrays import Array
 from sixfold.formats.files import path_of
 from sixfold.model import Model
-
-
-def library(name: str, purpose: str) -> Any:
-    """Import a library of the extras, or say how to get it."""
-    try:
-        return import_module(name)
-    except ImportError:
-        top = name.partition(".")[0]
-        fix = f"install it: pip install {top}, or pip install 'sixfold[data]'"
-        where = f"this Python, which has no {top}"
-        raise NotApplicableError(purpose, where, fix) from None
+from sixfold.optional import optional
 
 
 def labels(model: Model, size: str) -> list[str]:
-    """Return a name for each coordinate of q or v: the joint, numbered if it has several."""
-    followers = {coupling.follower for coupling in model.couplings}
-    result: list[str] = []
-    for k, body in enumerate(model.bodies):
-        n = getattr(body.joint, size)
-        if k not in followers:
-            several = [f"{body.joint_name}.{i}" for i in range(n)]
-            result += several if n > 1 else [body.joint_name]
-    return result
+    """Return a name for each coordinate of q or v."""
+    coordinates = model.coordinates
+    return list(coordinates.q_names if size == "nq" else coordinates.v_names)
 
 
 def columns(trajectory: Any) -> dict[str, Array]:
@@ -63,8 +46,8 @@ def columns(trajectory: Any) -> dict[str, Array]:
 
 def to_parquet(trajectory: Any, path: str | os.PathLike[str]) -> None:
     """Write the long table to a Parquet file."""
-    arrow = library("pyarrow", "Trajectory.to_parquet")
-    parquet = library("pyarrow.parquet", "Trajectory.to_parquet")
+    arrow = optional("pyarrow", "Trajectory.to_parquet")
+    parquet = optional("pyarrow.parquet", "Trajectory.to_parquet")
     target = path_of("Trajectory.to_parquet", path, "run.parquet")
     table = arrow.table(columns(trajectory))
     table = table.replace_schema_metadata({"model": trajectory.model.name, "units": "SI"})
@@ -101,7 +84,7 @@ def at_once(target: Path) -> Iterator[Path]:
 
 def to_xarray(trajectory: Any) -> Any:
     """Return a Dataset; the axes of a batch are start, start1, start2..."""
-    xarray = library("xarray", "Trajectory.to_xarray")
+    xarray = optional("xarray", "Trajectory.to_xarray")
     lead = [f"start{k or ''}" for k in range(len(trajectory.lead))]
     names = {"q": "q_coordinate", "v": "v_coordinate", "a": "v_coordinate", "tau": "v_coordinate"}
     variables = {name: ((*lead, "time", names[name]), getattr(trajectory, name)) for name in names}

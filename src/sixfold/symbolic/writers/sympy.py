@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sixfold.errors import NotApplicableError
+from sixfold.optional import optional
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.ring import COSINE, SINE, Ring, Variable
 from sixfold.symbolic.simplify import Power, Sum, Term, arranged
@@ -16,14 +16,9 @@ class ToSympy:
 
     def __init__(self, ring: Ring) -> None:
         """Make the symbols, all real."""
-        try:
-            import sympy
-        except ImportError:
-            raise NotApplicableError(
-                "SymPy output", "an installation without SymPy", "pip install sympy"
-            ) from None
+        sympy = optional("sympy", "SymPy output")
         self.ring = ring
-        self.sympy: Any = sympy
+        self.sympy = sympy
         self.symbols: dict[str, Any] = {}
         for v in ring.variables:
             if v.kind not in (COSINE, SINE):

@@ -125,7 +125,7 @@ def solve_dense(s: System, f: Table) -> Table:
     C = bias(s)
     rhs = [x for i in s.model.bodies for x in Column(f[i]) - C[i]]
     flat = ldl_solve(*ldl(mass_matrix(s)), rhs)
-    return {i: Column(flat[s.model.dofs[i]]) for i in s.model.bodies}
+    return {i: Column(flat[s.model.velocity_slices[i]]) for i in s.model.bodies}
 
 
 class Branches(NamedTuple):

@@ -1,7 +1,7 @@
-"""A short way for plain rollouts: straight to the kernel when all arguments are float64 arrays.
+"""A prepared call for plain rollouts: straight to the kernel when all arguments are float64 arrays.
 
-The long way broadcasts, shares the work among threads and says clearly what is wrong; it is taken
-whenever anything is out of the ordinary, and the first time.
+The general call broadcasts, shares the work among threads and says clearly what is wrong.  It is
+taken the first time, and whenever an argument is anything else.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.scan import threads_for
 from sixfold.model import Model
 
+CACHED_STEPS = 10_000
+"""Largest number of steps whose times are cached."""
+
 
 class Runs(Protocol):
     """What is asked of a kernel; see `sixfold.llvm.ScanKernel`."""
@@ -26,25 +29,22 @@ class Runs(Protocol):
     def run(
         self, arrays: Sequence[Array], strides: Sequence[int], rows: int, steps: int, every: int
     ) -> bool:
-        """Run all steps of all rows, and tell whether any has left the finite numbers."""
+        """Run all steps of all rows; return whether any state is not finite in the end."""
 
 
 _DOUBLE = np.dtype(np.float64)
-_READY: dict[tuple[int, Any, bool], tuple[Any, Runs]] = {}
+_PREPARED: dict[tuple[int, Any, bool], tuple[Any, Runs]] = {}
 """Kernels of plain calls, by id of the model, integrator, and whether there are joint forces."""
 
 
-def remember(
-    model: Model, integrator: str, names: tuple[str, ...], sequence: bool, kernel: Runs
-) -> None:
-    """Keep a kernel for the short way, if its arguments are q0, v0 and perhaps forces by steps."""
-    if names == ("q0", "v0") or (names == ("q0", "v0", "tau") and sequence):
-        place = (id(model), integrator, sequence)
-        entry = (while_alive(model, _READY, place), kernel)
-        KERNELS.short_cut(kernel, _READY, place, entry)
+def prepare(model: Model, integrator: str, forces: bool, kernel: Runs) -> None:
+    """Keep the kernel of q0, v0 and perhaps joint forces by steps for the next plain call."""
+    place = (id(model), integrator, forces)
+    entry = (while_alive(model, _PREPARED, place), kernel)
+    KERNELS.short_cut(kernel, _PREPARED, place, entry)
 
 
-def roll(
+def run_prepared(
     model: Model,
     q0: Any,
     v0: Any,
@@ -55,13 +55,13 @@ def roll(
     every: Any,
     out: Any,
 ) -> tuple[Array, Array, bool] | None:
-    """Return a rollout of plain arrays, one row a trajectory, and whether one has been lost.
+    """Return a rollout of plain arrays, one row a trajectory, and whether one is not finite.
 
-    None where the long way has to look closer.
+    None where the general call has to be taken.
     """
     if (type(integrator), type(dt), type(steps), type(every)) != (str, float, int, int):
         return None
-    _, kernel = _READY.get((id(model), integrator, tau is not None), (None, None))
+    _, kernel = _PREPARED.get((id(model), integrator, tau is not None), (None, None))
     if kernel is None or type(q0) is not np.ndarray or q0.ndim != 2:
         return None
     rows, nq, nv = len(q0), model.nq, model.nv
@@ -84,33 +84,31 @@ def roll(
             return None
         if not x.flags.carray:
             return None
-    if overlap(inputs, out) or not all(np.isfinite(x).all() for x in inputs):
+    if share_memory(inputs, out) or not all(np.isfinite(x).all() for x in inputs):
         return None
     q, v = out
-    arrays = [q0, v0, np.array([dt]), times(steps, dt), *inputs[2:], q, v]
+    arrays = [q0, v0, np.array([dt]), step_times(steps, dt), *inputs[2:], q, v]
     strides = [8 * nq, 0, 8 * nv, 0, 0, 0, 0, 8]
     for _, count, size in by_steps:
         strides += [8 * count * size, 8 * size]
     return q, v, kernel.run(arrays, strides, rows, steps, every)
 
 
-def times(steps: int, h: float) -> Array:
-    """Return when each step begins, as a column that is not to be written to."""
-    return _kept_times(steps, h) if steps <= _FEW else _times(steps, h)
+def step_times(steps: int, dt: float) -> Array:
+    """Return when each step begins, as a read-only column."""
+    return _cached_times(steps, dt) if steps <= CACHED_STEPS else _times(steps, dt)
 
 
-def _times(steps: int, h: float) -> Array:
-    column = (np.arange(steps) * h)[:, None]
+def _times(steps: int, dt: float) -> Array:
+    column = (np.arange(steps) * dt)[:, None]
     column.flags.writeable = False
     return column
 
 
-_FEW = 10_000
-"""Steps whose times are worth keeping."""
-_kept_times = lru_cache(maxsize=16)(_times)
+_cached_times = lru_cache(maxsize=16)(_times)
 
 
-def overlap(inputs: Iterable[Array], results: Sequence[Array]) -> bool:
-    """Return whether a result lies where an argument or another result does."""
+def share_memory(inputs: Iterable[Array], results: Sequence[Array]) -> bool:
+    """Return whether a result may share memory with an argument or another result."""
     pairs = [*combinations(results, 2), *((x, y) for x in inputs for y in results)]
     return any(np.may_share_memory(x, y) for x, y in pairs)

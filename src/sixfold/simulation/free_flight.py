@@ -1,4 +1,4 @@
-"""A tree that floats freely keeps its momentum: the little that a step loses is put back.
+"""Free flight: a floating tree on which only gravity acts conserves its momentum.
 
 Where nothing but gravity acts on a floating base, the centre of mass flies along a parabola and the
 angular momentum about it stays.  A step of order p misses that by O(h^(p+1)); position and velocity
@@ -18,8 +18,8 @@ from sixfold.scalar import Scalar, Zero
 from sixfold.spatial import Force, Inertia, Motion, Transform, Vector3, ldl, ldl_solve
 
 
-def floats_freely(model: Model) -> bool:
-    """Return true when all bodies hang on one free joint that has no forces of its own."""
+def has_free_base(model: Model) -> bool:
+    """Return whether all bodies hang on one free joint that has no forces of its own."""
     if not model.bodies or not isinstance(model.bodies[0].joint, Free):
         return False
     base = model.bodies[0]
@@ -27,15 +27,15 @@ def floats_freely(model: Model) -> bool:
     return all(body.parent >= 0 for body in model.bodies[1:]) and not any(own)
 
 
-def no_force(values: Any) -> bool:
-    """Return true for numbers that are known to be zero: constants, or arrays of zeros."""
+def are_zero(values: Any) -> bool:
+    """Return whether all numbers are known to be zero: constants, or arrays of zeros."""
     return all(
         not np.any(x) if isinstance(x, np.ndarray) else isinstance(x, (Zero, float, int)) and x == 0
         for x in values
     )
 
 
-def lost_in_step(
+def momentum_drift(
     tree: Tree, q0: Table, v0: Table, q1: Table, v1: Table, h: Scalar
 ) -> tuple[Vector3, tuple[Scalar, ...]]:
     """Return how far the base is from where it belongs after a step from 0 to 1.

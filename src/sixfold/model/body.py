@@ -1,0 +1,58 @@
+"""The parts of a model as frozen data: bodies with their joints, frames and couplings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sixfold.model.joint.joint import Joint
+from sixfold.spatial import Inertia, Transform
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Body:
+    """One moving body and the joint that carries it."""
+
+    name: str
+    joint_name: str
+    parent: int
+    """Index of the parent body, -1 for the base."""
+    joint: Joint
+    placement: Transform
+    """X_T: parent body coordinates to the joint frame on the parent side."""
+    inertia: Inertia
+    damping: Numbers
+    friction: Numbers
+    """Dry friction for positive speed."""
+    friction_negative: Numbers
+    """Dry friction for negative speed, as a positive number."""
+    stiffness: Numbers
+    rest: Numbers
+    """Position where the spring is relaxed, in q coordinates."""
+    armature: Numbers
+    """Reflected rotor inertia: rotor inertia x ratio^2."""
+    lower: Numbers
+    upper: Numbers
+    velocity_limit: Numbers
+    effort_limit: Numbers
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame fixed to a body."""
+
+    name: str
+    body: int
+    """Index of the body, -1 for the base."""
+    placement: Transform
+    """Body coordinates to frame coordinates."""
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A joint that follows others linearly: q = sum of ratio x q_master, + offset."""
+
+    follower: int
+    terms: tuple[tuple[int, float], ...]
+    offset: float

@@ -1,0 +1,48 @@
+"""Libraries that Sixfold can do without: imported when needed, or named with the line that installs
+them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from sixfold.errors import NotApplicableError
+
+PACKAGES = {
+    "example_robot_data": ("example-robot-data", "robots"),
+    "gmpy2": ("gmpy2", "bench"),
+    "matplotlib": ("matplotlib", "report"),
+    "mujoco": ("mujoco", "mjcf"),
+    "pinocchio": ("pin", "bench"),
+    "pyarrow": ("pyarrow", "data"),
+    "scipy": ("scipy", "data"),
+    "sympy": ("sympy", "symbolic"),
+    "trimesh": ("trimesh", "view"),
+    "viser": ("viser", "view"),
+    "xarray": ("xarray", "data"),
+}
+"""The package that holds each module, and the extra of Sixfold that installs it."""
+
+
+def optional(module: str, purpose: str) -> Any:
+    """Import a module of an optional library and return it.
+
+    Args:
+        module: its name, for example "scipy.integrate".
+        purpose: what needs it, for the message.
+
+    Raises:
+        NotApplicableError: if the library is not installed; the message says how to install it.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise missing(module, purpose) from None
+
+
+def missing(module: str, purpose: str) -> NotApplicableError:
+    """Return the error for a library that is not installed."""
+    package, extra = PACKAGES[module.partition(".")[0]]
+    fix = f"pip install {package}, or pip install 'sixfold[{extra}]'"
+    return NotApplicableError(purpose, f"an installation without {package}", fix)

@@ -1,0 +1,198 @@
+"""What `simulate` and `rollout` integrate, checked, and one step of it on flat lists of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sixfold.evaluate.arrays import Array, Shape
+from sixfold.model import Model
+from sixfold.scalar import Scalar
+from sixfold.simulation.callbacks.callbacks import Callback, declared
+from sixfold.simulation.integrators import INTEGRATORS
+from sixfold.simulation.stops import Stop, with_inertias
+from sixfold.simulation.system import as_array, system_of
+
+CORE_AXES = {"parameters": 1, "inertias": 2, "f_ext": 2, "gains": 1, "tau": 1}
+"""Arrays that stay the same in all steps, in the order in which a step takes them, each with the
+number of axes that it has for one trajectory."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A motion to integrate: the robot, what acts on it, and how steps are taken.
+
+    The state of one trajectory is (q, v, x, carry): x are the controller's own states, and the
+    carry holds what rounding took from earlier sums, if steps are compensated.
+    """
+
+    caller: str
+    model: Model
+    integrator: str
+    compensated: bool = True
+    """Carry what rounding takes from the sums of a step over to the next step."""
+    control: Callback | None = None
+    force: Callback | None = None
+    parameters: Array | None = None
+    """Numbers for the controller, shape (..., n)."""
+    inertias: Array | None = None
+    """Inertial parameters in place of the model's own, shape (..., nb, 10)."""
+    f_ext: Array | None = None
+    """Constant external forces, shape (..., nb, 6)."""
+    f_ext_frame: str = "world"
+    stops: tuple[Stop, ...] = ()
+    gains: Array | None = None
+    """Stiffness and damping of each stop, shape (..., 2 len(stops))."""
+    tau: Array | None = None
+    """Joint forces beside those of the controller, shape (..., nv) or (..., steps, nv)."""
+    tau_each: bool = False
+    """The joint forces have an axis of steps."""
+    hold: bool = False
+    """Evaluate the controller once in each step."""
+    backend: str | None = None
+    dynamics: str | None = None
+    """Method of forward dynamics."""
+    compiled: bool | None = None
+    """Whether to insist on compiled callbacks, or on Python."""
+    others: tuple[Callable[..., Any], ...] = ()
+    """Further functions of the user's own that run meanwhile."""
+
+    @property
+    def states(self) -> int:
+        """How many states the controller has."""
+        return 0 if self.control is None else self.control.states
+
+    @cached_property
+    def carried(self) -> tuple[int, ...]:
+        """Sizes of the parts of a state that there are: q, v, x, carry."""
+        model, nx = self.model, self.states
+        carry = len(model.coordinates.additive) + model.nv + nx
+        return (model.nq, model.nv, *([nx] if nx else []), *([carry] if self.compensated else []))
+
+    @property
+    def size(self) -> int:
+        """Numbers in a state."""
+        return sum(self.carried)
+
+    def parts(self, row: Any) -> list[Any]:
+        """Split states (..., size), or one list, into the parts of `carried`."""
+        ends = np.cumsum(self.carried).tolist()
+        spans = [slice(end - n, end) for n, end in zip(self.carried, ends, strict=True)]
+        return [row[span] if isinstance(row, list) else row[..., span] for span in spans]
+
+    def start(self, q: Array, v: Array, x: Array | None) -> list[Array]:
+        """Return the parts of the states at the start."""
+        parts = [q, v, *([] if x is None else [x])]
+        return [*parts, np.zeros(self.carried[-1])] if self.compensated else parts
+
+    # -- the arrays of a kernel
+
+    @cached_property
+    def constants(self) -> dict[str, Array]:
+        """Arrays that stay the same in all steps, one axis for each trajectory, in order."""
+        found: dict[str, Array] = {}
+        for name, axes in CORE_AXES.items():
+            array = getattr(self, name)
+            if array is not None and not (name == "tau" and self.tau_each):
+                found[name] = array.reshape((*array.shape[: array.ndim - axes], -1))
+        return found
+
+    @property
+    def fixed(self) -> list[int]:
+        """Sizes of the arrays that stay the same: dt, then the constants."""
+        return [1, *(array.shape[-1] for array in self.constants.values())]
+
+    @property
+    def each(self) -> list[int]:
+        """Sizes of the arrays that have numbers for each step: t, then tau if it has."""
+        return [1, *([self.model.nv] if self.tau_each else [])]
+
+    def arrays(self, parts: Sequence[Array], dt: float, times: Array) -> list[Array]:
+        """Return all arguments of a kernel; times is (steps, 1)."""
+        tau = [self.tau] if self.tau_each and self.tau is not None else []
+        return [*parts, np.array([dt]), *self.constants.values(), times, *tau]
+
+    def key(self) -> tuple[Any, ...] | None:
+        """Return what identifies the step; None if a callback is not known to be pure."""
+        known: list[Any] = [
+            self.model.digest,
+            self.integrator,
+            self.compensated,
+            self.f_ext_frame,
+            self.stops,
+            self.hold,
+            self.dynamics,
+            self.states,
+            tuple((name, array.shape[-1]) for name, array in self.constants.items()),
+            self.tau_each,
+        ]
+        for callback in (self.control, self.force):
+            function = None if callback is None else callback.function
+            if function is not None and not declared(function, "frozen_law", False):
+                return None
+            known.append(function)
+        return ("step", *known)
+
+    # -- one step
+
+    def step(self, *lists: Sequence[Scalar]) -> list[Scalar]:
+        """Take one step on flat lists: the state, dt and the constants, then t and tau."""
+        n = len(self.carried)
+        given = dict(zip(("dt", *self.constants, "t"), lists[n:], strict=False))
+        if self.tau_each:
+            given["tau"] = lists[-1]
+        inertias, parameters = given.get("inertias"), given.get("parameters")
+        system = system_of(
+            self.model,
+            self.control,
+            parameters=None if parameters is None else as_array(parameters),
+            f_ext=as_array(given["f_ext"]) if "f_ext" in given else self.force,
+            f_ext_frame=self.f_ext_frame,
+            stops=self.stops,
+            gains=tuple(given.get("gains", ())),
+            method=self.dynamics,
+            tree=None if inertias is None else with_inertias(self.model.tree, inertias),
+        )
+        state = [x for part in lists[:n] for x in part]
+        return self.after(system, given["t"][0], given["dt"][0], state, given.get("tau"))
+
+    def after(self, system: Any, t: Any, h: Any, state: list[Any], push: Any = None) -> list[Any]:
+        """Return a state after a step of length h.
+
+        Args:
+            system: the equations of motion, on the kind of numbers that the state holds.
+            t: time at the start of the step.
+            h: length of the step.
+            state: q, v, x and carry in one list.
+            push: joint forces beside those of the controller.
+        """
+        q, v, *more = self.parts(state)
+        carry = more.pop() if self.compensated else []
+        v = [*v, *(more[0] if more else [])]
+        following: list[Any] = []
+        if self.hold:
+            system, following = system.zero_order_hold(t, q, v)
+            v = v[: self.model.nv]
+        if push is not None:
+            system = system.pushed(push)
+        method = INTEGRATORS[self.integrator]
+        if not self.compensated:
+            moved, faster = method(system, t, q, v, h)
+            return [*moved, *faster, *following]
+        used = carry[: len(carry) - len(following)]
+        moved, faster, left = method.compensated(system, t, q, v, h, used)
+        return [*moved, *faster, *following, *left, *[0.0] * len(following)]
+
+    def of_row(self, lead: Shape, index: Shape) -> Setup:
+        """Return the setup of one trajectory of a batch."""
+        own: dict[str, Any] = {}
+        for name, axes in CORE_AXES.items():
+            array = getattr(self, name)
+            if array is not None:
+                core = array.shape[array.ndim - axes :]
+                own[name] = np.broadcast_to(array, (*lead, *core))[index]
+        return replace(self, **own)
