@@ -183,7 +183,7 @@ def algorithms(n: int) -> dict[str, Count]:
             lambda: equations.joint_forces(frame(), qdd)
         ),
         "mass matrix: CRBA": count(lambda: crba(tree, q)),
-        "inverse mass matrix": count(lambda: articulated.inverse_inertia(tree, q)),
+        "inverse mass matrix": count(lambda: articulated.inverse_mass_matrix(tree, q)),
         "mass matrix: CRBA, factorised and solved": count(by_crba),
         "forward dynamics: ABA": count(lambda: aba(*c)),
         "forward dynamics: operators, O(N) (19b)": count(

@@ -15,7 +15,7 @@ from sixfold.dynamics.book.operators import equations
 from sixfold.dynamics.book.operators.inertial_axes import geometry, inertial
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.fast.aba import aba
-from sixfold.dynamics.fast.articulated import articulate
+from sixfold.dynamics.fast.articulated import articulated_inertias
 from sixfold.scalar import ZERO
 from sixfold.spatial import ZERO3, Inertia, Motion, Transform
 from tests.dynamics.support import EPS, array, error, flat, fn, pushes, six, tables
@@ -132,7 +132,7 @@ def test_eq_19b_operator_is_the_inverse_of_the_mass_matrix(model):
 @any_joint
 def test_branch_inertias_are_articulated_inertias(model):
     q, qd, _, none = tables(model)
-    expected = articulate(model.tree, q)
+    expected = articulated_inertias(model.tree, q)
     own = equations.branch_inertias(equations.body_frame(model.tree, q, qd, none))
     for i in model.tree.bodies:
         assert error(own.J[i].matrix(), expected.IA[i].matrix()) <= TIGHT
@@ -144,7 +144,7 @@ def test_branch_inertias_in_inertial_axes_are_the_turned_ones(model):
     q, qd, _, none = tables(model)
     x = geometry(model.tree, q, qd)
     own = equations.branch_inertias(inertial(model.tree, q, qd, none))
-    expected = articulate(model.tree, q)
+    expected = articulated_inertias(model.tree, q)
     for i in model.tree.bodies:
         turn = Transform(x.R[i].T, ZERO3)  # inertial axes to body axes, at the joint
         assert error(own.J[i].matrix(), (turn.T @ expected.IA[i] @ turn).matrix()) <= TIGHT
