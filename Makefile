@@ -20,7 +20,7 @@ test: lint
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
 
 test-long: $(READY)
-	SIXFOLD_LAWS=default $(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
+	SIXFOLD_LAWS=all $(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
 	$(BIN)/python benchmarks/random_trees.py --trees 10000 --every 10 --processes $(PROCESSES)
 	$(BIN)/python -m tests.formats.mutations --files 10000 --processes $(PROCESSES)
 	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q

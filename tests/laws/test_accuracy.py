@@ -28,7 +28,7 @@ from sixfold.evaluate import scalar_functions
 from sixfold.scalar import plain
 from sixfold.spatial import Inertia, Transform
 from tests.dynamics.support import EPS, numbers
-from tests.laws.conftest import MODELS
+from tests.laws.support import MODELS
 
 TREES = 60
 
