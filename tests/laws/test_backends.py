@@ -42,11 +42,7 @@ def test_exempt_names_laws_and_backends_that_exist():
 def test_every_law_over_all_models_runs_on_backends():
     models = {"model", "floating_model", "full", "reduced"}
     without = {law for law, given in laws().items() if models & set(given) and "fn" not in given}
-    own = {
-        "test_machine_code_agrees_under_couplings",
-        "test_coupled_joints_leave_no_choice_of_method",
-    }
-    assert without == {NEUTRAL, *own}
+    assert without == DEFAULT_CALLS
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
