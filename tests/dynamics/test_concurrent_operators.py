@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from benchmarks.operation_counts import chain, count
 
 import sixfold as sf
 from sixfold.dynamics.book.crba import crba, dense
@@ -20,6 +19,7 @@ from sixfold.dynamics.fast.articulated import articulated_inertias
 from sixfold.errors import ShapeError
 from sixfold.spatial import Force, Motion
 from tests.dynamics.support import EPS, array, error, six, tables
+from tests.surveys.operation_counts import chain, count
 
 TREE10 = sf.load("tree10")
 BODIES = range(1, 11)

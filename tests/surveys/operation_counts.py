@@ -1,6 +1,6 @@
 """Count the multiplications and additions of each algorithm on chains of growing length.
 
-    python benchmarks/operation_counts.py [--longest N]
+    python -m tests.surveys.operation_counts [--longest N]
 
 The algorithms run on numbers that count.  Sums and products with exact zeros, and products with
 one, are free: sparsity that is known beforehand costs nothing.  A table shows, for chains of
