@@ -167,8 +167,6 @@ def test_branch_inertia_of_a_tip_is_its_own_mass_matrix():
 
 REGULAR = ("tree10", "tree6", "cart_pendulum", "puma560")
 UNIT_AXES = {name: ONE_AXIS_MODELS[name] for name in REGULAR}
-    name: ONE_AXIS_MODELS[name] for name in ("tree10", "tree6", "cart_pendulum", "puma560")
-}
 
 
 @pytest.mark.parametrize("model", UNIT_AXES.values(), ids=UNIT_AXES)
