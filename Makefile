@@ -20,11 +20,11 @@ test: lint
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
 
 test-long: $(READY)
-	SIXFOLD_LAWS=default $(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
-	$(BIN)/python benchmarks/random_trees.py --trees 10000 --every 10 --processes $(PROCESSES)
+	SIXFOLD_LAWS=all $(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
+	$(BIN)/python -m tests.surveys.random_trees --trees 10000 --every 10 --processes $(PROCESSES)
 	$(BIN)/python -m tests.formats.mutations --files 10000 --processes $(PROCESSES)
 	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q
-	$(BIN)/python benchmarks/robots_vs_pinocchio.py
+	$(BIN)/python -m tests.surveys.robots_vs_pinocchio
 	$(BIN)/python benchmarks/robots_vs_mujoco.py
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.simulation.damaged --files 5000
@@ -61,7 +61,7 @@ lint: $(READY)
 bench: $(ENGINES)
 	@mkdir -p build
 	$(BIN)/sixfold bench --chains --json build/bench.json --plot build/bench.svg
-	$(BIN)/python benchmarks/operation_counts.py
+	$(BIN)/python -m tests.surveys.operation_counts
 
 $(READY): pyproject.toml constraints.txt
 	@if command -v uv >/dev/null 2>&1; then \

@@ -6,30 +6,24 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.dynamics.book.aba import aba as book_aba
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.factorization import ltdl
 from sixfold.dynamics.book.rnea import rnea
-from sixfold.dynamics.fast.aba import aba
-from sixfold.dynamics.fast.articulated import articulate, inverse_inertia, pivots
+from sixfold.dynamics.fast.aba import aba as fast_aba
+from sixfold.dynamics.fast.articulated import articulated_inertias, inverse_mass_matrix, pivots
 from sixfold.spatial import Force, Inertia, Subspace
 from sixfold.spatial.constraint import apparent_inverse_inertia, constrained_motion
+from tests.dynamics.models import MODELS
 from tests.dynamics.support import EPS, array, error, flat, fn, pushes, six, tables
 
-MODELS = {
-    "tree6": sf.load("tree6"),
-    "tree10": sf.load("tree10"),
-    "puma560": sf.load("puma560"),
-    "floating_link": sf.load("floating_link"),
-    "rolling_ball": sf.load("rolling_ball"),
-    "every joint": sf.random_tree(10, 4),
-    "more joints": sf.random_tree(12, 9),
-    "rotors": sf.random_tree(6, 8, properties=True),
-}
 each = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+both = pytest.mark.parametrize("aba", [book_aba, fast_aba], ids=["book", "fast"])
 
 
+@both
 @each
-def test_articulated_bodies_invert_newton_euler(model):
+def test_articulated_bodies_invert_newton_euler(model, aba):
     q, qd, qdd, _ = tables(model)
     contact = pushes(model)
     tau, f = rnea(model.tree, q, qd, qdd, contact)
@@ -41,8 +35,9 @@ def test_articulated_bodies_invert_newton_euler(model):
     assert off <= 16 * EPS * np.linalg.cond(H) * load
 
 
+@both
 @each
-def test_newton_euler_inverts_articulated_bodies(model):
+def test_newton_euler_inverts_articulated_bodies(model, aba):
     q, qd, tau, _ = tables(model)
     contact = pushes(model)
     qdd = aba(model.tree, q, qd, tau, contact)
@@ -57,7 +52,7 @@ def test_newton_euler_inverts_articulated_bodies(model):
 def test_inverse_mass_matrix_times_mass_matrix_is_one(model):
     q, _, _, _ = tables(model)
     H = array(dense(model.tree, crba(model.tree, q)))
-    inverse = array(inverse_inertia(model.tree, q))
+    inverse = array(inverse_mass_matrix(model.tree, q))
     np.testing.assert_array_equal(inverse, inverse.T)
     bar = 16 * EPS * np.linalg.cond(H)
     assert np.abs(inverse @ H - np.eye(model.nv)).max() <= bar
@@ -97,7 +92,7 @@ def test_pivots_of_articulated_bodies_are_those_of_the_factorised_mass_matrix(mo
 def test_articulated_inertia_is_never_above_the_composite_one(model):
     """What yields cannot be heavier than what does not: Ic - IA is positive semidefinite."""
     q, _, _, _ = tables(model)
-    x = articulate(model.tree, q)
+    x = articulated_inertias(model.tree, q)
     Ic = {i: model.tree.inertia[i] for i in model.tree.bodies}
     for i in reversed(model.tree.bodies):
         p = model.tree.parent[i]
@@ -180,5 +175,5 @@ def test_a_joint_to_the_base_is_such_a_constraint():
     S = model.tree.joint[1].calc(q[1], (0.0, 0.0)).S
     found = constrained_motion(BODY, S, APPLIED)
     still = model.velocities([0.0, 0.0])
-    qdd = aba(model.tree, q, still, still, {1: APPLIED})
+    qdd = book_aba(model.tree, q, still, still, {1: APPLIED})
     assert error(flat(qdd), list(found.alpha_rate)) <= 64 * EPS

@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import sixfold as sf
 from sixfold.dynamics.book.operators import equations
 from sixfold.dynamics.book.operators.inertial_axes import (
     center_accelerations,
@@ -17,6 +16,7 @@ from sixfold.dynamics.book.operators.inertial_axes import (
 )
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.spatial import IDENTITY3, ZERO3, Column, Force, Inertia, Motion, Transform
+from tests.dynamics.models import ONE_AXIS_MODELS
 from tests.dynamics.support import (
     EPS,
     array,
@@ -30,15 +30,7 @@ from tests.dynamics.support import (
     vector,
 )
 
-ONE_AXIS = (sf.Revolute, sf.Prismatic, sf.Helical)
-MODELS = {
-    "tree10": sf.load("tree10"),
-    "tree6": sf.load("tree6"),
-    "cart_pendulum": sf.load("cart_pendulum"),
-    "puma560": sf.load("puma560").without(damping=True, friction=True),
-    "screws": sf.random_tree(7, 11, joints=ONE_AXIS),
-}
-one_axis = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+one_axis = pytest.mark.parametrize("model", ONE_AXIS_MODELS.values(), ids=ONE_AXIS_MODELS)
 TIGHT = 128 * EPS
 # first differences of numbers of order 10 with steps of 1e-3 (see `rate`)
 DIFFERENCES = 1e-11
@@ -154,7 +146,7 @@ def test_eq_5_acceleration_of_a_joint_is_the_rate_of_its_velocity(model):
 
 
 def test_eq_5a_as_printed_holds_for_revolute_joints_and_starts_with_zero():
-    model = MODELS["tree10"]
+    model = ONE_AXIS_MODELS["tree10"]
     q, qd, _, none = tables(model)
     x, s = geometry(model.tree, q, qd), inertial(model.tree, q, qd, none)
     assert six(s.A[1]) == [0.0] * 6
@@ -165,7 +157,7 @@ def test_eq_5a_as_printed_holds_for_revolute_joints_and_starts_with_zero():
 
 
 def test_eq_5a_of_a_slide_needs_twice_the_sliding_term():
-    model = MODELS["tree6"]
+    model = ONE_AXIS_MODELS["tree6"]
     q, qd, qdd, none = tables(model)
     path = along(model, q, qd, qdd)
     measured = rate(lambda t: joint_velocities(model, *path(t)))

@@ -9,17 +9,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from benchmarks.operation_counts import chain, count
 
 import sixfold as sf
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.operators import equations
 from sixfold.dynamics.book.operators.inertial_axes import inertial
 from sixfold.dynamics.book.operators.operators import BlockMatrix, Influence, Propagation
-from sixfold.dynamics.fast.articulated import articulate
+from sixfold.dynamics.fast.articulated import articulated_inertias
 from sixfold.errors import ShapeError
 from sixfold.spatial import Force, Motion
 from tests.dynamics.support import EPS, array, error, six, tables
+from tests.surveys.operation_counts import chain, count
 
 TREE10 = sf.load("tree10")
 BODIES = range(1, 11)
@@ -330,7 +330,7 @@ def test_inverse_mass_matrix_is_a_product_of_block_matrices():
     inverse = (one - inner) @ Rinv @ (one - inner.T)
     H = array(dense(model.tree, crba(model.tree, q)))
     assert np.abs(inverse @ H - one).max() <= 16 * EPS * np.linalg.cond(H)
-    IA = articulate(model.tree, q).IA
+    IA = articulated_inertias(model.tree, q).IA
     Jd = BlockMatrix.diagonal(J, "J")
     assert Jd.rows == dict.fromkeys(model.tree.bodies, 6)
     for i in model.tree.bodies:

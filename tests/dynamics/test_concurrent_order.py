@@ -8,7 +8,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from benchmarks.operation_counts import Counted, algorithms, chain, count, mass_matrix_steps
 
 import sixfold as sf
 from sixfold.dynamics.book.crba import crba, dense
@@ -18,6 +17,7 @@ from sixfold.dynamics.kinematics import no_forces
 from sixfold.scalar import plain
 from sixfold.spatial import Column, Transform
 from tests.dynamics.support import EPS, error, tables
+from tests.surveys.operation_counts import Counted, algorithms, chain, count, mass_matrix_steps
 
 TREE10 = sf.load("tree10")
 

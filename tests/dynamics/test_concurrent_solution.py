@@ -15,14 +15,17 @@ from sixfold.dynamics.book.operators import equations
 from sixfold.dynamics.book.operators.inertial_axes import geometry, inertial
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.fast.aba import aba
-from sixfold.dynamics.fast.articulated import articulate
+from sixfold.dynamics.fast.articulated import articulated_inertias
 from sixfold.scalar import ZERO
 from sixfold.spatial import ZERO3, Inertia, Motion, Transform
+from tests.dynamics.models import ONE_AXIS_MODELS
 from tests.dynamics.support import EPS, array, error, flat, fn, pushes, six, tables
-from tests.dynamics.test_concurrent import MODELS, TIGHT, one_axis
+
+one_axis = pytest.mark.parametrize("model", ONE_AXIS_MODELS.values(), ids=ONE_AXIS_MODELS)
+TIGHT = 128 * EPS
 
 ANY_JOINT = {
-    **MODELS,
+    **ONE_AXIS_MODELS,
     "every joint": sf.random_tree(9, 4),
     "rotors": sf.random_tree(6, 8, properties=True).without(
         damping=True, friction=True, springs=True
@@ -36,7 +39,7 @@ any_joint = pytest.mark.parametrize("model", ANY_JOINT.values(), ids=ANY_JOINT)
 
 def readings(model):
     """The paper's own reading where it applies, and body coordinates."""
-    return [equations.body_frame] + ([inertial] if model in MODELS.values() else [])
+    return [equations.body_frame] + ([inertial] if model in ONE_AXIS_MODELS.values() else [])
 
 
 def on_bodies(model, contact):
@@ -132,7 +135,7 @@ def test_eq_19b_operator_is_the_inverse_of_the_mass_matrix(model):
 @any_joint
 def test_branch_inertias_are_articulated_inertias(model):
     q, qd, _, none = tables(model)
-    expected = articulate(model.tree, q)
+    expected = articulated_inertias(model.tree, q)
     own = equations.branch_inertias(equations.body_frame(model.tree, q, qd, none))
     for i in model.tree.bodies:
         assert error(own.J[i].matrix(), expected.IA[i].matrix()) <= TIGHT
@@ -144,7 +147,7 @@ def test_branch_inertias_in_inertial_axes_are_the_turned_ones(model):
     q, qd, _, none = tables(model)
     x = geometry(model.tree, q, qd)
     own = equations.branch_inertias(inertial(model.tree, q, qd, none))
-    expected = articulate(model.tree, q)
+    expected = articulated_inertias(model.tree, q)
     for i in model.tree.bodies:
         turn = Transform(x.R[i].T, ZERO3)  # inertial axes to body axes, at the joint
         assert error(own.J[i].matrix(), (turn.T @ expected.IA[i] @ turn).matrix()) <= TIGHT
@@ -152,7 +155,7 @@ def test_branch_inertias_in_inertial_axes_are_the_turned_ones(model):
 
 
 def test_branch_inertia_of_a_tip_is_its_own_mass_matrix():
-    model = MODELS["tree10"]
+    model = ONE_AXIS_MODELS["tree10"]
     q, qd, _, none = tables(model)
     s = inertial(model.tree, q, qd, none)
     J = equations.branch_inertias(s).J
@@ -162,7 +165,8 @@ def test_branch_inertia_of_a_tip_is_its_own_mass_matrix():
 
 # -- (20): constraint forces
 
-UNIT_AXES = {name: MODELS[name] for name in ("tree10", "tree6", "cart_pendulum", "puma560")}
+REGULAR = ("tree10", "tree6", "cart_pendulum", "puma560")
+UNIT_AXES = {name: ONE_AXIS_MODELS[name] for name in REGULAR}
 
 
 @pytest.mark.parametrize("model", UNIT_AXES.values(), ids=UNIT_AXES)

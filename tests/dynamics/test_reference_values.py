@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.dynamics.fast.articulated import articulate
+from sixfold.dynamics.fast.articulated import articulated_inertias
 from sixfold.evaluate import scalar_functions
 from sixfold.spatial import Inertia
 from sixfold.spatial.solids import box, cylinder
@@ -297,7 +297,7 @@ def box_and_cylinder():
 
 def test_articulated_inertias_of_featherstones_box_and_cylinder():
     model = box_and_cylinder()
-    x = articulate(model.tree, model.positions(sf.neutral(model).tolist()))
+    x = articulated_inertias(model.tree, model.positions(sf.neutral(model).tolist()))
     expected = {
         3: [0.016, 0.014, 0.014, 0.8, 0, 0.8],
         2: [0, 0.014, 0.014, 0.8, 0, 0.8],
@@ -311,7 +311,7 @@ def test_articulated_inertias_of_featherstones_box_and_cylinder():
 
 def test_articulated_inertia_of_the_box_carries_the_cylinders_mass_but_not_along_its_slide():
     model = box_and_cylinder()
-    x = articulate(model.tree, model.positions(sf.neutral(model).tolist()))
+    x = articulated_inertias(model.tree, model.positions(sf.neutral(model).tolist()))
     own = [1 / 3, 29 / 150, 29 / 150]
     expected = [own[0], own[1] + 0.014, own[2] + 0.014, 2.8, 2.0, 2.8]
     np.testing.assert_allclose(array(x.IA[1].matrix()), np.diag(expected), rtol=EPS, atol=EPS)

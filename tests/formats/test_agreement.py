@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.robots_vs_pinocchio import Pair, differences, within
 
 from sixfold.formats import bundled
 from tests.formats.small_robots import ARM
+from tests.surveys.robots_vs_pinocchio import Pair, differences, within
 
 DEFAULT = ("ur5", "panda", "romeo_laas_small")
 """Robots for which the default call is compiled; axes of the last are parallel to 1e-9 or so."""

@@ -15,7 +15,7 @@ from sixfold.cli import main
 from sixfold.interop import from_mujoco, to_mujoco, to_pinocchio
 from sixfold.interop.compare import compare
 from sixfold.interop.mujoco import MuJoCo
-from tests.interop.test_converters import gripper, zoo
+from tests.interop.models import gripper, zoo
 
 MJCF = {
     "gymnasium": (

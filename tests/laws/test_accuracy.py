@@ -9,7 +9,14 @@ import gmpy2
 import numpy as np
 import pytest
 import sympy as sp
-from benchmarks.random_trees import (
+
+import sixfold as sf
+from sixfold.evaluate import scalar_functions
+from sixfold.scalar import plain
+from sixfold.spatial import Inertia, Transform
+from tests.dynamics.support import EPS, numbers
+from tests.laws.support import MODELS
+from tests.surveys.random_trees import (
     BARS,
     FD,
     ID,
@@ -22,13 +29,6 @@ from benchmarks.random_trees import (
     measure,
     reference,
 )
-
-import sixfold as sf
-from sixfold.evaluate import scalar_functions
-from sixfold.scalar import plain
-from sixfold.spatial import Inertia, Transform
-from tests.dynamics.support import EPS, numbers
-from tests.laws.conftest import MODELS
 
 TREES = 60
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy as sp
-from benchmarks.random_trees import aligned
 
 import sixfold as sf
 from sixfold.evaluate import scalar_functions
@@ -16,6 +15,7 @@ from sixfold.evaluate.kernels.reduce_frames import reframed
 from sixfold.graph import optimise, trace
 from sixfold.model.grouping import lean
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
+from tests.surveys.random_trees import aligned
 
 NAMES = ("pendulum", "cart_pendulum", "tree6", "tree10", "puma560", "ma23", "floating_link")
 MODELS = {

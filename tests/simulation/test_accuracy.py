@@ -1,15 +1,9 @@
 """Exact solutions: the pendulum of IFToMM A01 and the torque-free body of Jacobi."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("scipy", reason="the exact solutions are elliptic functions of SciPy")
-PATH = Path(__file__).parents[2] / "benchmarks" / "simulation_accuracy.py"
-spec = importlib.util.spec_from_file_location("simulation_accuracy", PATH)
-bench = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(bench)
+from tests.surveys import simulation_accuracy as bench
 
 
 def test_the_pendulum_of_iftomm_follows_the_elliptic_functions():

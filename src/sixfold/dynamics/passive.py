@@ -9,50 +9,50 @@ from sixfold.scalar import ZERO, Scalar, Zero, differentiate, if_positive, sign,
 from sixfold.spatial import Column
 
 
-def passive_forces(model: Tree, q: Table, qd: Table) -> Table:
+def passive_forces(tree: Tree, q: Table, qd: Table) -> Table:
     """Return the joint force that damping, friction and springs resist a motion with.
 
     damping x v + f tanh(v / v_s) + stiffness x (q - rest); f may differ by direction, and v_s = 0
     means f sign(v).  Inverse dynamics adds it, forward dynamics subtracts it.
     """
-    force = model.table()
-    for i in model.bodies:
-        spring = _spring_force(model, q, i)
+    force = tree.table()
+    for i in tree.bodies:
+        spring = _spring_force(tree, q, i)
         dry = Column(
-            _level(v, forward, backward) * _direction(v, model.friction_speed)
+            _level(v, forward, backward) * _direction(v, tree.friction_speed)
             for v, forward, backward in zip(
-                qd[i], model.friction[i], model.friction_negative[i], strict=True
+                qd[i], tree.friction[i], tree.friction_negative[i], strict=True
             )
         )
-        force[i] = spring + model.damping[i] * qd[i] + dry
+        force[i] = spring + tree.damping[i] * qd[i] + dry
     return force
 
 
-def spring_energy(model: Tree, q: Table) -> Scalar:
+def spring_energy(tree: Tree, q: Table) -> Scalar:
     """Return the energy stored in the springs, (1/2) stiffness (q - rest)^2."""
-    return model.total({i: _energy(model, i, q[i]) for i in model.bodies}, ZERO)
+    return tree.total({i: _energy(tree, i, q[i]) for i in tree.bodies}, ZERO)
 
 
-def _energy(model: Tree, i: int, at: Sequence[Scalar]) -> Scalar:
+def _energy(tree: Tree, i: int, at: Sequence[Scalar]) -> Scalar:
     total: Scalar = ZERO
-    if not _any(model.stiffness[i]):
+    if not _any(tree.stiffness[i]):
         return total
-    for k, x in zip(model.stiffness[i], model.joint[i].difference(model.rest[i], at), strict=True):
+    for k, x in zip(tree.stiffness[i], tree.joint[i].difference(tree.rest[i], at), strict=True):
         total = total + k * x * x * 0.5
     return total
 
 
-def _spring_force(model: Tree, q: Table, i: int) -> Column:
+def _spring_force(tree: Tree, q: Table, i: int) -> Column:
     """Return the gradient of the spring's energy along the joint's velocities."""
-    joint, n = model.joint[i], model.joint[i].nv
-    if not _any(model.stiffness[i]):
+    joint, n = tree.joint[i], tree.joint[i].nv
+    if not _any(tree.stiffness[i]):
         return Column.zero(n)
     if joint.velocity_is_rate:
-        return model.stiffness[i] * joint.difference(model.rest[i], q[i])
+        return tree.stiffness[i] * joint.difference(tree.rest[i], q[i])
     # a screw's logarithm is not its own gradient: differentiate along each unit velocity
     units = [tuple(1.0 if m == k else ZERO for m in range(n)) for k in range(n)]
     return Column(
-        differentiate(lambda at: (_energy(model, i, at),), q[i], joint.rate(q[i], unit))[1][0]
+        differentiate(lambda at: (_energy(tree, i, at),), q[i], joint.rate(q[i], unit))[1][0]
         for unit in units
     )
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from sixfold.dynamics.fast.body_forces import joint_forces
+from sixfold.dynamics.fast.inverse_dynamics import joint_forces
 from sixfold.model.tree import Table, Tree
 from sixfold.spatial import Force, JointMatrix, Motion, Subspace
 
 
-def joint_wrenches(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Table:
+def joint_wrenches(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Table:
     """Return the force of each parent on its body in body coordinates (f_J of Carius eq. 37)."""
-    _, f = joint_forces(model, q, qd, qdd, f_ext)
-    return {i: f[i] for i in model.bodies}
+    _, f = joint_forces(tree, q, qd, qdd, f_ext)
+    return {i: f[i] for i in tree.bodies}
 
 
-def constraint_forces(model: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Table:
+def constraint_forces(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Table:
     """Return the joint wrenches without their working part: f - S (S^T S)^-1 S^T f.
 
     In body axes at the body origin the working part lies along S; the rest, T T^T f with T the
     orthonormal constraint basis, bears load without working (Concurrent Dynamics eq. 20).
     """
-    wrench = joint_wrenches(model, q, qd, qdd, f_ext)
+    wrench = joint_wrenches(tree, q, qd, qdd, f_ext)
     return {
-        i: wrench[i] - working_part(model.joint[i].calc(q[i], qd[i]).S, wrench[i])
-        for i in model.bodies
+        i: wrench[i] - working_part(tree.joint[i].calc(q[i], qd[i]).S, wrench[i])
+        for i in tree.bodies
     }
 
 

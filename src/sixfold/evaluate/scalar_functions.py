@@ -14,8 +14,8 @@ from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.factorization import ltdl, solve_ltdl
 from sixfold.dynamics.fast import articulated
 from sixfold.dynamics.fast.aba import aba
-from sixfold.dynamics.fast.body_forces import joint_forces
 from sixfold.dynamics.fast.coriolis import coriolis
+from sixfold.dynamics.fast.inverse_dynamics import joint_forces
 from sixfold.dynamics.passive import passive_forces
 from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
@@ -115,7 +115,7 @@ def reduced_mass_matrix(model: Model, tree: Tree, q: Numbers) -> list[list[Scala
 def inverse_mass_matrix(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """M^-1 by the articulated-body recursion; by factorising the reduced matrix under couplings."""
     if not model.couplings:
-        rows = articulated.inverse_inertia(tree, model.positions(q))
+        rows = articulated.inverse_mass_matrix(tree, model.positions(q))
         return [x for row in rows for x in row]
     factors = ldl(reduced_mass_matrix(model, tree, q))
     n = model.nv

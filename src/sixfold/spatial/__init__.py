@@ -7,6 +7,7 @@ from sixfold.spatial.constraint import (
     constrained_motion,
     constraint_basis,
 )
+from sixfold.spatial.coriolis_inertia import CoriolisInertia
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia, products
 from sixfold.spatial.rates import (
     classical_acceleration,
@@ -42,6 +43,7 @@ __all__ = [
     "Column",
     "Consistency",
     "Constrained",
+    "CoriolisInertia",
     "Force",
     "ForceSubspace",
     "Inertia",

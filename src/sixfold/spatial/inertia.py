@@ -172,7 +172,7 @@ class Inertia(NamedTuple):
         """Return the inertia of so many times the mass."""
         return self * scale
 
-    def moved_back(self, E: Matrix3, r: Vector3) -> Inertia:
+    def to_parent(self, E: Matrix3, r: Vector3) -> Inertia:
         """Return X^T I X for X = (E, r): the same body in the coordinates X starts from."""
         try:
             k = E.T @ self.h
@@ -236,9 +236,9 @@ class _BothMoments(Inertia):
             return total
         return self.of(*total, self.second_moments + other.second_moments)
 
-    def moved_back(self, E: Matrix3, r: Vector3) -> Inertia:
+    def to_parent(self, E: Matrix3, r: Vector3) -> Inertia:
         """Move both."""
-        moved = super().moved_back(E, r)
+        moved = super().to_parent(E, r)
         k, h = E.T @ self.h, moved.h
         return self.of(*moved, self._second.congruence(E) + _spread(r, k, h))
 
@@ -330,7 +330,7 @@ class ArticulatedInertia(NamedTuple):
         """Scale."""
         return self * scale
 
-    def moved_back(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
+    def to_parent(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
         """Return X^T I X for X = (E, r)."""
         try:
             M = self.M.congruence(E)
@@ -359,10 +359,10 @@ _INERTIAS = (ArticulatedInertia, Inertia)
 
 def _moved_by(kind: str, E: Any, r: Any, error: Exception) -> Exception:
     """Return the error to raise when an inertia could not be moved."""
-    first = mistaken(error, f"{kind}.moved_back: argument 'E'", Matrix3, E)
+    first = mistaken(error, f"{kind}.to_parent: argument 'E'", Matrix3, E)
     if first is not error:
         return first
-    return mistaken(error, f"{kind}.moved_back: argument 'r'", Vector3, r)
+    return mistaken(error, f"{kind}.to_parent: argument 'r'", Vector3, r)
 
 
 def products(Ixy: Scalar, Ixz: Scalar, Iyz: Scalar) -> tuple[Scalar, Scalar, Scalar]:

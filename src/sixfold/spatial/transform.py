@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
+from sixfold.spatial.coriolis_inertia import CoriolisInertia
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import ForceSubspace, Subspace
@@ -140,7 +141,7 @@ class Transposed:
             return Force(back @ other.ang + r.cross(f), f)
         if isinstance(other, ForceSubspace):
             return ForceSubspace(*(self @ column for column in other.columns))
-        if isinstance(other, (Inertia, ArticulatedInertia)):
+        if isinstance(other, (Inertia, ArticulatedInertia, CoriolisInertia)):
             return Congruence(self.X, other)
         if isinstance(other, Transposed):
             return Transposed(other.X @ self.X)
@@ -155,7 +156,9 @@ class Congruence:
 
     __slots__ = ("I", "X")
 
-    def __init__(self, X: Transform, inertia: Inertia | ArticulatedInertia) -> None:
+    def __init__(
+        self, X: Transform, inertia: Inertia | ArticulatedInertia | CoriolisInertia
+    ) -> None:
         """Remember both factors."""
         self.X, self.I = X, inertia
 
@@ -164,7 +167,7 @@ class Congruence:
         if X is not self.X:
             where = "X.T @ I @ Y with Y other than X is not a change of coordinates"
             raise ArgumentError(where, "the same X", X, "write X.T @ I @ X")
-        return self.I.moved_back(X.E, X.r)
+        return self.I.to_parent(X.E, X.r)
 
 
 class Star:

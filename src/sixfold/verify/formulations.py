@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from sixfold.dynamics.book import lagrange, newton_euler
+from sixfold.dynamics.book.aba import aba
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.factorization import ltl, solve_ltl
 from sixfold.dynamics.book.operators import equations, inertial_axes
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.fast import articulated
-from sixfold.dynamics.fast.body_forces import joint_forces
+from sixfold.dynamics.fast.inverse_dynamics import joint_forces
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.evaluate import scalar_functions
 from sixfold.evaluate.arrays import Array, joined
@@ -41,8 +42,12 @@ from sixfold.spatial import Column
 from sixfold.verify.findings import Finding
 
 Extended = np.longdouble
-LAGRANGE_LIMIT = 10
+MAX_LAGRANGE_FREEDOMS = 10
 """Most freedoms for which Lagrange's O(n^4) derivatives are evaluated."""
+MAX_RELATIVE_ERROR = 2e-14
+"""About 90 roundings of a double: what formulations of one quantity may differ by."""
+BODIES_OF_LIMIT = 100
+"""Bodies up to which that limit holds; it grows in proportion for longer trees."""
 
 
 def applicable(model: Model) -> dict[str, dict[str, str]]:
@@ -51,14 +56,16 @@ def applicable(model: Model) -> dict[str, dict[str, str]]:
     three_vectors = "" if one_axis else "joints with one fixed axis only"
     size = model.tree.nv
     energies = (
-        "" if size <= LAGRANGE_LIMIT else f"{size} freedoms, evaluated up to {LAGRANGE_LIMIT}"
+        ""
+        if size <= MAX_LAGRANGE_FREEDOMS
+        else f"{size} freedoms, evaluated up to {MAX_LAGRANGE_FREEDOMS}"
     )
     singular = "a joint has no inertia behind it" if singular_joints(model) else ""
     coupled = "compared without couplings" if model.couplings else ""
     return {
         "inverse dynamics": {
             "rnea": "",
-            "joint points": "",
+            "rnea (fast)": "",
             "machine code": coupled,
             "newton_euler": three_vectors,
             "lagrange": energies,
@@ -74,11 +81,13 @@ def applicable(model: Model) -> dict[str, dict[str, str]]:
             "operators J' Q": "",
         },
         "inverse mass": {
-            "articulated": singular,
+            "operators (19b)": singular,
+            "articulated (fast)": singular,
             "machine code": singular or coupled,
         },
         "forward dynamics": {
             "aba": singular,
+            "aba (fast)": singular,
             "machine code": singular or coupled,
             "crba + ltdl": singular,
             "crba + ltl": singular,
@@ -93,7 +102,7 @@ def findings(model: Model, q: Array, v: Array, a: Array, tau: Array) -> list[Fin
     """Evaluate every formulation that applies on a batch of states and judge it."""
     run = _Runner(model, q, v, a, tau)
     found = []
-    limit = 2e-14 * max(1.0, model.nb / 100)
+    limit = MAX_RELATIVE_ERROR * max(1.0, model.nb / BODIES_OF_LIMIT)
     for quantity, entries in applicable(model).items():
         for name, excuse in entries.items():
             if excuse:
@@ -226,7 +235,7 @@ class _Runner:
 _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
     "inverse dynamics": {
         "rnea": lambda r: r._flat(rnea(r.tree, r.q, r.v, r.a, r.forces)[0]),
-        "joint points": lambda r: r._flat(joint_forces(r.tree, r.q, r.v, r.a, r.forces)[0]),
+        "rnea (fast)": lambda r: r._flat(joint_forces(r.tree, r.q, r.v, r.a, r.forces)[0]),
         "machine code": lambda r: inverse_dynamics(r.bare, *r.arrays),
         "newton_euler": lambda r: r._flat(
             newton_euler.newton_euler(r.tree, r.q, r.v, r.a, r.forces)
@@ -244,11 +253,13 @@ _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
         "operators J' Q": lambda r: r._matrix(equations.mass_matrix_as_printed(r.body_frame())),
     },
     "inverse mass": {
-        "articulated": lambda r: r._matrix(articulated.inverse_inertia(r.tree, r.q)),
+        "operators (19b)": lambda r: r._matrix(equations.inverse_mass_matrix(r.body_frame())),
+        "articulated (fast)": lambda r: r._matrix(articulated.inverse_mass_matrix(r.tree, r.q)),
         "machine code": lambda r: inverse_mass_matrix(r.bare, r.arrays[0]),
     },
     "forward dynamics": {
-        "aba": lambda r: r.forward("aba"),
+        "aba": lambda r: r._flat(aba(r.tree, r.q, r.v, r.applied(), r.forces)),
+        "aba (fast)": lambda r: r.forward("aba"),
         "machine code": lambda r: r.compiled_forward(),
         "crba + ltdl": lambda r: r.forward("crba"),
         "crba + ltl": lambda r: r.by_ltl(),

@@ -10,59 +10,23 @@ lacks, is an argument.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from sixfold.errors import ArgumentError, ModelError, shown
-from sixfold.scalar import ZERO, Scalar, cos, several_numbers, sin, together
+from sixfold.dynamics.book.planar_chain import PlanarChain, Point, checked
+from sixfold.scalar import ZERO, Scalar, cos, sin
 from sixfold.spatial import Column, ldl, ldl_solve
 
-Point = tuple[Scalar, Scalar]
+__all__ = [
+    "PlanarChain",
+    "Skeleton",
+    "skeleton",
+    "skeleton_bias",
+    "skeleton_fd",
+    "skeleton_id",
+    "skeleton_inertia",
+    "skeleton_jacobian",
+]
 NO_GRAVITY: Point = (ZERO, ZERO)
-
-
-@dataclass(frozen=True)
-class PlanarChain:
-    """Masses [kg], rotational inertias about the centres of mass [kg m^2], lengths [m], centres.
-
-    com holds (along, across) in link axes for each link; half the length when left out.
-    """
-
-    m: Sequence[Scalar]
-    I: Sequence[Scalar]
-    l: Sequence[Scalar]
-    com: Sequence[Point] | None = None
-
-    def __post_init__(self) -> None:
-        """Check that every link has every number."""
-        where, fix = "PlanarChain", "give one number for each link"
-        for name in ("m", "I", "l"):
-            given = getattr(self, name)
-            several = isinstance(given, (list, tuple)) or getattr(given, "ndim", 0) > 0
-            if not several:
-                raise ArgumentError(f"{where}: argument '{name}'", "a list of numbers", given, fix)
-        com = () if self.com is None else self.com
-        if not isinstance(com, (list, tuple)) and getattr(com, "ndim", 0) < 2:
-            expected = "a list of pairs (along, across)"
-            raise ArgumentError(f"{where}: argument 'com'", expected, com, "give one for each link")
-        sizes = {len(self.m), len(self.I), len(self.l)} | ({len(com)} if len(com) else set())
-        if len(sizes) != 1 or not len(self.m):
-            what = f"m, I, l and com have lengths {sorted(sizes)}"
-            raise ModelError(where, what, "one for each link")
-        for name in ("m", "I", "l"):
-            several_numbers(where, name, getattr(self, name), self.n, fix)
-        for pair in com:
-            several_numbers(where, "com", pair, 2, "give (along, across) for each link")
-
-    @property
-    def n(self) -> int:
-        """Number of links."""
-        return len(self.m)
-
-    @property
-    def centers(self) -> Sequence[Point]:
-        """Centre of mass of each link in link axes."""
-        return self.com if self.com is not None else [(length / 2, ZERO) for length in self.l]
 
 
 class Skeleton(NamedTuple):
@@ -73,10 +37,9 @@ class Skeleton(NamedTuple):
     theta: list[Scalar]
 
 
-@together("skeleton")
+@checked
 def skeleton(chain: PlanarChain, q: Sequence[Scalar]) -> Skeleton:
     """Return where joints and centres of mass are."""
-    _sizes(chain, q=q)
     joints: list[Point] = [(ZERO, ZERO)]
     centers: list[Point] = []
     theta: list[Scalar] = []
@@ -91,7 +54,7 @@ def skeleton(chain: PlanarChain, q: Sequence[Scalar]) -> Skeleton:
     return Skeleton(joints, centers, theta)
 
 
-@together("skeleton_inertia")
+@checked
 def skeleton_inertia(chain: PlanarChain, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """Return H: h_ij = sum over k >= max(i, j) of m_k r_ik . r_jk + I_k, r_ik from joint to G_k."""
     x = skeleton(chain, q)
@@ -109,14 +72,12 @@ def skeleton_inertia(chain: PlanarChain, q: Sequence[Scalar]) -> list[list[Scala
     return [[element(i, j) for j in n] for i in n]
 
 
-@together("skeleton_bias")
+@checked
 def skeleton_bias(
     chain: PlanarChain, q: Sequence[Scalar], qd: Sequence[Scalar], *, gravity: Point = NO_GRAVITY
 ) -> list[Scalar]:
     """Return b: the notes' velocity terms, and - sum over k >= i of m_k r_ik x gravity."""
     x = skeleton(chain, q)
-    _sizes(chain, qd=qd)
-    _pair("gravity", gravity)
     rates = [sum(qd[1 : k + 1], start=qd[0]) for k in range(chain.n)]
     b: list[Scalar] = []
     for i in range(chain.n):
@@ -132,14 +93,14 @@ def skeleton_bias(
     return b
 
 
-@together("skeleton_jacobian")
+@checked
 def skeleton_jacobian(
     chain: PlanarChain, q: Sequence[Scalar], link: int = -1, point: Point | None = None
 ) -> list[list[Scalar]]:
     """Return J_E (2 x n) of a point given in the axes of a link; the link's end when left out."""
     x = skeleton(chain, q)
-    k = _link(chain, link)
-    u, w = (chain.l[k], ZERO) if point is None else _pair("point", point)
+    k = link % chain.n
+    u, w = (chain.l[k], ZERO) if point is None else point
     c, s = cos(x.theta[k]), sin(x.theta[k])
     ex, ey = x.joints[k][0] + u * c - w * s, x.joints[k][1] + u * s + w * c
     inside = range(k + 1)
@@ -149,7 +110,7 @@ def skeleton_jacobian(
     ]
 
 
-@together("skeleton_id")
+@checked
 def skeleton_id(
     chain: PlanarChain,
     q: Sequence[Scalar],
@@ -162,14 +123,13 @@ def skeleton_id(
     gravity: Point = NO_GRAVITY,
 ) -> Column:
     """Return tau = H qdd + b - J_E^T f_E."""
-    _sizes(chain, q=q, qd=qd, qdd=qdd)
     H, b = skeleton_inertia(chain, q), skeleton_bias(chain, q, qd, gravity=gravity)
     pushed = _pushed(chain, q, f_E, link, point)
     inertial = [_dot(row, qdd) for row in H]
     return Column(inertial) + b - pushed
 
 
-@together("skeleton_fd")
+@checked
 def skeleton_fd(
     chain: PlanarChain,
     q: Sequence[Scalar],
@@ -182,7 +142,6 @@ def skeleton_fd(
     gravity: Point = NO_GRAVITY,
 ) -> Column:
     """Return qdd from H qdd = tau - b + J_E^T f_E, by symmetric elimination on any numbers."""
-    _sizes(chain, q=q, qd=qd, tau=tau)
     b = skeleton_bias(chain, q, qd, gravity=gravity)
     rhs = Column(tau) - b + _pushed(chain, q, f_E, link, point)
     return ldl_solve(*ldl(skeleton_inertia(chain, q)), rhs)
@@ -191,36 +150,10 @@ def skeleton_fd(
 def _pushed(
     chain: PlanarChain, q: Sequence[Scalar], f_E: Point | None, link: int, point: Point | None
 ) -> Column:
-    if f_E is None and (link != -1 or point is not None):
-        what = "link and point say where a force acts, and there is none"
-        raise ModelError("planar skeleton", what, "pass f_E, or leave them out")
     if f_E is None:
         return Column.zero(chain.n)
-    _pair("f_E", f_E)
     jx, jy = skeleton_jacobian(chain, q, link, point)
     return Column(a * f_E[0] + b * f_E[1] for a, b in zip(jx, jy, strict=True))
-
-
-def _link(chain: PlanarChain, link: int) -> int:
-    whole = isinstance(link, int) and not isinstance(link, bool)
-    if not whole or not -chain.n <= link < chain.n:
-        what = f"there is no link {shown(link)}"
-        raise ModelError("planar skeleton", what, f"use 0 to {chain.n - 1}")
-    return link % chain.n
-
-
-def _pair(name: str, given: Point) -> Point:
-    """Return two numbers."""
-    x, y = several_numbers("skeleton", name, given, 2, "give (x, y)")
-    return x, y
-
-
-def _sizes(chain: PlanarChain, **vectors: Sequence[Scalar]) -> None:
-    if not isinstance(chain, PlanarChain):
-        fix = "make one with PlanarChain(m, I, l)"
-        raise ArgumentError("skeleton: argument 'chain'", "a PlanarChain", chain, fix)
-    for name, values in vectors.items():
-        several_numbers("skeleton", name, values, chain.n, "give one number for each link")
 
 
 def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:

@@ -29,7 +29,7 @@ from sixfold.spatial import (
 class System:
     """A tree at a state, as block diagonals and stacks."""
 
-    model: Tree
+    tree: Tree
     D: Stack
     """Shift from the parent's joint to this one."""
     G: Stack
@@ -46,61 +46,61 @@ class System:
     @property
     def Psi(self) -> Propagation:
         """Psi_D."""
-        return Propagation(self.model, self.D, "D")
+        return Propagation(self.tree, self.D, "D")
 
     @property
     def Phi(self) -> Influence:
         """Phi_D."""
-        return Influence(self.model, self.D, "D")
+        return Influence(self.tree, self.D, "D")
 
 
-def body_frame(model: Tree, q: Table, qd: Table, f_ext: Table) -> System:
+def body_frame(tree: Tree, q: Table, qd: Table, f_ext: Table) -> System:
     """Return the system in body coordinates; gravity accelerates the base, so it enters A."""
-    D, G, A, B = (model.table() for _ in range(4))
-    v, lift = model.table(Motion.zero()), model.table(-model.gravity)
-    for i in model.bodies:
-        p, I = model.parent[i], model.inertia[i]
-        XJ, G[i], vJ, cJ = model.joint[i].calc(q[i], qd[i])
-        D[i], lift[i] = XJ @ model.Xtree[i], Motion.zero()
+    D, G, A, B = (tree.table() for _ in range(4))
+    v, lift = tree.table(Motion.zero()), tree.table(-tree.gravity)
+    for i in tree.bodies:
+        p, I = tree.parent[i], tree.inertia[i]
+        XJ, G[i], vJ, cJ = tree.joint[i].calc(q[i], qd[i])
+        D[i], lift[i] = XJ @ tree.Xtree[i], Motion.zero()
         v[i] = D[i] @ v[p] + vJ
         A[i] = cJ + v[i].cross(vJ) + D[i] @ lift[p]
         B[i] = v[i].cross(I @ v[i])
-    M = {i: model.inertia[i] for i in model.bodies}
-    return System(model, D, G, M, A, B, f_ext)
+    M = {i: tree.inertia[i] for i in tree.bodies}
+    return System(tree, D, G, M, A, B, f_ext)
 
 
 def accelerations(s: System, qdd: Table) -> dict[int, Motion]:
     """Return vdot = Psi_D (G qdd + A) (7)."""
-    return s.Psi @ {i: s.G[i] @ qdd[i] + s.A[i] for i in s.model.bodies}
+    return s.Psi @ {i: s.G[i] @ qdd[i] + s.A[i] for i in s.tree.bodies}
 
 
 def interbody_forces(s: System, qdd: Table) -> dict[int, Force]:
     """Return F = Psi_D^T (M Psi_D (G qdd + A) + B - Y^T Fbar) (15)."""
     vdot = accelerations(s, qdd)
-    return s.Psi.T @ {i: s.M[i] @ vdot[i] + s.B[i] - s.YF[i] for i in s.model.bodies}
+    return s.Psi.T @ {i: s.M[i] @ vdot[i] + s.B[i] - s.YF[i] for i in s.tree.bodies}
 
 
 def joint_forces(s: System, qdd: Table) -> Table:
     """Return f = G^T F (18a), and what the rotors take: inverse dynamics."""
     F = interbody_forces(s, qdd)
-    return {i: s.G[i].T @ F[i] + s.model.armature[i] * qdd[i] for i in s.model.bodies}
+    return {i: s.G[i].T @ F[i] + s.tree.armature[i] * qdd[i] for i in s.tree.bodies}
 
 
 def bias(s: System) -> Table:
     """Return C = G^T Psi_D^T (M Psi_D A + B - Y^T Fbar) (18b)."""
-    rest = {i: Column.zero(s.model.joint[i].nv) for i in s.model.bodies}
+    rest = {i: Column.zero(s.tree.joint[i].nv) for i in s.tree.bodies}
     F = interbody_forces(s, rest)
-    return {i: s.G[i].T @ F[i] for i in s.model.bodies}
+    return {i: s.G[i].T @ F[i] for i in s.tree.bodies}
 
 
 def columns_of(s: System) -> list[tuple[int, int]]:
     """Return (body, freedom) of each column of the mass matrix."""
-    return [(i, k) for i in s.model.bodies for k in range(s.model.joint[i].nv)]
+    return [(i, k) for i in s.tree.bodies for k in range(s.tree.joint[i].nv)]
 
 
 def jacobian_columns(s: System) -> list[dict[int, Motion]]:
     """Return J = Psi_D G, column by column (step 1 of the mass-matrix procedure)."""
-    still = {i: Motion.zero() for i in s.model.bodies}
+    still = {i: Motion.zero() for i in s.tree.bodies}
     return [s.Psi @ {**still, i: s.G[i].columns[k]} for i, k in columns_of(s)]
 
 
@@ -108,24 +108,24 @@ def mass_matrix(s: System) -> list[list[Scalar]]:
     """Return G^T Psi_D^T M Psi_D G (18c) as G^T (Psi_D^T Q), Q = M Psi_D G: O(N^2)."""
     rows = []
     for J in jacobian_columns(s):
-        F = s.Psi.T @ {i: s.M[i] @ J[i] for i in s.model.bodies}
-        rows.append([x for i in s.model.bodies for x in s.G[i].T @ F[i]])
-    return _with_rotors(s.model, rows)
+        F = s.Psi.T @ {i: s.M[i] @ J[i] for i in s.tree.bodies}
+        rows.append([x for i in s.tree.bodies for x in s.G[i].T @ F[i]])
+    return _with_rotors(s.tree, rows)
 
 
 def mass_matrix_as_printed(s: System) -> list[list[Scalar]]:
     """Return J^T Q, the procedure as printed; its last step is O(N^3), not O(N^2) as stated."""
     J = jacobian_columns(s)
-    Q = [{i: s.M[i] @ column[i] for i in s.model.bodies} for column in J]
-    return _with_rotors(s.model, [[_work(s, a, b) for b in Q] for a in J])
+    Q = [{i: s.M[i] @ column[i] for i in s.tree.bodies} for column in J]
+    return _with_rotors(s.tree, [[_work(s, a, b) for b in Q] for a in J])
 
 
 def solve_dense(s: System, f: Table) -> Table:
     """Return qdd = M^-1 (f - C) by assembling and factorising M: O(N^3) (19a)."""
     C = bias(s)
-    rhs = [x for i in s.model.bodies for x in Column(f[i]) - C[i]]
+    rhs = [x for i in s.tree.bodies for x in Column(f[i]) - C[i]]
     flat = ldl_solve(*ldl(mass_matrix(s)), rhs)
-    return {i: Column(flat[s.model.velocity_slices[i]]) for i in s.model.bodies}
+    return {i: Column(flat[s.tree.velocity_slices[i]]) for i in s.tree.bodies}
 
 
 class Branches(NamedTuple):
@@ -138,16 +138,16 @@ class Branches(NamedTuple):
 
 def branch_inertias(s: System) -> Branches:
     """Return J_i, R_i = G^T J G and K_i = J G R^-1, tips to base."""
-    J, R, K = s.model.table(ArticulatedInertia.zero()), s.model.table(), s.model.table()
-    for i in s.model.bodies:
+    J, R, K = s.tree.table(ArticulatedInertia.zero()), s.tree.table(), s.tree.table()
+    for i in s.tree.bodies:
         J[i] = ArticulatedInertia.zero() + s.M[i]
-    for i in reversed(s.model.bodies):
-        p = s.model.parent[i]
+    for i in reversed(s.tree.bodies):
+        p = s.tree.parent[i]
         U = J[i] @ s.G[i]
-        R[i] = s.G[i].T @ U + s.model.armature[i]
+        R[i] = s.G[i].T @ U + s.tree.armature[i]
         K[i] = U / R[i]
         J[p] += s.D[i].T @ (J[i] - K[i] @ U.T) @ s.D[i]
-    return Branches({i: J[i] for i in s.model.bodies}, R, K)
+    return Branches({i: J[i] for i in s.tree.bodies}, R, K)
 
 
 class Beta(NamedTuple):
@@ -181,10 +181,14 @@ class BetaBack(NamedTuple):
 
 def solve_factorised(s: System, f: Table) -> Table:
     """Return qdd = [1 - K^T Phi_D Psi_b G] R^-1 [1 - G^T Psi_b^T Phi_D^T K] (f - C): O(N) (19b)."""
-    bodies, C = s.model.bodies, bias(s)
-    _, R, K = branch_inertias(s)
-    Psi_b = Propagation(s.model, {i: Beta(s.D[i], s.G[i], K[i]) for i in bodies}, "b")
-    x = {i: Column(f[i]) - C[i] for i in bodies}
+    C = bias(s)
+    return _factorised(s, branch_inertias(s), {i: Column(f[i]) - C[i] for i in s.tree.bodies})
+
+
+def _factorised(s: System, branches: Branches, x: Table) -> Table:
+    """Return M^-1 x by the three factors of (19b)."""
+    bodies, (_, R, K) = s.tree.bodies, branches
+    Psi_b = Propagation(s.tree, {i: Beta(s.D[i], s.G[i], K[i]) for i in bodies}, "b")
 
     # [1 - G^T Psi_b^T Phi_D^T K], tips to base
     z = Psi_b.T @ (s.Phi.T @ {i: K[i] @ x[i] for i in bodies})
@@ -195,8 +199,20 @@ def solve_factorised(s: System, f: Table) -> Table:
     return {i: x[i] - K[i].T @ y[i] for i in bodies}
 
 
-def _with_rotors(model: Tree, rows: list[list[Scalar]]) -> list[list[Scalar]]:
-    rotors = [x for i in model.bodies for x in model.armature[i]]
+def inverse_mass_matrix(s: System) -> list[list[Scalar]]:
+    """Return [1 - K^T Phi_D Psi_b G] R^-1 [1 - G^T Psi_b^T Phi_D^T K] (19b), column by column."""
+    still = {i: Column.zero(s.tree.joint[i].nv) for i in s.tree.bodies}
+    branches = branch_inertias(s)
+    columns = []
+    for i, k in columns_of(s):
+        unit = Column(1.0 if m == k else ZERO for m in range(s.tree.joint[i].nv))
+        qdd = _factorised(s, branches, {**still, i: unit})
+        columns.append([x for j in s.tree.bodies for x in qdd[j]])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _with_rotors(tree: Tree, rows: list[list[Scalar]]) -> list[list[Scalar]]:
+    rotors = [x for i in tree.bodies for x in tree.armature[i]]
     return [
         [x + rotors[r] if r == c else x for c, x in enumerate(row)] for r, row in enumerate(rows)
     ]
@@ -204,6 +220,6 @@ def _with_rotors(model: Tree, rows: list[list[Scalar]]) -> list[list[Scalar]]:
 
 def _work(s: System, a: dict[int, Motion], b: dict[int, Force]) -> Scalar:
     total: Scalar = ZERO
-    for i in s.model.bodies:
+    for i in s.tree.bodies:
         total = total + a[i].dot(b[i])
     return total

@@ -45,33 +45,33 @@ class Geometry(NamedTuple):
     """Velocity of the joint."""
 
 
-def geometry(model: Tree, q: Table, qd: Table) -> Geometry:
+def geometry(tree: Tree, q: Table, qd: Table) -> Geometry:
     """Return steps a to c of the O(N) solution: axes, points and velocities."""
-    require_fixed_axes(model, "the inertial reading of the operator equations")
-    R, eta = model.table(IDENTITY3), model.table(ZERO3)
-    omega, eta_rate = model.table(ZERO3), model.table(ZERO3)
-    d, s, g, p = (model.table() for _ in range(4))
-    for i in model.bodies:
-        j, X = model.parent[i], model.Xtree[i]
-        XJ, S, _, _ = model.joint[i].calc(q[i], qd[i])
+    require_fixed_axes(tree, "the inertial reading of the operator equations")
+    R, eta = tree.table(IDENTITY3), tree.table(ZERO3)
+    omega, eta_rate = tree.table(ZERO3), tree.table(ZERO3)
+    d, s, g, p = (tree.table() for _ in range(4))
+    for i in tree.bodies:
+        j, X = tree.parent[i], tree.Xtree[i]
+        XJ, S, _, _ = tree.joint[i].calc(q[i], qd[i])
         ((Z, L),), (rate,) = S.columns, qd[i]
         R[i] = R[j] @ (XJ.E @ X.E).T
         d[i] = R[j] @ (X.r + X.E.T @ XJ.r)
         eta[i] = eta[j] + d[i]
-        g[i], p[i], s[i] = R[i] @ Z, R[i] @ L, R[i] @ model.inertia[i].center
+        g[i], p[i], s[i] = R[i] @ Z, R[i] @ L, R[i] @ tree.inertia[i].center
         omega[i] = omega[j] + g[i] * rate
         eta_rate[i] = eta_rate[j] + omega[j].cross(d[i]) + p[i] * rate
     return Geometry(R, eta, d, s, g, p, omega, eta_rate)
 
 
-def inertial(model: Tree, q: Table, qd: Table, f_ext: Table) -> System:
+def inertial(tree: Tree, q: Table, qd: Table, f_ext: Table) -> System:
     """Return the system of the paper: D (4), G (4), M (16), A (5a), B (17), Y^T Fbar (11)."""
-    x = geometry(model, q, qd)
-    D, G, M, A, B, YF = (model.table() for _ in range(6))
-    for i in model.bodies:
-        j, (rate,) = model.parent[i], qd[i]
+    x = geometry(tree, q, qd)
+    D, G, M, A, B, YF = (tree.table() for _ in range(6))
+    for i in tree.bodies:
+        j, (rate,) = tree.parent[i], qd[i]
         w, wp, s = x.omega[i], x.omega[j], x.s[i]
-        m, Ic = model.inertia[i].m, model.inertia[i].about_center.congruence(x.R[i].T)
+        m, Ic = tree.inertia[i].m, tree.inertia[i].about_center.congruence(x.R[i].T)
         D[i] = Transform(IDENTITY3, x.d[i])
         G[i] = Subspace(Motion(x.g[i], x.p[i]))
         M[i] = Inertia(m, s * m, Ic + steiner(m, s))
@@ -79,25 +79,25 @@ def inertial(model: Tree, q: Table, qd: Table, f_ext: Table) -> System:
         A[i] = Motion(wp.cross(x.g[i] * rate), wp.cross(wp.cross(x.d[i])) + sliding)
         B[i] = Force(w.cross(M[i].I @ w), w.cross(w.cross(s)) * m)
         contact = Force(x.R[i] @ f_ext[i].ang, x.R[i] @ f_ext[i].lin)
-        weight = Force(ZERO3, model.gravity.lin * m)
+        weight = Force(ZERO3, tree.gravity.lin * m)
         YF[i] = contact + Transform(IDENTITY3, s).T @ weight
-    return System(model, D, G, M, A, B, YF)
+    return System(tree, D, G, M, A, B, YF)
 
 
-def center_accelerations(model: Tree, q: Table, qd: Table, qdd: Table) -> dict[int, Motion]:
+def center_accelerations(tree: Tree, q: Table, qd: Table, qdd: Table) -> dict[int, Motion]:
     """Return (angular acceleration; acceleration of the centre of mass) of each body (8)."""
-    x = geometry(model, q, qd)
-    none = {i: Force.zero() for i in model.bodies}
-    vdot = accelerations(inertial(model, q, qd, none), qdd)
+    x = geometry(tree, q, qd)
+    none = {i: Force.zero() for i in tree.bodies}
+    vdot = accelerations(inertial(tree, q, qd, none), qdd)
     centers = {}
-    for i in model.bodies:
+    for i in tree.bodies:
         w, s = x.omega[i], x.s[i]
         drift = Motion(ZERO3, w.cross(w.cross(s)))  # A-bar of (2)
         centers[i] = Transform(IDENTITY3, s) @ vdot[i] + drift
     return centers
 
 
-def center_velocities(model: Tree, q: Table, qd: Table) -> dict[int, Vector3]:
+def center_velocities(tree: Tree, q: Table, qd: Table) -> dict[int, Vector3]:
     """Return rdot_i, the velocity of each centre of mass (1)."""
-    x = geometry(model, q, qd)
-    return {i: x.eta_rate[i] + x.omega[i].cross(x.s[i]) for i in model.bodies}
+    x = geometry(tree, q, qd)
+    return {i: x.eta_rate[i] + x.omega[i].cross(x.s[i]) for i in tree.bodies}

@@ -24,37 +24,37 @@ Block = tuple[tuple[Scalar, ...], ...]
 class Influence:
     """Phi_A: block (i, parent of i) is A_i, all others are zero (Def. 1)."""
 
-    model: Tree
+    tree: Tree
     A: Stack
     letter: str = "A"
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z_i = A_i x_parent: parent to child (P1)."""
-        parent = self.model.parent
+        parent = self.tree.parent
         return {
-            i: self.A[i] @ x[parent[i]] if parent[i] else Motion.zero() for i in self.model.bodies
+            i: self.A[i] @ x[parent[i]] if parent[i] else Motion.zero() for i in self.tree.bodies
         }
 
     @property
     def T(self) -> BackInfluence:
         """Phi_A^T (Def. 2)."""
-        return BackInfluence(self.model, self.A, self.letter)
+        return BackInfluence(self.tree, self.A, self.letter)
 
     def blocks(self) -> BlockMatrix:
         """Spread out as a block matrix."""
-        inner = [i for i in self.model.bodies if self.model.parent[i]]
+        inner = [i for i in self.tree.bodies if self.tree.parent[i]]
         return BlockMatrix.square(
-            self.model,
-            {(i, self.model.parent[i]): spread(self.A[i]) for i in inner},
-            {(i, self.model.parent[i]): f"{self.letter}{i}" for i in inner},
+            self.tree,
+            {(i, self.tree.parent[i]): spread(self.A[i]) for i in inner},
+            {(i, self.tree.parent[i]): f"{self.letter}{i}" for i in inner},
         )
 
     @property
     def nilpotency(self) -> int:
         """The least m with Phi^m = 0: the number of bodies on the longest path."""
         depth = {0: 0}
-        for i in self.model.bodies:
-            depth[i] = depth[self.model.parent[i]] + 1
+        for i in self.tree.bodies:
+            depth[i] = depth[self.tree.parent[i]] + 1
         return max(depth.values())
 
     def __str__(self) -> str:
@@ -66,15 +66,15 @@ class Influence:
 class BackInfluence:
     """Phi_A^T: block (parent of j, j) is A_j^T."""
 
-    model: Tree
+    tree: Tree
     A: Stack
     letter: str = "A"
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z_i = sum over children j of A_j^T x_j: child to parent (P2)."""
-        z: dict[int, Any] = {i: Force.zero() for i in self.model.bodies}
-        for j in self.model.bodies:
-            p = self.model.parent[j]
+        z: dict[int, Any] = {i: Force.zero() for i in self.tree.bodies}
+        for j in self.tree.bodies:
+            p = self.tree.parent[j]
             if p:
                 z[p] = z[p] + self.A[j].T @ x[j]
         return z
@@ -82,7 +82,7 @@ class BackInfluence:
     @property
     def T(self) -> Influence:
         """Phi_A."""
-        return Influence(self.model, self.A, self.letter)
+        return Influence(self.tree, self.A, self.letter)
 
     def blocks(self) -> BlockMatrix:
         """Spread out as a block matrix."""
@@ -97,27 +97,27 @@ class BackInfluence:
 class Propagation:
     """Psi_A = (1 - Phi_A)^-1: the outward sweep."""
 
-    model: Tree
+    tree: Tree
     A: Stack
     letter: str = "A"
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z with z_i = A_i z_parent + x_i, base to tips, in O(N)."""
         z: dict[int, Any] = {}
-        for i in self.model.bodies:
-            p = self.model.parent[i]
+        for i in self.tree.bodies:
+            p = self.tree.parent[i]
             z[i] = self.A[i] @ z[p] + x[i] if p else x[i]
         return z
 
     @property
     def T(self) -> BackPropagation:
         """Psi_A^T."""
-        return BackPropagation(self.model, self.A, self.letter)
+        return BackPropagation(self.tree, self.A, self.letter)
 
     def blocks(self) -> BlockMatrix:
         """Spread out through the series 1 + Phi + Phi^2 + ... (P3)."""
-        phi = Influence(self.model, self.A, self.letter)
-        total = power = BlockMatrix.identity(self.model)
+        phi = Influence(self.tree, self.A, self.letter)
+        total = power = BlockMatrix.identity(self.tree)
         for _ in range(phi.nilpotency - 1):
             power = phi.blocks() @ power
             total = total + power
@@ -132,15 +132,15 @@ class Propagation:
 class BackPropagation:
     """Psi_A^T = (1 - Phi_A^T)^-1: the inward sweep."""
 
-    model: Tree
+    tree: Tree
     A: Stack
     letter: str = "A"
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z with z_parent += A_i^T z_i, tips to base, in O(N)."""
-        z = {i: x[i] for i in self.model.bodies}
-        for i in reversed(self.model.bodies):
-            p = self.model.parent[i]
+        z = {i: x[i] for i in self.tree.bodies}
+        for i in reversed(self.tree.bodies):
+            p = self.tree.parent[i]
             if p:
                 z[p] = z[p] + self.A[i].T @ z[i]
         return z
@@ -148,7 +148,7 @@ class BackPropagation:
     @property
     def T(self) -> Propagation:
         """Psi_A."""
-        return Propagation(self.model, self.A, self.letter)
+        return Propagation(self.tree, self.A, self.letter)
 
     def blocks(self) -> BlockMatrix:
         """Spread out as a block matrix (P4)."""
@@ -172,18 +172,18 @@ class BlockMatrix:
 
     @classmethod
     def square(
-        cls, model: Tree, blocks: Mapping[tuple[int, int], Block], labels: Mapping[Any, str]
+        cls, tree: Tree, blocks: Mapping[tuple[int, int], Block], labels: Mapping[Any, str]
     ) -> BlockMatrix:
         """Make a matrix of 6x6 blocks for the bodies of a tree."""
-        sizes = dict.fromkeys(model.bodies, 6)
+        sizes = dict.fromkeys(tree.bodies, 6)
         return cls(sizes, sizes, blocks, labels)
 
     @classmethod
-    def identity(cls, model: Tree) -> BlockMatrix:
+    def identity(cls, tree: Tree) -> BlockMatrix:
         """Return the identity."""
         one = tuple(tuple(1.0 if r == c else ZERO for c in range(6)) for r in range(6))
-        diagonal = [(i, i) for i in model.bodies]
-        return cls.square(model, dict.fromkeys(diagonal, one), dict.fromkeys(diagonal, "e"))
+        diagonal = [(i, i) for i in tree.bodies]
+        return cls.square(tree, dict.fromkeys(diagonal, one), dict.fromkeys(diagonal, "e"))
 
     @classmethod
     def diagonal(cls, blocks: Mapping[int, Any], letter: str = "") -> BlockMatrix:

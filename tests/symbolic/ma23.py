@@ -94,7 +94,7 @@ LETTERS: Mapping[str, str] = {
 
 
 def corrected(name: str) -> str:
-    """Return a printed coefficient with its misprints mended, in the lecture's shorthand."""
+    """Return a printed coefficient with its misprints corrected, in the lecture's shorthand."""
     text = " ".join(PRINTED[name].split())
     for wrong, right in CORRECTIONS.get(name, ()):
         text = text.replace(wrong, right, 1)

@@ -1,7 +1,7 @@
 """How accurate long simulations are: energies, orders, norms, momenta and exact solutions.
 
-python benchmarks/simulation_accuracy.py           # about a minute
-python benchmarks/simulation_accuracy.py --short   # a tenth of the steps
+python -m tests.surveys.simulation_accuracy           # about a minute
+python -m tests.surveys.simulation_accuracy --short   # a tenth of the steps
 """
 
 from __future__ import annotations

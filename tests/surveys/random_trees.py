@@ -1,6 +1,6 @@
 """Measure the rounding errors of every formulation on random trees against 256-bit arithmetic.
 
-    python benchmarks/random_trees.py --trees 10000 --processes 2 --seed 0
+    python -m tests.surveys.random_trees --trees 10000 --processes 2 --seed 0
 
 Each tree has 1 to 60 bodies on joints of every type, masses between 0.1 and 10 kg, a random state,
 accelerations drawn from N(0, 1), and joint forces of the size of the loads: N(0, 1) times the

@@ -1,6 +1,6 @@
 """Every URDF of example-robot-data, read by Sixfold and by Pinocchio: how far apart are they?
 
-    python benchmarks/robots_vs_pinocchio.py [--only NAME ...] [--states 4]
+    python -m tests.surveys.robots_vs_pinocchio [--only NAME ...] [--states 4]
 
 Needs `pip install pin example-robot-data gmpy2`.  Each file is compared with fixed and floating
 base, mimic joints free (Pinocchio's habit) and, where the file has some, coupled (Pinocchio's

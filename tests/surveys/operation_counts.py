@@ -1,6 +1,6 @@
 """Count the multiplications and additions of each algorithm on chains of growing length.
 
-    python benchmarks/operation_counts.py [--longest N]
+    python -m tests.surveys.operation_counts [--longest N]
 
 The algorithms run on numbers that count.  Sums and products with exact zeros, and products with
 one, are free: sparsity that is known beforehand costs nothing.  A table shows, for chains of
@@ -183,7 +183,7 @@ def algorithms(n: int) -> dict[str, Count]:
             lambda: equations.joint_forces(frame(), qdd)
         ),
         "mass matrix: CRBA": count(lambda: crba(tree, q)),
-        "inverse mass matrix": count(lambda: articulated.inverse_inertia(tree, q)),
+        "inverse mass matrix": count(lambda: articulated.inverse_mass_matrix(tree, q)),
         "mass matrix: CRBA, factorised and solved": count(by_crba),
         "forward dynamics: ABA": count(lambda: aba(*c)),
         "forward dynamics: operators, O(N) (19b)": count(
