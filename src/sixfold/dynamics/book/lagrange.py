@@ -23,20 +23,17 @@ Matrix = list[list[Scalar]]
 
 def mass_matrix(tree: Tree, q: Table) -> Matrix:
     """Return M = sum over bodies of J^T I J, and the rotors on the diagonal."""
+    at = tree.velocity_slices
     M: Matrix = [[ZERO] * tree.nv for _ in range(tree.nv)]
     for i in tree.bodies:
         J = jacobian(tree, q, i)
-        columns = [
-            (tree.velocity_slices[j].start + k, column)
-            for j in J
-            for k, column in enumerate(J[j].columns)
-        ]
+        columns = [(at[j].start + k, column) for j in J for k, column in enumerate(J[j].columns)]
         for r, left in columns:
             momentum = tree.inertia[i] @ left
             for c, right in columns:
                 if c <= r:
                     M[r][c] = M[r][c] + momentum.dot(right)
-        for k, rotor in enumerate(tree.armature[i], tree.velocity_slices[i].start):
+        for k, rotor in enumerate(tree.armature[i], at[i].start):
             M[k][k] = M[k][k] + rotor
     return [[M[max(r, c)][min(r, c)] for c in range(tree.nv)] for r in range(tree.nv)]
 

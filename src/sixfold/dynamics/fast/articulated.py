@@ -46,14 +46,14 @@ def articulated_inertias(tree: Tree, q: Table) -> Articulated:
 
 def inverse_mass_matrix(tree: Tree, q: Table) -> list[list[Scalar]]:
     """Return H^-1, column by column: the accelerations that unit joint forces produce at rest."""
-    n = tree.nv
+    n, at = tree.nv, tree.velocity_slices
     Xup, S, _, U, D = articulated_inertias(tree, q)
     inverse: list[list[Scalar]] = [[ZERO] * n for _ in range(n)]
 
     for j in tree.bodies:
         for k in range(tree.joint[j].nv):
             unit = Column(1.0 if m == k else ZERO for m in range(tree.joint[j].nv))
-            u = {j: unit}
+            u, column = {j: unit}, at[j].start + k
             p, i = Force.zero() + (U[j] / D[j]) @ unit, j
 
             # from body j to the base: the unit force as the ancestors feel it
@@ -69,10 +69,8 @@ def inverse_mass_matrix(tree: Tree, q: Table) -> list[list[Scalar]]:
                 rest = Column.zero(tree.joint[i].nv)
                 qdd = (u.get(i, rest) - U[i].T @ ap) / D[i]
                 a[i] = ap + S[i] @ qdd
-                for r, x in enumerate(qdd, tree.velocity_slices[i].start):
-                    inverse[r][tree.velocity_slices[j].start + k] = inverse[
-                        tree.velocity_slices[j].start + k
-                    ][r] = x
+                for r, x in enumerate(qdd, at[i].start):
+                    inverse[r][column] = inverse[column][r] = x
 
     return inverse
 

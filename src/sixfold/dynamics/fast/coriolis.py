@@ -24,6 +24,7 @@ def coriolis(tree: Tree, q: Table, qd: Table) -> Matrix:
     Xup, S, Sd = (tree.table() for _ in range(3))
     v, Ic, B = (tree.table(x.zero()) for x in (Motion, Inertia, CoriolisInertia))
     C: Matrix = [[ZERO] * tree.nv for _ in range(tree.nv)]
+    at = tree.velocity_slices
 
     # base to tips: velocities, and how fast the joint directions turn
     for i in tree.bodies:
@@ -44,18 +45,12 @@ def coriolis(tree: Tree, q: Table, qd: Table) -> Matrix:
         F = ForceSubspace(*(Ic[j] @ sd + B[j] @ s for s, sd in both))
         G = Ic[j] @ S[j]
         H = ForceSubspace(*(B[j].T @ s for s in S[j].columns))
-        _put(C, tree.velocity_slices[j], tree.velocity_slices[j], (S[j].T @ F).rows)
+        _put(C, at[j], at[j], (S[j].T @ F).rows)
         k = j
         for i in tree.ancestors(j):
             F, G, H, k = Xup[k].T @ F, Xup[k].T @ G, Xup[k].T @ H, i
-            _put(C, tree.velocity_slices[i], tree.velocity_slices[j], (S[i].T @ F).rows)
-            _put(
-                C,
-                tree.velocity_slices[j],
-                tree.velocity_slices[i],
-                (G.T @ Sd[i]).rows,
-                (H.T @ S[i]).rows,
-            )
+            _put(C, at[i], at[j], (S[i].T @ F).rows)
+            _put(C, at[j], at[i], (G.T @ Sd[i]).rows, (H.T @ S[i]).rows)
 
     return C
 
