@@ -12,7 +12,7 @@ import pytest
 import sixfold as sf
 from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.schedule import LARGE, plan
+from sixfold.llvm.layout.schedule import LARGE_OPERATIONS, plan
 from sixfold.llvm.modules import straight as llvm_stage
 from sixfold.llvm.runtime.jit import WIDTHS
 
@@ -240,9 +240,9 @@ def test_a_program_too_long_for_a_twin_gives_the_same_bits():
 
     def recurrence(x):
         found = [x[0], x[1]]
-        for k in range(LARGE + 200):
+        for k in range(LARGE_OPERATIONS + 200):
             found.append(found[-1] * x[k % 3] - found[-2] * 0.75)
-        return [*found[:: LARGE // 7], found[-1], 0.0]
+        return [*found[:: LARGE_OPERATIONS // 7], found[-1], 0.0]
 
     program = trace(recurrence, (3,))
     assert not any(plan(optimise(program)).serial)

@@ -272,7 +272,7 @@ def test_places_that_are_shared_hold_what_is_still_read(step, piece, monkeypatch
 
 def test_carried_results_take_the_places_of_the_inputs():
     program, carried = stepping("puma560", "semi_implicit_euler")
-    cut = plan(program, again=carried)
+    cut = plan(program, carried=carried)
     number = {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
     assert all(cut.results[n] == cut.slot[number[n]] for n in range(carried))
 
@@ -294,11 +294,11 @@ def test_short_pieces_end_where_few_values_cross():
     def crossing(play):
         from sixfold.llvm.layout import schedule
 
-        before, schedule.PLAY = schedule.PLAY, play
+        before, schedule.CUT_PLAY = schedule.CUT_PLAY, play
         try:
             cut = plan(program)
         finally:
-            schedule.PLAY = before
+            schedule.CUT_PLAY = before
         home = {k: p for p, members in enumerate(cut.pieces) for k in members}
         read = {(a, home[k]) for k in home for a in program.nodes[k][1:] if a in home}
         return len({a for a, p in read if p > home[a]})

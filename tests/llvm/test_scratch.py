@@ -57,12 +57,12 @@ def wide(columns, different):
     kernel = build("wide", program, Layout(((1,),), ((columns,),)))[0]
     x = np.linspace(1, 2, 303)[:, None]
     asked.clear()
-    found = kernel.ufunc_for(streaming.LEAST)(x)
+    found = kernel.ufunc_for(streaming.MIN_STREAMING_BYTES)(x)
     assert asked or kernel.lanes == 1
     return kernel, found, x * factors
 
 
-most = scratch.STACK_BYTES // (8 * jit.lanes())  # columns of a block that the stack holds
+most = scratch.MAX_STACK_BYTES // (8 * jit.lanes())  # columns of a block that the stack holds
 kernel, found, right = wide(most, 50)
 assert kernel.lanes == jit.lanes()
 assert (found == right).all()

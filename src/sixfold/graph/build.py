@@ -190,7 +190,7 @@ class Graph:
             return self.keep(SUB, arguments[1], arguments[0])
         return self.keep(NEG, a)
 
-    def again(self, op: str, arguments: Sequence[int]) -> int:
+    def operation(self, op: str, arguments: Sequence[int]) -> int:
         """Return an operation of another graph on nodes of this one."""
         if op in (ADD, SUB, MUL, DIV, NEG):
             return int(getattr(self, op)(*arguments))

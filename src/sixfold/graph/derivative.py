@@ -71,7 +71,7 @@ class _Copy:
             elif op == CONST:
                 value.append(Node(graph, graph.constant(arguments[0])))
             else:
-                value.append(Node(graph, graph.again(op, [value[a].index for a in arguments])))
+                value.append(Node(graph, graph.operation(op, [value[a].index for a in arguments])))
         partials = {
             k: RULES[Op(op)].partials(*(value[a] for a in arguments))
             for k, (op, *arguments) in enumerate(program.nodes)

@@ -22,8 +22,8 @@ from sixfold.graph.program import (
     operands,
 )
 
-NEAR = 16
-"""How many operations after a product its last use may come for all of them to take it in."""
+MAX_FUSE_DISTANCE = 16
+"""Operations between a product and its last use, up to which it is fused into several sums."""
 
 
 def optimise(program: Program) -> Program:
@@ -54,7 +54,7 @@ def without_boundaries(program: Program) -> Program:
     number: dict[int, int] = {}
     for k, (op, *arguments) in enumerate(program.nodes):
         known = [_number(number, op, x) for x in arguments]
-        number[k] = known[0] if isinstance(op, Boundary) else _again(graph, op, known)
+        number[k] = known[0] if isinstance(op, Boundary) else _copied(graph, op, known)
     return Program(program.inputs, tuple(graph.nodes), tuple(number[k] for k in program.outputs))
 
 
@@ -69,7 +69,7 @@ def share_reciprocals(program: Program) -> Program:
             a, b = (number[x] for x in arguments)
             number[k] = graph.mul(a, graph.div(graph.constant(1.0), b))
         else:
-            number[k] = _again(graph, op, [_number(number, op, x) for x in arguments])
+            number[k] = _copied(graph, op, [_number(number, op, x) for x in arguments])
     return Program(program.inputs, tuple(graph.nodes), tuple(number[k] for k in program.outputs))
 
 
@@ -77,10 +77,10 @@ def _number(number: dict[int, int], op: Any, x: Any) -> Any:
     return x if op in (INPUT, CONST) else number[x]
 
 
-def _again(graph: Graph, op: Any, arguments: list[Any]) -> int:
+def _copied(graph: Graph, op: Any, arguments: list[Any]) -> int:
     if op in (INPUT, CONST, FMA, FMS, FNMA, COPY) or not isinstance(op, str):
         return graph.keep(op, *arguments)
-    return graph.again(op, arguments)
+    return graph.operation(op, arguments)
 
 
 def fuse(program: Program) -> Program:
@@ -107,7 +107,7 @@ def fuse(program: Program) -> Program:
     products = [k for k, node in enumerate(nodes) if node[0] == MUL]
     for product in sorted(products, key=lambda k: len(users.get(k, ()))):
         uses = users.get(product, [])
-        near = len(uses) < 2 or uses[-1] - product <= NEAR
+        near = len(uses) < 2 or uses[-1] - product <= MAX_FUSE_DISTANCE
         if near and fits(product, uses):
             holds.update(dict.fromkeys(uses, product))
     for k, product in holds.items():

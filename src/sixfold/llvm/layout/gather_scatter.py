@@ -58,19 +58,23 @@ def scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     if len(slices) == 1:
         return _scatter_output(program, layout, cut, W, 0, slices[0], "")
     texts: list[str] = []
-    calls: dict[str, list[str]] = {"scatter": [], "scatter_new": [], "settle": []}
+    calls: dict[str, list[str]] = {"scatter": [], "scatter_varying": [], "store_constants": []}
     for o, part in enumerate(slices):
         size, mark = layout.output_sizes[o], f"_of{o}"
         texts.append(_scatter_output(program, layout, cut, W, o, part, mark))
         calls["scatter"].append(f"  call void @scatter{mark}_{W}({_PLACE})")
-        varying = "scatter_new" if size > WIDE else "scatter"
-        calls["scatter_new"].append(f"  call void @{varying}{mark}_{W}({_PLACE})")
-        if size > WIDE:
-            calls["settle"].append(f"  call void @settle{mark}_{W}(ptr %tile)")
+        varying = "scatter_varying" if size > MAX_STRAIGHT_COLUMNS else "scatter"
+        calls["scatter_varying"].append(f"  call void @{varying}{mark}_{W}({_PLACE})")
+        if size > MAX_STRAIGHT_COLUMNS:
+            calls["store_constants"].append(f"  call void @store_constants{mark}_{W}(ptr %tile)")
     for name, lines in calls.items():
         block = Block(W, layout.scalar, True)
         block.lines += lines
-        head = f"settle_{W}(ptr %tile)" if name == "settle" else _named(name, W, True)
+        head = (
+            f"store_constants_{W}(ptr %tile)"
+            if name == "store_constants"
+            else _named(name, W, True)
+        )
         texts.append(block.function(head))
     return "\n".join(texts)
 
@@ -79,7 +83,7 @@ def _scatter_output(
     program: Program, layout: Layout, cut: Plan, W: int, output: int, part: slice, mark: str
 ) -> str:
     """Return the function that writes one output; its results are a part of the program's."""
-    if layout.output_sizes[output] > WIDE:
+    if layout.output_sizes[output] > MAX_STRAIGHT_COLUMNS:
         return _scatter_wide(program, layout, cut, W, output, part, mark)
     block = Block(W, layout.scalar, True)
     values = results(block, program, cut)[part]
@@ -87,8 +91,8 @@ def _scatter_output(
     return block.function(_named(f"scatter{mark}", W, True), ends=False)
 
 
-WIDE = 64
-"""Columns of an output up to which writing them is straight-line code."""
+MAX_STRAIGHT_COLUMNS = 64
+"""Columns of an output up to which it is written by straight-line code."""
 
 
 def _scatter_wide(
@@ -96,15 +100,15 @@ def _scatter_wide(
 ) -> str:
     """Return @scatter_W as two loops over groups of columns: of zeros, and by @scatter_new_W.
 
-    The latter writes what is not zero in every state; a table says where it is in the tile.
-    @settle_W puts those that are constant there, once for a tile.
+    The latter writes columns that are not zero in every state; a table has their slots.
+    @store_constants_W writes constants to their slots, once for a tile.
     """
     group, item = side(W), layout.item
     slots = cut.results[part]
     values = [
         program.nodes[k][1] if program.nodes[k][0] == CONST else None for k in program.outputs[part]
     ]
-    some, none = windows([repr(x) == "0.0" for x in values], group)
+    some, none = column_groups([repr(x) == "0.0" for x in values], group)
     array = len(layout.inputs) + output
     starts, zeros, places = (f"{name}{mark}_{W}" for name in ("starts", "zeros", "places"))
     tables = [
@@ -121,26 +125,28 @@ def _scatter_wide(
         found = block.emit(f"getelementptr i8, ptr %tile, i64 {where}")
         columns.append(block.emit(f"load {block.real}, ptr {found}, align {item * W}"))
     block.store(pointers, [partial(str, column) for column in columns])
-    block.lines += _AGAIN
-    new = block.function(_named(f"scatter_new{mark}", W, True))
+    block.lines += _LOOP_END
+    new = block.function(_named(f"scatter_varying{mark}", W, True))
 
     block = Block(W, layout.scalar, True)
     pointers = _walk(block, block.rows(array), zeros, len(none))
     for pointer in pointers:
         block.lines.append(f"  store {block.few} zeroinitializer, ptr {pointer}, align {item}")
-    block.lines += _AGAIN
-    block.lines.append(f"  call void @scatter_new{mark}_{W}({_PLACE})")
+    block.lines += _LOOP_END
+    block.lines.append(f"  call void @scatter_varying{mark}_{W}({_PLACE})")
     whole = block.function(_named(f"scatter{mark}", W, True))
 
-    settle = Block(W, layout.scalar)
+    constants = Block(W, layout.scalar)
     for slot, x in dict(zip(slots, values, strict=True)).items():
         if x is not None:
-            settle.write(slot, settle.constant(x))
-    return "\n".join([*tables, new, whole, settle.function(f"settle{mark}_{W}(ptr %tile)")])
+            constants.write(slot, constants.constant(x))
+    return "\n".join(
+        [*tables, new, whole, constants.function(f"store_constants{mark}_{W}(ptr %tile)")]
+    )
 
 
-def windows(zero: Sequence[bool], group: int) -> tuple[list[int], list[int]]:
-    """Return where groups of columns start: those that hold all that is not zero, and the others.
+def column_groups(zero: Sequence[bool], group: int) -> tuple[list[int], list[int]]:
+    """Return where groups of columns start: those with values that vary, and those of zeros.
 
     Groups may overlap; every column is in some group, and the others hold nothing but zeros.
     """
@@ -185,31 +191,31 @@ def _walk(block: Block, pointers: list[str], table: str, count: int) -> list[str
     return [block.emit(f"getelementptr i8, ptr {pointer}, i64 {along}") for pointer in pointers]
 
 
-_AGAIN = ("  %next = add i64 %k, 1", "  br label %columns", "done:")
+_LOOP_END = ("  %next = add i64 %k, 1", "  br label %columns", "done:")
 """The end of that loop."""
 
 
-def scatters_new(layout: Layout) -> str:
-    """Return the name of a function that writes all but, in wide results, zeros of all states."""
-    return "scatter_new" if _wide(layout) else "scatter"
+def varying_scatter(layout: Layout) -> str:
+    """Return the name of the function that writes all columns but the zeros of wide results."""
+    return "scatter_varying" if _wide(layout) else "scatter"
 
 
 def _wide(layout: Layout) -> bool:
     """Return whether any output is written by loops over its columns."""
-    return any(size > WIDE for size in layout.output_sizes)
+    return any(size > MAX_STRAIGHT_COLUMNS for size in layout.output_sizes)
 
 
-def settled(layout: Layout, W: int, T: int, size: int) -> list[str]:
-    """Return calls of @settle_W for so many tiles, if there is such a function."""
+def store_constants_calls(layout: Layout, W: int, T: int, size: int) -> list[str]:
+    """Return calls of @store_constants_W for so many tiles, if there is such a function."""
     lines = []
     for t in range(T) if _wide(layout) else ():
-        lines.append(f"  %settle{t} = getelementptr i8, ptr %tiles, i64 {t * size}")
-        lines.append(f"  call void @settle_{W}(ptr %settle{t})")
+        lines.append(f"  %constants_tile{t} = getelementptr i8, ptr %tiles, i64 {t * size}")
+        lines.append(f"  call void @store_constants_{W}(ptr %constants_tile{t})")
     return lines
 
 
 def scatter_short(layout: Layout, W: int) -> str:
-    """Return @scatter_short_W: the same for fewer rows than lanes, by way of spare rows."""
+    """Return @scatter_short_W: the same for fewer rows than lanes, through scratch rows."""
     n, arrays = len(layout.inputs), len(layout.shapes)
     sizes = [size * layout.item for size in layout.output_sizes]
     starts = list(itertools.accumulate((W * size for size in sizes), initial=0))
@@ -217,9 +223,9 @@ def scatter_short(layout: Layout, W: int) -> str:
     lines = [
         f"define internal void @{_named('scatter', W, False)} noinline {{",
         "entry:",
-        *scratch.take("%spare", total),
+        *scratch.alloc("%spare", total),
         "  %stop = add i64 %row, %valid",
-        *or_spoil(layout, "%spare", "%there"),
+        *nan_without_scratch(layout, "%spare", "%there"),
         "there:",
         f"  %spare_args = alloca ptr, i64 {arrays}",
         f"  %spare_steps = alloca i64, i64 {arrays}",
@@ -265,7 +271,7 @@ def scatter_short(layout: Layout, W: int) -> str:
         "  %more = icmp slt i64 %j, %valid",
         "  br i1 %more, label %copy, label %done",
         "done:",
-        *scratch.give("%spare", total),
+        *scratch.free("%spare", total),
         "  ret void",
         "}\n",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n",
@@ -279,8 +285,8 @@ def head(name: str, W: int) -> str:
     return f"define internal void @{name}_{W}({arguments}) noinline {{"
 
 
-def or_spoil(layout: Layout, scratch: str, then: str) -> list[str]:
-    """Return instructions that go on when there is scratch, and else spoil the rows and return."""
+def nan_without_scratch(layout: Layout, scratch: str, then: str) -> list[str]:
+    """Return instructions that fill the rows with NaN and return if there is no scratch."""
     lines = [
         f"  %no_scratch = icmp eq ptr {scratch}, null",
         f"  br i1 %no_scratch, label %spoiled, label {then}",
@@ -296,7 +302,7 @@ def or_spoil(layout: Layout, scratch: str, then: str) -> list[str]:
             f"  %spoil_o{t} = mul i64 %row, %spoil_t{t}",
             f"  %spoil_b{t} = getelementptr i8, ptr %spoil_a{t}, i64 %spoil_o{t}",
             f"  %spoil_n{t} = sub i64 %stop, %row",
-            f"  call void @spoil(ptr null, ptr %spoil_b{t}, i64 %spoil_n{t}, i64 %spoil_t{t}, "
+            f"  call void @fill_nan(ptr null, ptr %spoil_b{t}, i64 %spoil_n{t}, i64 %spoil_t{t}, "
             f"{straight(layout, n)})",
         ]
     return [*lines, "  ret void"]

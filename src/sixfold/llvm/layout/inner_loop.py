@@ -14,18 +14,18 @@ from sixfold.llvm.text.instructions import hexadecimal
 def copies(scalar: str) -> str:
     """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile.
 
-    @spoil writes NaN to such rows.
+    @fill_nan writes NaN to such rows.
     """
     texts = []
     nan = f"store {scalar} {hexadecimal(math.nan)}, ptr %far, align 1"
     for name, load_from, store_to in (
         ("pack", "far", "near"),
         ("unpack", "near", "far"),
-        ("spoil", "", ""),
+        ("fill_nan", "", ""),
     ):
         move = (
             nan
-            if name == "spoil"
+            if name == "fill_nan"
             else f"%x = load {scalar}, ptr %{load_from}, align 1\n"
             f"  store {scalar} %x, ptr %{store_to}, align 1"
         )
@@ -142,7 +142,7 @@ def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
     lines.append(f"  %tile_steps = alloca i64, i64 {n_args}")
     room = [max(size, 1) * W * layout.item for size in layout.sizes]
     room = [-(-size // 64) * 64 for size in room]
-    lines += scratch.take("%room", sum(room))
+    lines += scratch.alloc("%room", sum(room))
     for a, size in enumerate(layout.sizes):
         lines.append(f"  %tile{a} = getelementptr i8, ptr %room, i64 {sum(room[:a])}")
         lines.append(f"  %pa{a} = getelementptr ptr, ptr %tile_args, i64 {a}")
@@ -157,7 +157,7 @@ def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
         lines += [
             f"  %sp{tag(o)} = getelementptr i64, ptr %steps, i64 {a}",
             f"  %sq{tag(o)} = load i64, ptr %sp{tag(o)}",
-            f"  call void @spoil(ptr null, ptr {pointers[a]}, i64 {n}, i64 %sq{tag(o)}, "
+            f"  call void @fill_nan(ptr null, ptr {pointers[a]}, i64 {n}, i64 %sq{tag(o)}, "
             f"{_extents(shape, strides[a])})",
         ]
     lines += [
@@ -186,7 +186,7 @@ def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
             )
         lines.append(f"  call void @{'pack' if a < inputs else 'unpack'}{arguments}")
     lines += [f"  %i2 = add i64 %i, {W}", "  br label %tile"]
-    lines += ["tiles_end:", *scratch.give("%room", sum(room)), "  br label %end", "}\n"]
+    lines += ["tiles_end:", *scratch.free("%room", sum(room)), "  br label %end", "}\n"]
     return environment.declarations(triple) + "\n".join(lines)
 
 

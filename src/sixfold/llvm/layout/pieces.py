@@ -29,10 +29,10 @@ def library(layout: Layout, W: int, used: set[str]) -> str:
     return "\n".join(parts)
 
 
-def sines(layout: Layout, cut: Plan, W: int, p: int, tag: str = "") -> list[str]:
-    """Return the call that works out sines and cosines in all tiles before a piece, if any.
+def sincos_calls(layout: Layout, cut: Plan, W: int, p: int, tag: str = "") -> list[str]:
+    """Return the call that computes sines and cosines in all tiles before a piece, if any.
 
-    Single precision works them out where it reads the angles.  The tag keeps names apart.
+    Single precision computes them where it reads the angles.  The tag keeps names apart.
     """
     lines = []
     for n, group in enumerate(cut.angles):
@@ -48,13 +48,13 @@ def sines(layout: Layout, cut: Plan, W: int, p: int, tag: str = "") -> list[str]
 
 
 def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str = "piece") -> str:
-    """Return @piece_p_W: one piece of the program on one tile, or on two in turns.
+    """Return @piece_p_W: one piece of the program on one tile, or on two that are interleaved.
 
-    Where every operation waits for the one before, the operations on another tile fill the time.
-    Pieces of a block have another name.
+    Where every operation waits for the one before, operations on a second tile hide the latency.
+    Pieces of a subroutine have another name.
     """
     blocks = [Block(W, layout.scalar)]
-    if abreast(cut, p, W) == 2:
+    if interleaved_tiles(cut, p, W) == 2:
         blocks.append(blocks[0].beside(tile_size(layout, cut, W)))
     values: list[dict[int, str]] = [{} for _ in blocks]
     table: dict[tuple[float, int], int] = {}
@@ -63,7 +63,7 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
 
     def value(b: int, k: int, at: int) -> str:
         block, known = blocks[b], values[b]
-        if k in cut.slot and at - seen.get(k, at) > FAR:
+        if k in cut.slot and at - seen.get(k, at) > RELOAD_DISTANCE:
             known.pop(k, None)
         if b == len(blocks) - 1:
             seen[k] = at
@@ -98,12 +98,12 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     return text
 
 
-FAR = 24
-"""Operations after which a value that lies in the tile is read again, rather than kept."""
+RELOAD_DISTANCE = 24
+"""Operations after which a value is reloaded from its slot rather than kept in a register."""
 
 
-def abreast(cut: Plan, p: int, W: int) -> int:
-    """Return how many tiles a piece works on in turns: one or two."""
+def interleaved_tiles(cut: Plan, p: int, W: int) -> int:
+    """Return how many tiles a piece interleaves: two where it is bound by latency, else one."""
     return 2 if W > 1 and cut.serial[p] else 1
 
 
@@ -113,12 +113,12 @@ def tile_size(layout: Layout, cut: Plan, W: int) -> int:
 
 
 TILE_BYTES = 65_536
-"""Room for the tiles of the blocks that go through the pieces together."""
+"""Bytes for the tiles of the blocks that go through the pieces together."""
 
 
 def together(layout: Layout, cut: Plan, W: int, pairs: bool = False) -> int:
     """Return how many blocks go through the pieces together; an even number where some pair up."""
-    pairs = pairs or any(abreast(cut, p, W) == 2 for p in range(len(cut.pieces)))
+    pairs = pairs or any(interleaved_tiles(cut, p, W) == 2 for p in range(len(cut.pieces)))
     if W == 1 or (len(cut.pieces) == 1 and not pairs and not cut.angles):
         return 1
     most = max(1, min(8, TILE_BYTES // tile_size(layout, cut, W)))

@@ -10,7 +10,7 @@ from sixfold.graph.program import CONST, INPUT, Argument, Call, Program, Result
 
 @dataclass(frozen=True)
 class Angles:
-    """Values whose sine and cosine are worked out together, between two pieces.
+    """Values whose sine and cosine are computed together, between two pieces.
 
     They lie one after the other, and so do their sines and cosines: one loop goes over them.
     """
@@ -30,20 +30,20 @@ class Plan:
 
     pieces: tuple[tuple[int, ...], ...]
     slot: dict[int, int]
-    """Slot of each input, angle, its sine and cosine, value that crosses pieces, and result."""
+    """Slot of each input, angle, its sine and cosine, value live across pieces, and result."""
     angles: tuple[Angles, ...]
     results: tuple[int, ...]
     """Slot of each output, in order."""
     slots: int
     serial: tuple[bool, ...]
-    """Which pieces take long because every operation waits for the one before."""
+    """Which pieces are bound by latency: every operation waits for the one before."""
     calls: tuple[int, ...] = ()
-    """The pieces before which the block is called."""
+    """The pieces before which the subroutine is called."""
     inputs: dict[int, int] = field(default_factory=dict)
     """Slot of each input, by its number."""
 
     large: bool = False
-    """Whether the program is too long to be compiled in more than one way."""
+    """Whether the program is too long to be compiled for vectors and for scalars."""
 
     def verify(self, program: Program, block: Plan | None = None) -> Plan:
         """Return the plan if it computes the program; raise InternalError where it does not.

@@ -2,8 +2,8 @@
 
 Each piece loops over several blocks of rows, so its instructions are fetched once for all of them.
 Values that one piece makes and a later one needs live in slots of a tile, one tile for each block;
-slots are used again when nobody needs their value any more.  Sines and cosines are worked out
-between the pieces, for all blocks in one loop.
+a slot is reused when its value is not needed any more.  Sines and cosines are hoisted out of the
+pieces and computed between them, for all blocks in one loop.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from sixfold.graph.program import (
 )
 from sixfold.llvm.layout.plan import Angles, Plan
 
-PIECE = 130
+PIECE_OPERATIONS = 130
 """Operations in a piece."""
 
-WHOLE = 1.9
-"""Pieces that operations must fill to be cut at all."""
+MIN_CUT_PIECES = 1.9
+"""Programs shorter than so many pieces are not cut."""
 
-LARGE = 7_000
-"""Operations beyond which the time to compile counts more than the last tenth of speed."""
+LARGE_OPERATIONS = 7_000
+"""Operations beyond which compile time counts more than the last tenth of speed."""
 
-PLAY = 0.35
-"""Part of a piece by which its end may move to where fewer values cross."""
+CUT_PLAY = 0.35
+"""Fraction of a piece by which a cut may move to where fewer values are live."""
 
-SERIAL = 1.6
-"""Least ratio of the time that operations wait for one another to the time that they take."""
+MIN_SERIAL_RATIO = 1.6
+"""Ratio of latency to throughput from which two tiles are interleaved."""
 
-_LATENCY = {COPY: 0, "mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4}
-_LATENCY |= {"div": 13, "sqrt": 20}
-"""Cycles until a result can be used, on processors of today."""
+_LATENCY_CYCLES = {COPY: 0, "mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4}
+_LATENCY_CYCLES |= {"div": 13, "sqrt": 20}
+"""Latency of operations in cycles, on current processors; 40 for those that are not listed."""
 
 
 def plan(
     program: Program,
-    piece: int = PIECE,
-    again: int = 0,
+    piece: int = PIECE_OPERATIONS,
+    carried: int = 0,
     inner: bool = True,
     block: Plan | None = None,
 ) -> Plan:
@@ -60,12 +60,12 @@ def plan(
     Args:
         program: to be cut.
         piece: operations in a piece.
-        again: the first so many results are the next values of the first so many inputs; they take
-            the inputs' slots where those are read no more.
-        inner: work out sines and cosines apart for all angles, not for inputs alone.
-        block: how the block that it calls was cut; its values live in the first slots.
+        carried: so many first results are the next values of the first inputs; they take the
+            inputs' slots where those are not read any more.
+        inner: hoist sines and cosines of all angles out of the pieces, not of inputs alone.
+        block: plan of the subroutine that it calls; its values live in the first slots.
     """
-    found = _Planner(program, piece, inner, block).plan(again)
+    found = _Planner(program, piece, inner, block).plan(carried)
     return found.verify(program, block) if verifying() else found
 
 
@@ -74,11 +74,13 @@ class _Planner:
 
     def __init__(self, program: Program, piece: int, inner: bool, block: Plan | None) -> None:
         self.program, self.nodes = program, program.nodes
-        self.level, self.apart = self._levels(inner)
+        self.level, self.hoisted_sincos = self._levels(inner)
         self.slot: dict[int, int] = {}
         self.used = self.shared = 0 if block is None else block.slots
-        """Slots so far, and those of them that are the block's."""
-        elsewhere = self.apart if block is None else self.apart | self._join(block)
+        """Slots so far, and those of them that are the subroutine's."""
+        elsewhere = (
+            self.hoisted_sincos if block is None else self.hoisted_sincos | self._join(block)
+        )
         work = [
             k
             for k, (op, *_) in enumerate(self.nodes)
@@ -89,10 +91,10 @@ class _Planner:
         self.pieces: list[tuple[int, ...]] = []
         self.start: dict[int, int] = {}
         """First piece of each level."""
-        for level in sorted({0, *(self.level[k] for k in (*work, *self.apart))}):
+        for level in sorted({0, *(self.level[k] for k in (*work, *self.hoisted_sincos))}):
             self.start[level] = len(self.pieces)
             members = [k for k in work if self.level[k] == level]
-            count = round(len(members) / piece) if len(members) >= WHOLE * piece else 1
+            count = round(len(members) / piece) if len(members) >= MIN_CUT_PIECES * piece else 1
             self.pieces += self._cut(members, count)
         order = [k for members in self.pieces for k in members]
         self.home = {k: p for p, members in enumerate(self.pieces) for k in members}
@@ -101,9 +103,9 @@ class _Planner:
         """The last operation that reads each value."""
 
     def _join(self, block: Plan) -> set[int]:
-        """Give what passes to and from calls the places where the block has it.
+        """Give arguments and results of calls the slots that the subroutine has for them.
 
-        Return what need not be handed over, since it is put there as soon as it is worked out.
+        Return the arguments that need no copy, because they are computed directly into the slot.
         """
         users: dict[int, list[int]] = {}
         given: dict[int, list[int]] = {}
@@ -116,8 +118,12 @@ class _Planner:
             for a in operands((op, *arguments)):
                 users.setdefault(a, []).append(k)
         # results have places of their own, and so have sines and their angles
-        placed = {*self.program.outputs, *self.apart, *(self.nodes[k][1] for k in self.apart)}
-        # what calls alone take is worked out no sooner than they take it
+        placed = {
+            *self.program.outputs,
+            *self.hoisted_sincos,
+            *(self.nodes[k][1] for k in self.hoisted_sincos),
+        }
+        # values that only calls read are computed just before the first of these calls
         for k, those in users.items():
             op = self.nodes[k][0]
             computed = isinstance(op, str) and op not in (INPUT, CONST, COPY)
@@ -126,13 +132,13 @@ class _Planner:
                 self.level[k] = min(self.level[u] for u in those)
         handed: set[int] = set()
         for slot, each in given.items():
-            handed |= self._at_once(slot, each, users, placed)
+            handed |= self._place_directly(slot, each, users, placed)
         return handed
 
-    def _at_once(
+    def _place_directly(
         self, slot: int, each: list[int], users: dict[int, list[int]], placed: set[int]
     ) -> set[int]:
-        """Put values in a slot of the block as soon as they are worked out, where that is right.
+        """Compute values directly into a slot of the subroutine, where that is right.
 
         All their users must read them before the next comes.  Return the hand-overs that are done
         by that, out of those to this slot.
@@ -149,7 +155,7 @@ class _Planner:
             same = set(each[n:stop])
             end = (1 << 30, 0)
             if stop < len(each):
-                # the next comes when it is worked out, or at the latest when it is handed over
+                # the next is written when it is computed, or at the latest when it is handed over
                 level = self.level[each[stop]]
                 comes = (each[stop], sources[stop])
                 end = level, min(m for m in comes if self.level[m] == level)
@@ -170,15 +176,15 @@ class _Planner:
         alive = list(itertools.accumulate(change))
         ends = [0]
         for p in range(1, count):
-            aim, play = p * len(members) // count, int(PLAY * len(members) / count)
+            aim, play = p * len(members) // count, int(CUT_PLAY * len(members) / count)
             ends.append(min(range(aim - play, aim + play + 1), key=lambda n: alive[n]))
         ends.append(len(members))
         return [tuple(members[a:b]) for a, b in itertools.pairwise(ends)]
 
     def _levels(self, inner: bool) -> tuple[dict[int, int], set[int]]:
-        """Return how many groups of angles or calls come before each value, and sines apart."""
+        """Return how many groups of angles or calls precede each value, and the hoisted sincos."""
         level: dict[int, int] = {}
-        apart: set[int] = set()
+        hoisted: set[int] = set()
         called = 0
         for k, (op, *arguments) in enumerate(self.nodes):
             if op in (INPUT, CONST):
@@ -190,18 +196,18 @@ class _Planner:
             ):  # after the call before; what it takes is handed over just before
                 called = level[k] = max(level[k], called) + 1
                 level |= dict.fromkeys(arguments, called - 1)
-            if op in ("sin", "cos") and arguments[0] not in apart:
+            if op in ("sin", "cos") and arguments[0] not in hoisted:
                 of_input = self.nodes[arguments[0]][0] == INPUT
                 if of_input or inner:
-                    apart.add(k)
+                    hoisted.add(k)
                     level[k] += 0 if of_input else 1
-        return level, apart
+        return level, hoisted
 
-    def plan(self, again: int) -> Plan:
+    def plan(self, carried: int) -> Plan:
         """Give every value its place."""
         nodes, outputs = self.nodes, self.program.outputs
         groups: dict[int, dict[int, None]] = {}
-        for k in sorted(self.apart):
+        for k in sorted(self.hoisted_sincos):
             groups.setdefault(self.level[k], {})[nodes[k][1]] = None
         inputs = [k for k, node in enumerate(nodes) if node[0] == INPUT]
         for k in dict.fromkeys((*groups.get(0, ()), *inputs)):  # angles first, one after the other
@@ -209,7 +215,7 @@ class _Planner:
                 self.slot[k] = self._more(1)
         angles = self._groups(groups)
         number = {nodes[k][1]: k for k in inputs}
-        for n, k in enumerate(outputs[:again]):
+        for n, k in enumerate(outputs[:carried]):
             old = number.get(n)
             if k not in self.home or k in self.slot or old is None or old in outputs:
                 continue
@@ -224,8 +230,10 @@ class _Planner:
                 self.slot[k] = self._more(1)
         results = tuple(self.slot[k] for k in outputs)
         pieces = tuple(self.pieces)
-        large = len(self.home) > LARGE
-        serial = tuple(not large and _waiting(nodes, members) >= SERIAL for members in pieces)
+        large = len(self.home) > LARGE_OPERATIONS
+        serial = tuple(
+            not large and _waiting(nodes, members) >= MIN_SERIAL_RATIO for members in pieces
+        )
         calls = tuple(
             self.start[self.level[k]] for k, (op, *_) in enumerate(nodes) if isinstance(op, Call)
         )
@@ -262,7 +270,7 @@ class _Planner:
             pairs = block(2 * len(these), before if level else -1)
             for n, a in enumerate(these):
                 self.slot[a] = start + n
-            made = [k for k in self.apart if self.level[k] == level]
+            made = [k for k in self.hoisted_sincos if self.level[k] == level]
             for k in made:
                 op, a = self.nodes[k]
                 self.slot[k] = pairs + 2 * these.index(a) + (op == "cos")
@@ -289,7 +297,7 @@ class _Planner:
 
 
 def _latency(op: Any) -> int:
-    return 0 if isinstance(op, Argument) else _LATENCY.get(op, 40)
+    return 0 if isinstance(op, Argument) else _LATENCY_CYCLES.get(op, 40)
 
 
 def _waiting(nodes: Sequence[tuple[Any, ...]], members: Sequence[int]) -> float:

@@ -6,14 +6,14 @@ left, the rows of a call become NaN: a visible answer, never a crash.
 
 from __future__ import annotations
 
-STACK_BYTES = 65_536
-"""Most that a kernel puts on the stack at once."""
+MAX_STACK_BYTES = 65_536
+"""Largest scratch on the stack; larger ones are on the heap."""
 
 DECLARATIONS = """
 declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
 
-define internal ptr @heap_take(i64 %bytes) noinline {
+define internal ptr @scratch_alloc(i64 %bytes) noinline {
 entry:
   %more = add i64 %bytes, 128
   %p = call ptr @PyMem_RawMalloc(i64 %more)
@@ -31,7 +31,7 @@ found:
   ret ptr %aligned
 }
 
-define internal void @heap_give(ptr %aligned) noinline {
+define internal void @scratch_free(ptr %aligned) noinline {
   %before = getelementptr i8, ptr %aligned, i64 -8
   %p = load ptr, ptr %before
   call void @PyMem_RawFree(ptr %p)
@@ -40,13 +40,13 @@ define internal void @heap_give(ptr %aligned) noinline {
 """
 
 
-def take(name: str, size: int) -> list[str]:
+def alloc(name: str, size: int) -> list[str]:
     """Return instructions that set a name to scratch of so many bytes, on the stack if small."""
-    if size <= STACK_BYTES:
+    if size <= MAX_STACK_BYTES:
         return [f"  {name} = alloca i8, i64 {size}, align 64"]
-    return [f"  {name} = call ptr @heap_take(i64 {size})"]
+    return [f"  {name} = call ptr @scratch_alloc(i64 {size})"]
 
 
-def give(name: str, size: int) -> list[str]:
-    """Return instructions that give scratch back."""
-    return [] if size <= STACK_BYTES else [f"  call void @heap_give(ptr {name})"]
+def free(name: str, size: int) -> list[str]:
+    """Return instructions that free scratch."""
+    return [] if size <= MAX_STACK_BYTES else [f"  call void @scratch_free(ptr {name})"]

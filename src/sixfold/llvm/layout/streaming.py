@@ -1,10 +1,10 @@
-"""Batches that no cache holds: what is between memory and the processor while it works.
+"""Streaming of batches larger than the caches: non-temporal stores and prefetch.
 
-An ordinary store fetches the line it writes to, which for big results is half of the traffic with
-memory, and the processor has to wait for it.  Here rows are put together in scratch and go out in
-whole lines, past the caches, which fetches nothing; a few at a time between the pieces of a
-program, so that they are written while it works.  The arguments of the next blocks are fetched
-meanwhile.  In wide results, zeros that every state has are put in their places once.
+An ordinary store first reads the cache line that it writes to, which for large results is half of
+the memory traffic.  Here rows are staged in scratch and written in whole lines by non-temporal
+stores, which read nothing; a few lines at a time between the pieces of a program, so that writing
+overlaps with computing.  Arguments of the next blocks are prefetched meanwhile.  In wide results,
+columns that are zero in every state are written to the staging area once.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, gcd, lcm
 
-from sixfold.llvm.layout import scratch as heap
+from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.block_loops import every_block
-from sixfold.llvm.layout.gather_scatter import head, scatters_new, settled
-from sixfold.llvm.layout.pieces import TILE_BYTES, abreast, sines, tile_size
+from sixfold.llvm.layout.gather_scatter import head, store_constants_calls, varying_scatter
+from sixfold.llvm.layout.pieces import TILE_BYTES, interleaved_tiles, sincos_calls, tile_size
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout, tag
 
-LEAST = 1 << 24
-"""Bytes of arguments and results that take this way."""
+MIN_STREAMING_BYTES = 1 << 24
+"""Bytes of arguments and results from which a batch is streamed."""
 
-FEW = 256
-"""Rows below which a call goes the usual way, whatever they are part of."""
+MIN_STREAMING_ROWS = 256
+"""Rows below which a chunk is not streamed, even if it is part of a large batch."""
 
-ROOM = 1 << 16
-"""Bytes of rows that are put together, or as many as fill whole lines if that is more."""
+STAGING_BYTES = 1 << 16
+"""Bytes of the staging area for rows; more if whole lines need more."""
 
-LINE = 64
-"""Bytes that go out at once."""
+LINE_BYTES = 64
+"""Bytes of a cache line, written by one non-temporal store."""
 
-SHARE = 8
-"""Lines that go out at a time, at least."""
+MIN_DRAIN_LINES = 8
+"""Least number of lines that are written at a time."""
 
 DRAIN = f"""
 define internal void @drain(ptr %way, i64 %most) noinline {{
@@ -46,7 +46,7 @@ entry:
   %lines = select i1 %few, i64 %left, i64 %most
   %rest = sub i64 %left, %lines
   store i64 %rest, ptr %left_p
-  %bytes = mul i64 %lines, {LINE}
+  %bytes = mul i64 %lines, {LINE_BYTES}
   %from_next = getelementptr i8, ptr %from, i64 %bytes
   %to_next = getelementptr i8, ptr %to, i64 %bytes
   store ptr %from_next, ptr %way
@@ -59,40 +59,42 @@ line:
 go:
   %near = getelementptr i8, ptr %from, i64 %k
   %far = getelementptr i8, ptr %to, i64 %k
-  %x = load <{LINE // 8} x i64>, ptr %near, align {LINE}
-  store <{LINE // 8} x i64> %x, ptr %far, align {LINE}, !nontemporal !{{i32 1}}
-  %next = add i64 %k, {LINE}
+  %x = load <{LINE_BYTES // 8} x i64>, ptr %near, align {LINE_BYTES}
+  store <{LINE_BYTES // 8} x i64> %x, ptr %far, align {LINE_BYTES}, !nontemporal !{{i32 1}}
+  %next = add i64 %k, {LINE_BYTES}
   br label %line
 done:
   ret void
 }}
 """
-"""@drain(way, most): let some lines go.  A way is where they are, where they go, how many."""
+"""@drain(way, most): write some staged lines.  A way holds source, target and lines left."""
 
 
 def together(layout: Layout, cut: Plan, W: int) -> int:
     """Return how many blocks go through the pieces together: their rows fill whole lines."""
     rows = [W * size * layout.item for size in layout.output_sizes]
-    unit = lcm(*(LINE // gcd(LINE, size) for size in rows))
-    if any(abreast(cut, p, W) == 2 for p in range(len(cut.pieces))):
+    unit = lcm(*(LINE_BYTES // gcd(LINE_BYTES, size) for size in rows))
+    if any(interleaved_tiles(cut, p, W) == 2 for p in range(len(cut.pieces))):
         unit = lcm(unit, 2)
-    most = min(8, TILE_BYTES // tile_size(layout, cut, W), ROOM // sum(rows))
+    most = min(8, TILE_BYTES // tile_size(layout, cut, W), STAGING_BYTES // sum(rows))
     return max(1, most // unit) * unit
 
 
-def flow(layout: Layout, cut: Plan, W: int) -> str:
-    """Return @flow_W(args, steps, row, stop): most rows of a big batch; the first that is left.
+def streaming(layout: Layout, cut: Plan, W: int) -> str:
+    """Return @streaming_W(args, steps, row, stop): rows of a large batch, by non-temporal stores.
 
-    Rows of an output lie one after the other.  They are put together in scratch as they will lie
-    in memory, so many bytes after the start of a line; what begins a line at the end of a group is
-    moved to the front, where the next group completes it.  The bytes before the first whole line
-    and after the last are stored as usual: others may be writing to the rest of those lines.
+    It computes as many rows as fill whole groups and returns the index of the first row left over.
+
+    Rows of an output are contiguous.  They are staged at the same offset from the start of a line
+    as in memory; an incomplete line at the end of a group moves to the front, where the next group
+    completes it.  Bytes before the first whole line and after the last are stored as usual: other
+    threads may be writing to the rest of those lines.
     """
     T, size = together(layout, cut, W), tile_size(layout, cut, W)
     totals = [(o, T * W * each * layout.item) for o, each in enumerate(layout.output_sizes)]
-    tiles = -(-T * size // LINE) * LINE
-    room = sum(total + LINE for _, total in totals)
-    scratch = tiles + room
+    tiles = -(-T * size // LINE_BYTES) * LINE_BYTES
+    room = sum(total + LINE_BYTES for _, total in totals)
+    scratch_bytes = tiles + room
     ends: list[str] = []
     for o, _ in totals:
         t = tag(o)
@@ -102,16 +104,17 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
             f"{_COPY}(ptr %tail{t}, ptr %over{t}, i64 %tail_bytes{t}, i1 false)",
         ]
     lines = [
-        f"define internal i64 @flow_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop) noinline {{",
+        f"define internal i64 @streaming_{W}"
+        "(ptr %args, ptr %steps, i64 %row, i64 %stop) noinline {",
         "entry:",
-        *heap.take("%tiles", scratch),
+        *scratch.alloc("%tiles", scratch_bytes),
         "  %none = icmp eq ptr %tiles, null",
         "  br i1 %none, label %failed, label %start",
         "failed:",
         "  ret i64 %row",
         "start:",
         f"  %count = add i64 0, {T}",
-        *settled(layout, W, T, size),
+        *store_constants_calls(layout, W, T, size),
         f"  %rows = getelementptr i8, ptr %tiles, i64 {tiles}",
         f"  call void @llvm.memset.p0.i64(ptr %rows, i8 0, i64 {room}, i1 false)",
         *_begin(layout, totals),
@@ -127,14 +130,14 @@ def flow(layout: Layout, cut: Plan, W: int) -> str:
         *every_block("last", f"before{len(cut.pieces)}", _put(layout, W), "away", size),
         "away:",
         "  %begins = icmp eq i64 %at, %row",
-        *[line for o, total in totals for line in _away(o, total // LINE)],
+        *[line for o, total in totals for line in _away(o, total // LINE_BYTES)],
         "  br label %group",
         "done:",
         *[_drained(o) for o, _ in totals],
         "  %any = icmp ne i64 %at, %row",
         *ends,
-        "  fence seq_cst",  # what went past the caches is there for all before anything later
-        *heap.give("%tiles", scratch),
+        "  fence seq_cst",  # non-temporal stores are visible before anything later
+        *scratch.free("%tiles", scratch_bytes),
         "  ret i64 %at",
         "}\n",
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
@@ -147,12 +150,12 @@ _COPY = "  call void @llvm.memcpy.p0.p0.i64"
 
 
 def _drained(output: int) -> str:
-    """Return the call that lets all lines of an output go."""
+    """Return the call that writes all staged lines of an output."""
     return f"  call void @drain(ptr %way{tag(output)}, i64 {1 << 60})"
 
 
 def _turn(output: int) -> list[str]:
-    """Return what ends a group: all lines go, and the part of a line at the end moves on."""
+    """Return the end of a group: write all lines, move the incomplete one to the front."""
     t = tag(output)
     return [
         _drained(output),
@@ -161,7 +164,7 @@ def _turn(output: int) -> list[str]:
 
 
 def _begin(layout: Layout, totals: Sequence[tuple[int, int]]) -> list[str]:
-    """Return what is worked out once: where rows are put together and go, where arguments are."""
+    """Return what is computed once: staging areas, targets and arguments."""
     n, arrays = len(layout.inputs), len(layout.shapes)
     lines = [f"  %new_args = alloca ptr, i64 {arrays}", f"  %new_steps = alloca i64, i64 {arrays}"]
     start = 0
@@ -175,7 +178,7 @@ def _begin(layout: Layout, totals: Sequence[tuple[int, int]]) -> list[str]:
             f"  %before{t} = mul i64 %row, {row}",
             f"  %begin{t} = getelementptr i8, ptr %out{t}, i64 %before{t}",
             f"  %number{t} = ptrtoint ptr %begin{t} to i64",
-            f"  %ahead{t} = and i64 %number{t}, {LINE - 1}",
+            f"  %ahead{t} = and i64 %number{t}, {LINE_BYTES - 1}",
             f"  %back{t} = sub i64 0, %ahead{t}",
             f"  %line{t} = getelementptr i8, ptr %begin{t}, i64 %back{t}",
             f"  %new{t} = getelementptr i8, ptr %rows{t}, i64 %ahead{t}",
@@ -191,7 +194,7 @@ def _begin(layout: Layout, totals: Sequence[tuple[int, int]]) -> list[str]:
             f"  %step_p{t} = getelementptr i64, ptr %new_steps, i64 {n + o}",
             f"  store i64 {row}, ptr %step_p{t}",
         ]
-        start += total + LINE
+        start += total + LINE_BYTES
     for a in range(n):
         lines += [
             f"  %base{a}_p = getelementptr ptr, ptr %args, i64 {a}",
@@ -205,13 +208,13 @@ def _begin(layout: Layout, totals: Sequence[tuple[int, int]]) -> list[str]:
 def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
     """Return the loops over the blocks of a group: rows to tiles, and all pieces of the program.
 
-    With each block, some lines of the last group go out, and some of the next come in.
+    With each block, some lines of the last group are written and some of the next prefetched.
     """
     size, stages = tile_size(layout, cut, W), len(cut.pieces) + 1
     draining: list[tuple[int, int, set[int]]] = []  # output, lines at a time, stages
     for o, numbers in enumerate(layout.output_sizes):
-        each = W * numbers * layout.item / LINE
-        share = max(SHARE, ceil(each / stages))
+        each = W * numbers * layout.item / LINE_BYTES
+        share = max(MIN_DRAIN_LINES, ceil(each / stages))
         calls = min(stages, ceil(each / share))
         draining.append((o, share, {k * stages // calls for k in range(calls)}))
     lines: list[str] = []
@@ -229,26 +232,26 @@ def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
     stage(0, "first", [*rows, f"  call void @gather_{W}({place})"], "group")
     for p in range(len(cut.pieces)):
         name = f"stage{p}"
-        lines += [*sines(layout, cut, W, p), f"  br label %{name}"]
+        lines += [*sincos_calls(layout, cut, W, p), f"  br label %{name}"]
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
-        stage(p + 1, name, body, f"before{p}", abreast(cut, p, W))
+        stage(p + 1, name, body, f"before{p}", interleaved_tiles(cut, p, W))
     return lines
 
 
 def _put(layout: Layout, W: int) -> list[str]:
-    """Return what puts the results of a block among the rows."""
+    """Return the call that stages the results of a block."""
     place = f"ptr %new_args, ptr %new_steps, i64 %s_last, i64 {W}, ptr %tile_last"
-    call = f"  call void @{scatters_new(layout)}_{W}({place})"
+    call = f"  call void @{varying_scatter(layout)}_{W}({place})"
     return [f"  %s_last = mul i64 %b_last, {W}", call]
 
 
 def _away(output: int, lines: int) -> list[str]:
-    """Return what makes the lines of a group ready to go; the first of all may be a part of one."""
+    """Return what makes the staged lines ready; the first line of all may be incomplete."""
     t = tag(output)
     return [
         f"  %within{t} = icmp ne i64 %ahead{t}, 0",
         f"  %odd{t} = and i1 %begins, %within{t}",
-        f"  %short{t} = select i1 %odd{t}, i64 {LINE}, i64 0",
+        f"  %short{t} = select i1 %odd{t}, i64 {LINE_BYTES}, i64 0",
         f"  %head{t} = sub i64 %short{t}, %ahead{t}",
         f"  %head_bytes{t} = select i1 %odd{t}, i64 %head{t}, i64 0",
         f"{_COPY}(ptr %begin{t}, ptr %new{t}, i64 %head_bytes{t}, i1 false)",
@@ -263,10 +266,10 @@ def _away(output: int, lines: int) -> list[str]:
 
 
 def _fetch(layout: Layout, W: int, k: int, stages: int, name: str, blocks: int) -> list[str]:
-    """Return instructions by which a stage has its share of the next group's arguments fetched."""
+    """Return the prefetches of a stage: its share of the arguments of the next group."""
     lines = [f"  %h_{name} = mul i64 %b_{name}, {W}", f"  %i_{name} = add i64 %next, %h_{name}"]
     for a, size in enumerate(layout.input_sizes):
-        places = range(0, blocks * W * size * layout.item, LINE)
+        places = range(0, blocks * W * size * layout.item, LINE_BYTES)
         mine = places[-(-k * len(places) // stages) : -(-(k + 1) * len(places) // stages)]
         row = f"{name}_{a}"
         lines.append(f"  %j_{row} = mul i64 %i_{name}, %step{a}")
@@ -278,11 +281,12 @@ def _fetch(layout: Layout, W: int, k: int, stages: int, name: str, blocks: int) 
 
 
 def _choice(layout: Layout, W: int) -> str:
-    """Return @rows_W: rows of big batches by @flow_W, as many as fit, and all others as usual.
+    """Return @rows_W: rows of large batches by @streaming_W, the rest by @usual_W.
 
-    A batch is big by itself, or because %data is not null: then it is a part of a big one.
+    A batch is large by itself, or because %data is not null: then it is a chunk of a large one.
     """
-    all_rows, dense, tests = sum(layout.sizes) * layout.item, "", []
+    bytes_each, dense, tests = sum(layout.sizes) * layout.item, "", []
+    many = max(MIN_STREAMING_ROWS, -(-MIN_STREAMING_BYTES // bytes_each))
     for o, size in enumerate(layout.output_sizes):
         t = tag(o)
         tests += [
@@ -299,18 +303,18 @@ def _choice(layout: Layout, W: int) -> str:
             "entry:",
             *tests,
             "  %count = sub i64 %stop, %row",
-            f"  %many = icmp sge i64 %count, {max(FEW, -(-LEAST // all_rows))}",
+            f"  %many = icmp sge i64 %count, {many}",
             "  %part = icmp ne ptr %data, null",
-            f"  %some = icmp sge i64 %count, {FEW}",
+            f"  %some = icmp sge i64 %count, {MIN_STREAMING_ROWS}",
             "  %some_part = and i1 %part, %some",
             "  %big = or i1 %many, %some_part",
-            f"  %flows = and i1 %big, {dense}",
-            "  br i1 %flows, label %flow, label %rest",
-            "flow:",
-            f"  %done = call i64 @flow_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop)",
+            f"  %streams = and i1 %big, {dense}",
+            "  br i1 %streams, label %streaming, label %rest",
+            "streaming:",
+            f"  %done = call i64 @streaming_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop)",
             "  br label %rest",
             "rest:",
-            "  %from = phi i64 [%row, %entry], [%done, %flow]",
+            "  %from = phi i64 [%row, %entry], [%done, %streaming]",
             f"  call void @usual_{W}(ptr %args, ptr %steps, i64 %from, i64 %stop, ptr %data)",
             "  ret void",
             "}\n",

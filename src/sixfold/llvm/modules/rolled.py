@@ -21,7 +21,7 @@ from sixfold.graph.rolled.item_data import (
 )
 from sixfold.graph.rolled.program import Part, Rolled, output_of
 from sixfold.llvm.layout import scratch
-from sixfold.llvm.layout.gather_scatter import head, or_spoil
+from sixfold.llvm.layout.gather_scatter import head, nan_without_scratch
 from sixfold.llvm.layout.inner_loop import copies, loop
 from sixfold.llvm.layout.pieces import library
 from sixfold.llvm.layout.signature import Layout
@@ -208,9 +208,9 @@ def _rows(rolled: Rolled, layout: Layout, W: int) -> str:
         "  %wp = getelementptr i64, ptr %data, i64 1",
         "  %vectors = load i64, ptr %wp",
         f"  %bytes = mul i64 %vectors, {size}",
-        "  %scratch = call ptr @heap_take(i64 %bytes)",
+        "  %scratch = call ptr @scratch_alloc(i64 %bytes)",
         f"  %lanes = alloca ptr, i64 {arrays * W}",
-        *or_spoil(layout, "%scratch", "%start"),
+        *nan_without_scratch(layout, "%scratch", "%start"),
         "start:",
         "  br label %group",
         "group:",
@@ -245,7 +245,7 @@ def _rows(rolled: Rolled, layout: Layout, W: int) -> str:
         f"  %next = add i64 %at, {W}",
         "  br label %group",
         "done:",
-        "  call void @heap_give(ptr %scratch)",
+        "  call void @scratch_free(ptr %scratch)",
         "  ret void",
         "}\n",
     ]

@@ -16,12 +16,12 @@ from sixfold.graph.subroutines import Outlined
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.pieces import (
-    abreast,
+    interleaved_tiles,
     library,
     piece,
     result,
     results,
-    sines,
+    sincos_calls,
     tile_size,
     together,
 )
@@ -60,7 +60,7 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     """
     program, block = whole
     inner = plan(block) if block is not None else None
-    cut = plan(program, again=sum(scan.carried), block=inner)
+    cut = plan(program, carried=sum(scan.carried), block=inner)
     layout = Layout(tuple((n,) for n in scan.sizes), ((sum(scan.carried),),))
     parts_of = [part for part in whole if part is not None]
     used = {op for part in parts_of for op, *_ in part.nodes if isinstance(op, str)}
@@ -203,14 +203,14 @@ def _driver(
     triple: str,
 ) -> str:
     """Return @scan: groups of blocks, each through all steps."""
-    T = together(layout, cut, W, any(abreast(how, p, W) == 2 for _, how, p in stages))
+    T = together(layout, cut, W, any(interleaved_tiles(how, p, W) == 2 for _, how, p in stages))
     size = tile_size(layout, cut, W)
     lines = [
         "define i32 @scan(ptr %arrays, ptr %strides, i64 %rows, i64 %steps, i64 %every) {",
         "entry:",
         "  %found = alloca i32",
         "  store i32 0, ptr %found",
-        *scratch.take("%tiles", size * T),
+        *scratch.alloc("%tiles", size * T),
         "  %none = icmp eq ptr %tiles, null",
         "  br i1 %none, label %failed, label %ready",
         "failed:",
@@ -251,15 +251,15 @@ def _driver(
     last = len(stages) - 1
     for n, (kind, how, p) in enumerate(stages):
         name, after = f"stage{n}", "finish" if n == last else f"early{n + 1}"
-        lines += [f"early{n}:", *sines(layout, how, W, p, f"_{n}"), f"  br label %{name}"]
+        lines += [f"early{n}:", *sincos_calls(layout, how, W, p, f"_{n}"), f"  br label %{name}"]
         calls = []
         if _expected(scan, W, n, len(stages)):
             calls.append(with_rows(f"expect_{n}", name, "%out"))
-            if abreast(how, p, W) == 2:
+            if interleaved_tiles(how, p, W) == 2:
                 calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
                 calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
         calls.append(f"  call void @{kind}_{p}_{W}(ptr %tile_{name})")
-        each(name, f"early{n}", calls, after, abreast(how, p, W))
+        each(name, f"early{n}", calls, after, interleaved_tiles(how, p, W))
     lines += [
         "finish:",
         "  %due = icmp eq i64 %since, %every",
@@ -292,7 +292,7 @@ def _driver(
         "  br label %group",
         "done:",
         environment.leave(triple),
-        *scratch.give("%tiles", size * T),
+        *scratch.free("%tiles", size * T),
         "  %code = load i32, ptr %found",
         "  ret i32 %code",
         "}\n",

@@ -30,7 +30,7 @@ PLAIN, WRITEABLE = 0x0101, 0x0400
 """Flags of an array in C order whose data is aligned; flag of one that may be written to."""
 MAX_NUMBERS = 1 << 19
 """Numbers read and written below which a batch is taken; bigger ones may go to several threads."""
-LONG = 1 << 13
+MIN_UNLOCKED_NUMBERS = 1 << 13
 """Numbers read and written above which the interpreter's lock is released meanwhile."""
 _NEW = 93  # place of PyArray_New in NumPy's table of C functions
 _FASTCALL_KEYWORDS = 0x0082
@@ -308,7 +308,7 @@ class _Entry:
             for k, x in enumerate(values):
                 where = emit(f"getelementptr i64, ptr %{name}, i64 {k}")
                 lines.append(f"  store {kind} {x}, ptr {where}")
-        long = emit(f"icmp ugt i64 {rows}, {LONG // sum(layout.sizes)}")
+        long = emit(f"icmp ugt i64 {rows}, {MIN_UNLOCKED_NUMBERS // sum(layout.sizes)}")
         call = "  call void @loop(ptr %data, ptr %dims, ptr %steps, ptr null)"
         lines += [
             f"  br i1 {long}, label %unlocked, label %locked",

@@ -12,17 +12,24 @@ from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.gather_scatter import (
     gather,
     head,
-    or_spoil,
+    nan_without_scratch,
     scatter,
     scatter_short,
-    settled,
+    store_constants_calls,
 )
 from sixfold.llvm.layout.inner_loop import copies, loop
-from sixfold.llvm.layout.pieces import abreast, library, piece, sines, tile_size, together
+from sixfold.llvm.layout.pieces import (
+    interleaved_tiles,
+    library,
+    piece,
+    sincos_calls,
+    tile_size,
+    together,
+)
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.layout.streaming import flow
+from sixfold.llvm.layout.streaming import streaming
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
 
@@ -50,10 +57,10 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
             parts.append(gather(program, layout, cut, width, False))
             parts.append(scatter_short(layout, width))
         parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
-        flows = width > 1
-        parts.append(_rows("usual" if flows else "rows", layout, cut, width))
-        if flows:
-            parts.append(flow(layout, cut, width))
+        streams = width > 1
+        parts.append(_rows("usual" if streams else "rows", layout, cut, width))
+        if streams:
+            parts.append(streaming(layout, cut, width))
     parts.append(copies(layout.scalar))
     parts.append(loop(layout, W, triple, twin))
     parts.append(single_state.text(layout))
@@ -67,10 +74,10 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
     lines = [
         head(name, W),
         "entry:",
-        *scratch.take("%tiles", size * T),
-        *or_spoil(layout, "%tiles", "%start"),
+        *scratch.alloc("%tiles", size * T),
+        *nan_without_scratch(layout, "%tiles", "%start"),
         "start:",
-        *settled(layout, W, T, size),
+        *store_constants_calls(layout, W, T, size),
         "  br label %group",
         "group:",
         "  %at = phi i64 [%row, %start], [%next, %group_end]",
@@ -84,8 +91,8 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
     for p in range(len(cut.pieces)):
         here, after = f"stage{p}", f"before{p + 1}"
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{here})"]
-        lines += [f"before{p}:", *sines(layout, cut, W, p), f"  br label %{here}"]
-        lines += every_block(here, f"before{p}", body, after, size, abreast(cut, p, W))
+        lines += [f"before{p}:", *sincos_calls(layout, cut, W, p), f"  br label %{here}"]
+        lines += every_block(here, f"before{p}", body, after, size, interleaved_tiles(cut, p, W))
     last = f"before{len(cut.pieces)}"
     lines += [
         f"{last}:",
@@ -95,7 +102,7 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
         f"  %next = add i64 %at, {T * W}",
         "  br label %group",
         "done:",
-        *scratch.give("%tiles", size * T),
+        *scratch.free("%tiles", size * T),
         "  ret void",
         "}\n",
     ]

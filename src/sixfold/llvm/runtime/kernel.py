@@ -10,7 +10,7 @@ from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.layout.streaming import LEAST
+from sixfold.llvm.layout.streaming import MIN_STREAMING_BYTES
 from sixfold.llvm.modules import rolled, single_state, straight
 from sixfold.llvm.runtime import cache, jit
 from sixfold.llvm.runtime.empty_arrays import WithEmptyArrays
@@ -61,14 +61,14 @@ class Kernel:
             """Evaluate."""
 
     def ufunc_for(self, size: int) -> Any:
-        """Return the ufunc for parts of a batch whose arguments and results have so many bytes.
+        """Return the ufunc for chunks of a batch whose arguments and results have so many bytes.
 
-        Parts of a big batch take the way that big ones take by themselves; bits are the same.
+        Chunks of a large batch are streamed too.  Results are bit-identical.
         """
-        return self._flowing if size >= LEAST else self.ufunc
+        return self._streaming if size >= MIN_STREAMING_BYTES else self.ufunc
 
     @cached_property
-    def _flowing(self) -> Any:
+    def _streaming(self) -> Any:
         return self.ufunc if self.data is not None else self._ufunc(b"part of a big batch")
 
     def _ufunc(self, data: bytes | None) -> Any:

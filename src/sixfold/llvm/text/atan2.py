@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from sixfold.llvm.text.huge_angles import HALF_PI
 from sixfold.llvm.text.instructions import Text
-from sixfold.llvm.text.sincos import HALF_PI
 
 ARCTAN = (
     3.33333333333329318027e-01,

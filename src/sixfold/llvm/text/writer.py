@@ -103,7 +103,7 @@ class Block:
     ) -> Iterator[tuple[int, str]]:
         """Yield the elements of W rows as one vector for each wanted column, with its number.
 
-        Few are on their way at a time: whoever puts each away at once needs few registers.
+        A generator, so that at most four vectors are live at once.
         """
         if self.W == 1:
             for k in sorted(wanted):
