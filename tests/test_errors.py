@@ -97,7 +97,7 @@ def test_an_option_that_takes_a_kind_of_number_says_so_in_words():
         sf.rollout(model, [0.0], [0.0], dt=-0.1, steps=3)
     assert str(caught.value) == (
         "rollout: option 'dt' does not fit\n"
-        "  expected: a finite number > 0\n  got: -0.1\n  fix: pass a finite number > 0"
+        "  expected: a time > 0 [s]\n  got: -0.1\n  fix: pass a time > 0 [s]"
     )
 
 

@@ -191,7 +191,7 @@ def test_progress_is_told_up_to_the_end():
 
 
 def test_a_bar_shows_the_share(capsys):
-    from sixfold.simulation.progress import Bar
+    from sixfold.simulation.callbacks.progress import Bar
 
     stream = io.StringIO()
     bar = Bar(stream)

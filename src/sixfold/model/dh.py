@@ -19,7 +19,7 @@ from sixfold.errors import (
 from sixfold.model.builder import PROPERTIES, ModelBuilder
 from sixfold.model.joint.standard import Prismatic, Revolute
 from sixfold.model.model import Model
-from sixfold.model.values import MOST_BODIES, inertia_of
+from sixfold.model.values import MAX_BODIES, inertia_of
 from sixfold.spatial import Inertia, Transform
 
 
@@ -67,8 +67,8 @@ def from_dh(
     if not isinstance(rows, (list, tuple)) and getattr(rows, "ndim", 0) != 2:
         fix = "pass a list of rows (a, alpha, d, theta[, sigma])"
         raise ArgumentError("from_dh: argument 'rows'", "a list of rows", rows, fix)
-    if len(rows) > MOST_BODIES:
-        fix = f"give at most {MOST_BODIES:,}, one for each joint"
+    if len(rows) > MAX_BODIES:
+        fix = f"give at most {MAX_BODIES:,}, one for each joint"
         raise TooLargeError("from_dh", f"{len(rows)} rows", fix)
     builder = ModelBuilder(name, gravity=gravity, friction_speed=friction_speed)
     before = Transform.identity()  # body frame of the last link to where this row starts

@@ -16,7 +16,7 @@ from sixfold.model.joint.custom import CustomJoint
 from sixfold.model.joint.joint import Joint, Values
 from sixfold.model.joint.standard import STANDARD_JOINTS, Free, Helical, Prismatic, Revolute
 from sixfold.model.model import Model
-from sixfold.model.values import LARGEST_SEED, body_count
+from sixfold.model.values import SEED_LIMIT, body_count
 from sixfold.scalar import ZERO, cos, sin
 from sixfold.spatial import Inertia, Transform, Vector3, rotation
 from sixfold.spatial.solids import box, sphere
@@ -221,7 +221,7 @@ def random_tree(
     """
     n = body_count("random_tree", "n", n)
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if not whole or not 0 <= seed < LARGEST_SEED:
+    if not whole or not 0 <= seed < SEED_LIMIT:
         raise OptionError("random_tree", "seed", "a whole number from 0 to 2**128 - 1", seed)
     share = isinstance(branching, (int, float)) and not isinstance(branching, bool)
     if not share or not 0 <= branching <= 1:

@@ -17,9 +17,9 @@ from sixfold.model.joint.joint import Joint
 from sixfold.scalar import ZERO, exact
 from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Transform, Vector3
 
-LONGEST_NAME = 10_000
-LARGEST_SEED = 2**128
-MOST_BODIES = 100_000
+MAX_NAME_CHARACTERS = 10_000
+SEED_LIMIT = 2**128
+MAX_BODIES = 100_000
 """Bodies of a model that is made from a number of them."""
 
 Numbers = tuple[float, ...]
@@ -93,9 +93,9 @@ def check_name(where: str, name: object) -> None:
     """Refuse what is not a name."""
     if not isinstance(name, str) or not name:
         raise ModelError(where, f"the name is {shown(name)}", "give a text that is not empty")
-    if len(name) > LONGEST_NAME:
+    if len(name) > MAX_NAME_CHARACTERS:
         what = f"the name has {len(name)} characters"
-        raise ModelError(where, what, f"give a name of at most {LONGEST_NAME}")
+        raise ModelError(where, what, f"give a name of at most {MAX_NAME_CHARACTERS}")
 
 
 def placement_of(where: str, placement: Transform | Sequence[float] | None) -> Transform:
@@ -123,8 +123,8 @@ def body_count(where: str, option: str, n: Any) -> int:
     """Return how many bodies to make."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise OptionError(where, option, "a whole number >= 1", n)
-    if n > MOST_BODIES:
-        fix = f"ask for at most {MOST_BODIES:,}, or build the model with ModelBuilder"
+    if n > MAX_BODIES:
+        fix = f"ask for at most {MAX_BODIES:,}, or build the model with ModelBuilder"
         raise TooLargeError(where, f"{option} = {shown(n)} bodies", fix)
     return int(n)
 
@@ -134,7 +134,7 @@ def generator_of(where: str, seed: Any) -> np.random.Generator:
     if isinstance(seed, np.random.Generator | np.random.BitGenerator | np.random.SeedSequence):
         return np.random.default_rng(seed)
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if seed is not None and not (whole and 0 <= seed < LARGEST_SEED):
+    if seed is not None and not (whole and 0 <= seed < SEED_LIMIT):
         choices = "a whole number from 0 to 2**128 - 1, a NumPy generator, or None"
         raise OptionError(where, "seed", choices, seed)
     return np.random.default_rng(seed)

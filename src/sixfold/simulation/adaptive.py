@@ -17,7 +17,7 @@ from sixfold.simulation.numeric import Numeric
 from sixfold.simulation.stepper import Stepper
 
 SOLVERS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
-MOST_STEPS = 1_000_000
+MAX_STEPS_PER_SAMPLE = 1_000_000
 """Steps that the solver may take between two samples."""
 
 
@@ -61,7 +61,7 @@ class _Flow:
     def at(self, since: float, t: float) -> Array:
         """Return the state at t; times before `since` will not be asked for again."""
         self._pieces = [piece for piece in self._pieces if piece.t_max >= since]
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS_PER_SAMPLE):
             if self._solver.t >= t or self._solver.status != "running":
                 break
             if not self._stepped():

@@ -10,8 +10,8 @@ import numpy as np
 
 from sixfold.errors import CallbackError
 from sixfold.evaluate.arrays import Array
+from sixfold.simulation.callbacks.progress import Progress
 from sixfold.simulation.events import Watch
-from sixfold.simulation.progress import Progress
 from sixfold.simulation.stepper import Stepper
 
 BLOCK_STEPS = 8192

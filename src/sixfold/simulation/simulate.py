@@ -15,6 +15,7 @@ from sixfold.evaluate.singular.states import refuse_singular
 from sixfold.model import Model
 from sixfold.simulation.adaptive import adaptive_step
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
+from sixfold.simulation.callbacks.progress import progress_of
 from sixfold.simulation.checks.failures import lost_pivot, not_converged, not_finite
 from sixfold.simulation.checks.limits import limit_notes
 from sixfold.simulation.checks.options import (
@@ -27,7 +28,6 @@ from sixfold.simulation.checks.options import (
 )
 from sixfold.simulation.checks.start import grid_of, room_for, states_of
 from sixfold.simulation.events import Crossing, Watch, events_of
-from sixfold.simulation.progress import progress_of
 from sixfold.simulation.run_steps import Outcome, run_steps
 from sixfold.simulation.setup import Setup
 from sixfold.simulation.stepper import Stepper, stepper_of

@@ -18,7 +18,7 @@ from sixfold.model.edit.attachments import (
 )
 from sixfold.model.edit.rename import checked
 from sixfold.model.model import Model
-from sixfold.model.values import MOST_BODIES, numbers_of
+from sixfold.model.values import MAX_BODIES, numbers_of
 from sixfold.scalar import exact
 from sixfold.spatial import Transform
 
@@ -107,7 +107,7 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
 
 def _listed(joints: Iterable[Any]) -> list[Any]:
     """Return joint names; a list that goes on and on is cut after as many as can be."""
-    return list(islice(joints, MOST_BODIES))
+    return list(islice(joints, MAX_BODIES))
 
 
 def _position(body: Body, q: Any) -> Numbers:

@@ -15,7 +15,7 @@ from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.model import Model
 from sixfold.simulation.callbacks.purity import Study, study
 
-RUNAWAY = 1e50
+MAX_STATE_SIZE = 1e50
 """Size of coordinates and velocities from which no controller is to blame for what it returns."""
 
 
@@ -82,7 +82,7 @@ class Callback:
 
     def at(self, t: float, q: Array, v: Array, *rest: Array | None) -> Array:
         """Return finite numbers for one state; NaN for a state that has run away already."""
-        if not max(np.abs(q).max(initial=0.0), np.abs(v).max(initial=0.0)) < RUNAWAY:
+        if not max(np.abs(q).max(initial=0.0), np.abs(v).max(initial=0.0)) < MAX_STATE_SIZE:
             return np.full(self.shape, np.nan)
         where = f"{self.caller}: {self.name}{self.takes} at t = {t:.9g} s"
         try:

@@ -15,10 +15,10 @@ from sixfold.simulation.setup import Setup
 from sixfold.simulation.stepper import Stepper
 from sixfold.simulation.trajectory.trajectory import Trajectory
 
-LOOKS = 32
-"""Samples at which the iterations are looked at."""
+CHECKED_SAMPLES = 32
+"""Samples at which convergence of the iterations is checked."""
 
-CLOSE = 1e-9
+MAX_CHANGE = 1e-9
 """How much one more iteration may change the change of velocity."""
 
 
@@ -84,7 +84,7 @@ def not_converged(
     system: Numeric, made: Trajectory, dt: float, hold: bool
 ) -> SimulationError | None:
     """Return an error if one more iteration would have changed the steps at some sample."""
-    for k in np.unique(np.linspace(0, len(made) - 1, LOOKS).astype(int)):
+    for k in np.unique(np.linspace(0, len(made) - 1, CHECKED_SAMPLES).astype(int)):
         q, v, t = split(made.q[..., k, :]), split(made.v[..., k, :]), float(made.t[k])
         x = [] if made.x is None else split(made.x[..., k, :])
         at = system.zero_order_hold(t, q, [*v, *x])[0] if hold else system
@@ -94,7 +94,9 @@ def not_converged(
         )
         change = np.abs(more - less).max(axis=-1, initial=0.0)
         rounding = 1e-12 * (dt + np.abs(made.v[..., k, :]).max(axis=-1, initial=0.0))
-        if not (change <= CLOSE * np.abs(more).max(axis=-1, initial=0.0) + rounding).all():
+        if not (
+            change <= MAX_CHANGE * np.abs(more).max(axis=-1, initial=0.0) + rounding
+        ).all():
             return SimulationError(
                 "simulate: the iterations of integrator 'midpoint' do not converge",
                 time=t,

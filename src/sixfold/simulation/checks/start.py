@@ -24,16 +24,16 @@ from sixfold.evaluate.arrays import (
 from sixfold.model import Model
 from sixfold.simulation.run_steps import Grid
 
-UNIT_TOLERANCE = 1e-6
+MAX_LENGTH_ERROR = 1e-6
 """How far from 1 the length of a quaternion may be."""
 
-ROUNDING = 4 * float(np.finfo(float).eps)
+LENGTH_ROUNDING = 4 * float(np.finfo(float).eps)
 """How far from 1 rounding leaves the length of a quaternion that was normalised."""
 
-MOST_STEPS = 10**10
+MAX_STEPS = 10**10
 """More steps than this take days: a slip in the units of dt or duration."""
 
-MOST_STEPS_AT_ONCE = 10**9
+MAX_KERNEL_STEPS = 10**9
 """Most steps of one rollout, whose times are kept, 8 bytes each, and between two samples."""
 
 
@@ -44,26 +44,26 @@ def grid_of(t0: Any, duration: Any, dt: Any, every: Any) -> Grid:
         ("t0", t0, _real(t0), "a time [s]"),
     ):
         if not good:
-            raise OptionError("simulate", name, (words,), value)
+            raise OptionError("simulate", name, words, value)
     length, between = step_length("simulate", dt), step_count("simulate", "every", every)
-    if duration / length > MOST_STEPS:
-        words = f"a step of at least {duration / MOST_STEPS:.1g} s for this duration"
-        raise OptionError("simulate", "dt", (words,), dt)
+    if duration / length > MAX_STEPS:
+        words = f"a step of at least {duration / MAX_STEPS:.1g} s for this duration"
+        raise OptionError("simulate", "dt", words, dt)
     return Grid(float(t0), float(duration), length, between)
 
 
 def step_length(function: str, dt: Any) -> float:
     """Return the length of a step, or say that it is no time."""
     if not (_real(dt) and dt > 0):
-        raise OptionError(function, "dt", ("a time > 0 [s]",), dt)
+        raise OptionError(function, "dt", "a time > 0 [s]", dt)
     return float(dt)
 
 
 def step_count(function: str, option: str, got: Any) -> int:
     """Return a number of steps, or say that it is none."""
-    if not (_whole(got) and 1 <= got <= MOST_STEPS_AT_ONCE):
-        words = f"a whole number from 1 to {MOST_STEPS_AT_ONCE}"
-        raise OptionError(function, option, (words,), got)
+    if not (_whole(got) and 1 <= got <= MAX_KERNEL_STEPS):
+        words = f"a whole number from 1 to {MAX_KERNEL_STEPS}"
+        raise OptionError(function, option, words, got)
     return int(got)
 
 
@@ -100,7 +100,7 @@ def _normalised(function: str, model: Model, q0: Array) -> Array:
     for joint, part in model.coordinates.quaternions:
         turns = q0[..., part]
         off = np.abs(np.sqrt((turns**2).sum(axis=-1)) - 1.0)
-        if (off > UNIT_TOLERANCE).any():
+        if (off > MAX_LENGTH_ERROR).any():
             worst = turns.reshape(-1, 4)[int(np.argmax(off))]
             raise StateError(
                 f"{function}: argument 'q0', joint '{joint}'",
@@ -108,10 +108,10 @@ def _normalised(function: str, model: Model, q0: Array) -> Array:
                 f"{worst.tolist()}, of length {float(np.linalg.norm(worst)):.6g}",
                 "divide it by its length, or start from sixfold.neutral(model)",
             )
-        if (off > ROUNDING).any():
+        if (off > LENGTH_ROUNDING).any():
             q = q0.copy() if q is q0 else q
             length = np.linalg.norm(turns, axis=-1, keepdims=True)
-            q[..., part] = np.where(off[..., None] > ROUNDING, turns / length, turns)
+            q[..., part] = np.where(off[..., None] > LENGTH_ROUNDING, turns / length, turns)
     return q
 
 
