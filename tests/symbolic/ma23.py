@@ -12,7 +12,7 @@ from sixfold.model import sample
 from sixfold.symbolic.equations import Equations, equations
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.shorthand import read, written
-from sixfold.symbolic.simplify import arranged
+from sixfold.symbolic.simplify import nest
 
 PRINTED: Mapping[str, str] = {
     "A11": """
@@ -117,12 +117,12 @@ class Coefficient:
     @property
     def computed_text(self) -> str:
         """The computed coefficient in the lecture's shorthand."""
-        return written(self.computed.ring, arranged(self.computed))
+        return written(self.computed.ring, nest(self.computed))
 
     @property
     def missing(self) -> str:
         """What has to be added to the print, in the lecture's shorthand."""
-        return written(self.computed.ring, arranged(self.computed - self.printed))
+        return written(self.computed.ring, nest(self.computed - self.printed))
 
 
 def ma23_equations() -> Equations:
@@ -139,7 +139,7 @@ def ma23_coefficients(computed: Equations | None = None) -> dict[str, Coefficien
     found = computed or ma23_equations()
     M = found.forms.M
     element = {name: M[int(name[1]) - 1][int(name[2]) - 1] for name in PRINTED}
-    ring = found.forms.setting.ring
+    ring = found.forms.symbolic.ring
     known = {**element, "Iy6": read(ring, "Ix6")}
     return {
         name: Coefficient(name, read(ring, text, known), element[name])

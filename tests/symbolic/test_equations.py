@@ -14,7 +14,7 @@ import sixfold as sf
 from sixfold.dynamics.book.planar import PlanarChain, skeleton, skeleton_bias, skeleton_inertia
 from sixfold.errors import DisagreementError, NotApplicableError, NumberError, OptionError
 from sixfold.symbolic.forms import Forms
-from sixfold.symbolic.symbolic_model import setting
+from sixfold.symbolic.symbolic_model import symbolic_model
 from sixfold.symbolic.verify import TOLERANCE, verify
 
 MODELS = {
@@ -185,7 +185,7 @@ def test_v_is_b_times_products_and_c_times_squares_of_the_rates():
 
 def test_the_rate_of_m_less_twice_c_is_skew():
     forms = sf.equations(sf.load("ma23")).forms
-    n, qd = range(6), forms.setting.qd
+    n, qd = range(6), forms.symbolic.qd
     for i in n:
         for j in range(i + 1):
             rate = sum((forms.M[i][j].derivative(k) * qd[k] for k in n), qd[0] * 0)
@@ -204,7 +204,7 @@ def test_gravity_is_the_gradient_of_the_potential():
 
 def test_a_form_that_differs_from_the_kernels_is_an_error_and_never_a_result():
     model = sf.load("double_pendulum")
-    s = setting(model, symbols=True, inertias="centre", names={}, angle_tolerance=1e-12)
+    s = symbolic_model(model, symbols=True, inertias="centre", names={}, angle_tolerance=1e-12)
     forms = Forms(s)
     forms.M[0][0] = forms.M[0][0] * (1 + 1e-9)
     with pytest.raises(DisagreementError, match="M differs"):
@@ -214,7 +214,7 @@ def test_a_form_that_differs_from_the_kernels_is_an_error_and_never_a_result():
 @pytest.mark.parametrize("term", ["V", "G"])
 def test_a_lost_term_is_found(term):
     model = sf.load("puma560")
-    s = setting(model, symbols=True, inertias="centre", names={}, angle_tolerance=1e-12)
+    s = symbolic_model(model, symbols=True, inertias="centre", names={}, angle_tolerance=1e-12)
     forms = Forms(s)
     table = getattr(forms, term)
     smallest = min(table[1].terms)

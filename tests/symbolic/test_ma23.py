@@ -79,7 +79,7 @@ def test_the_corrected_print_is_the_computed_coefficient(coefficients, name, rin
 
 
 def test_three_formulations_give_the_same_coefficients(arm):
-    s = arm.forms.setting
+    s = arm.forms.symbolic
     q, n = s.positions, range(6)
     zero = Polynomial(s.ring, {})
     composite = dense(s.tree, crba(s.tree, q))

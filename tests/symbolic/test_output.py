@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.symbolic.writers.latex import WIDTH, symbol_name
+from sixfold.symbolic.writers.latex import MAX_LINE_CHARACTERS, symbol_name
 
 TEX = next((t for t in ("pdflatex", "lualatex", "xelatex", "tectonic") if shutil.which(t)), None)
 
@@ -65,7 +65,7 @@ def test_latex_is_aligned_and_its_long_lines_are_broken(puma):
     text = puma.latex("M,V,G")
     assert text.count(r"\begin{align*}") == text.count(r"\end{align*}") == 4
     widths = [len(re.sub(r"\\[a-z]+|[{}_^&\s]", "", line)) for line in text.splitlines()]
-    assert max(widths) < 2 * WIDTH
+    assert max(widths) < 2 * MAX_LINE_CHARACTERS
     assert text.count(r"&\quad") > 20
 
 

@@ -15,8 +15,8 @@ from sixfold.spatial import Column, Force
 from sixfold.symbolic.polynomial import Polynomial, symbol
 from sixfold.symbolic.ring import POSITION, Ring
 from sixfold.symbolic.shorthand import read, written
-from sixfold.symbolic.simplify import arranged
-from sixfold.symbolic.symbolic_model import aligned, setting
+from sixfold.symbolic.simplify import nest
+from sixfold.symbolic.symbolic_model import aligned, symbolic_model
 from sixfold.symbolic.verify import values_at
 
 rng = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def ring_of(n=3):
 
 def named(name, **options):
     given = {"symbols": True, "inertias": "centre", "names": {}, "angle_tolerance": 1e-12}
-    return setting(sf.load(name), **{**given, **options})
+    return symbolic_model(sf.load(name), **{**given, **options})
 
 
 def value(form, q):
@@ -195,7 +195,7 @@ def test_what_is_written_reads_back_as_the_same_polynomial(name):
     found = sf.equations(sf.load(name))
     for row in found.forms.M:
         for form in row:
-            text = written(found.ring, arranged(form), 80) if form else "0"
+            text = written(found.ring, nest(form), 80) if form else "0"
             assert read(found.ring, text) == form
 
 

@@ -18,14 +18,14 @@ from sixfold.model.grouping import PARAMETERS, grouped_inertias, movable
 from sixfold.scalar import ZERO, Zero
 from sixfold.spatial import Column, Inertia
 from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.ring import MOST_WORK
+from sixfold.symbolic.ring import MAX_WORK
 from sixfold.symbolic.shorthand import written
-from sixfold.symbolic.simplify import arranged
-from sixfold.symbolic.symbolic_model import Setting, setting
+from sixfold.symbolic.simplify import nest
+from sixfold.symbolic.symbolic_model import SymbolicModel, symbolic_model
 
-MOST_BODIES = 100
+MAX_BODIES = 100
 """The regressor of so many has 20,000 rows and 1,000 columns."""
-SMALL = 1e-9
+MIN_RELATIVE_COLUMN = 1e-9
 """Relative size below which a column of the regressor is zero, or depends on the others."""
 
 
@@ -71,7 +71,7 @@ class BaseParameters:
         return "\n".join(lines)
 
 
-def base_parameters(model: Model, *, limit: int = MOST_WORK) -> BaseParameters:
+def base_parameters(model: Model, *, limit: int = MAX_WORK) -> BaseParameters:
     """Return the minimal set of inertial parameters of a model, with formulas and reasons.
 
     Parameters are m, h = m c (hx, hy, hz) and J about the joint's origin (Jxx, ... Jyz, elements of
@@ -88,11 +88,11 @@ def base_parameters(model: Model, *, limit: int = MOST_WORK) -> BaseParameters:
     model_checked("base_parameters", model)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise OptionError("base_parameters", "limit", "a whole number >= 1", limit)
-    if model.nb > MOST_BODIES:
+    if model.nb > MAX_BODIES:
         where = f"model '{model.name}' of {model.nb} bodies"
-        fix = f"lock joints until at most {MOST_BODIES} move, or use sixfold.grouped for its form"
+        fix = f"lock joints until at most {MAX_BODIES} move, or use sixfold.grouped for its form"
         raise NotApplicableError("base_parameters", where, fix)
-    s = setting(
+    s = symbolic_model(
         model, symbols=True, inertias="origin", names={}, angle_tolerance=1e-12, limit=limit
     )
     tree = s.tree
@@ -118,7 +118,7 @@ def base_parameters(model: Model, *, limit: int = MOST_WORK) -> BaseParameters:
             BaseParameter(
                 s.model.body_names[i - 1],
                 f"{_name(k)}{i}" + ("R" if len(form) > 1 else ""),
-                written(s.ring, arranged(form)),
+                written(s.ring, nest(form)),
                 float(form.evaluate(lambda v: _value(s, v))),
             )
         )
@@ -136,18 +136,18 @@ def _name(k: int) -> str:
     return PARAMETERS[k].replace("I", "J")
 
 
-def _polynomial(s: Setting, x: Any) -> Polynomial:
+def _polynomial(s: SymbolicModel, x: Any) -> Polynomial:
     return x if isinstance(x, Polynomial) else Polynomial(s.ring, {}) + x
 
 
-def _value(s: Setting, v: Any) -> float:
+def _value(s: SymbolicModel, v: Any) -> float:
     if v.value is not None:
         return float(v.value)
     angle = s.ring.angles[v.angle]
     return float(np.cos(angle.value) if v is angle.cosine else np.sin(angle.value))
 
 
-def _moves(s: Setting) -> list[str]:
+def _moves(s: SymbolicModel) -> list[str]:
     lines = []
     for i, body in enumerate(s.model.bodies, 1):
         rule = movable(body.joint)
@@ -205,7 +205,7 @@ def _independent(
     """
     sizes = np.linalg.norm(Y, axis=0)
     scale = sizes.max(initial=0.0)
-    none = [k for k in range(Y.shape[1]) if sizes[k] <= SMALL * scale]
+    none = [k for k in range(Y.shape[1]) if sizes[k] <= MIN_RELATIVE_COLUMN * scale]
     keep: list[int] = []
     basis = np.zeros((Y.shape[0], 0))
     depends: list[int] = []
@@ -215,7 +215,7 @@ def _independent(
         rest = Y[:, k] / sizes[k]
         for _ in range(2):
             rest = rest - basis @ (basis.T @ rest)
-        if np.linalg.norm(rest) > SMALL:
+        if np.linalg.norm(rest) > MIN_RELATIVE_COLUMN:
             keep.append(k)
             basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
         else:

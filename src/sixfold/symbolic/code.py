@@ -19,7 +19,7 @@ from sixfold.evaluate.quantities import QUANTITIES
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
-from sixfold.symbolic.horner import computed
+from sixfold.symbolic.horner import horner_eval
 from sixfold.symbolic.listing import TITLES, chosen
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.ring import COSINE, POSITION, RATE, SINE, Ring, Variable
@@ -183,9 +183,11 @@ def lookup(ring: Ring, given: Mapping[str, Any], names: list[str]) -> Callable[[
 
 def _each(forms: Any, value_of: Callable[[Variable], Any], symmetric: bool) -> Any:
     if isinstance(forms, Polynomial):
-        return computed(forms, value_of)
+        return horner_eval(forms, value_of)
     if symmetric:
-        lower = [[computed(forms[i][j], value_of) for j in range(i + 1)] for i in range(len(forms))]
+        lower = [
+            [horner_eval(forms[i][j], value_of) for j in range(i + 1)] for i in range(len(forms))
+        ]
         n = range(len(forms))
         return [[lower[max(i, j)][min(i, j)] for j in n] for i in n]
     return [_each(x, value_of, False) for x in forms]

@@ -14,14 +14,14 @@ from sixfold.evaluate.arrays import model_checked
 from sixfold.model import Model
 from sixfold.model.grouping import grouped
 from sixfold.symbolic.forms import Forms
-from sixfold.symbolic.ring import MOST_WORK, Ring
-from sixfold.symbolic.symbolic_model import setting
+from sixfold.symbolic.ring import MAX_WORK, Ring
+from sixfold.symbolic.symbolic_model import symbolic_model
 from sixfold.symbolic.verify import verify
 from sixfold.symbolic.writers.sympy import ToSympy
 
 PARAMETERS = ("symbols", "numbers")
 INERTIAS = ("centre", "origin", "base")
-MOST_SAMPLES = 1_000_000
+MAX_SAMPLES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Equations:
 
     @cached_property
     def _sympy(self) -> ToSympy:
-        return ToSympy(self.forms.setting.ring)
+        return ToSympy(self.forms.symbolic.ring)
 
     @property
     def ring(self) -> Ring:
         """The variables."""
-        return self.forms.setting.ring
+        return self.forms.symbolic.ring
 
     def _symbols(self, letter: str, n: int) -> tuple[Any, ...]:
         return tuple(self._sympy.symbols[f"{letter}{k + 1}"] for k in range(n))
@@ -188,7 +188,7 @@ def equations(
     names: Mapping[str, str] | None = None,
     angle_tolerance: float = 1e-12,
     samples: int = 100,
-    limit: int = MOST_WORK,
+    limit: int = MAX_WORK,
 ) -> Equations:
     """Return the closed-form equations of motion of a model.
 
@@ -227,14 +227,14 @@ def equations(
         fix = 'pass a dictionary such as {"cy1": "-L"}'
         raise NumberError("equations: option 'names'", "other names by name", shown(names), fix)
     tolerance = _positive("angle_tolerance", angle_tolerance)
-    count = _whole("samples", samples, MOST_SAMPLES)
+    count = _whole("samples", samples, MAX_SAMPLES)
     most = _whole("limit", limit)
     if model.nv == 0:
         raise NotApplicableError(
             "closed forms", f"model '{model.name}'", "it has no joints to move"
         )
     used = grouped(model) if inertias == "base" else model
-    made = setting(
+    made = symbolic_model(
         used,
         symbols=parameters == "symbols",
         inertias="origin" if inertias == "base" else inertias,

@@ -17,7 +17,7 @@ from sixfold.errors import NotApplicableError
 from sixfold.scalar import ZERO
 from sixfold.spatial import Column, Motion
 from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.symbolic_model import Setting
+from sixfold.symbolic.symbolic_model import SymbolicModel
 
 Vector = list[Polynomial]
 Matrix = list[Vector]
@@ -29,21 +29,21 @@ NOISE = 1e-14
 class Forms:
     """The terms of the equations of motion, each worked out when first asked for."""
 
-    setting: Setting
+    symbolic: SymbolicModel
 
     @property
     def _n(self) -> range:
-        return range(self.setting.model.nv)
+        return range(self.symbolic.model.nv)
 
     def polynomial(self, x: Any) -> Polynomial:
         """Return any number as a polynomial, without rounding left over from cancellation."""
-        zero = Polynomial(self.setting.ring, {})
+        zero = Polynomial(self.symbolic.ring, {})
         return _clean(x if isinstance(x, Polynomial) else zero + x)
 
     @cached_property
     def M(self) -> Matrix:
         """The mass matrix, by composite bodies, reduced by couplings."""
-        s = self.setting
+        s = self.symbolic
         full = dense(s.tree, crba(s.tree, s.positions))
         if s.model.couplings:
             # the lower triangle is read: that of the transpose
@@ -52,13 +52,13 @@ class Forms:
         return [[self.polynomial(full[max(i, j)][min(i, j)]) for j in self._n] for i in self._n]
 
     def _by_body(self, row: Sequence[Any]) -> dict[int, Column]:
-        tree = self.setting.tree
+        tree = self.symbolic.tree
         return {i: Column(row[tree.velocity_slices[i]]) for i in tree.bodies}
 
     @cached_property
     def G(self) -> Vector:
         """Gravity forces: joint forces that hold the model still."""
-        s = self.setting
+        s = self.symbolic
         still = {i: Column.zero(s.tree.joint[i].nv) for i in s.tree.bodies}
         tau, _ = rnea(s.tree, s.positions, still, still, no_forces(s.tree))
         return [self.polynomial(x) for x in s.model.gather(tau)]
@@ -68,12 +68,12 @@ class Forms:
         """Centrifugal and Coriolis forces, by Christoffel symbols where velocities are rates."""
         if not self.velocities_are_rates:
             return self._velocity_force()
-        qd = self.setting.qd
+        qd = self.symbolic.qd
         result = []
         for plane in self.christoffel:
-            total = Polynomial(self.setting.ring, {})
+            total = Polynomial(self.symbolic.ring, {})
             for i in self._n:
-                for j in range(i, self.setting.model.nv):
+                for j in range(i, self.symbolic.model.nv):
                     if plane[i][j]:
                         total = total + plane[i][j] * (qd[i] * qd[j]) * (1 if i == j else 2)
             result.append(total)
@@ -81,7 +81,7 @@ class Forms:
 
     def _velocity_force(self) -> Vector:
         """Return V by recursion on symbols, for spherical and free joints."""
-        s = self.setting
+        s = self.symbolic
         tree = replace(s.tree, gravity=Motion.zero())
         still = s.model.velocities([ZERO] * s.model.nv)
         tau, _ = rnea(tree, s.positions, s.model.velocities(s.qd), still, no_forces(tree))
@@ -96,7 +96,7 @@ class Forms:
     @property
     def velocities_are_rates(self) -> bool:
         """True when every joint velocity is the rate of a coordinate."""
-        return all(body.joint.velocity_is_rate for body in self.setting.model.bodies)
+        return all(body.joint.velocity_is_rate for body in self.symbolic.model.bodies)
 
     @cached_property
     def christoffel(self) -> list[Matrix]:
@@ -104,7 +104,7 @@ class Forms:
         if not self.velocities_are_rates:
             raise NotApplicableError(
                 "Christoffel's form of V",
-                f"model '{self.setting.model.name}', whose velocities are not all rates",
+                f"model '{self.symbolic.model.name}', whose velocities are not all rates",
                 "use V itself, or coriolis_matrix for numbers",
             )
         M, n = self.M, self._n
@@ -134,7 +134,7 @@ class Forms:
     @cached_property
     def kinetic_energy(self) -> Polynomial:
         """T = (1/2) qd^T M qd."""
-        qd, total = self.setting.qd, Polynomial(self.setting.ring, {})
+        qd, total = self.symbolic.qd, Polynomial(self.symbolic.ring, {})
         for i in self._n:
             for j in range(i + 1):
                 total = total + self.M[i][j] * (qd[i] * qd[j]) * (0.5 if i == j else 1)
@@ -143,7 +143,7 @@ class Forms:
     @cached_property
     def potential_energy(self) -> Polynomial:
         """U of gravity, zero with all mass at the origin."""
-        s = self.setting
+        s = self.symbolic
         return self.polynomial(potential_energy(s.tree, s.positions))
 
     @cached_property
@@ -152,7 +152,7 @@ class Forms:
         result = []
         for row, v, g in zip(self.M, self.V, self.G, strict=True):
             total = v + g
-            for m, a in zip(row, self.setting.qdd, strict=True):
+            for m, a in zip(row, self.symbolic.qdd, strict=True):
                 total = total + m * a
             result.append(total)
         return result

@@ -9,14 +9,14 @@ from typing import Any
 from sixfold.scalar import ZERO
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.ring import BITS, Ring, Variable
-from sixfold.symbolic.simplify import fewer
+from sixfold.symbolic.simplify import simplify
 
 Value = Callable[[Variable], Any]
 
 
-def computed(form: Polynomial, value_of: Value) -> Any:
+def horner_eval(form: Polynomial, value_of: Value) -> Any:
     """Return the value of a polynomial by nested factors, over any kind of number."""
-    terms = fewer(form.ring, form.terms)
+    terms = simplify(form.ring, form.terms)
     return _nested(form.ring, terms, value_of)
 
 

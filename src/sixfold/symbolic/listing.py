@@ -8,7 +8,7 @@ from typing import Any
 
 from sixfold.errors import OptionError
 from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.simplify import Sum, arranged
+from sixfold.symbolic.simplify import Sum, nest
 
 TERMS = ("M", "V", "B", "C", "G", "T", "U", "tau")
 TITLES = {
@@ -34,7 +34,7 @@ class Entry:
     @property
     def value(self) -> Sum:
         """The element, arranged for the eye."""
-        return arranged(self.form)
+        return nest(self.form)
 
 
 def chosen(terms: str) -> list[str]:

@@ -14,7 +14,7 @@ from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Symmetric3, Transform, 
 from sixfold.symbolic.polynomial import symbol
 from sixfold.symbolic.ring import GEOMETRIC, INERTIAL, Ring
 
-TINY = 1e-12
+MIN_RELATIVE_CONSTANT = 1e-12
 """Relative size below which a constant of the model is rounding and reads as zero."""
 _LETTER = re.compile(r"-?[A-Za-z]\w*", re.ASCII)
 _TAKEN = re.compile(r"-?([SC]{1,2}|q|qd|qdd)\d+")
@@ -39,7 +39,7 @@ class Namer:
         """Return the parameter of a name; exact zero where the constant is rounding or zero."""
         self.offered.append(name)
         number = float(value)
-        if abs(number) <= TINY * scale:
+        if abs(number) <= MIN_RELATIVE_CONSTANT * scale:
             return ZERO
         if not self.symbols:
             return number
@@ -171,7 +171,7 @@ def gravity(name: Namer, model: Model) -> Vector3:
     """Return free fall as g along an axis, or as gx, gy, gz."""
     values = [float(x) for x in model.gravity]
     size = max(map(abs, values))
-    along = [k for k, x in enumerate(values) if abs(x) > TINY * size]
+    along = [k for k, x in enumerate(values) if abs(x) > MIN_RELATIVE_CONSTANT * size]
     if len(along) != 1:
         return name.vector("g", 0, Vector3(*values), size)
     (k,) = along

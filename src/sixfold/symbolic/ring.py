@@ -14,7 +14,7 @@ from typing import Any
 
 from sixfold.errors import NotApplicableError
 
-MOST_WORK = 1_000_000
+MAX_WORK = 1_000_000
 """Terms that closed forms may be worked out with; beyond, nobody would read the result."""
 
 BITS = 6
@@ -78,7 +78,7 @@ class Ring:
     """Polynomials that are one at every state: squared lengths of quaternions."""
     pairs: tuple[int, list[tuple[int, int, int, int]]] | None = None
     """Angles along parallel axes, and for how many angles they were sought."""
-    limit: int = MOST_WORK
+    limit: int = MAX_WORK
     """Terms that may be worked on in all."""
     work: int = 0
 

@@ -63,13 +63,13 @@ class Sum:
         return found
 
 
-def arranged(form: Polynomial) -> Sum:
+def nest(form: Polynomial) -> Sum:
     """Return a polynomial as nested sums: by rates first, then by inertial parameter."""
     ring = form.ring
     motion = _mask(ring, (RATE, ACCELERATION))
     inertial = _mask(ring, (INERTIAL,))
     by_motion: dict[int, dict[int, Terms]] = {}
-    for key, value in fewer(ring, form.terms).items():
+    for key, value in simplify(ring, form.terms).items():
         group = by_motion.setdefault(key & motion, {}).setdefault(key & inertial, {})
         group[key & ~(motion | inertial)] = value
     parts: list[Term | Product] = []
@@ -143,7 +143,7 @@ def _mask(ring: Ring, kinds: tuple[str, ...]) -> int:
 # -- fewer terms
 
 
-def fewer(ring: Ring, terms: Terms) -> Terms:
+def simplify(ring: Ring, terms: Terms) -> Terms:
     """Return the terms with differences of angles and squares of cosines where they save terms."""
     ring.spend(len(terms))
     trig = _mask(ring, (COSINE, SINE))

@@ -11,13 +11,13 @@ from sixfold.model.joint.joint import Joint
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, exact
 from sixfold.spatial import ZERO3, Column, Inertia, Matrix3, Motion, Transform, Vector3
-from sixfold.symbolic.naming import TINY, Namer, gravity, squared
+from sixfold.symbolic.naming import MIN_RELATIVE_CONSTANT, Namer, gravity, squared
 from sixfold.symbolic.polynomial import Polynomial, symbol
-from sixfold.symbolic.ring import ACCELERATION, INERTIAL, MOST_WORK, POSITION, RATE, Ring, Variable
+from sixfold.symbolic.ring import ACCELERATION, INERTIAL, MAX_WORK, POSITION, RATE, Ring, Variable
 
 
 @dataclass(frozen=True)
-class Setting:
+class SymbolicModel:
     """What the algorithms are run on."""
 
     model: Model
@@ -43,15 +43,15 @@ class Setting:
         return [v for v in self.ring.variables if v.kind == ACCELERATION]
 
 
-def setting(
+def symbolic_model(
     model: Model,
     *,
     symbols: bool,
     inertias: str,
     names: Mapping[str, str],
     angle_tolerance: float,
-    limit: int = MOST_WORK,
-) -> Setting:
+    limit: int = MAX_WORK,
+) -> SymbolicModel:
     """Return a model's tree over polynomials."""
     model = rounded(aligned(model), angle_tolerance)
     ring = Ring(limit=limit)
@@ -85,7 +85,7 @@ def setting(
         stiffness=none,
     )
     name.finish()
-    return Setting(model, ring, named, q, qd, qdd)
+    return SymbolicModel(model, ring, named, q, qd, qdd)
 
 
 def _number(i: int, k: int, column: Column) -> str:
@@ -110,7 +110,7 @@ def unit_quaternions(ring: Ring, model: Model, q: list[Polynomial]) -> None:
 
 def rounded(model: Model, tolerance: float) -> Model:
     """Return the model with placements turned by exact right angles where they nearly are."""
-    if tolerance <= TINY:
+    if tolerance <= MIN_RELATIVE_CONSTANT:
         return model
     bodies = tuple(
         replace(b, placement=Transform(squared(b.placement.E, tolerance), b.placement.r))

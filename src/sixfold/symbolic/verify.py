@@ -57,7 +57,7 @@ def verify(forms: Forms, model: Model, samples: int = 100, seed: int = 0) -> dic
         "T": (forms.kinetic_energy, evaluate.kinetic_energy(bare, q, v)),
         "U": (forms.potential_energy, evaluate.potential_energy(bare, q)),
     }
-    values = values_at(forms.setting.ring, q, v)  # after the forms: they may make new angles
+    values = values_at(forms.symbolic.ring, q, v)  # after the forms: they may make new angles
     # forces may be what is left of larger ones: judge them by the sizes that meet in a state
     weight = sum(float(body.inertia.m) for body in bare.bodies) * np.linalg.norm(bare.gravity)
     force = weight + np.abs(pairs["M"][1]).max() * np.square(v).sum(axis=1).max()

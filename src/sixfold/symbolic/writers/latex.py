@@ -14,7 +14,7 @@ from sixfold.symbolic.writers.text import used_angles
 
 _AS_TEXT = {c: f"\\{c}" for c in "_&%$#{}"}
 _AS_TEXT |= {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
-WIDTH = 95
+MAX_LINE_CHARACTERS = 95
 """Visible characters on a line, about a page of text."""
 
 DOCUMENT = r"""\documentclass[a4paper]{article}
@@ -71,7 +71,7 @@ def _equation(write: Writer, entry: Any) -> list[str]:
     lines, column = [f"{head} ={{}}& "], 0
     for piece in pieces:
         size = _visible(piece)
-        if column and column + size > WIDTH:
+        if column and column + size > MAX_LINE_CHARACTERS:
             lines.append(r"&\quad {}")
             column = 0
         lines[-1] += piece + " "

@@ -8,7 +8,7 @@ from typing import Any
 from sixfold.optional import optional
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.ring import COSINE, SINE, Ring, Variable
-from sixfold.symbolic.simplify import Power, Sum, Term, arranged
+from sixfold.symbolic.simplify import Power, Sum, Term, nest
 
 
 class ToSympy:
@@ -31,7 +31,7 @@ class ToSympy:
     def __call__(self, form: Any) -> Any:
         """Return a polynomial, or nested lists of them, in SymPy."""
         if isinstance(form, Polynomial):
-            return self._sum(arranged(form))
+            return self._sum(nest(form))
         return [self(x) for x in form]
 
     def _sum(self, total: Sum) -> Any:

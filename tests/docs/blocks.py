@@ -1,0 +1,21 @@
+"""The Python blocks of the documentation."""
+
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(text):
+    """Yield each block, padded so that line numbers are those of the page."""
+    for found in BLOCK.finditer(text):
+        yield "\n" * text.count("\n", 0, found.start(1)) + found.group(1)
+
+
+def run(page):
+    """Run the blocks of a page in one namespace and return it."""
+    namespace = {"__name__": "__main__"}
+    for block in blocks(page.read_text(encoding="utf-8")):
+        exec(compile(block, str(page), "exec"), namespace)
+    return namespace
