@@ -4,20 +4,13 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.bench import (
-    accuracy,
-    chains,
-    clock,
-    mujoco_ways,
-    peers,
-    pinocchio_ways,
-    robots,
-    threads,
-)
-from sixfold.bench.agreement import distance
-from sixfold.bench.ways import FUNCTIONS, draw
+from sixfold.bench import clock, robots
+from sixfold.bench.engines import build_peer, mujoco, pinocchio
+from sixfold.bench.engines.engines import FUNCTIONS, draw
+from sixfold.bench.sections import accuracy, chains, threads
+from sixfold.bench.sections.agreement import distance
 
-ROOMS = {"pinocchio": pinocchio_ways, "mujoco": mujoco_ways}
+ROOMS = {"pinocchio": pinocchio, "mujoco": mujoco}
 
 
 def bushy():
@@ -141,16 +134,16 @@ def test_the_function_of_one_state_is_the_one_that_is_looped(name, function):
 def test_a_pinocchio_robot_with_our_coordinates_is_taken_as_it_is():
     pytest.importorskip("pinocchio")
     model = bushy()
-    robot = pinocchio_ways.beside(model).robot
-    assert pinocchio_ways.beside(model, robot).robot is robot
+    robot = pinocchio.beside(model).robot
+    assert pinocchio.beside(model, robot).robot is robot
     # and one with others is not
-    assert pinocchio_ways.beside(sf.load("tree6"), robot).robot is not robot
+    assert pinocchio.beside(sf.load("tree6"), robot).robot is not robot
 
 
 @pytest.mark.parametrize("name", ["floating_link", "rolling_ball"])
 def test_other_joints_are_not_compared_and_the_note_says_which(name):
     with pytest.raises(sf.NotApplicableError, match="joint '"):
-        peers.refuse_others(sf.load(name), "Pinocchio")
+        build_peer.refuse_others(sf.load(name), "Pinocchio")
 
 
 def test_couplings_are_not_compared():
@@ -159,7 +152,7 @@ def test_couplings_are_not_compared():
     builder.add_body("two", joint=sf.Revolute("z"), parent="one")
     builder.couple("two_joint", ("one_joint", 1.0))
     with pytest.raises(sf.NotApplicableError, match="couplings"):
-        peers.refuse_others(builder.build(), "MuJoCo")
+        build_peer.refuse_others(builder.build(), "MuJoCo")
 
 
 def test_robots_are_measured_without_what_joints_do_by_themselves():
@@ -202,7 +195,7 @@ def test_an_error_in_the_thirteenth_digit_is_measured_as_such(function, monkeypa
 def test_engines_that_disagree_are_left_out_of_the_errors():
     pytest.importorskip("gmpy2")
     pytest.importorskip("pinocchio")
-    robot = robots.Robot("bushy", bushy(), pinocchio_ways.beside(bushy()))
+    robot = robots.Robot("bushy", bushy(), pinocchio.beside(bushy()))
     states = draw(robot.model, 2, 0)
     for agreed, who in ((("pinocchio loop",), {"sixfold", "pinocchio"}), ((), {"sixfold"})):
         found = accuracy.measure(robot, "mass_matrix", states, agreed, "float64", 2)

@@ -11,9 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 import sixfold as sf
-from sixfold.bench import peers, pinocchio_ways, report, robots, tables, threads
-from sixfold.bench.speed import Speed, Timing
-from sixfold.bench.ways import FUNCTIONS, Way
+from sixfold.bench import report, robots, tables
+from sixfold.bench.engines import build_peer, pinocchio
+from sixfold.bench.engines.engines import FUNCTIONS, Way
+from sixfold.bench.sections import threads
+from sixfold.bench.sections.speed import Speed, Timing
 from sixfold.cli import main
 
 SMALL = ("--rounds", "2", "--batch", "32", "--quick")
@@ -54,10 +56,10 @@ def stand_in(monkeypatch):
 
     def put(values=None):
         model = robots.bare(sf.load("tree6"))
-        peer = peers.Peer(SimpleNamespace(), model, tuple(range(model.nv)))
+        peer = build_peer.Peer(SimpleNamespace(), model, tuple(range(model.nv)))
         robot = robots.Robot("tree6", model, pinocchio=peer)
         monkeypatch.setattr(robots, "_robot", lambda _: robot)
-        monkeypatch.setattr(pinocchio_ways, "ways", engine(peer, values))
+        monkeypatch.setattr(pinocchio, "ways", engine(peer, values))
 
     return put
 
@@ -220,7 +222,7 @@ def test_results_that_are_not_finite_disagree(bad, stand_in, tmp_path):
 
 
 def test_nothing_is_timed_when_the_kernel_itself_is_wrong(stand_in, monkeypatch, tmp_path):
-    from sixfold.bench import speed
+    from sixfold.bench.sections import speed
 
     stand_in()
     wrong = sf.compile(lambda q, v, a: q * 0.0, sf.load("tree6"))

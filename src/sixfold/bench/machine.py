@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sixfold.bench.extras import versions
+from sixfold.bench.engines.extras import versions
 from sixfold.llvm import host, lanes
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sixfold.bench.extras import versions
+from sixfold.bench.engines.extras import versions
 from sixfold.bench.machine import processor
 from sixfold.bench.run import Settings
-from sixfold.bench.speed import Speed
+from sixfold.bench.sections.speed import Speed
 from sixfold.bench.tables import ENGINES, times, words
 from sixfold.errors import OptionError
 from sixfold.optional import optional

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sixfold.bench import mujoco_ways, pinocchio_ways
-from sixfold.bench.peers import Peer
-from sixfold.bench.ways import States, Way
+from sixfold.bench.engines import mujoco, pinocchio
+from sixfold.bench.engines.build_peer import Peer
+from sixfold.bench.engines.engines import States, Way
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
 from sixfold.interop.examples import FILES, pinocchio_example
@@ -35,9 +35,9 @@ class Robot:
         """Return the other engines' ways to evaluate a function."""
         found: list[Way] = []
         if self.pinocchio:
-            found += pinocchio_ways.ways(self.pinocchio, function, states)
+            found += pinocchio.ways(self.pinocchio, function, states)
         if self.mujoco:
-            found += mujoco_ways.ways(self.mujoco, function, states)
+            found += mujoco.ways(self.mujoco, function, states)
         return found
 
 
@@ -88,8 +88,8 @@ def with_peers(name: str, model: Model, example: Any = None) -> Robot:
             notes.append(said(error))
             return None
 
-    pinocchio = attempt(lambda: pinocchio_ways.beside(model, example))
-    mujoco = attempt(lambda: mujoco_ways.beside(model))
+    pinocchio = attempt(lambda: pinocchio.beside(model, example))
+    mujoco = attempt(lambda: mujoco.beside(model))
     return Robot(name, model, pinocchio, mujoco, tuple(notes))
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from sixfold.bench import accuracy, chains, latency, rollouts, speed, tables, threads
-from sixfold.bench.chains import LENGTHS
+from sixfold.bench import tables
 from sixfold.bench.clock import fma_peak
-from sixfold.bench.extras import versions
+from sixfold.bench.engines.engines import States, draw
+from sixfold.bench.engines.extras import versions
 from sixfold.bench.machine import load_average, processor
 from sixfold.bench.robots import Robot, said
-from sixfold.bench.ways import States, draw
+from sixfold.bench.sections import accuracy, chains, latency, rollouts, speed, threads
+from sixfold.bench.sections.chains import LENGTHS
 from sixfold.errors import NotApplicableError, SixfoldError
 from sixfold.evaluate import get_threads, set_threads
 from sixfold.llvm import lanes

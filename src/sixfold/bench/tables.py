@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sixfold.bench.accuracy import Accuracy
-from sixfold.bench.chains import Chain
-from sixfold.bench.latency import Latency
-from sixfold.bench.rollouts import RolledOut
-from sixfold.bench.speed import Speed, Timing
-from sixfold.bench.threads import Threads
+from sixfold.bench.sections.accuracy import Accuracy
+from sixfold.bench.sections.chains import Chain
+from sixfold.bench.sections.latency import Latency
+from sixfold.bench.sections.rollouts import RolledOut
+from sixfold.bench.sections.speed import Speed, Timing
+from sixfold.bench.sections.threads import Threads
 
 ENGINES = ("pinocchio C++", "pinocchio loop", "mujoco C++", "mujoco loop")
 

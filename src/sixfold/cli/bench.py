@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from sixfold.bench import picture, report
-from sixfold.bench.chains import LENGTHS
+from sixfold.bench.engines.engines import FUNCTIONS
 from sixfold.bench.robots import STANDARD, find
 from sixfold.bench.run import Settings, run
-from sixfold.bench.ways import FUNCTIONS
+from sixfold.bench.sections.chains import LENGTHS
 from sixfold.cli.options import refuse_idle
 from sixfold.errors import OptionError, visible
 

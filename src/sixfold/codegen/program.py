@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sixfold.errors import OptionError
 
 if TYPE_CHECKING:
-    from sixfold.evaluate.kernels.trace_function import Program
+    from sixfold.evaluate import Program
 
 DTYPES = ("double", "float")
 

@@ -24,8 +24,16 @@ from sixfold.errors import (
     shown,
     yes_or_no,
 )
-from sixfold.evaluate import difference, frame_pose, gravity_force, inverse_dynamics, jacobian
-from sixfold.evaluate.arrays import Argument, checked, model_checked
+from sixfold.evaluate import (
+    Argument,
+    checked,
+    difference,
+    frame_pose,
+    gravity_force,
+    inverse_dynamics,
+    jacobian,
+    model_checked,
+)
 from sixfold.model import Model
 from sixfold.scalar import if_positive
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from sixfold.doctor.finding import Diagnosis, Finding
 from sixfold.errors import OptionError
-from sixfold.evaluate import random_state
-from sixfold.evaluate.arrays import model_checked
+from sixfold.evaluate import model_checked, random_state
 from sixfold.model import Model
 
 if TYPE_CHECKING:

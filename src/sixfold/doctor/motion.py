@@ -11,9 +11,7 @@ import numpy as np
 
 from sixfold.doctor.case import EPS, Case
 from sixfold.doctor.finding import Finding
-from sixfold.evaluate import mass_matrix
-from sixfold.evaluate.singular.pivot_margin import unproved_joints
-from sixfold.evaluate.singular.states import lost_pivots, singular_joints
+from sixfold.evaluate import lost_pivots, mass_matrix, singular_joints, unproved_joints
 from sixfold.model import Body, Model
 
 LARGEST = 150

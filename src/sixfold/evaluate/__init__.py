@@ -1,5 +1,17 @@
 """Where a model, an algorithm and a backend meet."""
 
+from typing import TYPE_CHECKING
+
+from sixfold.evaluate.arrays import (
+    FEWER,
+    Argument,
+    checked,
+    enough_memory,
+    joined,
+    leading_shape,
+    model_checked,
+)
+from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
 from sixfold.evaluate.functions import (
     bias_force,
@@ -28,38 +40,75 @@ from sixfold.evaluate.functions import (
     position_rate,
     potential_energy,
 )
-from sixfold.evaluate.kernels.threads import get_threads, set_threads
+from sixfold.evaluate.kernels import result_memory
+from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
+from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
+from sixfold.evaluate.kernels.kernels import user_kernel
+from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
+from sixfold.evaluate.kernels.threads import cuts, get_threads, set_threads, share, spread
+from sixfold.evaluate.kernels.trace_function import graph_of
+from sixfold.evaluate.singular.pivot_margin import unproved_joints
+from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
 
+if TYPE_CHECKING:
+    from sixfold.evaluate.kernels.trace_function import Program as Program
+
 __all__ = [
+    "BACKENDS",
+    "FEWER",
+    "KERNELS",
+    "Argument",
     "bias_force",
     "body_accelerations",
     "body_poses",
     "body_velocities",
     "center_of_mass",
     "centroidal_momentum",
+    "checked",
     "compile",
     "constraint_forces",
     "coriolis_matrix",
+    "cuts",
     "difference",
+    "enough_memory",
+    "evaluated",
     "forward_dynamics",
     "frame_pose",
     "frame_velocity",
     "get_threads",
+    "graph_of",
     "gravity_force",
     "integrate",
     "inverse_dynamics",
     "inverse_mass_matrix",
     "jacobian",
     "jacobian_bias",
+    "joined",
     "joint_wrenches",
+    "kernel_tree",
     "kinetic_energy",
+    "leading_shape",
+    "lost_pivots",
     "mass_matrix",
+    "model_checked",
     "momentum",
     "neutral",
     "point_force",
     "position_rate",
     "potential_energy",
     "random_state",
+    "refuse_singular",
+    "result_memory",
+    "run_scan",
+    "scan_kernel",
     "set_threads",
+    "share",
+    "singular_joints",
+    "solved",
+    "spread",
+    "threads_for",
+    "unproved_joints",
+    "user_kernel",
+    "while_alive",
 ]

@@ -20,14 +20,9 @@ CONFIGURATIONS = ("q", "q0", "q1")
 """Names of the arguments that hold configurations."""
 
 
-def quaternions(model: Model) -> tuple[tuple[str, slice], ...]:
-    """Return the joints that have a quaternion, each with its place in q."""
-    return model.coordinates.quaternions
-
-
 def last_numbers(model: Model) -> tuple[int, ...]:
     """Return where in q the w of each quaternion lies."""
-    return tuple(part.stop - 1 for _, part in quaternions(model))
+    return tuple(part.stop - 1 for _, part in model.coordinates.quaternions)
 
 
 def some_zero(q: Array, places: Sequence[int]) -> bool:
@@ -42,7 +37,7 @@ def some_zero(q: Array, places: Sequence[int]) -> bool:
 def refuse_zero(function: str, model: Model, arrays: Mapping[str, Array]) -> None:
     """Raise StateError if a configuration among the arrays has a quaternion of length zero."""
     for name in CONFIGURATIONS:
-        for joint, part in quaternions(model) if name in arrays else ():
+        for joint, part in model.coordinates.quaternions if name in arrays else ():
             zero = ~np.asarray(arrays[name][..., part].any(axis=-1))
             if zero.any():
                 state = [int(k) for k in np.argwhere(zero)[0]]
@@ -119,7 +114,7 @@ def watched_core(
 ) -> Callable[..., Sequence[Any]]:
     """Return a core on lists of numbers, each of which may hold a batch, with the same check."""
     places = [(k, name) for k, name in enumerate(names) if name in CONFIGURATIONS]
-    if not quaternions(model) or not places:
+    if not model.coordinates.quaternions or not places:
         return core
 
     def call(*lists: Sequence[Any]) -> Sequence[Any]:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.evaluate.arrays import model_checked
-from sixfold.evaluate.states import random_state
+from sixfold.evaluate import model_checked, random_state
 from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, grouped_inertias, movable
 from sixfold.scalar import ZERO, Zero

@@ -18,8 +18,7 @@ from sixfold.errors import (
     visible,
     yes_or_no,
 )
-from sixfold.evaluate.call import BACKENDS
-from sixfold.evaluate.singular.states import singular_joints
+from sixfold.evaluate import BACKENDS, singular_joints
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
 from sixfold.formats.xml.parse import parse

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sixfold.errors import NotApplicableError, NumberError, one_of
-from sixfold.evaluate import body_poses
-from sixfold.evaluate.arrays import Argument, checked
+from sixfold.evaluate import Argument, body_poses, checked
 from sixfold.interop.blocks import Block
 from sixfold.interop.rotations import quaternion_of, rotation_of
 from sixfold.model import Model

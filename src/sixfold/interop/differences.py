@@ -21,8 +21,8 @@ from sixfold.evaluate import (
     mass_matrix,
     potential_energy,
     random_state,
+    singular_joints,
 )
-from sixfold.evaluate.singular.states import singular_joints
 from sixfold.interop.converter import Converter
 from sixfold.interop.matching import convert
 from sixfold.model import Model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixfold.errors import NumberError, OutputFileError
-from sixfold.evaluate.arrays import model_checked
+from sixfold.evaluate import model_checked
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.optional import optional

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sixfold.errors import OptionError, OutputFileError, visible
-from sixfold.evaluate.arrays import model_checked
+from sixfold.evaluate import model_checked
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.report.encode import json_text

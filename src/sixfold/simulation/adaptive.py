@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import integrate
-from sixfold.evaluate.arrays import Array
 from sixfold.optional import optional
 from sixfold.simulation.numeric import Numeric
 from sixfold.simulation.stepper import Stepper

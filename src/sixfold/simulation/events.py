@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, CallbackError, OptionError, yes_or_no
-from sixfold.evaluate.arrays import Array
 from sixfold.model import Model
 
 HALVINGS = 80

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array, Shape
 from sixfold.errors import SingularPivotWarning
-from sixfold.evaluate import forward_dynamics
-from sixfold.evaluate.arrays import Array, Shape
-from sixfold.evaluate.kernels.kernel_tree import solved
+from sixfold.evaluate import forward_dynamics, solved
 from sixfold.simulation.callbacks.callbacks import Callback
 from sixfold.simulation.free_flight import has_free_base
 from sixfold.simulation.stops import with_inertias

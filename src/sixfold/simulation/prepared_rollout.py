@@ -14,9 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sixfold.evaluate.arrays import Array
-from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
-from sixfold.evaluate.kernels.scan import threads_for
+from sixfold.arrays import Array
+from sixfold.evaluate import KERNELS, threads_for, while_alive
 from sixfold.model import Model
 
 CACHED_STEPS = 10_000

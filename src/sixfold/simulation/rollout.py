@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sixfold.arrays import Array, Shape
 from sixfold.errors import (
     NonFiniteStateWarning,
     NumberError,
@@ -18,9 +19,7 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
-from sixfold.evaluate.arrays import Argument, Array, Shape, enough_memory, model_checked
-from sixfold.evaluate.kernels.scan import run_scan
-from sixfold.evaluate.singular.states import refuse_singular
+from sixfold.evaluate import Argument, enough_memory, model_checked, refuse_singular, run_scan
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.checks.options import (

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array
 from sixfold.errors import CallbackError
-from sixfold.evaluate.arrays import Array
 from sixfold.simulation.callbacks.progress import Progress
 from sixfold.simulation.events import Watch
 from sixfold.simulation.stepper import Stepper

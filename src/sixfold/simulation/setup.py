@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.evaluate.arrays import Array, Shape
+from sixfold.arrays import Array, Shape
 from sixfold.model import Model
 from sixfold.scalar import Scalar
 from sixfold.simulation.callbacks.callbacks import Callback, declared

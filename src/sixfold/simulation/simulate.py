@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.errors import NotApplicableError
-from sixfold.evaluate import kinetic_energy, potential_energy
-from sixfold.evaluate.arrays import model_checked
-from sixfold.evaluate.singular.states import refuse_singular
+from sixfold.evaluate import kinetic_energy, model_checked, potential_energy, refuse_singular
 from sixfold.model import Model
 from sixfold.simulation.adaptive import adaptive_step
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback

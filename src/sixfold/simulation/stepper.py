@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.evaluate.arrays import Array, Shape
-from sixfold.evaluate.kernels.kernels import user_kernel
-from sixfold.evaluate.kernels.scan import run_scan, scan_kernel
+from sixfold.arrays import Array, Shape
+from sixfold.evaluate import run_scan, scan_kernel, user_kernel
 from sixfold.simulation.callbacks.callbacks import Callback, Tracing
 from sixfold.simulation.numeric import Numeric, RowByRow, joined, split
 from sixfold.simulation.setup import Setup

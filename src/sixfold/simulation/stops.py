@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.evaluate import inverse_mass_matrix, scalar_functions
-from sixfold.evaluate.arrays import Array, joined
+from sixfold.evaluate import inverse_mass_matrix, joined, scalar_functions
 from sixfold.model import Model, Tree
 from sixfold.scalar import Scalar, if_positive
 from sixfold.spatial import Inertia

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
-from sixfold.evaluate.kernels.scan import evaluated
+from sixfold.evaluate import evaluated, kernel_tree, scalar_functions, solved
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks.callbacks import Callback

@@ -13,8 +13,7 @@ from sixfold.codegen.c99 import c_files
 from sixfold.codegen.program import DTYPES, LANGUAGES, Function, identifier
 from sixfold.codegen.scripts import script
 from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
-from sixfold.evaluate.arrays import model_checked
-from sixfold.evaluate.kernels.trace_function import graph_of
+from sixfold.evaluate import graph_of, model_checked
 from sixfold.evaluate.quantities import QUANTITIES
 from sixfold.formats.files import path_of
 from sixfold.model import Model

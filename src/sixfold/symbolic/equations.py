@@ -10,7 +10,7 @@ from typing import Any
 
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, yes_or_no
-from sixfold.evaluate.arrays import model_checked
+from sixfold.evaluate import model_checked
 from sixfold.model import Model
 from sixfold.model.grouping import grouped
 from sixfold.symbolic.forms import Forms

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sixfold import evaluate
+from sixfold.arrays import Array
 from sixfold.errors import DisagreementError, visible
-from sixfold.evaluate.arrays import Array
 from sixfold.model import Model
 from sixfold.symbolic.forms import Forms
 from sixfold.symbolic.polynomial import Polynomial

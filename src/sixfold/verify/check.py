@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sixfold.errors import OptionError
-from sixfold.evaluate.arrays import model_checked
-from sixfold.evaluate.states import random_state
+from sixfold.evaluate import model_checked, random_state
 from sixfold.model import Model
 from sixfold.model.values import generator_of
 from sixfold.verify.findings import Report

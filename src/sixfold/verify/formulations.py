@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array
 from sixfold.dynamics.book import lagrange, newton_euler
 from sixfold.dynamics.book.aba import aba
 from sixfold.dynamics.book.crba import crba, dense
@@ -26,15 +27,15 @@ from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.fast import articulated
 from sixfold.dynamics.fast.inverse_dynamics import joint_forces
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.arrays import Array, joined
-from sixfold.evaluate.functions import (
+from sixfold.evaluate import (
     forward_dynamics,
     inverse_dynamics,
     inverse_mass_matrix,
+    joined,
     mass_matrix,
+    scalar_functions,
+    singular_joints,
 )
-from sixfold.evaluate.singular.states import singular_joints
 from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.scalar import ZERO

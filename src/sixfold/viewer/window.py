@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.errors import NotApplicableError, OptionError, ShapeError
-from sixfold.evaluate import neutral
-from sixfold.evaluate.arrays import model_checked
+from sixfold.evaluate import model_checked, neutral
 from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.scene import finite, record

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array, Shape
 from sixfold.errors import ArgumentError, CallbackError, ShapeError
-from sixfold.evaluate.arrays import Array, Shape
-from sixfold.evaluate.kernels.kernels import user_kernel
+from sixfold.evaluate import user_kernel
 from sixfold.model import Model
 from sixfold.simulation.callbacks.purity import Study, study
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.evaluate import functions, neutral
+from sixfold import evaluate
+from sixfold.evaluate import neutral
+from sixfold.evaluate.quantities import QUANTITIES
 from sixfold.model import Joint, Model
 from sixfold.scalar import Zero, absolute, atan2, cos, exp, if_positive, log, sign, sin, sqrt, tanh
 from sixfold.spatial import (
@@ -93,7 +95,7 @@ def trusted() -> dict[int, Any]:
     listed += [x for x in vars(np).values() if isinstance(x, np.ufunc)]
     listed += [x for x in vars(np).values() if isinstance(x, type) and issubclass(x, np.generic)]
     listed += [np.ndarray, np.dtype, functools.reduce, functools.partial, neutral]
-    listed += [getattr(functions, name) for name in functions.__all__]
+    listed += [getattr(evaluate, name) for name in QUANTITIES if hasattr(evaluate, name)]
     listed += [*_SCALAR, *_SPATIAL]
     return {id(x): x for x in listed}
 

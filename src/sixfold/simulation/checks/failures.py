@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sixfold.errors import SimulationError
-from sixfold.evaluate.singular.pivot_margin import unproved_joints
-from sixfold.evaluate.singular.states import lost_pivots
+from sixfold.evaluate import lost_pivots, unproved_joints
 from sixfold.model import Model
 from sixfold.simulation.integrators import ITERATIONS, midpoint
 from sixfold.simulation.numeric import Numeric, joined, split

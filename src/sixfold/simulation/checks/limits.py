@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sixfold.evaluate.arrays import Array
+from sixfold.arrays import Array
 from sixfold.model import Model
 
 

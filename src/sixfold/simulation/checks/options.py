@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.errors import NotApplicableError, NumberError, OptionError
-from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.arrays import Argument
+from sixfold.evaluate import Argument, scalar_functions
 from sixfold.evaluate.quantities import FORCE_FRAMES
 from sixfold.model import Model
 from sixfold.simulation.adaptive import SOLVERS

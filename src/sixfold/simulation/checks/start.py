@@ -10,17 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sixfold.arrays import Array, Shape
 from sixfold.errors import NumberError, OptionError, StateError, TooLargeError
-from sixfold.evaluate import neutral
-from sixfold.evaluate.arrays import (
-    FEWER,
-    Argument,
-    Array,
-    Shape,
-    checked,
-    enough_memory,
-    leading_shape,
-)
+from sixfold.evaluate import FEWER, Argument, checked, enough_memory, leading_shape, neutral
 from sixfold.model import Model
 from sixfold.simulation.run_steps import Grid
 

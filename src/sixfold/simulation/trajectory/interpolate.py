@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sixfold.arrays import Array
 from sixfold.evaluate import integrate, position_rate
-from sixfold.evaluate.arrays import Array
-from sixfold.evaluate.quaternions import quaternions
 from sixfold.model import Model
 
 
@@ -24,7 +23,7 @@ def between(
     rate = position_rate(model, q, v)
     ends = q[..., after, :].copy()
     rates = rate[..., after, :].copy()
-    for _, part in quaternions(model):
+    for _, part in model.coordinates.quaternions:
         # a quaternion and its negative are one rotation: take the nearer one
         near = (q[..., k, part] * ends[..., part]).sum(axis=-1, keepdims=True)
         flip = np.where(near < 0, -1.0, 1.0)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, TrajectoryFileError
-from sixfold.evaluate.arrays import Array, model_checked
+from sixfold.evaluate import model_checked
 from sixfold.formats.files import path_of
 from sixfold.formats.json.read import read_json
 from sixfold.formats.json.write import to_json

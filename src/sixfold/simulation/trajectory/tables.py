@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array
 from sixfold.errors import TrajectoryFileError
-from sixfold.evaluate.arrays import Array
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.optional import optional

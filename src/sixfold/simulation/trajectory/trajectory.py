@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sixfold.arrays import Array, Shape
 from sixfold.errors import (
     NumberError,
     OptionError,
@@ -19,8 +20,7 @@ from sixfold.errors import (
     shown,
     visible,
 )
-from sixfold.evaluate import kinetic_energy, potential_energy
-from sixfold.evaluate.arrays import Argument, Array, Shape, checked, model_checked
+from sixfold.evaluate import Argument, checked, kinetic_energy, model_checked, potential_energy
 from sixfold.model import Model
 from sixfold.scalar import together
 from sixfold.simulation.events import Crossing

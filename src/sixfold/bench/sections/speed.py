@@ -8,12 +8,12 @@ from functools import partial
 
 import numpy as np
 
-from sixfold.bench.agreement import TOLERANCE, distance
+from sixfold.arrays import Array
 from sixfold.bench.clock import interleaved
+from sixfold.bench.engines.engines import CHECKED, FUNCTIONS, States, Way
 from sixfold.bench.robots import Robot
-from sixfold.bench.ways import CHECKED, FUNCTIONS, States, Way
+from sixfold.bench.sections.agreement import TOLERANCE, distance
 from sixfold.evaluate import compile
-from sixfold.evaluate.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,9 @@
-"""Every quantity as a function of flat lists of numbers: the meeting of a model and an algorithm.
-
-A core takes the numbers of one state and returns the numbers of the result, row by row.  It runs on
-whatever numbers it is given; nothing here knows about arrays.
-"""
+"""Forces, accelerations, matrices and energies as functions of flat lists of numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from sixfold.dynamics import energy, kinematics, wrenches
 from sixfold.dynamics.book.crba import crba, dense
@@ -17,40 +13,12 @@ from sixfold.dynamics.fast.aba import aba
 from sixfold.dynamics.fast.coriolis import coriolis
 from sixfold.dynamics.fast.inverse_dynamics import joint_forces
 from sixfold.dynamics.passive import passive_forces
+from sixfold.evaluate.scalar_functions.kinematics import six
+from sixfold.evaluate.scalar_functions.page import Numbers, page
 from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
-from sixfold.spatial import (
-    IDENTITY3,
-    Column,
-    Force,
-    Motion,
-    Transform,
-    Vector3,
-    classical_acceleration,
-    ldl,
-    ldl_solve,
-)
-
-Numbers = Sequence[Scalar]
-P = TypeVar("P", bound=Callable[..., Any])
-
-
-def page(*, joint_space: bool = False, rolls: bool = False) -> Callable[[P], P]:
-    """Say what a page allows the compiler to do.
-
-    Args:
-        joint_space: its result is the same whichever of two bodies an inertia is counted with, so
-            that kernels may take the reduced tree.
-        rolls: it goes over the bodies only, so that it has a rolled form; matrices loop over
-            ancestors and stay unrolled.
-    """
-
-    def mark(function: P) -> P:
-        function.joint_space, function.rolls = joint_space, rolls  # type: ignore[attr-defined]
-        return function
-
-    return mark
+from sixfold.spatial import Column, ldl, ldl_solve
 
 
 def external_forces(model: Model, tree: Tree, q: Table, f_ext: Numbers | None, frame: str) -> Table:
@@ -211,149 +179,19 @@ def potential_energy(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
 @page(rolls=True)
 def momentum(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """About the world origin."""
-    return _six(energy.momentum(tree, model.positions(q), model.velocities(v)))
+    return six(energy.momentum(tree, model.positions(q), model.velocities(v)))
 
 
 @page(rolls=True)
 def centroidal_momentum(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """About the centre of mass."""
-    return _six(energy.centroidal_momentum(tree, model.positions(q), model.velocities(v)))
+    return six(energy.centroidal_momentum(tree, model.positions(q), model.velocities(v)))
 
 
 @page(rolls=True)
 def center_of_mass(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """In world coordinates."""
     return list(energy.center_of_mass(tree, model.positions(q)))
-
-
-@page(rolls=True)
-def body_poses(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
-    """World from body, 4x4 each."""
-    _, X0 = kinematics.transforms(tree, model.positions(q))
-    return tree.rows(lambda i: _pose(X0[i]))
-
-
-def frame_pose(
-    model: Model, tree: Tree, q: Numbers, *, body: int, placement: Transform
-) -> list[Scalar]:
-    """World from frame, 4x4."""
-    _, X0 = kinematics.transforms(tree, model.positions(q))
-    return _pose(placement @ X0[body])
-
-
-@page(rolls=True)
-def body_accelerations(
-    model: Model, tree: Tree, q: Numbers, v: Numbers, a: Numbers, *, kind: str, frame: str
-) -> list[Scalar]:
-    """Spatial or classical accelerations of all bodies, in the frame asked for."""
-    x = model.positions(q)
-    vel, acc = kinematics.motions(tree, x, model.velocities(v), model.velocities(a))
-    if kind == "classical":
-        table = tree.table()
-        for i in tree.bodies:
-            table[i] = classical_acceleration(acc[i], vel[i])
-        acc = table
-    return _expressed(tree, x, acc, frame)
-
-
-@page(rolls=True)
-def body_velocities(
-    model: Model, tree: Tree, q: Numbers, v: Numbers, *, frame: str
-) -> list[Scalar]:
-    """Velocities of all bodies, in the frame asked for."""
-    x = model.positions(q)
-    vel, _ = kinematics.motions(tree, x, model.velocities(v), tree.zero_velocities())
-    return _expressed(tree, x, vel, frame)
-
-
-def _expressed(tree: Tree, q: Table, motions: Table, frame: str) -> list[Scalar]:
-    """Return motions of all bodies in the frame asked for."""
-    if frame == "body":
-        return tree.rows(lambda i: _six(motions[i]))
-    _, X0 = kinematics.transforms(tree, q)
-    return tree.rows(lambda i: _six(express(motions[i], X0[i], frame)))
-
-
-def frame_velocity(
-    model: Model,
-    tree: Tree,
-    q: Numbers,
-    v: Numbers,
-    *,
-    body: int,
-    placement: Transform,
-    frame: str,
-) -> list[Scalar]:
-    """Velocity of a body or frame, in the frame asked for."""
-    if not body:
-        return [ZERO] * 6
-    x = model.positions(q)
-    vel, _ = kinematics.motions(tree, x, model.velocities(v), tree.zero_velocities())
-    if frame == "body":
-        return _six(placement @ vel[body])
-    X0 = placement @ kinematics.transforms(tree, x)[1][body]
-    return _six(express(placement @ vel[body], X0, frame))
-
-
-def jacobian(
-    model: Model,
-    tree: Tree,
-    q: Numbers,
-    point: Numbers | None = None,
-    *,
-    body: int,
-    placement: Transform,
-    frame: str,
-) -> list[Scalar]:
-    """6 x nv, row by row, reduced by couplings; at a point of the frame, or its origin."""
-    placement = _at(point, placement)
-    x = model.positions(q)
-    columns = {i: [Motion.zero()] * tree.joint[i].nv for i in tree.bodies}
-    if body:
-        X0 = placement @ kinematics.transforms(tree, x)[1][body] if frame != "body" else None
-        for j, S in kinematics.jacobian(tree, x, body).items():
-            moved = placement @ S
-            columns[j] = [express(c, X0, frame) if X0 else c for c in moved.columns]
-    flat = {i: [_six(c) for c in columns[i]] for i in tree.bodies}
-    return [x for r in range(6) for x in model.gather({i: [c[r] for c in flat[i]] for i in flat})]
-
-
-def jacobian_bias(
-    model: Model,
-    tree: Tree,
-    q: Numbers,
-    v: Numbers,
-    point: Numbers | None = None,
-    *,
-    body: int,
-    placement: Transform,
-    frame: str,
-) -> list[Scalar]:
-    """dJ/dt v in the frame's own components: the acceleration at a = 0."""
-    placement = _at(point, placement)
-    if not body:
-        return [ZERO] * 6
-    x, xd = model.positions(q), model.velocities(v)
-    vel, acc = kinematics.motions(tree, x, xd, tree.zero_velocities())
-    v_f, a_f = placement @ vel[body], placement @ acc[body]
-    if frame == "body":
-        return _six(a_f)
-    X0 = placement @ kinematics.transforms(tree, x)[1][body]
-    m = classical_acceleration(a_f, v_f) if frame == "aligned" else a_f
-    return _six(express(m, X0, frame))
-
-
-def _at(point: Numbers | None, placement: Transform) -> Transform:
-    """Return a frame's placement moved to a point given in its coordinates."""
-    return placement if point is None else Transform(IDENTITY3, Vector3(*point)) @ placement
-
-
-def express(m: Motion, X0: Transform, frame: str) -> Motion:
-    """Return a motion in body coordinates in world coordinates, or in world axes at its point."""
-    if frame == "world":
-        return X0.inverse() @ m
-    back = X0.E.T
-    return Motion(back @ m.ang, back @ m.lin)
 
 
 @page(rolls=True)
@@ -371,7 +209,7 @@ def joint_wrenches(
     x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
     forces = external_forces(model, tree, x, f_ext, frame)
     table = wrenches.joint_wrenches(tree, x, xd, xdd, forces)
-    return tree.rows(lambda i: _six(table[i]))
+    return tree.rows(lambda i: six(table[i]))
 
 
 @page(rolls=True)
@@ -389,57 +227,4 @@ def constraint_forces(
     x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
     forces = external_forces(model, tree, x, f_ext, frame)
     table = wrenches.constraint_forces(tree, x, xd, xdd, forces)
-    return tree.rows(lambda i: _six(table[i]))
-
-
-def point_force(
-    model: Model,
-    tree: Tree,
-    q: Numbers,
-    force: Numbers,
-    point: Numbers | None = None,
-    *,
-    body: int,
-    placement: Transform,
-) -> list[Scalar]:
-    """f_ext with one force in world axes at a point of a frame, about the world origin."""
-    result: list[Scalar] = [ZERO] * (6 * model.nb)
-    if body:
-        X = _at(point, placement) @ kinematics.transforms(tree, model.positions(q))[1][body]
-        result[6 * body - 6 : 6 * body] = _six(Force.at_point(Vector3(*force), X.r))
-    return result
-
-
-def integrate(
-    model: Model, tree: Tree, q: Numbers, v: Numbers, dt: Numbers | None = None
-) -> list[Scalar]:
-    """Position reached from q by moving with v for dt, or for one second."""
-    dq = v if dt is None else [x * dt[0] for x in v]
-    return _free_joints(model, lambda joint, x, dx: joint.step(x, dx), q, dq, "nv")
-
-
-def difference(model: Model, tree: Tree, q0: Numbers, q1: Numbers) -> list[Scalar]:
-    """Increment that leads from q0 to q1."""
-    return _free_joints(model, lambda joint, x, y: joint.difference(x, y), q0, q1, "nq")
-
-
-def position_rate(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
-    """dq/dt."""
-    return _free_joints(model, lambda joint, x, xd: joint.rate(x, xd), q, v, "nv")
-
-
-def _free_joints(
-    model: Model, rule: Callable[..., Column], q: Numbers, other: Numbers, size: str
-) -> list[Scalar]:
-    result: list[Scalar] = []
-    for free in model.coordinates.free:
-        result += rule(free.joint, q[free.q], other[free.q if size == "nq" else free.v])
-    return result
-
-
-def _six(x: Motion | Force) -> list[Scalar]:
-    return [*x.ang, *x.lin]
-
-
-def _pose(X: Transform) -> list[Scalar]:
-    return [x for row in X.pose() for x in row]
+    return tree.rows(lambda i: six(table[i]))

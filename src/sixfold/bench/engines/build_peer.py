@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.bench.ways import LOOPED, States, Way
+from sixfold.arrays import Array
+from sixfold.bench.engines.engines import LOOPED, States, Way
 from sixfold.errors import NotApplicableError
-from sixfold.evaluate.arrays import Array
 from sixfold.model import Model, Prismatic, Revolute
 
 Single = tuple[Callable[..., Any], tuple[Any, ...]]

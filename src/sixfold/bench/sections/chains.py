@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from sixfold.bench import pinocchio_ways
-from sixfold.bench.agreement import TOLERANCE, distance
 from sixfold.bench.clock import Call, interleaved, seconds
-from sixfold.bench.ways import FUNCTIONS, States, Way
+from sixfold.bench.engines import pinocchio
+from sixfold.bench.engines.engines import FUNCTIONS, States, Way
+from sixfold.bench.sections.agreement import TOLERANCE, distance
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import random_state
 from sixfold.model import Model, ModelBuilder, Revolute
@@ -113,6 +113,6 @@ def _states(model: Model, count: int, seed: int) -> States:
 
 def _pinocchio(model: Model, function: str, states: States) -> Way | None:
     try:
-        return pinocchio_ways.ways(pinocchio_ways.beside(model), function, states)[0]
+        return pinocchio.ways(pinocchio.beside(model), function, states)[0]
     except NotApplicableError:
         return None

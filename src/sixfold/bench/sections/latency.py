@@ -6,13 +6,13 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
-from sixfold.bench import mujoco_ways, pinocchio_ways
+from sixfold.arrays import Array
 from sixfold.bench.clock import interleaved
-from sixfold.bench.peers import loop
+from sixfold.bench.engines import mujoco, pinocchio
+from sixfold.bench.engines.build_peer import loop
+from sixfold.bench.engines.engines import FUNCTIONS, States
 from sixfold.bench.robots import Robot
-from sixfold.bench.ways import FUNCTIONS, States
 from sixfold.evaluate import compile
-from sixfold.evaluate.arrays import Array
 
 CALLS = 64
 """States that the clock goes through, one call each."""
@@ -48,8 +48,8 @@ def measure(
         "public": loop(FUNCTIONS[function], [(robot.model, *row) for row in own]),
     }
     for engine, peer, room in (
-        ("pinocchio", robot.pinocchio, pinocchio_ways),
-        ("mujoco", robot.mujoco, mujoco_ways),
+        ("pinocchio", robot.pinocchio, pinocchio),
+        ("mujoco", robot.mujoco, mujoco),
     ):
         if peer and f"{engine} loop" in agreed:
             call, fixed = room.single(peer, function)

@@ -9,13 +9,11 @@ from functools import partial
 
 import numpy as np
 
+from sixfold.arrays import Array
 from sixfold.bench.clock import interleaved, multiply_adds, seconds
+from sixfold.bench.engines.engines import FUNCTIONS, States
 from sixfold.bench.robots import Robot
-from sixfold.bench.ways import FUNCTIONS, States
-from sixfold.evaluate import get_threads, set_threads
-from sixfold.evaluate.arrays import Array
-from sixfold.evaluate.kernels import result_memory
-from sixfold.evaluate.kernels.threads import cuts, share, spread
+from sixfold.evaluate import cuts, get_threads, result_memory, set_threads, share, spread
 
 ENOUGH = 0.010
 """Seconds that the batch takes on one thread, at least."""

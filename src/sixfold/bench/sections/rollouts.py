@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from sixfold.bench import mujoco_ways
+from sixfold.arrays import Array
 from sixfold.bench.clock import Call, interleaved
-from sixfold.bench.extras import installed
+from sixfold.bench.engines import mujoco
+from sixfold.bench.engines.extras import installed
 from sixfold.bench.robots import Robot
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import random_state
-from sixfold.evaluate.arrays import Array
 from sixfold.optional import optional
 from sixfold.simulation.rollout import rollout
 
@@ -96,7 +96,7 @@ def _mujoco(robot: Robot, integrator: str, q: Array, v: Array) -> tuple[Call, Ca
     if not installed("mujoco.rollout"):
         return None
     try:
-        twin = mujoco_ways.beside(robot.model)
+        twin = mujoco.beside(robot.model)
     except NotApplicableError:
         return None
     mj, there = twin.library, twin.robot

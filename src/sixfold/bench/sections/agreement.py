@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sixfold.bench.ways import States
+from sixfold.arrays import Array
+from sixfold.bench.engines.engines import States
 from sixfold.evaluate import inverse_dynamics, joint_wrenches
-from sixfold.evaluate.arrays import Array
 from sixfold.model import Model
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4}

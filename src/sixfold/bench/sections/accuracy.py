@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array
+from sixfold.bench.engines.engines import FUNCTIONS, States
 from sixfold.bench.robots import Robot
-from sixfold.bench.ways import FUNCTIONS, States
 from sixfold.evaluate import bias_force, compile, mass_matrix, scalar_functions
-from sixfold.evaluate.arrays import Array
 from sixfold.model import Model, Tree
 from sixfold.optional import optional
 from sixfold.scalar import plain

@@ -1,0 +1,1 @@
+"""The engines that are timed, and the states that all of them are given."""
