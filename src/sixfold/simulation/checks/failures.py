@@ -94,9 +94,7 @@ def not_converged(
         )
         change = np.abs(more - less).max(axis=-1, initial=0.0)
         rounding = 1e-12 * (dt + np.abs(made.v[..., k, :]).max(axis=-1, initial=0.0))
-        if not (
-            change <= MAX_CHANGE * np.abs(more).max(axis=-1, initial=0.0) + rounding
-        ).all():
+        if not (change <= MAX_CHANGE * np.abs(more).max(axis=-1, initial=0.0) + rounding).all():
             return SimulationError(
                 "simulate: the iterations of integrator 'midpoint' do not converge",
                 time=t,
