@@ -7,12 +7,12 @@ import functools
 import math
 import operator
 from functools import lru_cache
+from importlib import import_module
 from types import BuiltinFunctionType, EllipsisType, NoneType, NotImplementedType
 from typing import Any
 
 import numpy as np
 
-from sixfold import evaluate
 from sixfold.evaluate import neutral
 from sixfold.evaluate.quantities import QUANTITIES
 from sixfold.model import Joint, Model
@@ -95,6 +95,7 @@ def trusted() -> dict[int, Any]:
     listed += [x for x in vars(np).values() if isinstance(x, np.ufunc)]
     listed += [x for x in vars(np).values() if isinstance(x, type) and issubclass(x, np.generic)]
     listed += [np.ndarray, np.dtype, functools.reduce, functools.partial, neutral]
+    evaluate = import_module("sixfold.evaluate")
     listed += [getattr(evaluate, name) for name in QUANTITIES if hasattr(evaluate, name)]
     listed += [*_SCALAR, *_SPATIAL]
     return {id(x): x for x in listed}
