@@ -138,8 +138,8 @@ class ModelError(SixfoldError, ValueError):
     """A model that cannot be built as described."""
 
     def __init__(self, where: str, what: str, fix: str) -> None:
-        """Say which body or joint, what is wrong with it and how to mend it."""
-        super().__init__(_message(f"{_cut(where, MOST_SHOWN)}: {what}", fix=fix))
+        """Say which body or joint, what is wrong with it and how to fix it."""
+        super().__init__(_message(f"{_cut(where, MAX_SHOWN)}: {what}", fix=fix))
 
 
 class RobotFileError(SixfoldError, ValueError):
@@ -166,7 +166,7 @@ class RobotFileError(SixfoldError, ValueError):
         """Name file, line and element, what is wrong, what was expected and found, the way out."""
         self.file, self.line = str(file), line
         self.element, self.what, self.fix = _flat(element), _flat(what), _flat(fix)
-        name = _flat(_cut(self.file, 3 * MOST_SHOWN))
+        name = _flat(_cut(self.file, 3 * MAX_SHOWN))
         place = f"{name}:{line}" if line else name
         first = ": ".join(part for part in (place, self.element, self.what) if part)
         parts = {"expected": expected, "got": got, "fix": fix}
@@ -282,16 +282,16 @@ class PythonCallbackWarning(RuntimeWarning):
     """A controller runs as Python, which is slow: it could not be compiled."""
 
 
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 """Characters of a value in a message, at most; five times as many of a text about it."""
 
 
 def shown(value: object) -> str:
     """Return a value as Python writes it, cut to what a message has room for; never fails."""
-    if isinstance(value, int) and abs(value) >= 10**MOST_SHOWN:
+    if isinstance(value, int) and abs(value) >= 10**MAX_SHOWN:
         return f"an integer of {value.bit_length()} bits"
     try:
-        return _cut(repr(value), MOST_SHOWN)
+        return _cut(repr(value), MAX_SHOWN)
     except Exception:  # an object whose own text fails
         return kind_of(value)
 
@@ -299,7 +299,7 @@ def shown(value: object) -> str:
 def brief(value: object) -> str:
     """Return a value as text, cut to what a message has room for; never fails."""
     try:
-        return _cut(str(value), 5 * MOST_SHOWN)
+        return _cut(str(value), 5 * MAX_SHOWN)
     except Exception:  # an object whose own text fails
         return shown(value)
 

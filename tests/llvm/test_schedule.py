@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.kernels.kernel_tree import in_kernel, solved
+from sixfold.evaluate.kernels.kernel_tree import for_kernel, solved
 from sixfold.evaluate.kernels.scan import evaluated
 from sixfold.graph import optimise, trace
 from sixfold.graph.passes import without_boundaries
@@ -112,7 +112,7 @@ def stepping(name, integrator):
 def dynamics(name):
     """Return the program of forward dynamics; nothing is carried."""
     model = sf.load(name)
-    core = in_kernel(solved(model), model)
+    core = for_kernel(solved(model), model)
     return optimise(trace(core, (model.nq, model.nv, model.nv))), 0
 
 

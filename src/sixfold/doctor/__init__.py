@@ -1,4 +1,4 @@
-"""What is wrong with a model, where in its file, and how to mend it."""
+"""What is wrong with a model, where in its file, and how to fix it."""
 
 from sixfold.doctor.codes import CODES, Code
 from sixfold.doctor.diagnose import diagnose

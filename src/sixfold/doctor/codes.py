@@ -55,7 +55,7 @@ CODES: dict[str, Code] = {
         "mass matrix that is not positive definite",
         "At some sampled states a motion has no or negative kinetic energy, so forward dynamics "
         "has no meaning there.",
-        "mend the inertias reported above; a massless joint may need armature",
+        "fix the inertias reported above; a massless joint may need armature",
     ),
     "matrix-overflow": Code(
         ("error",),

@@ -1,4 +1,4 @@
-"""Examine a model and say what is wrong with it, where, and how to mend it."""
+"""Examine a model and say what is wrong with it, where, and how to fix it."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from sixfold.errors import OptionError, visible
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to know about a model: what, where in the file, why it matters, how to mend it."""
+    """One thing to know about a model: what, where in the file, why it matters, how to fix it."""
 
     severity: Severity
     code: str

@@ -11,7 +11,7 @@ import numpy as np
 
 from sixfold.doctor.case import EPS, Case
 from sixfold.doctor.finding import Finding
-from sixfold.evaluate import lost_pivots, mass_matrix, singular_joints, unproved_joints
+from sixfold.evaluate import lost_pivots, mass_matrix, possibly_singular_joints, singular_joints
 from sixfold.model import Body, Model
 
 LARGEST = 150
@@ -120,7 +120,7 @@ def _singular(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return singular_joints(model), unproved_joints(model)
+            return singular_joints(model), possibly_singular_joints(model)
         except OverflowError:
             return (), ()  # lengths that have no square: the mass matrix is reported instead
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sixfold.evaluate.arrays import (
-    FEWER,
+    FEWER_STATES,
     Argument,
     checked,
     enough_memory,
@@ -47,7 +47,7 @@ from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
 from sixfold.evaluate.kernels.threads import cuts, get_threads, set_threads, share, spread
 from sixfold.evaluate.kernels.trace_function import graph_of
-from sixfold.evaluate.singular.pivot_margin import unproved_joints
+from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BACKENDS",
-    "FEWER",
+    "FEWER_STATES",
     "KERNELS",
     "Argument",
     "bias_force",
@@ -96,6 +96,7 @@ __all__ = [
     "neutral",
     "point_force",
     "position_rate",
+    "possibly_singular_joints",
     "potential_energy",
     "random_state",
     "refuse_singular",
@@ -108,7 +109,6 @@ __all__ = [
     "solved",
     "spread",
     "threads_for",
-    "unproved_joints",
     "user_kernel",
     "while_alive",
 ]

@@ -36,7 +36,7 @@ from sixfold.scalar import Scalar, Zero, is_plain, plain, sin
 Core = Callable[..., Sequence[Scalar]]
 Native = Callable[[Mapping[str, Array], Shape, Array | None], Array | None]
 _PLAIN = (int, float, np.integer, np.floating, Zero)
-FEWER = "pass fewer states at a time, for example 100,000"
+FEWER_STATES = "pass fewer states at a time, for example 100,000"
 _REFUSED = (str, bytes, bool, np.bool_, np.ndarray, NoneType)
 
 
@@ -86,7 +86,7 @@ def enough_memory(function: str, purpose: str) -> Iterator[None]:
         raise
     except MemoryError as error:
         what = f"no memory for {purpose} ({error})"
-        raise TooLargeError(function, what, FEWER) from None
+        raise TooLargeError(function, what, FEWER_STATES) from None
 
 
 def _evaluated(

@@ -21,12 +21,12 @@ from sixfold.errors import ModelError, OptionError
 from sixfold.evaluate.arrays import evaluate, model_checked
 from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
-from sixfold.evaluate.kernels.kernel_tree import in_kernel
+from sixfold.evaluate.kernels.kernel_tree import for_kernel
 from sixfold.evaluate.kernels.kernels import FORMS, kernel_for
 from sixfold.evaluate.kernels.threads import spread
-from sixfold.evaluate.quaternions import watched_call, watched_core, watched_ufunc
-from sixfold.evaluate.singular.pivot_margin import unproved_joints
-from sixfold.evaluate.singular.states import refuse_singular, spoil_singular_rows
+from sixfold.evaluate.quaternions import checked_call, checked_core, checked_ufunc
+from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
+from sixfold.evaluate.singular.states import nan_at_singular_states, refuse_singular
 from sixfold.model import Model
 
 if TYPE_CHECKING:
@@ -73,15 +73,15 @@ def general(
     (shape,) = row.shapes(model)
     absent = [name not in arguments for name in row.arrays if name in row.optional]
     run = _Run(row, core, model, backend, (id(model), *options, *absent))
-    whole = watched_core(partial(core, model, model.tree), row.name, model, list(arguments))
+    whole = checked_core(partial(core, model, model.tree), row.name, model, list(arguments))
     native = None if backend == "numpy" else run
     result = evaluate(
-        row.name, whole, arguments, shape, native, partial(in_kernel, core, model), out
+        row.name, whole, arguments, shape, native, partial(for_kernel, core, model), out
     )
     if row.solves and result.dtype != object:
         lead = result.shape[: result.ndim - len(shape)]
         q = np.broadcast_to(np.asarray(values[0], float), (*lead, model.nq))
-        spoil_singular_rows(model, q, result, len(shape))
+        nan_at_singular_states(model, q, result, len(shape))
     return result
 
 
@@ -110,19 +110,19 @@ class _Run:
         if out is None:
             out = result_memory.empty((*lead, *shape), dtype)
         ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
-        checked = watched_ufunc(ufunc, row.name, model, arrays)
+        checked = checked_ufunc(ufunc, row.name, model, arrays)
         spread(checked, inputs, [len(s) for s in shapes.values()], lead, out)
         return out
 
     def _keep(self, kernel: Kernel, names: Sequence[str]) -> None:
         """Keep the prepared calls, unless every state has to be looked at."""
         table, key, row = self.row.prepared, self.key, self.row
-        if row.solves and unproved_joints(self.model):
+        if row.solves and possibly_singular_joints(self.model):
             return
         kept = table.get(key)
         if kept is not None and kept[3] is kernel:
             return
-        fast = watched_call(kernel.quick or _nothing, row.name, self.model, names)
+        fast = checked_call(kernel.quick or _nothing, row.name, self.model, names)
         alive = while_alive(self.model, table, key)
         large = partial(_large, kernel, row, alive, tuple(names))
         entry = (fast, large, alive, kernel)
@@ -171,7 +171,7 @@ def _large(
         ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in arrays))
         robot = model()
         assert robot is not None, "a call has its model"
-        checked = watched_ufunc(ufunc, row.name, robot, dict(zip(names, arrays, strict=True)))
+        checked = checked_ufunc(ufunc, row.name, robot, dict(zip(names, arrays, strict=True)))
         with np.errstate(all="ignore"):
             spread(checked, arrays, [len(core) for core in layout.inputs], lead, out)
     except MemoryError:  # said in other words by the general call

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sixfold.llvm import Kernel
 
 
-MOST_INPUTS = 1_000_000
+MAX_INPUTS = 1_000_000
 """Numbers of one argument of a kernel."""
 
 
@@ -126,9 +126,9 @@ def _sizes(inputs: Any) -> dict[str, Shape]:
         whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape)
         if not isinstance(name, str) or not whole:
             raise OptionError("compile", "inputs", words, inputs)
-        if prod(shape) > MOST_INPUTS:
+        if prod(shape) > MAX_INPUTS:
             what = f"argument '{name}' has {shown(prod(shape))} numbers, each of them a symbol"
-            raise TooLargeError("compile", what, f"give at most {MOST_INPUTS:,} in all")
+            raise TooLargeError("compile", what, f"give at most {MAX_INPUTS:,} in all")
         sizes[name] = shape
     return sizes
 

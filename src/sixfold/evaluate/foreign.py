@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sixfold.errors import NumberError, TooLargeError, kind_of
 
-MOST_ITEMS = 10**8
+MAX_ITEMS = 10**8
 """Items of a sequence that is no array, at most: each is an object of Python's."""
 _ARRAYS = ("__array__", "__array_interface__", "__array_struct__", "__buffer__")
 
@@ -65,7 +65,7 @@ def _refuse_endless(where: str, value: Any) -> None:
         count = len(value)
     except Exception:  # no sequence, or one whose own length fails
         return
-    if count > MOST_ITEMS:
+    if count > MAX_ITEMS:
         raise TooLargeError(where, f"a sequence of {count:.3g} items", "pass a NumPy array")
 
 

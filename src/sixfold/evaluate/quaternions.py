@@ -50,7 +50,7 @@ def refuse_zero(function: str, model: Model, arrays: Mapping[str, Array]) -> Non
                 )
 
 
-def watched_ufunc(
+def checked_ufunc(
     ufunc: Callable[..., Any], function: str, model: Model, arrays: Mapping[str, Array]
 ) -> Callable[..., Any]:
     """Return a gufunc that looks for quaternions of length zero in the rows it is given.
@@ -77,7 +77,7 @@ def watched_ufunc(
     return call
 
 
-def watched_call(
+def checked_call(
     fast: Callable[..., Any], function: str, model: Model, names: Sequence[str]
 ) -> Callable[..., Any]:
     """Return a kernel's call for plain arrays with the same check.
@@ -109,7 +109,7 @@ def watched_call(
     return call
 
 
-def watched_core(
+def checked_core(
     core: Callable[..., Sequence[Any]], function: str, model: Model, names: Sequence[str]
 ) -> Callable[..., Sequence[Any]]:
     """Return a core on lists of numbers, each of which may hold a batch, with the same check."""

@@ -12,7 +12,7 @@ from sixfold.evaluate.arrays import Array, model_checked
 from sixfold.model import Joint, Model
 from sixfold.model.values import generator_of
 
-MOST_AXES = 31
+MAX_AXES = 31
 """One less than NumPy's arrays may have in all."""
 
 
@@ -89,6 +89,6 @@ def _lead(size: object) -> tuple[int, ...]:
         sizes = tuple(index(n) for n in (size if isinstance(size, (tuple, list)) else (size,)))
     except Exception:  # no number, or one whose own conversion fails
         sizes = (-1,)
-    if any(n < 0 for n in sizes) or len(sizes) > MOST_AXES:
+    if any(n < 0 for n in sizes) or len(sizes) > MAX_AXES:
         raise OptionError("random_state", "size", "a number >= 0, or a tuple of them", size)
     return sizes

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 INK, SOFT, FAINT = "#1d2733", "#5d6b7a", "#e4e8ee"
 LONGEST = 40
 """Characters of a name beside a plot; more would leave no room for the plot."""
-MOST_NAMES = 10
+MAX_NAMES = 10
 """Lines of a plot that are named; more would hide it."""
 
 
@@ -89,7 +89,7 @@ def _panel(panel: Any, t: Any, lines: Lines) -> None:
     panel.tick_params(colors=SOFT, length=0)
     for side in panel.spines.values():
         side.set_visible(False)
-    if len(lines.names) <= MOST_NAMES:
+    if len(lines.names) <= MAX_NAMES:
         box = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
         panel.legend(**box, fontsize=8, labelcolor=SOFT)
 

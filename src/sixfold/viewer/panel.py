@@ -15,7 +15,7 @@ from sixfold.viewer.player import Player
 from sixfold.viewer.readouts import bars, facts, matrix
 
 SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
-MOST_SLIDERS = 80
+MAX_SLIDERS = 80
 OVERLAYS = {
     "velocity": "each body's spatial velocity: an arrow along the screw axis, a coil of its pitch",
     "acceleration": "each body's spatial acceleration as a screw",
@@ -61,7 +61,7 @@ class Panel:
     def _controls(self, reach: float) -> list[Control]:
         record = self.player.record
         held = self.player.q if record is None else record.q[0, record.rows(2000)]
-        return controls(self.model, reach, held)[:MOST_SLIDERS]
+        return controls(self.model, reach, held)[:MAX_SLIDERS]
 
     def _add_playback(self) -> None:
         record = self.player.record
@@ -96,7 +96,7 @@ class Panel:
 
     def _add_velocities(self) -> list[Any]:
         """Add sliders for joint velocities, which show screws of a robot that is posed."""
-        names = velocity_names(self.model)[:MOST_SLIDERS]
+        names = velocity_names(self.model)[:MAX_SLIDERS]
         with self.gui.add_folder("Velocities of this pose", expand_by_default=False):
             made = [self.gui.add_slider(name, -3.0, 3.0, 0.01, 0.0) for name in names]
         for k, slider in enumerate(made):

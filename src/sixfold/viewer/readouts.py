@@ -14,7 +14,7 @@ from sixfold.errors import visible
 from sixfold.scene.triangles import Array
 from sixfold.viewer.screws import Screw
 
-MOST = 40
+MAX_ROWS = 40
 """Rows of a table; more would not fit."""
 
 
@@ -22,7 +22,7 @@ def bars(names: Sequence[str], values: Array, limits: Array, units: Sequence[str
     """Return a table of numbers with bars, full at the largest or at the joint's limit."""
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
     rows = []
-    for name, value, limit, unit in list(zip(names, values, limits, units, strict=True))[:MOST]:
+    for name, value, limit, unit in list(zip(names, values, limits, units, strict=True))[:MAX_ROWS]:
         # rounding is not worth a number
         value = value if abs(value) > 1e-12 * largest else 0.0
         scale = limit if np.isfinite(limit) and limit > 0 else largest
@@ -39,7 +39,7 @@ def bars(names: Sequence[str], values: Array, limits: Array, units: Sequence[str
             f'</span><span style="flex:1;text-align:right;white-space:nowrap">{value:.4g} '
             f'<span style="opacity:.6">{unit}</span></span></div>'
         )
-    more = f"<div>and {len(names) - MOST} more</div>" if len(names) > MOST else ""
+    more = f"<div>and {len(names) - MAX_ROWS} more</div>" if len(names) > MAX_ROWS else ""
     return _box("".join(rows) + more)
 
 
@@ -69,7 +69,7 @@ def screw_rows(kind: str, unit: str, names: Sequence[str], screws: Sequence[Scre
         if s is not None
     ]
     head = (f"<b>{escape(kind)}</b>", f"size [{unit}]", "pitch [m]")
-    return _box("".join(_columns(row) for row in [head, *cells[:MOST]]))
+    return _box("".join(_columns(row) for row in [head, *cells[:MAX_ROWS]]))
 
 
 def _pitch(s: Screw) -> str:

@@ -11,7 +11,7 @@ from sixfold.model import Model
 from sixfold.scene import Record, check_quaternions, finite
 from sixfold.scene.triangles import Array
 
-MOST_GHOSTS = 2000
+MAX_GHOSTS = 2000
 """Ghosts that are drawn of a batch; more are thinned out evenly."""
 
 
@@ -60,6 +60,6 @@ def configurations(model: Model, q: object) -> Array:
     return rows
 
 
-def _spread(count: int, most: int = MOST_GHOSTS) -> Array:
+def _spread(count: int, most: int = MAX_GHOSTS) -> Array:
     """Return at most so many of the numbers below count, evenly spread."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))

@@ -21,7 +21,7 @@ SAFELY = 1.3
 """So much longer, so that the best round is still long enough."""
 STEP = 8192
 """Rows by which a batch grows, at least."""
-MOST_ROWS = 1 << 22
+MAX_ROWS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ def measure(robot: Robot, function: str, states: States, dtype: str, rounds: int
         # what looked long enough on a busy machine may not be: then all is repeated with more rows
         while True:
             set_threads(1)
-            rows = _long_enough(robot, function, arrays, min(MOST_ROWS, 2 * rows))
+            rows = _long_enough(robot, function, arrays, min(MAX_ROWS, 2 * rows))
             given = _repeated(arrays, rows)
             call = partial(FUNCTIONS[function], robot.model, *given)
             moved = partial(_moved, given, call().shape)
             calls = [_with(n, each) for each in (call, moved, worked) for n in counts()]
             times = interleaved(calls, rounds)
-            if min(times[0]) >= ENOUGH or rows >= MOST_ROWS:
+            if min(times[0]) >= ENOUGH or rows >= MAX_ROWS:
                 break
     finally:
         set_threads(before)
@@ -148,9 +148,9 @@ def _long_enough(robot: Robot, function: str, arrays: list[Array], rows: int) ->
         call = partial(FUNCTIONS[function], robot.model, *_repeated(arrays, rows))
         call()
         took = min(seconds(call, 1) for _ in range(3))
-        if took >= SAFELY * ENOUGH or rows >= MOST_ROWS:
+        if took >= SAFELY * ENOUGH or rows >= MAX_ROWS:
             return rows
-        rows = min(MOST_ROWS, max(rows + STEP, int(rows * 1.5 * ENOUGH / took) // STEP * STEP))
+        rows = min(MAX_ROWS, max(rows + STEP, int(rows * 1.5 * ENOUGH / took) // STEP * STEP))
 
 
 def _repeated(arrays: list[Array], rows: int) -> list[Array]:

@@ -25,7 +25,7 @@ def kernel_tree(core: Callable[..., Any], model: Model) -> Tree:
     return _lean(model, options.get("frame") != "body")
 
 
-def in_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
+def for_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
     """Return a core of a model as machine code takes it: a function of its lists of numbers."""
     return partial(core, model, kernel_tree(core, model))
 

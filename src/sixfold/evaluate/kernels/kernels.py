@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from sixfold.graph import Program, Rolled
     from sixfold.llvm import Kernel, Layout
 
-MOST_NODES = 40_000
+MAX_NODES = 40_000
 """Largest traced program that is compiled as straight-line code; beyond, NumPy evaluates it."""
 
 FORMS = ("rolled", "unrolled")
 """Loops over the bodies, or straight-line code for all of them."""
 
-STRAIGHT = 9_000
+MAX_STRAIGHT_OPERATIONS = 9_000
 """Operations up to which straight-line code is preferred where both forms exist."""
 
-SMALL = 16
+MAX_STRAIGHT_FREEDOMS = 16
 """Freedoms up to which it always is, and the other form is not even traced."""
 
 _making = threading.RLock()
@@ -151,7 +151,7 @@ def _program(
     looks at nothing but the two programs.
     """
     llvm = compiler()
-    straight = form == "unrolled" or (form is None and model.nv <= SMALL)
+    straight = form == "unrolled" or (form is None and model.nv <= MAX_STRAIGHT_FREEDOMS)
     rolled, data = (None, None) if straight else _rolled(function, core, model, inputs)
     if form == "rolled" and rolled is None:
         raise NotApplicableError(
@@ -159,17 +159,17 @@ def _program(
             f"{function} of model '{model.name}'",
             "leave backend out: matrices and coupled joints are compiled as straight-line code",
         )
-    if form == "rolled" or (rolled is not None and rolled.work() > 2 * STRAIGHT):
+    if form == "rolled" or (rolled is not None and rolled.work() > 2 * MAX_STRAIGHT_OPERATIONS):
         return rolled, data
     tree = kernel_tree(core, model)
     program = graphs().trace(partial(core, model, tree), [prod(s) for s in layout.inputs])
     if (
         rolled is not None
-        and _work(program) > STRAIGHT
-        and _work(graphs().optimise(program)) > STRAIGHT
+        and _work(program) > MAX_STRAIGHT_OPERATIONS
+        and _work(graphs().optimise(program)) > MAX_STRAIGHT_OPERATIONS
     ):
         return rolled, data
-    if not llvm.supported(program) or (form is None and len(program.nodes) > MOST_NODES):
+    if not llvm.supported(program) or (form is None and len(program.nodes) > MAX_NODES):
         return None, None
     return program, None
 

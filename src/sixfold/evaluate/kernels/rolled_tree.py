@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sixfold.graph.rolled.program import Rolled
     from sixfold.graph.rolled.recorder import Item, Recorder, Table
 
-MOST_KINDS = 8
+MAX_KINDS = 8
 """Kinds of joints told apart by their axes; with more, by their type alone."""
 
 
@@ -243,7 +243,7 @@ def _kinds(tree: Tree) -> list[list[int]]:
         groups: dict[Any, list[int]] = {}
         for i in tree.bodies:
             groups.setdefault(rule(tree.joint[i]), []).append(i)
-        if len(groups) <= MOST_KINDS:
+        if len(groups) <= MAX_KINDS:
             break
     return list(groups.values())
 

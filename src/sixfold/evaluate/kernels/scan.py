@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Step = Callable[..., Sequence[Any]]
 """Takes one list of numbers for each array, returns what is carried as one list."""
 
-MOST_NODES = 400_000
+MAX_STEP_NODES = 400_000
 """Largest step that is compiled; beyond, NumPy takes the steps."""
-SHARE = 256
+MIN_THREAD_KILOSTEPS = 256
 """Least rows times steps, in thousands, that are worth a thread."""
 
 
@@ -52,7 +52,7 @@ def scan_kernel(
         return known[0]
     with announced(name):
         program = graphs().trace(step, scan.sizes, boundaries=True)
-        if not llvm.supported(program) or len(program.nodes) > MOST_NODES:
+        if not llvm.supported(program) or len(program.nodes) > MAX_STEP_NODES:
             return None
         kernel = llvm.build_scan(program, scan)
     if key is not None:
@@ -115,7 +115,7 @@ def run_scan(
 
 def threads_for(rows: int, steps: int) -> int:
     """Return how many threads so many steps of so many rows are handed to."""
-    return min(get_threads(), max(1, rows * steps // (1000 * SHARE)))
+    return min(get_threads(), max(1, rows * steps // (1000 * MIN_THREAD_KILOSTEPS)))
 
 
 def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:

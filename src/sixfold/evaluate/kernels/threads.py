@@ -15,16 +15,16 @@ from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Array, Shape
 from sixfold.forks import Rank, fork_lock, renew_in_child
 
-SHARED = 1 << 19
+MIN_SHARED_NUMBERS = 1 << 19
 """Numbers read and written from which a batch is handed to several threads."""
 
 LANES = 8
 """States that processors work out at once, at most."""
 
-LEAST = 1 << 16
+MIN_CHUNK_NUMBERS = 1 << 16
 """Numbers in a part that is handed to a thread, at least, but for the last part."""
 
-MOST = 4096
+MAX_THREADS = 4096
 """Threads that may be asked for; more than any machine has cores."""
 
 _state: dict[str, Any] = {"threads": None, "pool": None, "size": 0, "parent": None}
@@ -45,8 +45,10 @@ def set_threads(count: int | None) -> None:
     The environment variable SIXFOLD_THREADS sets the number at the start.
     """
     whole = isinstance(count, int) and not isinstance(count, bool)
-    if count is not None and not (whole and 1 <= count <= MOST):
-        raise OptionError("set_threads", "count", f"a number from 1 to {MOST}, or None", count)
+    if count is not None and not (whole and 1 <= count <= MAX_THREADS):
+        raise OptionError(
+            "set_threads", "count", f"a number from 1 to {MAX_THREADS}, or None", count
+        )
     _state["threads"] = count
 
 
@@ -78,7 +80,7 @@ def spread(
     read = sum(prod(x.shape[x.ndim - n :]) for x, n in zip(arrays, cores, strict=True))
     results = out if isinstance(out, tuple) else (out,)
     numbers, rows = prod(lead) * read + sum(x.size for x in results), lead[0] if lead else 1
-    if numbers < SHARED or rows == 1 or get_threads() == 1:
+    if numbers < MIN_SHARED_NUMBERS or rows == 1 or get_threads() == 1:
         ufunc(*arrays, out=out)
         return
     if any(np.may_share_memory(x, out) for x in arrays):
@@ -94,7 +96,7 @@ def spread(
         ufunc(*pieces, out=tuple(x[start:stop] for x in results))
 
     unit = max(1, LANES // max(1, prod(lead[1:])))
-    share(part, cuts(rows, max(1, LEAST * rows // numbers), unit))
+    share(part, cuts(rows, max(1, MIN_CHUNK_NUMBERS * rows // numbers), unit))
 
 
 def cuts(rows: int, least: int, unit: int = LANES) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from sixfold.evaluate.kernels.rolled_tree import kinds_of
 from sixfold.model import Body, Model
 from sixfold.scalar import plain
 
-LIMIT = 4 * float(np.finfo(float).eps)
+MIN_PIVOT_RATIO = 4 * float(np.finfo(float).eps)
 """A pivot is lost when it is at most so much of its element of the mass matrix: what subtracting
 numbers of that size, each rounded a few times, leaves of zero."""
 TRAVEL = 1e4
@@ -20,13 +20,13 @@ TRAVEL = 1e4
 
 
 @per_model(256)
-def unproved_joints(model: Model) -> tuple[int, ...]:
+def possibly_singular_joints(model: Model) -> tuple[int, ...]:
     """Return the bodies whose own inertia does not prove their pivots at every configuration."""
     if not model.nb:
         return ()
     own, size, slides = _joints(model)
     with np.errstate(all="ignore"):
-        unproved = np.flatnonzero(~(own > LIMIT * _inertia_bounds(model, size, slides)))
+        unproved = np.flatnonzero(~(own > MIN_PIVOT_RATIO * _inertia_bounds(model, size, slides)))
     if model.couplings and unproved.size:
         return tuple(range(model.nb))  # pivots of the reduced matrix belong to no joint alone
     return tuple(int(k) for k in unproved)

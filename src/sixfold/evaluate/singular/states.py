@@ -19,7 +19,7 @@ from sixfold.evaluate.arrays import Array, joined
 from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree
 from sixfold.evaluate.kernels.kernels import kernel_for
-from sixfold.evaluate.singular.pivot_margin import LIMIT, unproved_joints
+from sixfold.evaluate.singular.pivot_margin import MIN_PIVOT_RATIO, possibly_singular_joints
 from sixfold.model import Joint, Model, Tree
 from sixfold.scalar import plain
 
@@ -32,7 +32,7 @@ def refuse_singular(model: Model) -> None:
         raise SingularModelError(model.name, names)
 
 
-def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> None:
+def nan_at_singular_states(model: Model, q: Array, result: Array, axes: int) -> None:
     """Set rows of a result to NaN where a pivot is lost, and warn once naming the joint.
 
     Args:
@@ -41,7 +41,7 @@ def spoil_singular_rows(model: Model, q: Array, result: Array, axes: int) -> Non
         result: array with `axes` trailing axes for one state.
         axes: number of those axes.
     """
-    if not unproved_joints(model):
+    if not possibly_singular_joints(model):
         return
     bad, owner = lost_pivots(model, q)
     if not bad.any():
@@ -66,7 +66,7 @@ def lost_pivots(model: Model, q: Array) -> tuple[Array, list[int]]:
         "pivots", scalar_functions.pivots, model, {"q": (model.nq,)}, (2, len(owner))
     )
     both = kernel.ufunc(q) if kernel is not None else _pivots(model, q, len(owner))
-    return both[..., 0, :] <= LIMIT * np.abs(both[..., 1, :]), owner
+    return both[..., 0, :] <= MIN_PIVOT_RATIO * np.abs(both[..., 1, :]), owner
 
 
 def _pivots(model: Model, q: Array, n: int, tree: Tree | None = None) -> Array:
@@ -94,7 +94,7 @@ def singular_joints(model: Model) -> tuple[int, ...]:
     Joints of extreme pitch carry a tree so far away that its pivots are lost at nearly every random
     state; at the neutral configuration and near it they are not.
     """
-    if not unproved_joints(model):
+    if not possibly_singular_joints(model):
         return ()
     rng = np.random.default_rng(0)
     joints = [each.joint for each in model.coordinates.free]
@@ -112,5 +112,5 @@ def singular_joints(model: Model) -> tuple[int, ...]:
     reduced = _pivots(model, q, len(owner), kernel_tree(scalar_functions.forward_dynamics, model))[
         :, 0
     ]
-    always = (np.abs(H) * LIMIT >= np.fmin(D, reduced)).all(axis=0)
+    always = (np.abs(H) * MIN_PIVOT_RATIO >= np.fmin(D, reduced)).all(axis=0)
     return tuple(sorted({owner[k] for k in range(len(owner)) if always[k]}))

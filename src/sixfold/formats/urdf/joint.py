@@ -104,7 +104,7 @@ def _type(joint: Fields) -> str:
         joint.fail("the joint type is not known", fix, expected=listed, got=f"{shown(given)!r}")
     if given not in TYPES:
         what = f"the joint type {shown(given)!r} is not one of URDF"
-        joint.mend(what, f"it is read as '{kind}'", fix, expected=listed)
+        joint.repair(what, f"it is read as '{kind}'", fix, expected=listed)
     return kind
 
 
@@ -192,7 +192,7 @@ def _limits(joint: Fields, kind: str, limit: Fields | None, notes: Notes) -> dic
             notes.say(f"<limit> without {name}: 0 by the rule of the format", limit.line)
     if lower > upper:
         what, fix = "the lower limit is above the upper one", "swap lower and upper"
-        limit.mend(what, "they are swapped", fix, got=f"{lower!r} > {upper!r}")
+        limit.repair(what, "they are swapped", fix, got=f"{lower!r} > {upper!r}")
         lower, upper = upper, lower
     return found | {"lower": lower, "upper": upper}
 
@@ -200,11 +200,11 @@ def _limits(joint: Fields, kind: str, limit: Fields | None, notes: Notes) -> dic
 def _most(limit: Fields, attribute: str) -> float:
     """Return the limit of effort or velocity, infinity where there is no good one."""
     if attribute not in limit.element.attributes:
-        limit.mend(f"has no attribute '{attribute}'", "no limit is read", f"write {attribute}")
+        limit.repair(f"has no attribute '{attribute}'", "no limit is read", f"write {attribute}")
     most = limit.number(attribute, math.inf, infinite=True)
     if most < 0:
         what, fix = f"attribute '{attribute}' is negative", "write a number >= 0"
-        limit.mend(what, "no limit is read", fix, got=repr(most))
+        limit.repair(what, "no limit is read", fix, got=repr(most))
         return math.inf
     return most
 

@@ -48,7 +48,7 @@ def inertia(inertial: Fields, notes: Notes) -> Inertia | None:
     if "mass" not in inside:
         if "inertia" in inside:
             inertial.fail("has no <mass>", WRITE)
-        inertial.mend("has neither <mass> nor <inertia>", "the link has no inertia", WRITE)
+        inertial.repair("has neither <mass> nor <inertia>", "the link has no inertia", WRITE)
         return None
     inside["mass"].open(notes, VALUE)
     mass = inside["mass"].number("value")
@@ -76,16 +76,16 @@ def inertia(inertial: Fields, notes: Notes) -> Inertia | None:
 def _six(inertial: Fields, tensor: Fields | None, notes: Notes) -> Numbers:
     """Return the six moments; products that are left out are zero, as are all six together."""
     if tensor is None:
-        inertial.mend("has no <inertia>", "the link is a point mass", WRITE)
+        inertial.repair("has no <inertia>", "the link is a point mass", WRITE)
         return (0.0,) * 6
     tensor.open(notes, SIX)
     given = tensor.element.attributes
     if not any(name in given for name in TENSOR):
-        tensor.mend("has no moments", "the link is a point mass", WRITE)
+        tensor.repair("has no moments", "the link is a point mass", WRITE)
         return (0.0,) * 6
     for name in TENSOR[3:]:
         if name not in given:
-            tensor.mend(f"has no attribute '{name}'", "0 is read", f'write {name}="0"')
+            tensor.repair(f"has no attribute '{name}'", "0 is read", f'write {name}="0"')
     return tuple(tensor.number(name, None if name in TENSOR[:3] else 0.0) for name in TENSOR)
 
 

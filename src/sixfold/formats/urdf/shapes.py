@@ -82,7 +82,7 @@ def add_color(material: Fields, colors: dict[str, Color], notes: Notes) -> None:
         return
     if colors.setdefault(name, color) != color:
         what, fix = f"material '{shown(name)}' has two colours", "give each its own name"
-        material.mend(what, "the first is read", fix)
+        material.repair(what, "the first is read", fix)
 
 
 def _material(element: Fields | None, notes: Notes) -> tuple[str, Color, bool]:
@@ -109,7 +109,9 @@ def _colored(element: Fields, notes: Notes) -> tuple[str, Color, bool]:
     color = inside["color"]
     color.open(notes, RGBA)
     if len(color.element.attributes.get("rgba", "").split()) == 3:
-        color.mend("attribute 'rgba' has three numbers", "the fourth is read as 1", "add a fourth")
+        color.repair(
+            "attribute 'rgba' has three numbers", "the fourth is read as 1", "add a fourth"
+        )
         return name, (*color.numbers("rgba", 3), 1.0), False
     return name, color.numbers("rgba", 4), False
 
@@ -127,7 +129,7 @@ def _shape(geometry: Fields, notes: Notes) -> Shape:
             got=", ".join(tags[:4]) or "nothing",
         )
     if len(inside) > 1:
-        geometry.mend("has several shapes", "the first is read", fix, got=", ".join(tags[:4]))
+        geometry.repair("has several shapes", "the first is read", fix, got=", ".join(tags[:4]))
     kind, shape = next(iter(inside.items()))
     shape.open(notes, SIZES)
     if ours:
@@ -148,6 +150,6 @@ def _shape(geometry: Fields, notes: Notes) -> Shape:
 def _scale(mesh: Fields) -> tuple[float, ...]:
     if len(mesh.element.attributes.get("scale", "").split()) == 1:
         what, fix = "attribute 'scale' has one number", "write it three times"
-        mesh.mend(what, "it is read for all three axes", fix)
+        mesh.repair(what, "it is read for all three axes", fix)
         return mesh.numbers("scale", 1) * 3
     return mesh.numbers("scale", 3, (1.0, 1.0, 1.0))

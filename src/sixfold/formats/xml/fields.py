@@ -67,7 +67,7 @@ class Fields:
         """Raise an error at this element, or at another line of it."""
         raise self.error(what, fix, **more)
 
-    def mend(self, what: str, reading: str, fix: str, **more: Any) -> None:
+    def repair(self, what: str, reading: str, fix: str, **more: Any) -> None:
         """Remark what is wrong and how it is read; before `open`, and when strict, an error."""
         error = self.error(what, fix, **more)
         if self._notes is None:
@@ -110,7 +110,7 @@ class Fields:
             text, line = element.text
             fix = "remove the text, or write the '<' that it may lack"
             what = f"has text between its elements: {shown(text)!r}"
-            self.mend(what, "the text is left out", fix, line=line)
+            self.repair(what, "the text is left out", fix, line=line)
         if not element.attributes.keys() <= attributes:
             self._unknown_attributes(notes, attributes)
         found: dict[str, Fields] = {}
@@ -139,16 +139,16 @@ class Fields:
                 notes.add(f"attribute '{shown(name)}' of <{element.tag}>", element.line)
 
     def _capitals(self, what: str, small: str, line: int) -> None:
-        self.mend(f"{what} is in capitals", f"it is read as {small}", "write it small", line=line)
+        self.repair(f"{what} is in capitals", f"it is read as {small}", "write it small", line=line)
 
     def _second(self, first: Fields, second: Element, loose: bool) -> None:
         """Forgive a second element of a kind that may stand once, where it changes nothing."""
         tag = second.tag
         fix = f"keep one of them: the first is on line {first.line}"
         if same(first.element, second):
-            self.mend(f"has the same <{tag}> twice", "one is read", fix, line=second.line)
+            self.repair(f"has the same <{tag}> twice", "one is read", fix, line=second.line)
         elif loose:
-            self.mend(f"has <{tag}> twice", "the first is read", fix, line=second.line)
+            self.repair(f"has <{tag}> twice", "the first is read", fix, line=second.line)
         else:
             what = f"has <{tag}> twice, first on line {first.line}, and they differ"
             self.fail(what, "keep one of them", line=second.line)
@@ -195,7 +195,7 @@ class Fields:
         value = self.element.attributes.get(attribute)
         if value is not None and default is not None and not value.strip(_BLANKS):
             what, fix = f"attribute '{attribute}' is empty", "write the numbers or remove it"
-            self.mend(what, "it is read as if left out", fix)
+            self.repair(what, "it is read as if left out", fix)
             return default
         if value is None:
             if default is None:
@@ -212,7 +212,7 @@ class Fields:
         listed = value.replace(",", " ").split()
         if "," in value and n > 1 and len(listed) == n and all(map(_plain, listed)):
             what, fix = f"attribute '{attribute}' has commas", "write blanks between the numbers"
-            self.mend(what, "they are read as blanks", fix, got=f"{shown(value)!r}")
+            self.repair(what, "they are read as blanks", fix, got=f"{shown(value)!r}")
             words = listed
         if n == 1 and len(words) > 1:
             words = [value]

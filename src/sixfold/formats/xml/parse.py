@@ -80,7 +80,7 @@ def stream(
         data: the file.
         file: its name, for errors.
         begin: takes the root element as it begins, and returns who takes its children; None leaves
-            the rest of the file unread.  It begins anew where faults of the XML are mended.
+            the rest of the file unread.  It begins anew where faults of the XML are repaired.
         max_depth: how deep elements may be nested.
         forgive: hears of faults of the XML that are read all the same, at the end.
 
@@ -91,11 +91,11 @@ def stream(
     try:
         root = _read(data, file, begin, max_depth, faults)
     except expat.ExpatError as error:
-        mended, faults = tidied(data, file)
+        repaired, faults = tidied(data, file)
         if not faults:
             raise _malformed(data, file, error) from None
         try:
-            root = _read(mended, file, begin, max_depth, faults)
+            root = _read(repaired, file, begin, max_depth, faults)
         except expat.ExpatError:
             raise _malformed(data, file, error) from None
     for fault, reading in faults:

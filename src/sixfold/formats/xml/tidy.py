@@ -13,14 +13,14 @@ _LONE_AMPERSAND = re.compile(rb"&(?!(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|\w{1,32});)")
 _BOM = b"\xef\xbb\xbf"
 
 Step = tuple[bytes, int, str, str, str]
-"""The mended data, the offset of the fault, what it is, how it is read, how to mend the file."""
+"""The repaired data, the offset of the fault, what it is, how it is read, how to fix the file."""
 
 
 def tidied(data: bytes, file: str) -> tuple[bytes, list[tuple[RobotFileError, str]]]:
     """Return data that may be well-formed, and each fault with the way it is read.
 
-    Only faults that leave one reading are mended: a declaration behind blanks or comments, "--" in
-    a comment, a lone "&", bytes that are no UTF-8.
+    Only faults that leave one reading are repaired: a declaration behind blanks or comments, "--"
+    in a comment, a lone "&", bytes that are no UTF-8.
     """
     faults: list[tuple[RobotFileError, str]] = []
     if b"\0" in data:
@@ -32,10 +32,10 @@ def tidied(data: bytes, file: str) -> tuple[bytes, list[tuple[RobotFileError, st
         _ampersands,
     )
     for step in steps:
-        for mended, offset, what, reading, fix in step(data):
+        for repaired, offset, what, reading, fix in step(data):
             line = data.count(b"\n", 0, offset) + 1
             faults.append((RobotFileError(what, file=file, line=line, fix=fix), reading))
-            data = mended
+            data = repaired
     return data, faults
 
 
@@ -46,9 +46,9 @@ def _encoding(data: bytes) -> Iterator[Step]:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        mended = data.decode("latin-1").encode("utf-8")
+        repaired = data.decode("latin-1").encode("utf-8")
         what, fix = "not well-formed XML: bytes that are no UTF-8", "save the file as UTF-8"
-        yield mended, error.start, what, "they are read as Latin-1", fix
+        yield repaired, error.start, what, "they are read as Latin-1", fix
 
 
 def _declaration(data: bytes) -> Iterator[Step]:
@@ -57,10 +57,10 @@ def _declaration(data: bytes) -> Iterator[Step]:
     if not found or found.start() == start or not _only_comments(data[start : found.start()]):
         return
     before, after = data[start : found.start()], data[found.end() :]
-    mended = data[:start] + found[0].replace(b"\n", b" ") + before + after
+    repaired = data[:start] + found[0].replace(b"\n", b" ") + before + after
     what = "not well-formed XML: the declaration <?xml ...?> is not at the start"
     fix = "move it to the start of the file, before blanks and comments"
-    yield mended, found.start(), what, "it is read as if it were", fix
+    yield repaired, found.start(), what, "it is read as if it were", fix
 
 
 def _only_comments(data: bytes) -> bool:
@@ -90,14 +90,14 @@ def _comments(data: bytes) -> Iterator[Step]:
         pieces.append(b"<!--" + inside + b"-->")
         at = end + 3
     if first >= 0:
-        mended = b"".join(pieces) + data[at:]
+        repaired = b"".join(pieces) + data[at:]
         what, fix = "not well-formed XML: '--' in a comment", "write '- -' or '==' instead"
-        yield mended, first, what, "the comment is left out", fix
+        yield repaired, first, what, "the comment is left out", fix
 
 
 def _ampersands(data: bytes) -> Iterator[Step]:
     found = _LONE_AMPERSAND.search(data)
     if found:
-        mended = _LONE_AMPERSAND.sub(b"&amp;", data)
+        repaired = _LONE_AMPERSAND.sub(b"&amp;", data)
         what, fix = "not well-formed XML: '&' alone", "write &amp;"
-        yield mended, found.start(), what, "it is read as &amp;", fix
+        yield repaired, found.start(), what, "it is read as &amp;", fix

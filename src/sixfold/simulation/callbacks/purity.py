@@ -56,7 +56,7 @@ from sixfold.simulation.callbacks.trusted import (
     trusted,
 )
 
-MOST = 2000
+MAX_OBJECTS = 2000
 """Objects that are looked at before the search is given up."""
 
 REFUSED = {
@@ -177,8 +177,8 @@ class _Walk:
         """Look at an object, and at all that can be reached from it."""
         if id(x) in self._seen or id(x) in trusted() or is_immutable(x):
             return
-        if len(self._seen) >= MOST:
-            self.doubt(f"it can reach more than {MOST} objects")
+        if len(self._seen) >= MAX_OBJECTS:
+            self.doubt(f"it can reach more than {MAX_OBJECTS} objects")
             return
         self._seen[id(x)] = x
         if isinstance(x, ModuleType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sixfold.errors import SimulationError
-from sixfold.evaluate import lost_pivots, unproved_joints
+from sixfold.evaluate import lost_pivots, possibly_singular_joints
 from sixfold.model import Model
 from sixfold.simulation.integrators import ITERATIONS, midpoint
 from sixfold.simulation.numeric import Numeric, joined, split
@@ -29,7 +29,7 @@ def not_finite(
     model = setup.model
     t, after, before = outcome.failure
     index = tuple(int(k) for k in np.argwhere(~np.isfinite(after).all(axis=-1))[0])
-    if unproved_joints(model):
+    if possibly_singular_joints(model):
         lost, owner = lost_pivots(model, before[index][: model.nq])
         if lost.any():
             return _no_inertia(model, owner[int(np.argmax(lost))], t, made)
@@ -57,7 +57,7 @@ def not_finite(
 def lost_pivot(made: Trajectory) -> SimulationError | None:
     """Return an error if some joint had no inertia behind it at a sample."""
     model = made.model
-    if not unproved_joints(model):
+    if not possibly_singular_joints(model):
         return None
     lost, owner = lost_pivots(model, made.q)
     bad = np.asarray(lost.reshape(-1, *lost.shape[-2:]).any(axis=0))

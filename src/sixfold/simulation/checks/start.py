@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import NumberError, OptionError, StateError, TooLargeError
-from sixfold.evaluate import FEWER, Argument, checked, enough_memory, leading_shape, neutral
+from sixfold.evaluate import FEWER_STATES, Argument, checked, enough_memory, leading_shape, neutral
 from sixfold.model import Model
 from sixfold.simulation.run_steps import Grid
 
@@ -128,7 +128,7 @@ def _floats(function: str, name: str, argument: Argument) -> Array:
     try:
         return np.asarray(array, np.float64)
     except MemoryError as error:
-        raise TooLargeError(function, f"argument '{name}': {error}", FEWER) from None
+        raise TooLargeError(function, f"argument '{name}': {error}", FEWER_STATES) from None
     except (TypeError, ValueError):
         where = f"{function}: argument '{name}' does not hold plain numbers"
         raise NumberError(where, "floats", f"dtype {array.dtype}", "give numbers") from None

@@ -28,7 +28,7 @@ from sixfold.simulation.trajectory import storage, tables
 from sixfold.simulation.trajectory.interpolate import between
 from sixfold.simulation.trajectory.storage import ALONG
 
-MOST_SAMPLES = 10**8
+MAX_SAMPLES = 10**8
 """Times that a motion is asked for at once, at most."""
 
 
@@ -165,7 +165,7 @@ class Trajectory:
         are joined by straight lines, energies are worked out anew.
         """
         wanted = checked("Trajectory.at", "times", Argument(times, (), "times [s]"))
-        if wanted.size > MOST_SAMPLES:
+        if wanted.size > MAX_SAMPLES:
             fix = "ask for parts of the motion"
             raise TooLargeError("Trajectory.at", f"{wanted.size} times", fix)
         wanted = _floats(wanted)
@@ -203,8 +203,8 @@ class Trajectory:
         good = isinstance(dt, (int, float)) and not isinstance(dt, bool)
         if not good or not 0 < dt < 1e300:
             raise OptionError("Trajectory.resample", "dt", "a time > 0", dt)
-        if not self.duration / dt < MOST_SAMPLES:
-            words = f"a time of at least {self.duration / MOST_SAMPLES:.1g} s for this motion"
+        if not self.duration / dt < MAX_SAMPLES:
+            words = f"a time of at least {self.duration / MAX_SAMPLES:.1g} s for this motion"
             raise OptionError("Trajectory.resample", "dt", words, dt)
         dt = float(dt)
         count = int(np.floor(self.duration / dt + 1e-9)) + 1
