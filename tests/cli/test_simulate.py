@@ -69,12 +69,12 @@ def test_a_report_and_a_view_are_handed_the_motion(monkeypatch, tmp_path):
     assert len(made) == len(again) == 101
 
 
-@pytest.mark.parametrize("room", ["report", "view"])
-def test_a_room_that_is_not_installed_is_named_before_the_run(room, monkeypatch):
+@pytest.mark.parametrize(("option", "room"), [("report", "report"), ("view", "viewer")])
+def test_a_room_that_is_not_installed_is_named_before_the_run(option, room, monkeypatch):
     monkeypatch.setitem(sys.modules, f"sixfold.{room}", None)
-    result = run("pendulum", f"--{room}", *(["x.html"] if room == "report" else []))
+    result = run("pendulum", f"--{option}", *(["x.html"] if option == "report" else []))
     assert result.exit_code == 2
-    assert f"pip install 'sixfold[{room}]'" in result.output
+    assert f"pip install 'sixfold[{option}]'" in result.output
     assert "energy" not in result.output
 
 
