@@ -101,7 +101,7 @@ def test_options_that_are_no_whole_numbers_are_refused(options):
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(sf.NumberError, match="diagnose: the first argument must be a Model"):
+    with pytest.raises(sf.ArgumentError, match="diagnose: the first argument must be a Model"):
         sf.diagnose("panda.urdf")
 
 

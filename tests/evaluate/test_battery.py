@@ -425,7 +425,7 @@ def bad_call(model, function, wrong, error, argument, **options):
 
 def bad_model(function, model, other):
     def run():
-        with pytest.raises(sf.NumberError, match=f"{public(function)}: the first argument"):
+        with pytest.raises(sf.ArgumentError, match=f"{public(function)}: the first argument"):
             call(function, other, plain_values(function, model))
 
     return run
@@ -463,7 +463,7 @@ def whole_calls(model_name, function):
 
     def swapped():
         values = [*plain_values(function, model).values()]
-        with pytest.raises(sf.NumberError, match=f"{public(function)}: the first argument"):
+        with pytest.raises(sf.ArgumentError, match=f"{public(function)}: the first argument"):
             getattr(sf, public(function))(values[0], model, *values[1:])
 
     def name_and_array():

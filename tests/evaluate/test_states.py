@@ -152,7 +152,7 @@ def test_a_robot_without_bodies_is_refused():
 
 @pytest.mark.parametrize("function", [sf.neutral, sf.random_state])
 def test_states_want_a_model(function):
-    with pytest.raises(sf.NumberError, match=f"{function.__name__}: the first argument"):
+    with pytest.raises(sf.ArgumentError, match=f"{function.__name__}: the first argument"):
         function("puma560")
 
 

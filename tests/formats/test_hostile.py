@@ -364,10 +364,10 @@ def test_wrong_options_are_refused(write):
     path = write(ARM)
     with pytest.raises(sf.OptionError, match="mimic"):
         sf.load(path, mimic="ignore")
-    with pytest.raises(sf.NumberError, match="a path or the name of a robot"):
+    with pytest.raises(sf.ArgumentError, match="a path or the name of a robot"):
         sf.load(42)
     for folders in (3, [3]):
-        with pytest.raises(sf.NumberError, match="package_dirs"):
+        with pytest.raises(sf.ArgumentError, match="package_dirs"):
             sf.load(path, package_dirs=folders)
     with pytest.raises(sf.NotApplicableError, match="floating_base=True"):
         sf.load("puma560", floating_base=True)

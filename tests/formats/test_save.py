@@ -210,9 +210,9 @@ def test_the_rights_of_a_file_are_kept(tmp_path):
 def test_wrong_arguments_are_refused(tmp_path):
     with pytest.raises(sf.OptionError, match=r"\*\.urdf"):
         sf.save(sf.load("pendulum"), tmp_path / "x.obj")
-    with pytest.raises(sf.NumberError, match="a Model"):
+    with pytest.raises(sf.ArgumentError, match="a Model"):
         sf.save("pendulum", tmp_path / "x.urdf")
-    with pytest.raises(sf.NumberError, match="a path"):
+    with pytest.raises(sf.ArgumentError, match="a path"):
         sf.save(sf.load("pendulum"), 3)
 
 

@@ -214,7 +214,7 @@ def test_wrong_options_are_refused(tmp_path):
         sf.compare_with("bullet", sf.load("tree6"))
     with pytest.raises(sf.OptionError, match="samples"):
         sf.compare_with("mujoco", sf.load("tree6"), samples=0)
-    with pytest.raises(sf.NumberError, match="argument 'robot'"):
+    with pytest.raises(sf.ArgumentError, match="argument 'robot'"):
         sf.compare_with("mujoco", 5)
 
 

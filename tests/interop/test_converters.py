@@ -208,7 +208,7 @@ def test_wrong_partners_are_refused():
         sf.convert(builder.build(), other)
     with pytest.raises(sf.NumberError, match=r"pinocchio.Model or mujoco.MjModel"):
         sf.convert(gripper(), "mujoco")
-    with pytest.raises(sf.NumberError, match="argument 'model'"):
+    with pytest.raises(sf.ArgumentError, match="argument 'model'"):
         sf.convert("panda", other)
 
 

@@ -229,7 +229,7 @@ def test_a_bar_is_off_without_a_terminal(capfd):
         ({"hold": "yes"}, sf.OptionError, ("'hold'",)),
         ({"limits": 3}, sf.OptionError, ("'limits'", "JointStops")),
         ({"progress": 3}, sf.ArgumentError, ("'progress'",)),
-        ({"model": "arm"}, sf.NumberError, ("Model",)),
+        ({"model": "arm"}, sf.ArgumentError, ("Model",)),
         ({"q0": [1.0]}, sf.ShapeError, ("'q0'", "(..., 2)")),
         ({"v0": np.zeros(3)}, sf.ShapeError, ("'v0'",)),
         ({"q0": np.zeros((4, 2)), "v0": np.zeros((3, 2))}, sf.ShapeError, ("q0/v0",)),

@@ -130,7 +130,7 @@ def test_the_same_seed_gives_the_same_report():
 
 
 def test_check_wants_a_model():
-    with pytest.raises(sf.NumberError, match="check: the first argument must be a Model"):
+    with pytest.raises(sf.ArgumentError, match="check: the first argument must be a Model"):
         sf.check("puma560")
 
 

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array as Array
 from sixfold.arrays import Shape as Shape
 from sixfold.errors import (
+    ArgumentError,
     NumberError,
     ShapeError,
     SixfoldError,
@@ -242,10 +243,10 @@ def leading_shape(
 def model_checked(function: str, model: Any) -> Model:
     """Return the model, or say that the first argument is something else."""
     if not isinstance(model, Model):
-        raise NumberError(
+        raise ArgumentError(
             f"{function}: the first argument must be a Model",
             "a sixfold.Model",
-            type(model).__name__,
+            model,
             "load one with sixfold.load(...), and pass it first",
         )
     return model

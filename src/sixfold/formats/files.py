@@ -8,7 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from sixfold.errors import NumberError, RobotFileError, shown
+from sixfold.errors import ArgumentError, RobotFileError
 
 MAX_BYTES = 64 * 2**20
 
@@ -24,7 +24,7 @@ def path_of(where: str, path: Any, example: str) -> Path:
     except Exception:  # an object whose own path fails, or half a character
         pass
     fix = f'pass a path such as "{example}"'
-    raise NumberError(f"{where}: argument 'path'", "a path", shown(path), fix)
+    raise ArgumentError(f"{where}: argument 'path'", "a path", path, fix)
 
 
 def read(path: Path) -> bytes:

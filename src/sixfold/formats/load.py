@@ -11,14 +11,13 @@ from itertools import islice
 from pathlib import Path
 
 from sixfold.errors import (
+    ArgumentError,
     NotApplicableError,
-    NumberError,
     RobotFileError,
     RobotFileWarning,
     UnknownNameError,
     near_names,
     one_of,
-    shown,
     visible,
     yes_or_no,
 )
@@ -71,7 +70,7 @@ def load(
         text = ""
     if not isinstance(text, str) or not isinstance(source, (str, os.PathLike)):
         fix = "pass a path, or a name that `sixfold robots` lists"
-        raise NumberError("load", "a path or the name of a robot", shown(source), fix)
+        raise ArgumentError("load", "a path or the name of a robot", source, fix)
     folders = _listed(package_dirs)
     path = _path(source, text)
     if path is None:
@@ -222,7 +221,7 @@ def _listed(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
         return tuple(os.fspath(folder) for folder in islice(folders, 10_000))
     except Exception:  # no paths, or objects whose own paths fail
         fix = 'pass a list of folders such as ["~/ros/src"]'
-        raise NumberError("load: package_dirs", "paths", shown(folders), fix) from None
+        raise ArgumentError("load: package_dirs", "paths", folders, fix) from None
 
 
 def _locked(model: Model, lock: Locks) -> Model:

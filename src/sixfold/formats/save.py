@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from sixfold.errors import NotApplicableError, NumberError, OptionError, RobotFileError
+from sixfold.errors import ArgumentError, NotApplicableError, OptionError, RobotFileError
 from sixfold.formats import files
 from sixfold.formats.json.read import read_json
 from sixfold.formats.json.write import to_json
@@ -28,7 +28,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(model, Model):
         fix = "pass a model, such as the result of sixfold.load"
-        raise NumberError("save: argument 'model'", "a Model", type(model).__name__, fix)
+        raise ArgumentError("save: argument 'model'", "a Model", model, fix)
     target = files.path_of("save", path, "robot.urdf")
     ways: dict[str, tuple[Callable[[Model], str], Callable[[bytes], Model]]] = {
         ".urdf": (to_urdf, _urdf),

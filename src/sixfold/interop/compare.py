@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sixfold.errors import (
+    ArgumentError,
     NotApplicableError,
-    NumberError,
     OptionError,
     UnknownNameError,
     one_of,
-    shown,
     visible,
     yes_or_no,
 )
@@ -126,7 +125,7 @@ def compare_with(
         engine = _from_file(library, model, floating_base)
     else:
         fix = "pass a model, or the path of a robot file"
-        raise NumberError("compare_with: argument 'robot'", "a Model or a path", shown(robot), fix)
+        raise ArgumentError("compare_with: argument 'robot'", "a Model or a path", robot, fix)
     return compare(model, engine, samples=samples, seed=seed, backend=backend)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sixfold.errors import NotApplicableError, NumberError, UnknownNameError, shown
+from sixfold.errors import ArgumentError, NotApplicableError, NumberError, UnknownNameError
 from sixfold.formats.mjcf.arrays import BALL, FREE
 from sixfold.formats.mjcf.shapes import names_of
 from sixfold.interop.blocks import (
@@ -36,7 +36,7 @@ def convert(model: Model, other: Any) -> Converter:
     """
     kind = f"{type(other).__module__}.{type(other).__name__}"
     if not isinstance(model, Model):
-        raise NumberError("convert: argument 'model'", "a Model", shown(model), "use sixfold.load")
+        raise ArgumentError("convert: argument 'model'", "a Model", model, "use sixfold.load")
     if hasattr(other, "idx_qs") and hasattr(other, "jointPlacements"):
         return _with_pinocchio(model, other)
     if hasattr(other, "jnt_qposadr") and hasattr(other, "body_ipos"):
