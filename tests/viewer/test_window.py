@@ -186,5 +186,5 @@ def test_without_viser_the_way_to_install_it_is_told(arm, monkeypatch):
 
 
 def test_something_else_than_a_model_is_refused():
-    with pytest.raises(sf.NumberError, match="Model"):
+    with pytest.raises(sf.ArgumentError, match="Model"):
         sf.view("puma560", block=False)
