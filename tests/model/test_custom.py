@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model.joint.custom import fingerprint
+from sixfold.model.joint.fingerprint import fingerprint
 from sixfold.spatial import Motion, Subspace, Transform, Vector3, rotation
 
 EX, EY, EZ = Vector3(1.0, 0.0, 0.0), Vector3(0.0, 1.0, 0.0), Vector3(0.0, 0.0, 1.0)
@@ -307,3 +307,56 @@ def test_functions_and_arrays_of_numpy_have_fingerprints():
     one, two = scaled(np.arange(3.0)), scaled(np.arange(3.0) + 1e-16 + 1)
     assert fingerprint(one) == fingerprint(scaled(np.arange(3.0)))
     assert fingerprint(one) != fingerprint(two)
+
+
+# -- classes outside the library
+
+
+def _slide(radius, text="q[0] * self.radius", decorate=True):
+    """Return a joint of a class of its own, made from text."""
+    code = f"""
+from dataclasses import dataclass
+from typing import ClassVar
+from sixfold.model import Joint
+from sixfold.model.joint.joint import JointState
+from sixfold.scalar import ZERO
+from sixfold.spatial import Matrix3, Motion, Subspace, Transform, Vector3
+
+{"@dataclass(frozen=True)" if decorate else ""}
+class Slide(Joint):
+    radius: float
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+    orthonormal_subspace: ClassVar[bool] = False
+
+    def calc(self, q, qd):
+        S = Subspace(Motion(Vector3(ZERO, ZERO, ZERO), Vector3(self.radius, ZERO, ZERO)))
+        X = Transform.translation((helper({text}), 0.0, 0.0))
+        return JointState(X, S, S @ qd, Motion.zero())
+
+def helper(x):
+    return x
+"""
+    names = {"__name__": "outside"}
+    exec(code, names)
+    return names["Slide"](radius) if decorate else names["Slide"]()
+
+
+def test_a_class_outside_the_library_is_known_by_its_code():
+    one, same, other = _slide(0.3), _slide(0.3), _slide(0.3, "q[0] * self.radius * 2")
+    assert one.is_code and not sf.Revolute("z").is_code
+    assert one.constants() == same.constants() != other.constants()
+
+
+def test_edited_code_of_a_joint_never_meets_an_old_kernel():
+    results = []
+    for text in ("q[0] * self.radius", "q[0] * self.radius * 2"):
+        builder = sf.ModelBuilder("slide")
+        builder.add_body("box", joint=_slide(0.5, text))
+        results.append(sf.frame_pose(builder.build(), np.array([1.0]), "box")[0, 3])
+    assert results == [0.5, 1.0]
+
+
+def test_a_class_that_is_no_dataclass_is_refused():
+    with pytest.raises(sf.ModelError, match="no dataclass"):
+        _slide(0.3, decorate=False).constants()

@@ -20,7 +20,7 @@ from sixfold.evaluate.kernels.lazily import compiler, graphs
 from sixfold.evaluate.kernels.rolled_tree import trace_rolled
 from sixfold.evaluate.kernels.trace_function import traced
 from sixfold.forks import renew_in_child
-from sixfold.model import CustomJoint, Model
+from sixfold.model import Model
 
 if TYPE_CHECKING:
     from sixfold.graph import Program, Rolled
@@ -112,7 +112,7 @@ def _made(
     if 0 in layout.sizes:
         return None
     # a joint made of the user's own code is known by its trace only
-    known = not any(isinstance(body.joint, CustomJoint) for body in model.bodies)
+    known = not any(body.joint.is_code for body in model.bodies)
     name = llvm.cache.digest(
         "model",
         function,

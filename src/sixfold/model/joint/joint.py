@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import wraps
+from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from sixfold.errors import ArgumentError, SixfoldError, TooLargeError
+from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError
+from sixfold.model.joint.fingerprint import fingerprint
 from sixfold.scalar import Scalar, several_numbers
 from sixfold.spatial import (
     Column,
@@ -87,6 +89,21 @@ def _explaining(method: Any) -> Any:
     return call
 
 
+def _of_the_library(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "sixfold"
+
+
+def _code_of(kind: type) -> tuple[str, ...]:
+    """Return fingerprints of the methods that a class outside the library has or inherits."""
+    return tuple(
+        fingerprint(method)
+        for base in kind.__mro__
+        if base is not object and not _of_the_library(base)
+        for name, method in sorted(vars(base).items())
+        if isinstance(method, FunctionType) and not name.startswith("__")
+    )
+
+
 def _numbers(n: int) -> tuple[str, ...]:
     return tuple(map(str, range(n)))
 
@@ -100,10 +117,14 @@ class Joint(ABC):
 
     nq: ClassVar[int]
     nv: ClassVar[int]
+    is_code: ClassVar[bool] = False
+    """Made by the user's own code, which no version of the library identifies."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Let the methods that take coordinates explain bad ones."""
         super().__init_subclass__(**options)
+        if not _of_the_library(cls):
+            cls.is_code = True
         for name in COORDINATES.keys() & vars(cls).keys():
             setattr(cls, name, _explaining(vars(cls)[name]))
 
@@ -209,9 +230,18 @@ class Joint(ABC):
         return constraint_basis(self.calc(at, (0.0,) * self.nv).S)
 
     def constants(self) -> tuple[Any, ...]:
-        """Return what identifies the joint: its kind and numbers."""
-        values = tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
-        return (type(self).__name__, values)
+        """Return what identifies the joint: its kind and numbers, and its code if it is a user's.
+
+        The version of the library identifies the code of its own joints.
+        """
+        kind = type(self)
+        if not is_dataclass(kind):
+            fix = "put @dataclass(frozen=True) above the class, and its numbers into fields"
+            raise ModelError(f"joint {kind.__name__}", "its class is no dataclass", fix)
+        values = tuple(getattr(self, field.name) for field in fields(self))
+        if not self.is_code:
+            return (kind.__name__, values)
+        return (kind.__name__, values, _code_of(kind))
 
     @property
     def kind(self) -> str:
