@@ -117,7 +117,7 @@ def test_minimum_jerk_rests_at_both_ends():
         (lambda: controllers.pd(ARM, GOAL, [1.0, 2.0], 1.0), sf.ShapeError),
         (lambda: controllers.pd(ARM, GOAL, -1.0, 1.0), sf.OptionError),
         (lambda: controllers.pd(ARM, GOAL, np.nan, 1.0), sf.StateError),
-        (lambda: controllers.pd("arm", GOAL, 1.0, 1.0), sf.NumberError),
+        (lambda: controllers.pd("arm", GOAL, 1.0, 1.0), sf.ArgumentError),
         (lambda: controllers.computed_torque(ARM, GOAL, 1.0, 1.0), sf.ArgumentError),
         (lambda: controllers.operational_space(ARM, "hand", [0, 0, 0], 1, 1), sf.UnknownNameError),
         (

@@ -531,7 +531,7 @@ def test_the_battery_has_at_least_five_thousand_calls():
 def test_the_battery_covers_every_public_function_of_arrays():
     of_states = {
         name
-        for name in sf.evaluate.__all__
-        if list(inspect.signature(getattr(sf.evaluate, name)).parameters)[1:2] in (["q"], ["q0"])
+        for name in sf.evaluate.functions.__all__
+        if list(inspect.signature(getattr(sf, name)).parameters)[1:2] in (["q"], ["q0"])
     }
     assert of_states == {public(function) for function in ARGUMENTS}

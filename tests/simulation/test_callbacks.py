@@ -35,7 +35,6 @@ def test_a_controller_with_an_if_runs_as_it_is_and_says_so_once():
 @pytest.mark.parametrize(
     "law",
     [
-        lambda t, q, v: np.clip(-50 * q, -1, 1),
         lambda t, q, v: np.linalg.solve(np.diag(q), v),
         lambda t, q, v: [float(q[0]), 0.0],
         lambda t, q, v: np.interp(q, [0.0, 1.0], [1.0, 0.0]),
@@ -45,6 +44,22 @@ def test_a_controller_with_an_if_runs_as_it_is_and_says_so_once():
 def test_numpy_calls_on_values_run_as_they_are(law):
     result = run(law)
     assert result.notes
+    np.testing.assert_allclose(
+        result.tau, [law(0.0, q, v) for q, v in zip(result.q, result.v, strict=True)], atol=1e-14
+    )
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda t, q, v: np.clip(-50 * q, -1, 1),
+        lambda t, q, v: np.maximum(-q, np.sign(v)),
+        lambda t, q, v: np.tanh(-q) + np.log1p(v * v),
+    ],
+)
+def test_numpy_functions_of_the_table_are_compiled(law):
+    result = run(law, compiled=True)
+    assert not result.notes
     np.testing.assert_allclose(
         result.tau, [law(0.0, q, v) for q, v in zip(result.q, result.v, strict=True)], atol=1e-14
     )

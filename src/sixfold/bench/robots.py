@@ -88,9 +88,8 @@ def with_peers(name: str, model: Model, example: Any = None) -> Robot:
             notes.append(said(error))
             return None
 
-    pinocchio = attempt(lambda: pinocchio.beside(model, example))
-    mujoco = attempt(lambda: mujoco.beside(model))
-    return Robot(name, model, pinocchio, mujoco, tuple(notes))
+    peers = attempt(lambda: pinocchio.beside(model, example)), attempt(lambda: mujoco.beside(model))
+    return Robot(name, model, *peers, tuple(notes))
 
 
 def said(error: Exception) -> str:

@@ -46,7 +46,7 @@ from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
 from sixfold.evaluate.kernels.threads import cuts, get_threads, set_threads, share, spread
-from sixfold.evaluate.kernels.trace_function import graph_of
+from sixfold.evaluate.kernels.trace_function import graph_of, numbers_array
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
@@ -94,6 +94,7 @@ __all__ = [
     "model_checked",
     "momentum",
     "neutral",
+    "numbers_array",
     "point_force",
     "position_rate",
     "possibly_singular_joints",

@@ -83,7 +83,7 @@ def enough_memory(function: str, purpose: str) -> Iterator[None]:
     """Turn a MemoryError into one that says what there is no memory for."""
     try:
         yield
-    except TooLargeError:
+    except SixfoldError:  # KernelMemoryError says more
         raise
     except MemoryError as error:
         what = f"no memory for {purpose} ({error})"

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array, Shape
+from sixfold.evaluate import numbers_array
 from sixfold.model import Model
 from sixfold.scalar import Scalar
 from sixfold.simulation.callbacks.callbacks import Callback, declared
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.stops import Stop, with_inertias
-from sixfold.simulation.system import as_array, system_of
+from sixfold.simulation.system import system_of
 
 CORE_AXES = {"parameters": 1, "inertias": 2, "f_ext": 2, "gains": 1, "tau": 1}
 """Arrays that stay the same in all steps, in the order in which a step takes them, each with the
@@ -149,8 +150,8 @@ class Setup:
         system = system_of(
             self.model,
             self.control,
-            parameters=None if parameters is None else as_array(parameters),
-            f_ext=as_array(given["f_ext"]) if "f_ext" in given else self.force,
+            parameters=None if parameters is None else numbers_array(parameters),
+            f_ext=numbers_array(given["f_ext"]) if "f_ext" in given else self.force,
             f_ext_frame=self.f_ext_frame,
             stops=self.stops,
             gains=tuple(given.get("gains", ())),

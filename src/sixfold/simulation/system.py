@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.evaluate import evaluated, kernel_tree, scalar_functions, solved
+from sixfold.evaluate import evaluated, kernel_tree, numbers_array, scalar_functions, solved
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks.callbacks import Callback
@@ -154,11 +154,11 @@ def system_of(
 
     def law(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
         assert control is not None
-        x = as_array(v[nv:]) if control.states else None
-        return flat(control(t, as_array(q), as_array(v[:nv]), x, parameters))
+        x = numbers_array(v[nv:]) if control.states else None
+        return flat(control(t, numbers_array(q), numbers_array(v[:nv]), x, parameters))
 
     def wrenches(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
-        return flat(f_ext(t, as_array(q), as_array(v)) if callable(f_ext) else f_ext)
+        return flat(f_ext(t, numbers_array(q), numbers_array(v)) if callable(f_ext) else f_ext)
 
     return System(
         model,
@@ -167,15 +167,6 @@ def system_of(
         states=0 if control is None else control.states,
         **options,
     )
-
-
-def as_array(values: Numbers) -> Any:
-    """Return the numbers of one state as an array: of floats if they are, else of objects."""
-    if all(isinstance(x, (float, int)) for x in values):
-        return np.array(values, float)
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
 
 
 def flat(values: Any) -> list[Scalar]:

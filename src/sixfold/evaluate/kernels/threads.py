@@ -83,7 +83,7 @@ def spread(
     if numbers < MIN_SHARED_NUMBERS or rows == 1 or get_threads() == 1:
         ufunc(*arrays, out=out)
         return
-    if any(np.may_share_memory(x, out) for x in arrays):
+    if any(np.may_share_memory(x, y) for x in arrays for y in results):
         # NumPy copies what overlaps within one call, not what other threads still have to read
         ufunc(*arrays, out=out)
         return

@@ -32,6 +32,17 @@ def graph_of(
     return graphs().optimise(program), outputs[0]
 
 
+def numbers_array(values: Sequence[Any]) -> Any:
+    """Return numbers as an array: of floats, of objects, or of traced numbers."""
+    if all(isinstance(x, (float, int)) for x in values):
+        return np.array(values, float)
+    if any(hasattr(x, "graph") for x in values):
+        return graphs().traced_array(list(values), (len(values),))
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
 def traced(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Program, tuple[tuple[int, ...], ...]]:
