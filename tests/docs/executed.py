@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sixfold.evaluate import functions
+from sixfold.evaluate import inverse_dynamics
 from sixfold.evaluate.kernels import kernels
 from tests.docs.ledger import ROOT, every_row, resolve
 
@@ -149,7 +149,7 @@ def running(frame, names):
 
 def without_machine_code():
     """Let every public function take the way of models that have no kernel."""
-    assert functions.inverse_dynamics  # its module has imported all that ask for kernels
+    assert inverse_dynamics  # its module has imported all that ask for kernels
     ask = kernels.kernel_for
     for module in list(sys.modules.values()):
         if vars(module).get("kernel_for") is ask:

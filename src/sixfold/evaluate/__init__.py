@@ -13,32 +13,34 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
-from sixfold.evaluate.functions import (
+from sixfold.evaluate.functions.dynamics import (
     bias_force,
-    body_accelerations,
-    body_poses,
-    body_velocities,
     center_of_mass,
     centroidal_momentum,
     constraint_forces,
     coriolis_matrix,
-    difference,
     forward_dynamics,
-    frame_pose,
-    frame_velocity,
     gravity_force,
-    integrate,
     inverse_dynamics,
     inverse_mass_matrix,
-    jacobian,
-    jacobian_bias,
     joint_wrenches,
     kinetic_energy,
     mass_matrix,
     momentum,
+    potential_energy,
+)
+from sixfold.evaluate.functions.kinematics import (
+    body_accelerations,
+    body_poses,
+    body_velocities,
+    difference,
+    frame_pose,
+    frame_velocity,
+    integrate,
+    jacobian,
+    jacobian_bias,
     point_force,
     position_rate,
-    potential_energy,
 )
 from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive

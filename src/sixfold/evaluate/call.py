@@ -109,9 +109,7 @@ class _Run:
             self._keep(kernel, list(arrays))
         if out is None:
             out = result_memory.empty((*lead, *shape), dtype)
-        ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
-        checked = checked_ufunc(ufunc, row.name, model, arrays)
-        spread(checked, inputs, [len(s) for s in shapes.values()], lead, out)
+        _fill(kernel, row, model, arrays, lead, out)
         return out
 
     def _keep(self, kernel: Kernel, names: Sequence[str]) -> None:
@@ -127,6 +125,21 @@ class _Run:
         large = partial(_large, kernel, row, alive, tuple(names))
         entry = (fast, large, alive, kernel)
         KERNELS.short_cut(kernel, table, key, entry)
+
+
+def _fill(
+    kernel: Kernel,
+    row: Quantity,
+    model: Model,
+    arrays: Mapping[str, Array],
+    lead: Shape,
+    out: Array,
+) -> None:
+    """Run a kernel on arrays of its dtype, on several threads if that pays."""
+    inputs = list(arrays.values())
+    ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
+    checked = checked_ufunc(ufunc, row.name, model, arrays)
+    spread(checked, inputs, [len(core) for core in kernel.layout.inputs], lead, out)
 
 
 def _nothing(*_: Any) -> None:
@@ -168,12 +181,10 @@ def _large(
             or not out.flags.writeable
         ):
             return None
-        ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in arrays))
         robot = model()
         assert robot is not None, "a call has its model"
-        checked = checked_ufunc(ufunc, row.name, robot, dict(zip(names, arrays, strict=True)))
         with np.errstate(all="ignore"):
-            spread(checked, arrays, [len(core) for core in layout.inputs], lead, out)
+            _fill(kernel, row, robot, dict(zip(names, arrays, strict=True)), lead, out)
     except MemoryError:  # said in other words by the general call
         return None
     return out

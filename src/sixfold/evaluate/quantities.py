@@ -113,6 +113,13 @@ class Quantity:
         return found
 
 
+def refuse_method_with_couplings(function: str, model: Model, method: str | None) -> None:
+    """Refuse a method of forward dynamics where there is no choice."""
+    if method is not None and model.couplings:
+        where = f"model '{model.name}': coupled joints always solve their reduced mass matrix"
+        raise NotApplicableError(f"{function}: option 'method'", where, "leave it out")
+
+
 QUANTITIES: dict[str, Quantity] = {}
 """All rows, by name."""
 

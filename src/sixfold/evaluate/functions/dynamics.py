@@ -8,21 +8,17 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import NotApplicableError
 from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.model import Model
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}
 
 
-def _refuse_method_with_couplings(model: Model, given: Mapping[str, Any]) -> None:
-    """Refuse a choice that there is not."""
-    if given["method"] is not None and model.couplings:
-        where = f"model '{model.name}': coupled joints always solve their reduced mass matrix"
-        raise NotApplicableError("forward_dynamics: option 'method'", where, "leave it out")
+def _refuse_method(model: Model, given: Mapping[str, Any]) -> None:
+    refuse_method_with_couplings("forward_dynamics", model, given["method"])
 
 
 @quantity(
@@ -72,7 +68,7 @@ def inverse_dynamics(
     "nv",
     options={**_FORCES, "method": tuple(pages.METHODS)},
     keywords=_AS_FRAME,
-    refuses=_refuse_method_with_couplings,
+    refuses=_refuse_method,
     solves=True,
     exports=True,
 )

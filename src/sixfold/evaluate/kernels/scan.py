@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.evaluate.arrays import Array, joined
+from sixfold.evaluate.arrays import Array
 from sixfold.evaluate.kernels.kernel_cache import KERNELS
 from sixfold.evaluate.kernels.kernels import announced
 from sixfold.evaluate.kernels.lazily import compiler, graphs
@@ -130,40 +130,3 @@ def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:
         return np.broadcast_to(np.ascontiguousarray(one), (math.prod(lead), *core))
     wide = np.broadcast_to(x, (*lead, *core))
     return np.ascontiguousarray(wide).reshape((-1, *core))
-
-
-def numpy_scan(
-    step: Step,
-    carried: Sequence[int],
-    fixed: Sequence[int],
-    each: Sequence[int],
-    arrays: Sequence[Array],
-    lead: tuple[int, ...],
-    steps: int,
-    every: int,
-) -> list[Array]:
-    """Take the steps in NumPy, all rows at once: the same function, to look into."""
-    sizes = (*carried, *fixed, *each)
-    kept = len(carried) + len(fixed)
-    outputs = [np.empty((*lead, steps // every, n)) for n in carried]
-    wide = [
-        np.broadcast_to(x, (*lead, steps, n) if k >= kept else (*lead, n))
-        for k, (x, n) in enumerate(zip(arrays, sizes, strict=True))
-    ]
-    state = [_columns(x) for x in wide[: len(carried)]]
-    constant = [_columns(x) for x in wide[len(carried) : kept]]
-    for s in range(steps):
-        now = [_columns(x[..., s, :]) for x in wide[kept:]]
-        with np.errstate(all="ignore"):
-            values = joined(step(*state, *constant, *now), lead, (sum(carried),), float)
-        ends = np.cumsum(carried)
-        parts = [values[..., end - n : end] for n, end in zip(carried, ends, strict=True)]
-        state = [_columns(x) for x in parts]
-        if (s + 1) % every == 0:
-            for out, x in zip(outputs, parts, strict=True):
-                out[..., (s + 1) // every - 1, :] = x
-    return outputs
-
-
-def _columns(x: Array) -> list[Any]:
-    return x.tolist() if x.ndim == 1 else [x[..., k] for k in range(x.shape[-1])]

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixfold.errors import NotApplicableError, NumberError, OptionError
 from sixfold.evaluate import Argument, scalar_functions
-from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.model import Model
 from sixfold.simulation.adaptive import SOLVERS
 from sixfold.simulation.callbacks.callbacks import declared
@@ -68,13 +68,7 @@ def check_shared(
         "backend 'numpy', which runs everything as Python",
         "leave one of the two out",
     )
-    refuse_idle(
-        function,
-        "method",
-        method is not None and bool(model.couplings),
-        f"model '{model.name}': coupled joints always solve their reduced mass matrix",
-        "leave it out",
-    )
+    refuse_method_with_couplings(function, model, method)
 
 
 def check_rate(function: str, control: Any, hold: bool, dt: float) -> None:
