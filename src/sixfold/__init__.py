@@ -1,4 +1,4 @@
-"""Rigid-body dynamics in Python: each algorithm written once, as the textbook prints it."""
+"""Rigid-body dynamics in Python: the book, and beside each page the page that runs."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -63,14 +63,12 @@ from sixfold.evaluate import (
     set_threads,
 )
 from sixfold.model import (
-    CustomJoint,
     Cylindrical,
     Fixed,
     Free,
     Helical,
     Joint,
     Model,
-    ModelBuilder,
     Planar,
     Prismatic,
     Revolute,
@@ -98,7 +96,9 @@ if TYPE_CHECKING:
     from sixfold.identify import BaseParameters, base_parameters
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.model import (
+        CustomJoint,
         DHRow,
+        ModelBuilder,
         add_payload,
         attach,
         from_dh,
@@ -124,7 +124,7 @@ _LATER = {
     "formats": ("load", "save"),
     "interop": ("Comparison", "Converter", "compare_with", "convert"),
     "model": (
-        *("DHRow", "add_payload", "attach", "from_dh", "grouped"),
+        *("CustomJoint", "DHRow", "ModelBuilder", "add_payload", "attach", "from_dh", "grouped"),
         *("lock_joints", "random_tree", "replace_inertias"),
     ),
     "model.edit.rename": ("rename",),

@@ -6,7 +6,6 @@ A message says what is wrong and where, what was expected and what came, and the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
@@ -339,6 +338,8 @@ def yes_or_no(function: str, **options: object) -> None:
 
 def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
     """Return up to three names like another one; neither many nor long names take long."""
+    from difflib import get_close_matches  # for errors only
+
     if len(name) > 80:
         return []
     short = (other for other in known if len(other) <= 80)

@@ -54,18 +54,19 @@ def quantity(
             **properties,
         )
         QUANTITIES[row.name] = row
-        return _public(function, row)
+        return _public(function, row, parameters)
 
     return decorate
 
 
-def _public(function: Callable[P, R], row: Quantity) -> Callable[P, R]:
+def _public(
+    function: Callable[P, R], row: Quantity, parameters: Mapping[str, inspect.Parameter]
+) -> Callable[P, R]:
     """Return the public function: the fast call for plain arrays, `general` for everything else.
 
     It is written out for each row, because Python binds the keywords of an explicit signature
     several times faster than those of `*arguments, **options`.
     """
-    parameters = inspect.signature(function).parameters
     positional = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
     keyword = [n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY]
     required = [n for n in row.arrays if n not in row.optional]

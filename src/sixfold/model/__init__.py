@@ -7,9 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sixfold.model.body import Body, Coupling, Frame
-from sixfold.model.builder import ModelBuilder
 from sixfold.model.coordinates import Coordinates, FreeJoint
-from sixfold.model.joint.custom import CustomJoint
 from sixfold.model.joint.joint import Joint, JointState
 from sixfold.model.joint.standard import (
     STANDARD_JOINTS,
@@ -28,6 +26,7 @@ from sixfold.model.model import Model
 from sixfold.model.tree import Tree
 
 if TYPE_CHECKING:
+    from sixfold.model.builder import ModelBuilder
     from sixfold.model.dh import DHRow, from_dh
     from sixfold.model.edit.attach import attach
     from sixfold.model.edit.lock import lock_joints
@@ -43,10 +42,12 @@ if TYPE_CHECKING:
         Sphere,
     )
     from sixfold.model.grouping import grouped
+    from sixfold.model.joint.custom import CustomJoint
     from sixfold.model.samples import SAMPLES, random_tree, sample
     from sixfold.model.source_file import Link, SourceInfo
 
 _LATER = {
+    "builder": ("ModelBuilder",),
     "dh": ("DHRow", "from_dh"),
     "edit.attach": ("attach",),
     "edit.lock": ("lock_joints",),
@@ -56,6 +57,7 @@ _LATER = {
         *("Geometry", "Mesh", "Shape", "Sphere"),
     ),
     "grouping": ("grouped",),
+    "joint.custom": ("CustomJoint",),
     "source_file": ("Link", "SourceInfo"),
     "samples": ("SAMPLES", "random_tree", "sample"),
 }

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from math import prod
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Array, Shape
+from sixfold.evaluate.kernels.lazily import lazily
 from sixfold.forks import Rank, fork_lock, renew_in_child
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 MIN_SHARED_NUMBERS = 1 << 19
 """Numbers read and written from which a batch is handed to several threads."""
@@ -136,10 +139,10 @@ def share(part: Callable[[int, int], None], parts: Sequence[tuple[int, int]]) ->
 
 def pool() -> ThreadPoolExecutor:
     """Return the threads that big batches are handed to."""
-    count = get_threads()
+    count, futures = get_threads(), lazily("concurrent.futures")
     with _lock:
         if _state["pool"] is None or _state["size"] != count:
-            _state["pool"] = ThreadPoolExecutor(count, thread_name_prefix="sixfold")
+            _state["pool"] = futures.ThreadPoolExecutor(count, thread_name_prefix="sixfold")
             _state["size"] = count
         found: ThreadPoolExecutor = _state["pool"]
     return found
