@@ -17,15 +17,18 @@ def passive_forces(tree: Tree, q: Table, qd: Table) -> Table:
     """
     force = tree.table()
     for i in tree.bodies:
-        spring = _spring_force(tree, q, i)
-        dry = Column(
-            _level(v, forward, backward) * _direction(v, tree.friction_speed)
-            for v, forward, backward in zip(
-                qd[i], tree.friction[i], tree.friction_negative[i], strict=True
-            )
-        )
-        force[i] = spring + tree.damping[i] * qd[i] + dry
+        force[i] = passive_force(tree, i, q[i], qd[i])
     return force
+
+
+def passive_force(tree: Tree, i: int, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Column:
+    """Return the force of one joint, at its own position and velocity."""
+    levels = zip(qd, tree.friction[i], tree.friction_negative[i], strict=True)
+    dry = Column(
+        _level(v, forward, backward) * _direction(v, tree.friction_speed)
+        for v, forward, backward in levels
+    )
+    return _spring_force(tree, q, i) + tree.damping[i] * qd + dry
 
 
 def spring_energy(tree: Tree, q: Table) -> Scalar:
@@ -42,17 +45,17 @@ def _energy(tree: Tree, i: int, at: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def _spring_force(tree: Tree, q: Table, i: int) -> Column:
+def _spring_force(tree: Tree, q: Sequence[Scalar], i: int) -> Column:
     """Return the gradient of the spring's energy along the joint's velocities."""
     joint, n = tree.joint[i], tree.joint[i].nv
     if not _any(tree.stiffness[i]):
         return Column.zero(n)
     if joint.velocity_is_rate:
-        return tree.stiffness[i] * joint.difference(tree.rest[i], q[i])
+        return tree.stiffness[i] * joint.difference(tree.rest[i], q)
     # a screw's logarithm is not its own gradient: differentiate along each unit velocity
     units = [tuple(1.0 if m == k else ZERO for m in range(n)) for k in range(n)]
     return Column(
-        differentiate(lambda at: (_energy(tree, i, at),), q[i], joint.rate(q[i], unit))[1][0]
+        differentiate(lambda at: (_energy(tree, i, at),), q, joint.rate(q, unit))[1][0]
         for unit in units
     )
 

@@ -13,6 +13,7 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
+from sixfold.evaluate.functions.derivatives import inverse_dynamics_derivatives
 from sixfold.evaluate.functions.dynamics import (
     bias_force,
     center_of_mass,
@@ -83,6 +84,7 @@ __all__ = [
     "gravity_force",
     "integrate",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
     "jacobian",
     "jacobian_bias",

@@ -35,7 +35,8 @@ from sixfold.model import Model
 from sixfold.scalar import Scalar, Zero, is_plain, plain, sin
 
 Core = Callable[..., Sequence[Scalar]]
-Native = Callable[[Mapping[str, Array], Shape, Array | None], Array | None]
+Results = tuple[Array, ...]
+Native = Callable[[Mapping[str, Array], Shape, Results | None], Results | None]
 _PLAIN = (int, float, np.integer, np.floating, Zero)
 FEWER_STATES = "pass fewer states at a time, for example 100,000"
 _REFUSED = (str, bytes, bool, np.bool_, np.ndarray, NoneType)
@@ -56,26 +57,26 @@ def evaluate(
     function: str,
     core: Core,
     arguments: Mapping[str, Argument],
-    shape: Shape,
+    shapes: Sequence[Shape],
     native: Native | None = None,
     lean: Callable[[], Core] | None = None,
     out: Any = None,
-) -> Array:
-    """Run a core over the leading axes of its arguments and return an array of results.
+) -> Results:
+    """Run a core over the leading axes of its arguments and return its results as arrays.
 
     Args:
         function: name for error messages.
-        core: takes one flat list of numbers for each argument, returns prod(shape) numbers.
+        core: takes one flat list of numbers for each argument; returns the numbers of all results.
         arguments: what was passed, by name.
-        shape: shape of the result for one state.
+        shapes: shape of each result for one state.
         native: evaluates float64 or float32 arrays of a leading shape by machine code, if it can.
         lean: gives the core for the compiler's symbols, where it differs.
-        out: where the result goes, or None.
+        out: where results go: an array, or a tuple where there are several; None for new arrays.
     """
     arrays = {name: checked(function, name, given) for name, given in arguments.items()}
     lead = leading_shape(function, arguments, arrays)
     with enough_memory(function, f"results of states {lead}"):
-        return _evaluated(function, core, arguments, arrays, lead, shape, native, lean, out)
+        return _evaluated(function, core, arguments, arrays, lead, shapes, native, lean, out)
 
 
 @contextmanager
@@ -96,11 +97,11 @@ def _evaluated(
     arguments: Mapping[str, Argument],
     arrays: dict[str, Array],
     lead: Shape,
-    shape: Shape,
+    shapes: Sequence[Shape],
     native: Native | None,
     lean: Callable[[], Core] | None,
     out: Any,
-) -> Array:
+) -> Results:
     for name, argument in arguments.items():
         if argument.weak and arrays[name].dtype.kind == "O" and _plain_numbers(arrays[name]):
             arrays[name] = arrays[name].astype(float)
@@ -111,18 +112,18 @@ def _evaluated(
             name: replace(given, value=arrays[name].astype(float))
             for name, given in arguments.items()
         }
-        found = evaluate(function, core, floats, shape, native).astype(object)
-        return _put(found, result_array(function, out, found.shape, found.dtype))
+        found = tuple(x.astype(object) for x in evaluate(function, core, floats, shapes, native))
+        return _put(found, result_arrays(function, out, lead, shapes, found[0].dtype))
     if dtype.kind == "O" and lean is not None and any(map(_traced, arrays.values())):
         core = lean()
     if dtype.kind == "O":
         for name, array in arrays.items():
             _check_finite(function, name, array)
-        found = _one_by_one(function, core, arguments, arrays, lead, shape)
-        return _put(found, result_array(function, out, found.shape, found.dtype))
+        found = _one_by_one(function, core, arguments, arrays, lead, shapes)
+        return _put(found, result_arrays(function, out, lead, shapes, found[0].dtype))
     # a float32 argument beside float64 ones is widened before anything is computed
     arrays = {name: array.astype(dtype, copy=False) for name, array in arrays.items()}
-    given = result_array(function, out, (*lead, *shape), dtype)
+    given = result_arrays(function, out, lead, shapes, dtype)
     if native is not None and dtype in (np.float64, np.float32):
         with np.errstate(all="ignore"):
             result = native(arrays, lead, given)
@@ -130,31 +131,78 @@ def _evaluated(
             return result
     values = [_columns(array, arguments[name].shape) for name, array in arrays.items()]
     with np.errstate(all="ignore"):
-        return _put(joined(core(*values), lead, shape, dtype), given)
+        return _put(_split(joined(core(*values), lead, (_total(shapes),), dtype), shapes), given)
 
 
-def result_array(function: str, out: Any, shape: Shape, dtype: Any) -> Array | None:
-    """Return the array that a result goes to, or say why it cannot."""
+def result_arrays(
+    function: str, out: Any, lead: Shape, shapes: Sequence[Shape], dtype: Any
+) -> Results | None:
+    """Return the arrays that results go to, or say why they cannot."""
     if out is None:
         return None
+    if len(shapes) == 1:
+        return (_result_array(function, "out", out, (*lead, *shapes[0]), dtype),)
+    if not isinstance(out, (tuple, list)) or len(out) != len(shapes):
+        got = f"{len(out)} of them" if isinstance(out, (tuple, list)) else kind_of(out)
+        fix = "pass a tuple with one array for each result, or leave out= away"
+        raise ShapeError(function, "out", f"a tuple of {len(shapes)} arrays", got, fix)
+    found = tuple(
+        _result_array(function, f"out[{k}]", x, (*lead, *shape), dtype)
+        for k, (x, shape) in enumerate(zip(out, shapes, strict=True))
+    )
+    for k, one in enumerate(found):
+        for n, other in enumerate(found[:k]):
+            if _overlap(one, other):
+                fix = "pass arrays with memory of their own"
+                expected = "results that do not overlap"
+                raise ShapeError(function, "out", expected, f"out[{n}] over out[{k}]", fix)
+    return found
+
+
+def _overlap(one: Array, other: Array) -> bool:
+    """Return whether two arrays share memory; false where that is hard to tell."""
+    try:
+        return bool(np.shares_memory(one, other, max_work=10_000))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return False
+
+
+def _result_array(function: str, name: str, out: Any, shape: Shape, dtype: Any) -> Array:
+    """Return an array that a result goes to."""
     fix = f"pass numpy.empty({shape}, numpy.{dtype}), or leave out= away"
     if not isinstance(out, np.ndarray) or out.dtype != dtype:
         got = f"dtype {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
-        where = f"{function}: argument 'out' cannot hold the result"
+        where = f"{function}: argument '{name}' cannot hold the result"
         raise NumberError(where, f"an array of dtype {dtype}", got, fix)
     if out.shape != shape:
-        raise ShapeError(function, "out", f"{shape}, the shape of the result", out.shape, fix)
+        raise ShapeError(function, name, f"{shape}, the shape of the result", out.shape, fix)
     if not out.flags.writeable:
-        raise ShapeError(function, "out", "an array that can be written to", "a read-only one", fix)
+        raise ShapeError(function, name, "an array that can be written to", "a read-only one", fix)
     return out
 
 
-def _put(result: Array, out: Array | None) -> Array:
-    """Return a result, in the array that it was asked for in."""
+def _put(results: Results, out: Results | None) -> Results:
+    """Return results, in the arrays that they were asked for in."""
     if out is None:
-        return result
-    out[...] = result
+        return results
+    for target, result in zip(out, results, strict=True):
+        target[...] = result
     return out
+
+
+def _total(shapes: Sequence[Shape]) -> int:
+    return sum(map(prod, shapes))
+
+
+def _split(flat: Array, shapes: Sequence[Shape]) -> Results:
+    """Return the results of all states from an array (..., numbers of a state)."""
+    if len(shapes) == 1:
+        return (flat.reshape((*flat.shape[:-1], *shapes[0])),)
+    ends = np.cumsum([prod(shape) for shape in shapes])
+    return tuple(
+        np.ascontiguousarray(flat[..., end - prod(shape) : end]).reshape(*flat.shape[:-1], *shape)
+        for end, shape in zip(ends, shapes, strict=True)
+    )
 
 
 def joined(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any) -> Array:
@@ -265,13 +313,13 @@ def _one_by_one(
     arguments: Mapping[str, Argument],
     arrays: Mapping[str, Array],
     lead: Shape,
-    shape: Shape,
-) -> Array:
+    shapes: Sequence[Shape],
+) -> Results:
     wide = [
         np.broadcast_to(_python_numbers(array), (*lead, *arguments[name].shape))
         for name, array in arrays.items()
     ]
-    out = np.empty((*lead, prod(shape)), object)
+    out = np.empty((*lead, _total(shapes)), object)
     for index in np.ndindex(*lead):
         try:
             with np.errstate(all="ignore"):
@@ -282,7 +330,7 @@ def _one_by_one(
             raise NumberError(where, "a state with a result", error, fix) from None
         for k, value in enumerate(values):
             out[(*index, k)] = plain(value)
-    return out.reshape((*lead, *shape))
+    return _split(out, shapes)
 
 
 def _listed(one: Any) -> list[Any]:

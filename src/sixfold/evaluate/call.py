@@ -18,7 +18,7 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import ModelError, OptionError
-from sixfold.evaluate.arrays import evaluate, model_checked
+from sixfold.evaluate.arrays import Results, evaluate, model_checked
 from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import for_kernel
@@ -45,7 +45,7 @@ def general(
     options: Sequence[Any],
     out: Any,
     backend: Any,
-) -> Array:
+) -> Array | Results:
     """Evaluate a quantity for arguments of any kind.
 
     Args:
@@ -53,7 +53,7 @@ def general(
         model: the first argument.
         values: the array arguments, in the order of the row; None where one is left out.
         options: values of the row's choices, then the name of a body or frame.
-        out: where the result goes, or None.
+        out: where the result goes, or None; a tuple for several results.
         backend: one of BACKENDS, or None.
     """
     model_checked(row.name, model)
@@ -70,19 +70,18 @@ def general(
         if value is not None or name not in row.optional
     }
     core = partial(row.page, **keywords) if keywords else row.page
-    (shape,) = row.shapes(model)
+    shapes = row.shapes(model)
     absent = [name not in arguments for name in row.arrays if name in row.optional]
     run = _Run(row, core, model, backend, (id(model), *options, *absent))
     whole = checked_core(partial(core, model, model.tree), row.name, model, list(arguments))
     native = None if backend == "numpy" else run
-    result = evaluate(
-        row.name, whole, arguments, shape, native, partial(for_kernel, core, model), out
-    )
-    if row.solves and result.dtype != object:
-        lead = result.shape[: result.ndim - len(shape)]
+    lean = partial(for_kernel, core, model)
+    results = evaluate(row.name, whole, arguments, shapes, native, lean, out)
+    if row.solves and results[0].dtype != object:
+        lead = results[0].shape[: results[0].ndim - len(shapes[0])]
         q = np.broadcast_to(np.asarray(values[0], float), (*lead, model.nq))
-        nan_at_singular_states(model, q, result, len(shape))
-    return result
+        nan_at_singular_states(model, q, results, len(lead))
+    return results if len(results) > 1 else results[0]
 
 
 class _Run:
@@ -95,20 +94,22 @@ class _Run:
         self.form = backend if backend in FORMS else None
         self.default = backend is None
 
-    def __call__(self, arrays: Mapping[str, Array], lead: Shape, out: Array | None) -> Array | None:
-        """Return the result, or None where there is no machine code."""
+    def __call__(
+        self, arrays: Mapping[str, Array], lead: Shape, out: Results | None
+    ) -> Results | None:
+        """Return the results, or None where there is no machine code."""
         row, model = self.row, self.model
         shapes = {name: row.argument(model, name, None).shape for name in arrays}
         inputs = list(arrays.values())
         dtype = inputs[0].dtype
-        (shape,) = row.shapes(model)
-        kernel = kernel_for(row.name, self.core, model, shapes, shape, dtype.name, self.form)
+        outputs = row.shapes(model)
+        kernel = kernel_for(row.name, self.core, model, shapes, outputs, dtype.name, self.form)
         if kernel is None:
             return None
         if self.default:
             self._keep(kernel, list(arrays))
         if out is None:
-            out = result_memory.empty((*lead, *shape), dtype)
+            out = _new(lead, outputs, dtype)
         _fill(kernel, row, model, arrays, lead, out)
         return out
 
@@ -133,13 +134,17 @@ def _fill(
     model: Model,
     arrays: Mapping[str, Array],
     lead: Shape,
-    out: Array,
+    out: Results,
 ) -> None:
     """Run a kernel on arrays of its dtype, on several threads if that pays."""
     inputs = list(arrays.values())
-    ufunc = kernel.ufunc_for(out.nbytes + sum(x.nbytes for x in inputs))
+    ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*out, *inputs)))
     checked = checked_ufunc(ufunc, row.name, model, arrays)
     spread(checked, inputs, [len(core) for core in kernel.layout.inputs], lead, out)
+
+
+def _new(lead: Shape, shapes: Sequence[Shape], dtype: Any) -> Results:
+    return tuple(result_memory.empty((*lead, *shape), dtype) for shape in shapes)
 
 
 def _nothing(*_: Any) -> None:
@@ -148,7 +153,7 @@ def _nothing(*_: Any) -> None:
 
 def _large(
     kernel: Kernel, row: Quantity, model: ref[Model], names: tuple[str, ...], *given: Any
-) -> Array | None:
+) -> Array | Results | None:
     """Evaluate plain arrays that are too many for the kernel's built-in function.
 
     Args:
@@ -156,12 +161,13 @@ def _large(
         row: the quantity.
         model: the robot; the table of prepared calls must not keep it alive.
         names: of the arrays.
-        given: the arrays, then `out`.
+        given: the arrays, then an array or None for each result.
 
     Returns:
-        The result; None unless all arrays are of the kernel's dtype and have one leading shape.
+        The result, or a tuple of them; None unless all arrays are of the kernel's dtype and have
+        one leading shape.
     """
-    *arrays, out = given
+    arrays, out = given[: len(names)], given[len(names) :]
     layout, dtype = kernel.layout, _DTYPES[kernel.layout.dtype]
     first = arrays[0]
     if type(first) is not np.ndarray:
@@ -170,24 +176,25 @@ def _large(
     for x, core in zip(arrays, layout.inputs, strict=True):
         if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != lead + core:
             return None
-    shape = lead + layout.outputs[0]
     try:
-        if out is None:
-            out = result_memory.empty(shape, dtype)
-        elif (
-            type(out) is not np.ndarray
-            or out.dtype is not dtype
-            or out.shape != shape
-            or not out.flags.writeable
-        ):
-            return None
+        if out[0] is None:
+            results = _new(lead, layout.outputs, dtype)
+        else:
+            for x, core in zip(out, layout.outputs, strict=True):
+                if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != lead + core:
+                    return None
+                if not x.flags.writeable:
+                    return None
+            if any(np.may_share_memory(x, y) for k, x in enumerate(out) for y in out[:k]):
+                return None
+            results = out
         robot = model()
         assert robot is not None, "a call has its model"
         with np.errstate(all="ignore"):
-            _fill(kernel, row, robot, dict(zip(names, arrays, strict=True)), lead, out)
+            _fill(kernel, row, robot, dict(zip(names, arrays, strict=True)), lead, results)
     except MemoryError:  # said in other words by the general call
         return None
-    return out
+    return results if len(results) > 1 else results[0]
 
 
 def _refuse_massless(function: str, model: Model) -> None:

@@ -73,12 +73,15 @@ def _public(
     extra = [n for n in row.arrays if n in row.optional]
     options = [*row.choices, *([row.place] if row.place else [])]
     key = ", ".join(["id(model)", *options, *(f"{n} is None" for n in extra)])
-    calls = [_call_text(k, required, extra) for k in (0, 1)]
+    several = len(row.outputs) > 1
+    targets = "*(no_arrays if out is None else out)" if several else "out"
+    calls = [_call_text(k, required, extra, targets) for k in (0, 1)]
+    plain = f" and (out is None or type(out) is tuple and len(out) == {len(row.outputs)})"
     values = "".join(f"{n}, " for n in row.arrays)
     chosen = "".join(f"{n}, " for n in options)
     text = f"""
 def {row.name}({", ".join([*positional, "*", *keyword])}):
-    if backend is None:
+    if backend is None{plain if several else ""}:
         try:
             ready = prepared.get(({key},))
         except TypeError:  # an option that cannot be a key
@@ -92,6 +95,7 @@ def {row.name}({", ".join([*positional, "*", *keyword])}):
     return general(row, model, ({values}), ({chosen}), out, backend)
 """
     names: dict[str, Any] = {"prepared": row.prepared, "row": row, "general": general}
+    names["no_arrays"] = (None,) * len(row.outputs)
     exec(compile(text, f"<call of {row.name}>", "exec"), names)
     made = names[row.name]
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
@@ -99,10 +103,10 @@ def {row.name}({", ".join([*positional, "*", *keyword])}):
     return update_wrapper(made, function)
 
 
-def _call_text(k: int, required: list[str], extra: list[str]) -> str:
+def _call_text(k: int, required: list[str], extra: list[str], targets: str) -> str:
     """Return the text of a prepared call, with the optional arrays or without them."""
-    text = f"ready[{k}]({', '.join([*required, 'out'])})"
+    text = f"ready[{k}]({', '.join([*required, targets])})"
     if not extra:
         return text
     absent = " and ".join(f"{n} is None" for n in extra)
-    return f"{text} if {absent} else ready[{k}]({', '.join([*required, *extra, 'out'])})"
+    return f"{text} if {absent} else ready[{k}]({', '.join([*required, *extra, targets])})"

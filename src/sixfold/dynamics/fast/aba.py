@@ -23,7 +23,7 @@ def aba(tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:
     IA, a = tree.table(ArticulatedInertia.zero()), tree.table(Motion.zero())
 
     # base to tips: forces at qdd = 0, and every articulated body starts as its own rigid body
-    Xup, S, pA = body_forces(tree, q, qd, tree.zero_velocities(), f_ext)
+    Xup, S, pA, *_ = body_forces(tree, q, qd, tree.zero_velocities(), f_ext)
     for i in tree.bodies:
         IA[i] = ArticulatedInertia.of(tree.inertia[i])
 

@@ -18,7 +18,7 @@ from sixfold.spatial import ZERO3, ZERO33, Force, Matrix3, Motion, Symmetric3, V
 
 
 class BodyForces(NamedTuple):
-    """The force that each body needs to move as it does, less the external force on it."""
+    """How each body moves, and the force that it needs for that less the external force on it."""
 
     Xup: Table
     """Transform from the parent."""
@@ -26,6 +26,16 @@ class BodyForces(NamedTuple):
     """Motion subspace of the joint."""
     f: Table
     """The force, in body coordinates."""
+    vJ: Table
+    """Velocity across the joint."""
+    w: Table
+    """Angular velocity, in body axes."""
+    wd: Table
+    """Angular acceleration."""
+    vd: Table
+    """Acceleration of the body's origin, less gravity."""
+    W: Table
+    """What rotation adds to the acceleration at r is W r."""
 
 
 def body_forces(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> BodyForces:
@@ -35,23 +45,23 @@ def body_forces(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Bo
     """
     Xup, S, f = tree.table(), tree.table(), tree.table(Force.zero())
     w, wd, vd = tree.table(ZERO3), tree.table(ZERO3), tree.table(-tree.gravity.lin)
-    W = tree.table(ZERO33)
+    vJ, W = tree.table(), tree.table(ZERO33)
 
     for i in tree.bodies:
         p, (m, h, _) = tree.parent[i], tree.inertia[i]
-        XJ, S[i], vJ, cJ = tree.joint[i].calc(q[i], qd[i])
+        XJ, S[i], vJ[i], cJ = tree.joint[i].calc(q[i], qd[i])
         Xup[i] = E, r = XJ @ tree.Xtree[i]
         aJ = S[i] @ qdd[i] + cJ
         w_in = E @ w[p]
-        w[i] = w_in + vJ.ang
-        wd[i] = E @ wd[p] + w_in.cross(vJ.ang) + aJ.ang
-        vd[i] = E @ (vd[p] + W[p] @ r) + _sliding(w_in, vJ) + aJ.lin
+        w[i] = w_in + vJ[i].ang
+        wd[i] = E @ wd[p] + w_in.cross(vJ[i].ang) + aJ.ang
+        vd[i] = E @ (vd[p] + W[p] @ r) + _sliding(w_in, vJ[i]) + aJ.lin
         T, W[i] = rotation_acceleration(w[i], wd[i])
         force = vd[i] * m + W[i] @ h
         moment = euler_moment(tree.inertia[i].second_moments, T) + h.cross(vd[i])
         f[i] = Force(moment, force) - f_ext[i]
 
-    return BodyForces(Xup, S, f)
+    return BodyForces(Xup, S, f, vJ, w, wd, vd, W)
 
 
 def rotation_acceleration(w: Vector3, wd: Vector3) -> tuple[Matrix3, Matrix3]:

@@ -11,7 +11,7 @@ from sixfold.model.tree import Table, Tree
 
 def joint_forces(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> tuple[Table, Table]:
     """Joint forces that produce qdd, and the force through each joint, as `rnea` has them."""
-    Xup, S, f = body_forces(tree, q, qd, qdd, f_ext)
+    Xup, S, f, *_ = body_forces(tree, q, qd, qdd, f_ext)
     tau = tree.table()
 
     for i in reversed(tree.bodies):

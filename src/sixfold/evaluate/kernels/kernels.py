@@ -51,7 +51,7 @@ def kernel_for(
     core: Callable[..., Any],
     model: Model,
     inputs: Mapping[str, tuple[int, ...]],
-    output: tuple[int, ...],
+    outputs: tuple[tuple[int, ...], ...],
     dtype: str = "float64",
     form: str | None = None,
 ) -> Kernel | None:
@@ -62,7 +62,7 @@ def kernel_for(
         core: function of (model, tree, one list for each input), a partial when it has options.
         model: the robot.
         inputs: core shape of each input array, by name.
-        output: core shape of the result.
+        outputs: core shape of each result.
         dtype: float64 or float32.
         form: one of FORMS; by the size of the program if left out.
     """
@@ -75,7 +75,7 @@ def kernel_for(
         with _making:
             known = KERNELS.find(key)
             if known is None:
-                known = (_made(function, core, options, model, inputs, output, dtype, form),)
+                known = (_made(function, core, options, model, inputs, outputs, dtype, form),)
                 KERNELS.keep(key, known[0])
     kernel: Kernel | None = known[0]
     for found in _WATCHING:
@@ -103,12 +103,12 @@ def _made(
     options: Mapping[str, Any],
     model: Model,
     inputs: Mapping[str, tuple[int, ...]],
-    output: tuple[int, ...],
+    outputs: tuple[tuple[int, ...], ...],
     dtype: str,
     form: str | None,
 ) -> Kernel | None:
     llvm = compiler()
-    layout = llvm.Layout(tuple(inputs.values()), (output,), dtype)
+    layout = llvm.Layout(tuple(inputs.values()), outputs, dtype)
     if 0 in layout.sizes:
         return None
     # a joint made of the user's own code is known by its trace only

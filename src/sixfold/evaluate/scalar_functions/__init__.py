@@ -4,6 +4,7 @@ A function takes the numbers of one state and returns the numbers of the result,
 runs on whatever numbers it is given; nothing here knows about arrays.
 """
 
+from sixfold.evaluate.scalar_functions.derivatives import inverse_dynamics_derivatives
 from sixfold.evaluate.scalar_functions.dynamics import (
     METHODS,
     bias_force,
@@ -59,6 +60,7 @@ __all__ = [
     "gravity_force",
     "integrate",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
     "jacobian",
     "jacobian_bias",

@@ -32,14 +32,14 @@ def refuse_singular(model: Model) -> None:
         raise SingularModelError(model.name, names)
 
 
-def nan_at_singular_states(model: Model, q: Array, result: Array, axes: int) -> None:
-    """Set rows of a result to NaN where a pivot is lost, and warn once naming the joint.
+def nan_at_singular_states(model: Model, q: Array, results: Sequence[Array], lead: int) -> None:
+    """Set rows of results to NaN where a pivot is lost, and warn once naming the joint.
 
     Args:
         model: the model.
-        q: configurations, shape (..., nq), of the result's leading shape.
-        result: array with `axes` trailing axes for one state.
-        axes: number of those axes.
+        q: configurations, shape (..., nq), of the results' leading shape.
+        results: arrays with the same leading shape.
+        lead: number of leading axes.
     """
     if not possibly_singular_joints(model):
         return
@@ -56,14 +56,15 @@ def nan_at_singular_states(model: Model, q: Array, result: Array, axes: int) -> 
         SingularPivotWarning,
         stacklevel=4,
     )
-    result[np.broadcast_to(rows, result.shape[: result.ndim - axes])] = np.nan
+    for result in results:
+        result[np.broadcast_to(rows, result.shape[:lead])] = np.nan
 
 
 def lost_pivots(model: Model, q: Array) -> tuple[Array, list[int]]:
     """Return a mask (..., freedoms) of lost pivots and the body of each freedom."""
     owner = _owners(model)
     kernel = kernel_for(
-        "pivots", scalar_functions.pivots, model, {"q": (model.nq,)}, (2, len(owner))
+        "pivots", scalar_functions.pivots, model, {"q": (model.nq,)}, ((2, len(owner)),)
     )
     both = kernel.ufunc(q) if kernel is not None else _pivots(model, q, len(owner))
     return both[..., 0, :] <= MIN_PIVOT_RATIO * np.abs(both[..., 1, :]), owner

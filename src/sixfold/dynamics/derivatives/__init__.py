@@ -1,0 +1,9 @@
+"""Derivatives of the dynamics along the motion subspaces: exact, and in O(N d) operations.
+
+d/dq is along column t of a joint's motion subspace (the tangent space): a spherical or a free joint
+has nv columns, not nq.  Where qd = dq/dt that is the ordinary partial derivative.
+
+| page that runs | page of the book |
+|---|---|
+| `inverse_dynamics.first_order` | `book.first_order` (IDSVA) |
+"""

@@ -1,0 +1,136 @@
+"""First derivatives of inverse dynamics in one pair of sweeps, about the joint points.
+
+Equals `book.first_order` and takes 11 to 13 % fewer operations (panda: 2850 in place of 3222).  The
+observer of body i moves with the body's origin, as in `fast.body_forces`: the body's velocity is
+(w; 0), its acceleration (wd; vd), and no linear velocity is formed.  Handing sums on to the parent
+changes the observer by the velocity of the child's origin.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sixfold.dynamics.derivatives.joints import SubspaceRates, subspace_rates
+from sixfold.dynamics.fast.body_forces import BodyForces, body_forces
+from sixfold.model.tree import Table, Tree
+from sixfold.scalar import ZERO, Scalar
+from sixfold.spatial import ZERO3, CoriolisInertia, Force, Inertia, Motion, Transform, Vector3, skew
+
+Matrix = list[list[Scalar]]
+
+
+class Direction(NamedTuple):
+    """What one column of a joint's motion subspace does to the bodies behind the joint."""
+
+    s: Motion
+    """The column."""
+    psi: Motion
+    """Change of velocities along it, beside turning with the joint."""
+    psidd: Motion
+    """Likewise of accelerations."""
+    theta: Motion
+    """Change of accelerations with its velocity."""
+
+
+class Derivatives(NamedTuple):
+    """Derivatives of joint forces, over the freedoms of the tree."""
+
+    Q: Matrix
+    """By positions, along the motion subspaces."""
+    V: Matrix
+    """By velocities."""
+    M: Matrix
+    """By accelerations: the mass matrix."""
+
+
+def first_order(
+    tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table, *, fixed: bool = False
+) -> Derivatives:
+    """Return d tau/dq, d tau/dqd and d tau/dqdd of `fast.inverse_dynamics.joint_forces`.
+
+    f_ext[i] is the external force on body i in body coordinates.  It turns with the body, or, with
+    `fixed`, stays as it is in the world.
+    """
+    at = tree.velocity_slices
+    Q, V, M = ([[ZERO] * tree.nv for _ in range(tree.nv)] for _ in range(3))
+    rates, along, B, u2 = (tree.table() for _ in range(4))
+    Ic, B = tree.table(Inertia.zero()), tree.table(CoriolisInertia.zero())
+    Fx = tree.table(Force.zero())
+
+    # base to tips: motions, and what each column of each joint does to them
+    now = body_forces(tree, q, qd, qdd, f_ext)
+    Xup, fc = now.Xup, now.f
+    for i in tree.bodies:
+        E, r = Xup[i]
+        rates[i] = subspace_rates(tree, i, q, qd, qdd)
+        along[i] = directions(tree, i, now, rates[i])
+        u2[i] = (now.w[tree.parent[i]].cross(r) + E.T @ now.vJ[i].lin) * 2
+        Ic[i], B[i] = tree.inertia[i], twice_coriolis(tree.inertia[i], now.w[i])
+        Fx[i] = f_ext[i] if fixed else Force.zero()
+
+    # tips to base: composites, and the forces of each column on the way to the base
+    for j in reversed(tree.bodies):
+        p = tree.parent[j]
+        fc[p] += Xup[j].T @ fc[j]
+        Fx[p] += Xup[j].T @ Fx[j]
+        B[p] += to_parent(B[j], Ic[j], Xup[j], u2[j])
+        Ic[p] += Xup[j].T @ Ic[j] @ Xup[j]
+        for t, (s, psi, psidd, theta) in enumerate(along[j]):
+            c, i = at[j].start + t, j
+            F, G = B[j] @ psi + Ic[j] @ psidd, B[j] @ s + Ic[j] @ theta
+            H, K, X = B[j].T @ s, Ic[j] @ s, s.cross(Fx[j])
+            dS = rates[j].dS[t].columns if rates[j] else ()
+            for b, own in enumerate(along[j]):
+                k = at[j].start + b
+                turned = dS[b].dot(fc[j]) if dS else ZERO
+                Q[k][c], V[k][c] = own.s.dot(F) + own.s.dot(X) + turned, own.s.dot(G)
+                if b <= t:
+                    M[k][c] = M[c][k] = own.s.dot(K)
+            M[c][c] = M[c][c] + tree.armature[j][t]
+            F = F + s.cross(fc[j]) + X
+            for a in tree.ancestors(j):
+                F, G, K, X = (Xup[i].T @ force for force in (F, G, K, X))
+                H, i = Force(Xup[i].E.T @ H.ang + u2[i].cross(K.lin), ZERO3), a
+                for k, own in enumerate(along[a], at[a].start):
+                    Q[k][c], V[k][c] = own.s.dot(F), own.s.dot(G)
+                    Q[c][k] = own.psi.dot(H) + own.psidd.dot(K) - own.s.dot(X)
+                    V[c][k] = own.s.dot(H) + own.theta.dot(K)
+                    M[k][c] = M[c][k] = own.s.dot(K)
+
+    return Derivatives(Q, V, M)
+
+
+def directions(tree: Tree, i: int, now: BodyForces, rates: SubspaceRates | None) -> list[Direction]:
+    """Return psi, psidd and theta of each column of joint i, for the observer at body i."""
+    w, W, vd, S = now.w[i], now.W[i], now.vd[i], now.S[i].columns
+    if len(S) == 1 and rates is None:
+        (s,) = S
+        psi = Motion(w.cross(s.ang), w.cross(s.lin))
+        psidd = Motion(W @ s.ang, W @ s.lin + vd.cross(s.ang))
+        return [Direction(s, psi, psidd, psi * 2)]
+    p, (E, r), slide = tree.parent[i], now.Xup[i], now.vJ[i].lin
+    w_in, v = E @ now.w[p], Motion(w, ZERO3)
+    vp = Motion(w_in, -slide)
+    ap = Motion(E @ now.wd[p], E @ (now.vd[p] + now.W[p] @ r) + w_in.cross(slide))
+    found = []
+    for t, s in enumerate(S):
+        psi = vp.cross(s) + (rates.e[t] if rates else Motion.zero())
+        psidd = ap.cross(s) + vp.cross(psi)
+        theta = psi + v.cross(s)
+        if rates:
+            psidd, theta = psidd + rates.g[t] + v.cross(rates.e[t]), theta + rates.own[t]
+        found.append(Direction(s, psi, psidd, theta))
+    return found
+
+
+def twice_coriolis(inertia: Inertia, w: Vector3) -> CoriolisInertia:
+    """Return 2 B of a body that turns with w, for an observer at its origin."""
+    w2 = w * 2
+    return CoriolisInertia(-(skew(w2) @ inertia.second_moments.matrix()), w2.cross(inertia.h))
+
+
+def to_parent(B: CoriolisInertia, I: Inertia, X: Transform, u2: Vector3) -> CoriolisInertia:
+    """Return 2 B of a composite about the parent's origin, which moves at u2 / 2 relative to it."""
+    E, r = X
+    p = E.T @ B.p + u2 * I.m
+    return CoriolisInertia(B.A.congruence(E) - skew(E.T @ I.h) @ skew(u2) - skew(r) @ skew(p), p)

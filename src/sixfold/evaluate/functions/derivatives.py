@@ -1,0 +1,65 @@
+"""Derivatives of the dynamics."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.evaluate import scalar_functions as pages
+from sixfold.evaluate.public import quantity
+from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.model import Model
+
+_FORCES = {"f_ext_frame": FORCE_FRAMES}
+_AS_FRAME = {"f_ext_frame": "frame"}
+_Three = tuple[Array, Array, Array]
+
+
+@quantity(
+    pages.inverse_dynamics_derivatives,
+    "nv nv",
+    "nv nv",
+    "nv nv",
+    options=_FORCES,
+    keywords=_AS_FRAME,
+)
+def inverse_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+    out: _Three | None = None,
+    backend: str | None = None,
+) -> _Three:
+    """Return the derivatives (dq, dv, da) of `inverse_dynamics`.
+
+    d/dq is along the motion subspaces (the tangent space): column t of dq is the rate of tau when q
+    moves with unit velocity v_t, dq/dt = `position_rate(model, q, e_t)`.  A spherical or free joint
+    has nv columns, not nq.  Where v = dq/dt these are the ordinary partial derivatives.
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        a: joint acceleration, shape (..., nv).
+        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
+        f_ext_frame: "world" (world axes about the world origin: the force stays in the world while
+            q changes) or "body" (body axes and origin: it turns with the body).
+        out: three arrays for the results, of their shapes and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Three arrays of shape (..., nv, nv): row i is joint force i, column j is d/dq_j, d/dv_j and
+        d/da_j.  The last is the mass matrix.  Damping, friction, springs and armature are included;
+        dry friction with friction_speed = 0 has no slope.
+
+    Raises:
+        ShapeError: if a last axis is not nq or nv; the message names the argument.
+
+    Reference: Singh, Russell, Wensing, Efficient Analytical Derivatives of Rigid-Body Dynamics
+    using Spatial Vector Algebra, RA-L 7(2), 2022; worked out about the joint points.
+    """
+    raise NotImplementedError
