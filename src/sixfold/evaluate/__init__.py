@@ -13,7 +13,10 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
-from sixfold.evaluate.functions.derivatives import inverse_dynamics_derivatives
+from sixfold.evaluate.functions.derivatives import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
 from sixfold.evaluate.functions.dynamics import (
     bias_force,
     center_of_mass,
@@ -77,6 +80,7 @@ __all__ = [
     "enough_memory",
     "evaluated",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "frame_pose",
     "frame_velocity",
     "get_threads",

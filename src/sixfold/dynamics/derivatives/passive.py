@@ -5,9 +5,11 @@ from __future__ import annotations
 from sixfold.dynamics.derivatives.joints import units
 from sixfold.dynamics.passive import passive_force
 from sixfold.model.tree import Table, Tree
-from sixfold.scalar import Scalar, Zero, differentiate
+from sixfold.scalar import Scalar, differentiate
+from sixfold.spatial import Column
 
 Matrix = list[list[Scalar]]
+Rates = tuple[Scalar, ...]
 
 
 def add_passive(tree: Tree, q: Table, qd: Table, Q: Matrix, V: Matrix) -> None:
@@ -17,14 +19,16 @@ def add_passive(tree: Tree, q: Table, qd: Table, Q: Matrix, V: Matrix) -> None:
     """
     for i in tree.bodies:
         start, joint = tree.velocity_slices[i].start, tree.joint[i]
-        for t, unit in enumerate(units(joint.nv)):
-            _, by_q = differentiate(
-                lambda x, i=i: passive_force(tree, i, x, qd[i]), q[i], joint.rate(q[i], unit)
-            )
-            _, by_qd = differentiate(lambda x, i=i: passive_force(tree, i, q[i], x), qd[i], unit)
+        for t, unit in enumerate(units(joint.nv), start):
+            by_q, by_qd = _slopes(tree, i, q[i], qd[i], unit)
             for p in range(joint.nv):
-                row, column = start + p, start + t
-                if not isinstance(by_q[p], Zero):
-                    Q[row][column] = Q[row][column] + by_q[p]
-                if not isinstance(by_qd[p], Zero):
-                    V[row][column] = V[row][column] + by_qd[p]
+                Q[start + p][t] = Q[start + p][t] + by_q[p]
+                V[start + p][t] = V[start + p][t] + by_qd[p]
+
+
+def _slopes(tree: Tree, i: int, q: Column, qd: Column, unit: Column) -> tuple[Rates, Rates]:
+    """Return the derivatives of a joint's own force along one column of its motion subspace."""
+    along = tree.joint[i].rate(q, unit)
+    _, by_q = differentiate(lambda x: passive_force(tree, i, x, qd), q, along)
+    _, by_qd = differentiate(lambda x: passive_force(tree, i, q, x), qd, unit)
+    return by_q, by_qd

@@ -63,3 +63,55 @@ def inverse_dynamics_derivatives(
     using Spatial Vector Algebra, RA-L 7(2), 2022; worked out about the joint points.
     """
     raise NotImplementedError
+
+
+@quantity(
+    pages.forward_dynamics_derivatives,
+    "nv nv",
+    "nv nv",
+    "nv nv",
+    options=_FORCES,
+    keywords=_AS_FRAME,
+    solves=True,
+)
+def forward_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+    out: _Three | None = None,
+    backend: str | None = None,
+) -> _Three:
+    """Return the derivatives (dq, dv, dtau) of `forward_dynamics`.
+
+    d/dq is along the motion subspaces (the tangent space), nv columns, as in
+    `inverse_dynamics_derivatives`.
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        tau: joint forces [N m or N], shape (..., nv).
+        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
+        f_ext_frame: "world" (the force stays in the world while q changes) or "body" (it turns with
+            the body).
+        out: three arrays for the results, of their shapes and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Three arrays of shape (..., nv, nv): row i is acceleration i, column j is d/dq_j, d/dv_j and
+        d/dtau_j.  The last is the inverse mass matrix.  States where a joint has no inertia behind
+        it give NaN and one SingularPivotWarning.
+
+    Raises:
+        ShapeError: if a last axis is not nq or nv.
+        SingularModelError: if some joint has no inertia behind it at every configuration.
+
+    Reference: d a/dq = -M^-1 d tau/dq at the accelerations of forward dynamics (Carpentier and
+    Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, RSS 2018), with M = L^T D L
+    (Featherstone, RBDA, section 6.5).
+    """
+    raise NotImplementedError

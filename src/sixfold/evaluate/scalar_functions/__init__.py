@@ -4,7 +4,10 @@ A function takes the numbers of one state and returns the numbers of the result,
 runs on whatever numbers it is given; nothing here knows about arrays.
 """
 
-from sixfold.evaluate.scalar_functions.derivatives import inverse_dynamics_derivatives
+from sixfold.evaluate.scalar_functions.derivatives import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
 from sixfold.evaluate.scalar_functions.dynamics import (
     METHODS,
     bias_force,
@@ -55,6 +58,7 @@ __all__ = [
     "express",
     "external_forces",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "frame_pose",
     "frame_velocity",
     "gravity_force",
