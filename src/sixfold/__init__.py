@@ -43,6 +43,7 @@ from sixfold.evaluate import (
     difference,
     forward_dynamics,
     forward_dynamics_derivatives,
+    forward_second_derivatives,
     frame_pose,
     frame_velocity,
     get_threads,
@@ -62,6 +63,7 @@ from sixfold.evaluate import (
     position_rate,
     potential_energy,
     random_state,
+    second_derivatives,
     set_threads,
 )
 from sixfold.model import (
@@ -238,6 +240,7 @@ __all__ = [
     "export",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "forward_second_derivatives",
     "frame_pose",
     "frame_velocity",
     "from_dh",
@@ -270,6 +273,7 @@ __all__ = [
     "replace_inertias",
     "rollout",
     "save",
+    "second_derivatives",
     "set_threads",
     "sign",
     "simulate",

@@ -15,7 +15,9 @@ from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
 from sixfold.evaluate.functions.derivatives import (
     forward_dynamics_derivatives,
+    forward_second_derivatives,
     inverse_dynamics_derivatives,
+    second_derivatives,
 )
 from sixfold.evaluate.functions.dynamics import (
     bias_force,
@@ -81,6 +83,7 @@ __all__ = [
     "evaluated",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "forward_second_derivatives",
     "frame_pose",
     "frame_velocity",
     "get_threads",
@@ -112,6 +115,7 @@ __all__ = [
     "result_memory",
     "run_scan",
     "scan_kernel",
+    "second_derivatives",
     "set_threads",
     "share",
     "singular_joints",

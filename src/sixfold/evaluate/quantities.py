@@ -41,6 +41,7 @@ ARRAYS: Mapping[str, ArrayKind] = {
     "v": _RATES,
     "a": _RATES,
     "tau": _RATES,
+    "weights": ArrayKind("nv", "one weight for each of nv joint forces or accelerations"),
     "f_ext": ArrayKind("nb 6", "(nb, 6): one force (n; f) for each body"),
     "point": ArrayKind("3", "a vector (x, y, z)", weak=True),
     "force": ArrayKind("3", "a vector (x, y, z)"),

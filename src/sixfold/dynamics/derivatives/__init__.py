@@ -5,5 +5,5 @@ has nv columns, not nq.  Where qd = dq/dt that is the ordinary partial derivativ
 
 | page that runs | page of the book |
 |---|---|
-| `inverse_dynamics.first_order` | `book.first_order` (IDSVA) |
+| `inverse_dynamics.first_order` | `spatial.first_order` (IDSVA) |
 """

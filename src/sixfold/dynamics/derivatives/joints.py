@@ -22,6 +22,10 @@ class SubspaceRates(NamedTuple):
     own: tuple[Motion, ...]
     """The rate of each column of S."""
 
+    def of(self, t: int) -> tuple[Motion, Motion, Motion]:
+        """Return e, g and own of column t."""
+        return self.e[t], self.g[t], self.own[t]
+
 
 def units(n: int) -> list[Column]:
     """Return the n unit vectors."""

@@ -13,6 +13,8 @@ from sixfold.model import Model
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}
 _Three = tuple[Array, Array, Array]
+_Four = tuple[Array, Array, Array, Array]
+_MATRICES = ("nv nv",) * 4
 
 
 @quantity(
@@ -113,5 +115,76 @@ def forward_dynamics_derivatives(
     Reference: d a/dq = -M^-1 d tau/dq at the accelerations of forward dynamics (Carpentier and
     Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, RSS 2018), with M = L^T D L
     (Featherstone, RBDA, section 6.5).
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.second_derivatives, *_MATRICES)
+def second_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    weights: ArrayLike,
+    *,
+    out: _Four | None = None,
+    backend: str | None = None,
+) -> _Four:
+    """Return the second derivatives (qq, qv, vv, qa) of weights . `inverse_dynamics`.
+
+    They are along the motion subspaces (the tangent space), as in `inverse_dynamics_derivatives`.
+    The matrices of one joint force k are those of the k-th unit vector as weights.
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        a: joint acceleration, shape (..., nv).
+        weights: a weight for each joint force, shape (..., nv).
+        out: four arrays for the results, of their shapes and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Four arrays of shape (..., nv, nv).  The first letter is the row: qv[i, j] is d2/dq_i dv_j.
+        qq[i, j] is the derivative along j of the derivative along i.  It is symmetric but for two
+        directions of one spherical or free joint, which do not commute; the symmetric part is the
+        Hessian in exponential coordinates.
+
+    Reference: Nganga and Wensing, Accelerating Second-Order Differential Dynamic Programming for
+    Rigid-Body Systems, 2021; closed form by the composites of `dynamics/derivatives/second`.
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.forward_second_derivatives, *_MATRICES, solves=True)
+def forward_second_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    weights: ArrayLike,
+    *,
+    out: _Four | None = None,
+    backend: str | None = None,
+) -> _Four:
+    """Return the second derivatives (qq, qv, vv, qtau) of weights . `forward_dynamics`.
+
+    They are along the motion subspaces (the tangent space), as in `second_derivatives`.
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        tau: joint forces [N m or N], shape (..., nv).
+        weights: a weight for each acceleration, shape (..., nv).
+        out: four arrays for the results, of their shapes and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Four arrays of shape (..., nv, nv); the first letter is the row.  States where a joint has
+        no inertia behind it give NaN and one SingularPivotWarning.
+
+    Raises:
+        SingularModelError: if some joint has no inertia behind it at every configuration.
     """
     raise NotImplementedError

@@ -6,7 +6,9 @@ runs on whatever numbers it is given; nothing here knows about arrays.
 
 from sixfold.evaluate.scalar_functions.derivatives import (
     forward_dynamics_derivatives,
+    forward_second_derivatives,
     inverse_dynamics_derivatives,
+    second_derivatives,
 )
 from sixfold.evaluate.scalar_functions.dynamics import (
     METHODS,
@@ -59,6 +61,7 @@ __all__ = [
     "external_forces",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "forward_second_derivatives",
     "frame_pose",
     "frame_velocity",
     "gravity_force",
@@ -78,4 +81,5 @@ __all__ = [
     "position_rate",
     "potential_energy",
     "reduced_mass_matrix",
+    "second_derivatives",
 ]
