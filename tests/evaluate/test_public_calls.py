@@ -1,6 +1,8 @@
 """Every public quantity: positions and keywords, `out=`, the fast call and the general one."""
 
 import inspect
+import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ def arguments(row, model, rows=5, optional=False):
     q, v = sf.random_state(model, rows, seed=3)
     some = {"q": q, "q0": q, "q1": q[::-1].copy(), "v": v, "a": v[::-1].copy(), "tau": v}
     some |= {"f_ext": np.ones((rows, model.nb, 6)), "force": np.ones((rows, 3))}
-    some |= {"point": np.full((rows, 3), 0.1), "dt": np.full(rows, 0.1)}
+    some |= {"point": np.full((rows, 3), 0.1), "dt": np.full(rows, 0.1), "weights": v[::-1].copy()}
     given = {n: some[n] for n in row.arrays if optional or n not in row.optional}
     return given | ({row.place: model.body_names[-1]} if row.place else {})
 
@@ -31,23 +33,46 @@ def positional(row, given):
     return [given[n] for n in names]
 
 
+def several(result):
+    """Return the results of a call as a tuple."""
+    return result if isinstance(result, tuple) else (result,)
+
+
+def filled_like(first, *more):
+    """Return arrays of NaN for `out=`: one, or a tuple."""
+    made = tuple(np.full((*x.shape, *more), np.nan)[(..., *[0] * len(more))] for x in first)
+    return made if len(made) > 1 else made[0]
+
+
+def assert_equal(found, first):
+    for x, y in zip(several(found), first, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def assert_filled(returned, out):
+    """A call returns the arrays that it was given."""
+    assert all(x is y for x, y in zip(several(returned), several(out), strict=True))
+
+
 @pytest.mark.parametrize("optional", [False, True], ids=["required", "all arrays"])
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_keywords_positions_and_out_give_the_same_bits(model, name, optional):
     row, function = QUANTITIES[name], getattr(sf, name)
     given = arguments(row, model, optional=optional)
-    first = function(model, **given)
-    np.testing.assert_array_equal(function(model, **given), first)  # the fast call
-    np.testing.assert_array_equal(function(model, *positional(row, given)), first)
-    out = np.full_like(first, np.nan)
-    assert function(model, **given, out=out) is out
-    np.testing.assert_array_equal(out, first)
-    wide = np.full((*first.shape, 2), np.nan)[..., 0]  # elements that are not side by side
-    assert function(model, **given, out=wide) is wide
-    np.testing.assert_array_equal(wide, first)
-    by_numpy = np.full_like(first, np.nan)
-    assert function(model, **given, out=by_numpy, backend="numpy") is by_numpy
-    np.testing.assert_allclose(by_numpy, first, rtol=0, atol=1e-12 * max(1, np.abs(first).max()))
+    first = several(function(model, **given))
+    assert len(first) == len(row.outputs)
+    assert_equal(function(model, **given), first)  # the fast call
+    assert_equal(function(model, *positional(row, given)), first)
+    out = filled_like(first)
+    assert_filled(function(model, **given, out=out), out)
+    assert_equal(out, first)
+    wide = filled_like(first, 2)  # elements that are not side by side
+    assert_filled(function(model, **given, out=wide), wide)
+    assert_equal(wide, first)
+    by_numpy = filled_like(first)
+    assert_filled(function(model, **given, out=by_numpy, backend="numpy"), by_numpy)
+    for x, y in zip(several(by_numpy), first, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-12 * max(1, np.abs(y).max()))
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
@@ -66,16 +91,38 @@ def test_the_fast_call_is_kept_and_goes_with_the_model(name):
 def test_a_result_array_that_does_not_fit_is_refused(model, name):
     row, function = QUANTITIES[name], getattr(sf, name)
     given = arguments(row, model)
-    shape = function(model, **given).shape
+    *others, last = several(function(model, **given))
+    shape = last.shape
     read_only = np.empty(shape)
     read_only.flags.writeable = False
+    place = f"out[{len(others)}]" if others else "out"
+
+    def targets(out):
+        return (*map(np.empty_like, others), out) if others else out
+
     for _ in range(2):  # without and with the fast call
         for out in (np.empty((*shape, 1)), np.empty(shape[1:]), read_only):
-            with pytest.raises(sf.ShapeError, match=f"{name}: argument 'out'"):
-                function(model, **given, out=out)
+            with pytest.raises(sf.ShapeError, match=re.escape(f"{name}: argument '{place}'")):
+                function(model, **given, out=targets(out))
         for out in (np.empty(shape, np.float32), [0.0], "out", object()):
-            with pytest.raises(sf.NumberError, match=f"{name}: argument 'out'"):
-                function(model, **given, out=out)
+            with pytest.raises(sf.NumberError, match=re.escape(f"{name}: argument '{place}'")):
+                function(model, **given, out=targets(out))
+
+
+def test_several_results_want_an_array_each(model):
+    q, v = sf.random_state(model, 5, seed=3)
+    call = partial(sf.inverse_dynamics_derivatives, model, q, v, v)
+    for _ in range(2):  # without and with the fast call
+        dq, dv, _ = call()
+        for out in (dq, (dq, dv), (dq, dv, dq, dv), "abc", 7, np.empty((3, *dq.shape))):
+            with pytest.raises(sf.SixfoldError, match="argument 'out"):
+                call(out=out)
+        with pytest.raises(sf.ShapeError, match="do not overlap"):
+            call(out=(dq, dv, dq))
+    both = np.full((5, model.nv, 3 * model.nv), np.nan)  # side by side, without overlap
+    out = tuple(np.split(both, 3, axis=2))
+    assert_filled(call(out=out), out)
+    assert_equal(out, call())
 
 
 def test_arguments_may_be_results():

@@ -12,6 +12,8 @@ from sixfold.dynamics.book import lagrange
 from sixfold.dynamics.book.aba import aba as book_aba
 from sixfold.dynamics.book.operators import equations
 from sixfold.dynamics.book.rnea import rnea
+from sixfold.dynamics.derivatives import inverse_dynamics as about_points
+from sixfold.dynamics.derivatives import spatial
 from sixfold.dynamics.fast.aba import aba as fast_aba
 from sixfold.dynamics.fast.articulated import inverse_mass_matrix
 from sixfold.dynamics.fast.coriolis import coriolis
@@ -54,6 +56,15 @@ def _matrix(page: Callable[[Tree, Table, Table], Any]) -> Page:
     return numbers
 
 
+def _matrices(page: Callable[..., Any]) -> Page:
+    """Return a page whose result is several matrices."""
+
+    def numbers(tree: Tree, q: Table, qd: Table, x: Table, f_ext: Table) -> list[Any]:
+        return [n for matrix in page(tree, q, qd, x, f_ext) for row in matrix for n in row]
+
+    return numbers
+
+
 def _by_operators(tree: Tree, q: Table, qd: Table) -> Any:
     none = {i: sf.Force.zero() for i in tree.bodies}
     return equations.inverse_mass_matrix(equations.body_frame(tree, q, qd, none))
@@ -67,6 +78,10 @@ PAGES: dict[str, tuple[Page, Page]] = {
         _matrix(lambda tree, q, qd: inverse_mass_matrix(tree, q)),
     ),
     "Coriolis matrix": (_matrix(lagrange.coriolis_matrix), _matrix(coriolis)),
+    "derivatives of inverse dynamics": (
+        _matrices(spatial.first_order),
+        _matrices(about_points.first_order),
+    ),
 }
 """Each quantity as the book has it and as it runs."""
 
