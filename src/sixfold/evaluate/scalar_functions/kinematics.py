@@ -100,7 +100,7 @@ def jacobian(
     frame: str,
 ) -> list[Scalar]:
     """6 x nv, row by row, reduced by couplings; at a point of the frame, or its origin."""
-    placement = _at(point, placement)
+    placement = at_point(point, placement)
     x = model.positions(q)
     columns = {i: [Motion.zero()] * tree.joint[i].nv for i in tree.bodies}
     if body:
@@ -124,7 +124,7 @@ def jacobian_bias(
     frame: str,
 ) -> list[Scalar]:
     """dJ/dt v in the frame's own components: the acceleration at a = 0."""
-    placement = _at(point, placement)
+    placement = at_point(point, placement)
     if not body:
         return [ZERO] * 6
     x, xd = model.positions(q), model.velocities(v)
@@ -137,7 +137,7 @@ def jacobian_bias(
     return six(express(m, X0, frame))
 
 
-def _at(point: Numbers | None, placement: Transform) -> Transform:
+def at_point(point: Numbers | None, placement: Transform) -> Transform:
     """Return a frame's placement moved to a point given in its coordinates."""
     return placement if point is None else Transform(IDENTITY3, Vector3(*point)) @ placement
 
@@ -163,7 +163,7 @@ def point_force(
     """f_ext with one force in world axes at a point of a frame, about the world origin."""
     result: list[Scalar] = [ZERO] * (6 * model.nb)
     if body:
-        X = _at(point, placement) @ kinematics.transforms(tree, model.positions(q))[1][body]
+        X = at_point(point, placement) @ kinematics.transforms(tree, model.positions(q))[1][body]
         result[6 * body - 6 : 6 * body] = six(Force.at_point(Vector3(*force), X.r))
     return result
 
