@@ -109,7 +109,24 @@ def public(function):
 def call(function, model, values, **options):
     """Call a public function with its arguments by name."""
     listed = [values[a] for a in ARGUMENTS[function]]
-    return getattr(sf, public(function))(model, *listed, **options)
+    return called(public(function), model, *listed, **options)
+
+
+def called(name, model, *listed, **options):
+    """Call a public function; several results come as one array, one state's numbers in a row."""
+    found = getattr(sf, name)(model, *listed, **options)
+    if not isinstance(found, tuple):
+        return found
+    shapes = QUANTITIES[name].shapes(model)
+    assert len(found) == len(shapes) and {type(x) for x in found} == {np.ndarray}
+    assert len({x.dtype for x in found}) == 1
+    rows = [
+        x.reshape(*x.shape[: x.ndim - len(core)], -1)
+        if x.size
+        else x.reshape(*x.shape[: x.ndim - len(core)], np.prod(core, dtype=int))
+        for x, core in zip(found, shapes, strict=True)
+    ]
+    return np.concatenate(rows, axis=-1)
 
 
 def arrays_of(function):

@@ -30,6 +30,7 @@ from tests.evaluate.small_models import (
     OPTIONS,
     arrays_of,
     call,
+    called,
     core_shape,
     model_named,
     plain_values,
@@ -441,7 +442,7 @@ def default_call(model, function, argument):
         compare(with_none, call(function, model, zero), 1e-13)
         assert ARGUMENTS[function][-1] == argument
         listed = [values[a] for a in ARGUMENTS[function][:-1]]
-        np.testing.assert_array_equal(with_none, getattr(sf, function)(model, *listed))
+        np.testing.assert_array_equal(with_none, called(function, model, *listed))
 
     return run
 
