@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import wraps
-from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError
 from sixfold.model.joint.fingerprint import fingerprint
-from sixfold.scalar import Scalar, several_numbers
+from sixfold.scalar import Scalar, is_plain, several_numbers
 from sixfold.spatial import (
     Column,
     ForceSubspace,
@@ -91,17 +90,6 @@ def _explaining(method: Any) -> Any:
 
 def _of_the_library(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "sixfold"
-
-
-def _code_of(kind: type) -> tuple[str, ...]:
-    """Return fingerprints of the methods that a class outside the library has or inherits."""
-    return tuple(
-        fingerprint(method)
-        for base in kind.__mro__
-        if base is not object and not _of_the_library(base)
-        for name, method in sorted(vars(base).items())
-        if isinstance(method, FunctionType) and not name.startswith("__")
-    )
 
 
 def _numbers(n: int) -> tuple[str, ...]:
@@ -241,7 +229,8 @@ class Joint(ABC):
         values = tuple(getattr(self, field.name) for field in fields(self))
         if not self.is_code:
             return (kind.__name__, values)
-        return (kind.__name__, values, _code_of(kind))
+        known = tuple(x if is_plain(x) else fingerprint(x) for x in values)
+        return (kind.__name__, known, fingerprint(kind))
 
     @property
     def kind(self) -> str:
