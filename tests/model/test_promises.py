@@ -8,11 +8,13 @@ import pytest
 
 import sixfold as sf
 from sixfold.model.joint.joint import Joint, JointState
+from sixfold.model.joint.promises import check_promises
 from sixfold.scalar import ZERO, cos, sin
 from sixfold.spatial import Motion, Subspace, Transform, Vector3, rotation
 
 EX, EY = Vector3(1.0, ZERO, ZERO), Vector3(ZERO, 1.0, ZERO)
 O = Vector3(ZERO, ZERO, ZERO)
+PROMISES = ("constant_subspace", "orthonormal_subspace", "velocity_is_rate", "fixed_axis")
 
 
 def universal(constant, orthonormal, scale=1.0):
@@ -109,3 +111,58 @@ def test_a_joint_that_is_not_defined_everywhere_can_be_built():
             return JointState(Transform.identity(), S, S @ qd, Motion.zero())
 
     assert build(Root()).nv == 1
+
+
+def screw(axis, **attributes):
+    """Return a joint that turns about x and moves along x, with an axis field of its own."""
+
+    @dataclass(frozen=True)
+    class Own(Joint):
+        axis: Vector3
+        nq: ClassVar[int] = 1
+        nv: ClassVar[int] = 1
+        orthonormal_subspace: ClassVar[bool] = False
+        fixed_axis: ClassVar[bool] = True
+
+        def calc(self, q, qd):
+            S = Subspace(Motion(EX, EX * 0.5))
+            X = Transform(rotation(EX, cos(q[0]), sin(q[0])), EX * (q[0] * 0.5))
+            return JointState(X, S, S @ qd, Motion.zero())
+
+    for name, value in attributes.items():
+        setattr(Own, name, value)
+    return Own(axis)
+
+
+def _wide(self, q, qd):
+    return [qd[0] * 2.0]
+
+
+def test_a_fixed_axis_has_to_be_the_axis_of_the_motion():
+    assert build(screw(EX)).nv == 1
+    with pytest.raises(sf.ModelError, match=r"Own\.fixed_axis is True"):
+        build(screw(EY))
+
+
+def test_a_velocity_that_is_no_rate_is_named():
+    assert build(screw(EX, rate=_wide, velocity_is_rate=False)).nv == 1
+    with pytest.raises(sf.ModelError, match=r"Own\.velocity_is_rate is True"):
+        build(screw(EX, rate=_wide))
+
+
+@pytest.mark.parametrize("kind", sf.model.STANDARD_JOINTS, ids=lambda kind: kind.__name__)
+def test_the_promises_of_the_library_hold(kind):
+    axes = {"axis": (0.36, 0.48, 0.8)} if "axis" in kind.__dataclass_fields__ else {}
+    check_promises("here", kind(**axes))
+
+
+@pytest.mark.parametrize("promise", PROMISES)
+@pytest.mark.parametrize("kind", sf.model.STANDARD_JOINTS, ids=lambda kind: kind.__name__)
+def test_what_the_library_does_not_promise_is_not_so(kind, promise, monkeypatch):
+    axes = {"axis": (0.36, 0.48, 0.8)} if "axis" in kind.__dataclass_fields__ else {}
+    joint = kind(**axes)
+    if getattr(joint, promise) or not joint.nv:
+        return
+    monkeypatch.setattr(kind, promise, True)
+    with pytest.raises(sf.ModelError, match=promise):
+        check_promises("here", joint)

@@ -88,7 +88,8 @@ def _explaining(method: Any) -> Any:
     return call
 
 
-def _of_the_library(kind: type) -> bool:
+def of_the_library(kind: type) -> bool:
+    """Return whether a class is one of this library."""
     return kind.__module__.partition(".")[0] == "sixfold"
 
 
@@ -111,7 +112,7 @@ class Joint(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """Let the methods that take coordinates explain bad ones."""
         super().__init_subclass__(**options)
-        if not _of_the_library(cls):
+        if not of_the_library(cls):
             cls.is_code = True
         for name in COORDINATES.keys() & vars(cls).keys():
             setattr(cls, name, _explaining(vars(cls)[name]))
