@@ -1,4 +1,4 @@
-"""`import sixfold` stays light: heavy libraries load only when one of their rooms is entered."""
+"""`import sixfold` stays light: heavy libraries load only when a package needs them."""
 
 import json
 import subprocess

@@ -149,22 +149,22 @@ _LATER = {
     "symbolic": ("Code", "Equations", "equations", "export"),
     "viewer": ("view",),
 }
-"""Names that come from rooms which are imported when one of them is first asked for."""
-_ROOM = {name: room for room, names in _LATER.items() for name in names}
+"""Names of packages that are imported when one of them is first asked for."""
+_PACKAGE = {name: package for package, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the room that a name comes from."""
-    if name not in _ROOM:
+    """Import the package that a name comes from."""
+    if name not in _PACKAGE:
         raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
-    value = getattr(import_module(f"sixfold.{_ROOM[name]}"), name)
+    value = getattr(import_module(f"sixfold.{_PACKAGE[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     """List all public names."""
-    return [*globals(), *_ROOM]
+    return [*globals(), *_PACKAGE]
 
 
 __all__ = [

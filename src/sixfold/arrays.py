@@ -1,4 +1,4 @@
-"""The words for arrays that all floors share."""
+"""Types of arrays that all layers share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The architecture page names every room, every setting, and nothing that is not there."""
+"""The architecture page names every package, every setting, and nothing that is not there."""
 
 import re
 from pathlib import Path
@@ -14,11 +14,11 @@ def section(title):
     return TEXT.split(f"## {title}\n")[1].split("\n## ")[0]
 
 
-def test_every_room_has_its_floor():
-    floors = "".join(line for line in section("Floors and rooms").splitlines() if "|" in line)
-    rooms = {p.parent.name for p in SOURCE.glob("*/__init__.py")}
+def test_every_package_has_its_layer():
+    layers = "".join(line for line in section("Packages and layers").splitlines() if "|" in line)
+    packages = {p.parent.name for p in SOURCE.glob("*/__init__.py")}
     modules = {p.stem for p in SOURCE.glob("*.py") if not p.stem.startswith("_")}
-    assert rooms | modules == set(re.findall(r"`(\w+)`", floors))
+    assert packages | modules == set(re.findall(r"`(\w+)`", layers))
 
 
 def test_every_environment_variable_is_explained():

@@ -61,6 +61,16 @@ def test_the_joint_of_the_page_is_known_by_its_code():
     assert joints[0].constants() == joints[1].constants() != joints[2].constants()
 
 
+def test_the_power_law_of_the_page_finds_a_wrong_bias():
+    text = (DOCS / "howto" / "joint.md").read_text(encoding="utf-8")
+    wrong = text.replace("forward.cross(EY)", "EY.cross(forward)")
+    assert wrong != text
+    with_law = [code for code in blocks(wrong) if "CustomJoint" not in code]  # it would find it too
+    assert any("def energy" in code for code in with_law)
+    with pytest.raises(AssertionError):
+        exec("\n".join(with_law).partition("for dtype")[0], {"__name__": "own"})
+
+
 def test_the_page_of_the_page_gives_energies_that_shrink_towards_the_tips():
     names = run(DOCS / "howto" / "page.md")
     tree = names["arm"].tree

@@ -53,7 +53,7 @@ def worst(measured, quantity, formulation):
     return max(errors, key=lambda m: m.error)
 
 
-@pytest.mark.parametrize("formulation", ["default", "rnea", "joint points", "lean"])
+@pytest.mark.parametrize("formulation", ["default", "rnea", "joint points", "reduced"])
 def test_inverse_dynamics_is_right_to_fifteen_digits(measured, formulation):
     assert worst(measured, ID, formulation).error <= BARS[ID] == 4e-15
 
@@ -64,14 +64,14 @@ def test_every_formulation_of_inverse_dynamics_agrees_with_the_reference(measure
     assert worst(measured, OTHER, formulation).error <= BARS[OTHER] == 4e-15
 
 
-@pytest.mark.parametrize("formulation", ["default", "crba", "lean"])
+@pytest.mark.parametrize("formulation", ["default", "crba", "reduced"])
 def test_mass_matrix_is_right_to_fifteen_digits(measured, formulation):
     assert worst(measured, MASS, formulation).error <= BARS[MASS] == 4e-15
 
 
 @pytest.mark.parametrize(
     "method",
-    ["default", "aba", "operators", "crba", "operators_dense", "aba, lean", "crba, lean"],
+    ["default", "aba", "operators", "crba", "operators_dense", "aba, reduced", "crba, reduced"],
 )
 def test_forward_dynamics_is_the_exact_answer_to_forces_a_few_roundings_away(measured, method):
     assert worst(measured, FD, method).error <= BARS[FD] == 4e-16

@@ -11,7 +11,7 @@ max|x - x_ref| / max|x_ref| of inverse dynamics and of the mass matrix, and the 
 max|tau - ID(q, v, a)| / (||H|| max|a| + max|C| + max|tau|) of forward dynamics by each method, the
 reference (by spatial vectors, `rnea`) and the residual in MPFR at the same rounded inputs.
 "default" is the public call on a batch, machine code, which is what users run; `--every N` takes it
-on every N-th tree only, since compiling is most of the time.  "lean" is the same tree without
+on every N-th tree only, since compiling is most of the time.  "reduced" is the same tree without
 compiling: inertias passed on and frames moved for zeros.  Other formulations
 of inverse dynamics are held against the same reference on the scale of their terms,
 max|tau - tau_ref| / (||H|| max|a| + max|C| + max|tau_ref|): they sum M a, V and G, which may
@@ -221,18 +221,18 @@ def defaults(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
 def formulations(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
     """Yield quantity, name and function of every formulation that applies to a sample."""
     model, tree = s.model, s.model.tree
-    lean = kernel_tree(scalar_functions.inverse_dynamics, model)
+    reduced = kernel_tree(scalar_functions.inverse_dynamics, model)
     yield ID, "rnea", lambda: _by_rnea(model, tree, s.q, s.v, s.a)
     yield ID, "joint points", lambda: scalar_functions.inverse_dynamics(model, tree, s.q, s.v, s.a)
-    yield ID, "lean", lambda: scalar_functions.inverse_dynamics(model, lean, s.q, s.v, s.a)
+    yield ID, "reduced", lambda: scalar_functions.inverse_dynamics(model, reduced, s.q, s.v, s.a)
     yield MASS, "crba", lambda: scalar_functions.mass_matrix(model, tree, s.q)
-    yield MASS, "lean", lambda: scalar_functions.mass_matrix(model, lean, s.q)
+    yield MASS, "reduced", lambda: scalar_functions.mass_matrix(model, reduced, s.q)
     for method in ("aba", "crba"):
         yield (
             FD,
-            f"{method}, lean",
+            f"{method}, reduced",
             lambda method=method: scalar_functions.forward_dynamics(
-                model, lean, s.q, s.v, s.tau, method=method
+                model, reduced, s.q, s.v, s.tau, method=method
             ),
         )
     for method in scalar_functions.METHODS:

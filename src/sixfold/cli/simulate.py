@@ -78,8 +78,8 @@ def simulate(
     Exits with 0, or with 2 when an option makes no sense or the motion runs away.
     """
     refuse_idle("--seed", start != "random", "a start that is not random")
-    write = _other_room("report", "report", "write_report") if report else None
-    show = _other_room("view", "viewer", "view") if view else None
+    write = _from_package("report", "report", "write_report") if report else None
+    show = _from_package("view", "viewer", "view") if view else None
     model = load(robot)
     q0 = neutral(model) if start == "neutral" else random_state(model, seed=seed)[0]
     trajectory = run(
@@ -127,10 +127,10 @@ def _controller(name: str, model: Model, q0: Any) -> Any:
     return controllers.pd(model, neutral(model), kp, kd)
 
 
-def _other_room(extra: str, room: str, name: str) -> Any:
-    """Return a function of a room that needs extras, or say how to get it."""
+def _from_package(extra: str, package: str, name: str) -> Any:
+    """Return a function of a package that needs extras, or say how to get it."""
     try:
-        return getattr(import_module(f"sixfold.{room}"), name)
+        return getattr(import_module(f"sixfold.{package}"), name)
     except (ImportError, AttributeError) as error:
         raise NotApplicableError(
             f"simulate --{extra}",

@@ -69,14 +69,14 @@ def grouped_inertias(tree: Tree) -> tuple[Inertia, ...]:
     return tuple(inertia[i].over(exact) for i in range(len(tree.parent)))
 
 
-def lean(tree: Tree) -> Tree:
+def reduce_inertias(tree: Tree) -> Tree:
     """Return the tree with zeros where they cost no digit: the joint forces are the same.
 
     As `grouped_inertias`, but by second moments (the integrals of r r^T) in place of moments of
     inertia.  What a hinge about z passes on is then the mass, its first moment along z and its
     second moment along z: nothing grows by moving, and nothing that stays is a difference.  About
-    an axis askew, what stays is a difference of numbers with weights of at most one: its errors
-    are those of a change of axes.  A tree of symbols comes back as it is.
+    an axis in general direction, what stays is a difference of numbers with weights of at most one:
+    its errors are those of a change of axes.  A tree of symbols comes back as it is.
     """
     if not tree.is_numeric():
         return tree

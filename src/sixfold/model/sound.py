@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sixfold.errors import ArgumentError, ModelError, kind_of, shown
-from sixfold.model.joint.joint import Joint
+from sixfold.model.joint.joint import Joint, of_the_library
+from sixfold.model.joint.promises import check_promises
 from sixfold.model.values import check_name, numbers_of
 from sixfold.spatial import Inertia, Transform
 
@@ -30,6 +31,7 @@ def sealed(where: str, field: str, given: Any, kind: type) -> tuple[Any, ...]:
 
 def check_bodies(bodies: tuple[Any, ...]) -> None:
     """Refuse bodies that no tree is made of."""
+    tried: set[int] = set()
     for k, body in enumerate(bodies):
         where = f"body {k}"
         for name in (body.name, body.joint_name):
@@ -47,6 +49,10 @@ def check_bodies(bodies: tuple[Any, ...]) -> None:
                 values = getattr(body, field)
                 if type(values) is not tuple or len(values) != n:
                     raise ModelError(where, f"{field} = {shown(values)}", f"give {n} numbers")
+        own = body.joint.is_code and not of_the_library(type(body.joint))
+        if own and id(body.joint) not in tried:
+            tried.add(id(body.joint))
+            check_promises(f"joint '{body.joint_name}'", body.joint)
 
 
 def check_rest(model: Any) -> None:

@@ -1,4 +1,4 @@
-"""Steps of their own choosing: SciPy's adaptive methods behind the same face as a fixed step."""
+"""Adaptive step sizes: SciPy's methods behind the interface of a fixed step."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _Flow:
         return np.array(self._solver.y, float)
 
     def _stepped(self) -> bool:
-        """Take a step; false where the solver finds no way on."""
+        """Take a step; false where the solver fails."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -84,5 +84,5 @@ class _Flow:
         except SixfoldError:
             raise
         except (ValueError, ArithmeticError):
-            return False  # numbers that ran away, as the solver's linear algebra puts it
+            return False  # the solver's linear algebra met numbers that are not finite
         return bool(self._solver.status != "failed")

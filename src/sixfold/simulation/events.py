@@ -13,7 +13,7 @@ from sixfold.errors import ArgumentError, CallbackError, OptionError, yes_or_no
 from sixfold.model import Model
 
 HALVINGS = 80
-"""Most evaluations that one crossing is searched with."""
+"""Largest number of evaluations for one crossing."""
 
 Advance = Callable[[float, float, Array], Array]
 
@@ -77,7 +77,7 @@ def events_of(given: Any) -> tuple[Event, ...]:
             fix = "write the event as a function of (t, q, v)"
             raise CallbackError(where, "a function of (t, q, v)", error, fix) from None
         except ValueError:
-            pass  # a function that tells nothing about its arguments
+            pass  # a function without a signature
     return result
 
 
@@ -85,13 +85,13 @@ class Watch:
     """Follows the sign of every event from step to step."""
 
     def __init__(self, model: Model, events: tuple[Event, ...], t: float, x: Array) -> None:
-        """Begin at a state."""
+        """Take the initial state."""
         self._model, self._events = model, events
         self._signs = [_sign(self._value(event, t, x)) for event in events]
         self.crossings: list[Crossing] = []
 
     def step(self, t: float, h: float, x: Array, after: Array, advance: Advance) -> Any:
-        """Look at one step from x to `after`; return (t, x) where the motion stops, or None."""
+        """Check one step from x to `after`; return (t, x) where the motion stops, or None."""
         found: list[tuple[float, Event]] = []
         for k, event in enumerate(self._events):
             value = self._value(event, t + h, after)
@@ -120,7 +120,7 @@ class Watch:
         end: float,
         advance: Advance,
     ) -> float:
-        """Return the length of the step that ends at the zero: secants kept in by halvings."""
+        """Return the length of the step that ends at the zero: secant method with bisection."""
         low, high, f_high = 0.0, h, end
         f_low = self._value(event, t, x)
         if f_high == 0.0:

@@ -1,8 +1,9 @@
 """Free flight: a floating tree on which only gravity acts conserves its momentum.
 
 Where nothing but gravity acts on a floating base, the centre of mass flies along a parabola and the
-angular momentum about it stays.  A step of order p misses that by O(h^(p+1)); position and velocity
-of the base are corrected by just as little, so that the order stays and both are kept to rounding.
+angular momentum about it is constant.  A step of order p violates that by O(h^(p+1)); position and
+velocity of the base are corrected by this error, so that the order is unchanged and both laws hold
+to rounding.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sixfold.spatial import Force, Inertia, Motion, Transform, Vector3, ldl, ldl
 
 
 def has_free_base(model: Model) -> bool:
-    """Return whether all bodies hang on one free joint that has no forces of its own."""
+    """Return whether all bodies descend from one free joint that has no passive forces."""
     if not model.bodies or not isinstance(model.bodies[0].joint, Free):
         return False
     base = model.bodies[0]
@@ -38,9 +39,10 @@ def are_zero(values: Any) -> bool:
 def momentum_drift(
     tree: Tree, q0: Table, v0: Table, q1: Table, v1: Table, h: Scalar
 ) -> tuple[Vector3, tuple[Scalar, ...]]:
-    """Return how far the base is from where it belongs after a step from 0 to 1.
+    """Return the corrections of the base's position and velocity after a step from 0 to 1.
 
-    The way [m] is in the base's axes before the step; the velocity (omega; v) in those after it.
+    The displacement [m] is in the base's axes before the step, the velocity (omega; v) in those
+    after it.
     """
     X0, h0, I0 = _whole(tree, q0, v0)
     X1, h1, I1 = _whole(tree, q1, v1)
@@ -48,16 +50,16 @@ def momentum_drift(
     u, w = _relative(q0[1][3:], q1[1][3:])
 
     def turned(x: Vector3, w: Scalar) -> Vector3:
-        """Return the change of a vector that turns; its other parts cancel before they round."""
+        """Return R x - x for the rotation of the step, without forming R x."""
         across = u.cross(x)
         return (across * w + u.cross(across)) * 2.0
 
-    # the centre of mass flies freely
+    # the centre of mass is in free fall
     g = X0.E @ (tree.Xtree[1].E @ tree.gravity.lin)
     way = h0.lin * (h / m) + g * (h * h * 0.5)
     apart = (c0 - c1) - turned(c1, w) + (way - X0.E @ (X1.r - X0.r))
 
-    # linear momentum takes the weight's impulse, angular momentum about the centre stays
+    # linear momentum gains the impulse of gravity, angular momentum about the centre is constant
     p = h0.lin + g * (m * h)
     push = (p - h1.lin) + turned(p, -w)
     L = h0.ang - c0.cross(h0.lin)

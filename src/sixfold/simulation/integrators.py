@@ -52,7 +52,7 @@ Increment = Callable[[Steppable, Scalar, Numbers, Numbers, Scalar], Pair]
 
 @dataclass(frozen=True)
 class Method:
-    """One way to take a step; call it as `method(system, t, q, v, h)`."""
+    """An integration method; call it as `method(system, t, q, v, h)`."""
 
     increment: Increment
     """Returns the increments of q and v over one step."""

@@ -1,4 +1,4 @@
-"""A system on numbers, step by step: for controllers that cannot be compiled, and for big trees."""
+"""A system on arrays, step by step: for controllers that cannot be compiled, and large trees."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Numeric(System):
     """Inertial parameters in place of the model's own, shape (..., nb, 10)."""
 
     def forces(self, t: Any, q: Array, v: Array) -> Array:
-        """Return the controller's joint forces and what follows them, shape of v."""
+        """Return the controller's joint forces and the rates of its states, in the shape of v."""
         return np.zeros_like(v) if self.rows is None else self.rows(t, q, v)
 
     def accelerations(self, t: Any, q: Array, v: Array, tau: Array) -> Array:
@@ -96,7 +96,7 @@ class Numeric(System):
     def zero_order_hold(
         self, t: Any, q: Sequence[Any], v: Sequence[Any]
     ) -> tuple[Numeric, list[Any]]:
-        """Return the system whose controller goes on giving the forces of this state."""
+        """Return the system whose controller holds the forces of this state (zero-order hold)."""
         if self.rows is None:
             return self, []
         both, nv = self.forces(t, joined(q), joined(v)), self.model.nv

@@ -23,7 +23,7 @@ CACHED_STEPS = 10_000
 
 
 class Runs(Protocol):
-    """What is asked of a kernel; see `sixfold.llvm.ScanKernel`."""
+    """Interface of a kernel; see `sixfold.llvm.ScanKernel`."""
 
     def run(
         self, arrays: Sequence[Array], strides: Sequence[int], rows: int, steps: int, every: int

@@ -82,8 +82,8 @@ def rollout(
         every: keep the state after every so many steps.
         control: function of (t, q, v), or of (t, q, v, parameters), that returns joint forces to be
             added to tau, evaluated in every stage of a step.  It is compiled into the kernel if it
-            is built from arithmetic and sixfold functions and is shown to remember nothing between
-            calls; otherwise it runs as Python, row by row, and one warning says so.
+            is built from arithmetic and sixfold functions and is proved pure (it keeps nothing
+            between calls); otherwise it runs as Python, row by row, and one warning says so.
         parameters: numbers for the controller, shape (..., n): gains, targets...
         x0: states of the controller itself at the start, shape (..., nx): as in `simulate`, the
             controller takes x after v and returns the joint forces and dx/dt.
@@ -100,13 +100,13 @@ def rollout(
             (..., nb, 10), each (m, h, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
         method: of forward dynamics, as in `forward_dynamics`; by the model if left out.
         out: float64 arrays in C order, of the results' shapes, to write the results to.
-        backend: "numpy" takes the same steps in NumPy, to look into.
+        backend: "numpy" takes the same steps in NumPy, for debugging.
 
     Steps are taken in float64, whatever the dtype of the arguments.
 
     Returns:
         q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv); with x0 also x,
-        shape (..., steps // every, nx).  A trajectory that leaves the finite numbers is NaN from
+        shape (..., steps // every, nx).  A trajectory that becomes infinite or NaN is NaN from
         there on, and one warning names time and joint.
 
     Raises:
@@ -231,7 +231,7 @@ def _forces(model: Model, tau: ArrayLike | None, steps: int) -> Argument | None:
     if tau is None:
         return None
     shape: Shape = (steps, model.nv)
-    with contextlib.suppress(Exception):  # what is no array is refused later
+    with contextlib.suppress(Exception):  # anything but an array is refused later
         if np.ndim(tau) == 1:
             shape = (model.nv,)
         elif np.ndim(tau) > 1 and np.shape(tau)[-2] == 1:
@@ -277,7 +277,7 @@ def _warn_not_finite(model: Model, q: Array, v: Array, between: float) -> None:
     bad = bad_q.any(axis=-1) | bad_v.any(axis=-1)
     rows = bad.any(axis=-1)
     first = tuple(int(k) for k in np.argwhere(bad)[0])
-    # velocities as a rule leave first; a long step can overflow q alone
+    # velocities usually overflow first; a long step can overflow q alone
     fast = bool(bad_v[first].any())
     place = int(np.argmax(bad_v[first] if fast else bad_q[first]))
     names = model.coordinates.v_names if fast else model.coordinates.q_names

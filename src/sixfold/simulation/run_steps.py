@@ -1,4 +1,4 @@
-"""The loop over time: steps, samples, events, and a clear stop when numbers run away."""
+"""The loop over time: steps, samples, events, and an error when a state is not finite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK_STEPS = 8192
 """Steps of one call of a kernel, between two checks of progress and of finite numbers."""
 
 MAX_BLOCK_NUMBERS = 1 << 22
-"""Most numbers that one call of a kernel returns."""
+"""Largest number of values that one call of a kernel returns."""
 
 PROGRESS_STEPS = 256
 """Steps between two reports of progress when they are taken one by one."""
@@ -69,18 +69,18 @@ class Outcome:
     x: Array
     """States, shape (..., samples, size)."""
     seen: list[Any]
-    """Joint forces and accelerations that were looked at on the way."""
+    """Joint forces and accelerations that were recorded during the run."""
     steps: int
     failure: tuple[float, Array, Array] | None = None
     """Time and state of the first numbers that are not finite, and the state before."""
     error: CallbackError | None = None
-    """What a function of the user's own had to say."""
+    """The error that a callback raised."""
 
 
 def run_steps(
     stepper: Stepper, grid: Grid, x: Array, watch: Watch | None, progress: Progress | None
 ) -> Outcome:
-    """Run through the grid and keep every sample.
+    """Step through the grid and keep every sample.
 
     Args:
         stepper: how to advance.
@@ -102,7 +102,7 @@ def run_steps(
 
 
 def _in_blocks(stepper: Stepper, grid: Grid, whole: Outcome, tell: Progress) -> Outcome:
-    """Take many steps at a time, with a look at them in between."""
+    """Take many steps in each call of a kernel, with checks between calls."""
     x = whole.x[..., 0, :]
     rows = max(1, min(BLOCK_STEPS // grid.every, MAX_BLOCK_NUMBERS // max(1, x.size)))
     even = grid.steps - (grid.uneven > 0)
@@ -119,7 +119,7 @@ def _in_blocks(stepper: Stepper, grid: Grid, whole: Outcome, tell: Progress) -> 
         if not np.isfinite(x).all():
             return _first_bad(stepper, grid, whole, row + count)
         tell(grid.time((row + count) * grid.every) - grid.t0, grid.duration)
-    # what is left is shorter than a sample
+    # the remaining steps are fewer than one sample takes
     x = _far(stepper, grid, x, full * grid.every, even)
     if grid.uneven:
         x = stepper.advance(grid.time(even), grid.uneven, x)
@@ -143,7 +143,7 @@ def _far(stepper: Stepper, grid: Grid, x: Array, first: int, last: int) -> Array
 def _step_by_step(
     stepper: Stepper, grid: Grid, whole: Outcome, watch: Watch | None, tell: Progress
 ) -> Outcome:
-    """Take one step at a time: for events, and for controllers that run as they are."""
+    """Take one step at a time: for events, and for controllers that run as Python."""
     t, samples, seen = whole.t, whole.x, whole.seen
     look = stepper.look if stepper.live else (lambda *_: None)
     x = samples[..., 0, :]

@@ -60,7 +60,7 @@ class Setup:
     compiled: bool | None = None
     """Whether to insist on compiled callbacks, or on Python."""
     others: tuple[Callable[..., Any], ...] = ()
-    """Further functions of the user's own that run meanwhile."""
+    """Further callbacks of the same run."""
 
     @property
     def states(self) -> int:

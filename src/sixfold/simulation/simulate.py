@@ -75,8 +75,8 @@ def simulate(
             when left out; False takes the plain steps of `rollout`.
         control: function of (t, q, v), or of (t, q, v, parameters), for one state, that returns
             the joint forces (nv,).  It is compiled if it is built from arithmetic and sixfold
-            functions and is shown to remember nothing between calls; otherwise it runs as Python,
-            step by step, and the trajectory's notes say so.
+            functions and is proved pure (it keeps nothing between calls); otherwise it runs as
+            Python, step by step, and the trajectory's notes say so.
         parameters: numbers for the controller, its last argument, shape (..., n), for example gains
             of a batch.
         x0: states of the controller itself at the start, shape (..., nx).  The controller is then a
@@ -98,7 +98,7 @@ def simulate(
         solver: "DOP853" (if left out), "RK45", "RK23", "Radau", "BDF" or "LSODA", for "solve_ivp".
         rtol: relative tolerance of "solve_ivp", 1e-9 if left out.
         atol: absolute tolerance of "solve_ivp", 1e-11 if left out.
-        backend: "numpy" runs every step in Python, for looking into a controller.
+        backend: "numpy" runs every step in Python, for debugging a controller.
 
     Returns:
         A Trajectory with arrays t, q, v, a, tau and energies, with x0 also x; time is the last axis

@@ -40,7 +40,7 @@ class Stepper:
     kernels: dict[str, Any]
     """Kernels of callbacks by themselves, by name."""
     live: bool = False
-    """Forces must be observed as they occur: a callback may remember something between calls."""
+    """Forces must be recorded as they occur: a callback may keep state between calls."""
     notes: tuple[str, ...] = ()
     """Why callbacks run as Python."""
 

@@ -34,7 +34,7 @@ class JointStops:
     damping_ratio: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers that describe no spring and damper."""
+        """Refuse parameters that describe no spring and damper."""
         if not _number(self.time_constant) or self.time_constant <= 0:
             raise OptionError("JointStops", "time_constant", "a time > 0", self.time_constant)
         if not _number(self.damping_ratio) or self.damping_ratio < 0:

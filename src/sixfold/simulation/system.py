@@ -70,7 +70,7 @@ class System:
         return [*solve(self.model, tree, q, u, tau, outside), *rates]
 
     def zero_order_hold(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[System, list[Scalar]]:
-        """Return the system whose controller goes on giving the forces of this state.
+        """Return the system whose controller holds the forces of this state (zero-order hold).
 
         With it comes what the controller returned after its forces: the next values of its states.
         """

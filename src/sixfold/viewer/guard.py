@@ -200,7 +200,7 @@ def told(error: BaseException) -> None:
 
 
 def hush(server: Any) -> None:
-    """Let messages that viser cannot use end in the log of this room, without a traceback."""
+    """Let messages that viser cannot use end in the log of this package, without a traceback."""
     loop = server._websock_server._background_event_loop
 
     def handle(loop: Any, context: dict[str, Any]) -> None:

@@ -55,7 +55,7 @@ class Chain:
 
 
 def revolute_chain(n: int, seed: int = 0) -> Model:
-    """Return a chain of n links of about 0.1 m in general position, every axis askew."""
+    """Return a chain of n links of about 0.1 m in general position, axes in general directions."""
     rng = np.random.default_rng(seed)
     builder = ModelBuilder(f"chain of {n}")
     for k in range(n):

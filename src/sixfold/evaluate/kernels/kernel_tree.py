@@ -1,8 +1,8 @@
 """What machine code is made of: the same joint-space dynamics from fewer operations.
 
-The reference reading takes a model as it is given.  Kernels take its tree with inertias passed on
-to the parents and frames moved for zeros, where that costs no digit (`sixfold.model.grouping.lean`,
-`sixfold.evaluate.kernels.reduce_frames`).
+The reference implementation takes a model as it is given.  Kernels take a reduced tree: inertias
+moved to the parents and frames moved for zeros, where that costs no digit
+(`sixfold.model.grouping.reduce_inertias`, `sixfold.evaluate.kernels.reduce_frames`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def kernel_tree(core: Callable[..., Any], model: Model) -> Tree:
     body, options = (core.func, core.keywords) if isinstance(core, partial) else (core, {})
     if not getattr(body, "joint_space", False):
         return model.tree
-    return _lean(model, options.get("frame") != "body")
+    return _reduced(model, options.get("frame") != "body")
 
 
 def for_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
@@ -31,12 +31,12 @@ def for_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
 
 
 @per_model()
-def _lean(model: Model, anywhere: bool) -> Tree:
-    """Return the lean tree; forces in body coordinates need the model's own frames."""
-    from sixfold.evaluate.kernels.reduce_frames import reframed
-    from sixfold.model.grouping import lean
+def _reduced(model: Model, anywhere: bool) -> Tree:
+    """Return the reduced tree; forces in body coordinates need the model's own frames."""
+    from sixfold.evaluate.kernels.reduce_frames import reduce_frames
+    from sixfold.model.grouping import reduce_inertias
 
-    return lean(reframed(model.tree) if anywhere else model.tree)
+    return reduce_inertias(reduce_frames(model.tree) if anywhere else model.tree)
 
 
 def solved(model: Model, frame: str = "world", method: str | None = None) -> partial[list[Scalar]]:

@@ -3,7 +3,7 @@
 A joint about or along a coordinate axis of its body commutes with shifts along that axis and turns
 about it.  Moving the body's frame so changes no joint coordinate and no joint force, but it may
 take an offset out of a placement, or a constant turn that would fill a rotation matrix.  Where the
-axis is askew, the frame is turned first, so that the axis is a coordinate axis.
+axis is not a coordinate axis, the frame is turned first, so that it becomes one.
 
 What is rounded here is as small as what algorithms round anyway:
 
@@ -41,7 +41,7 @@ _GROWTH = 10.0
 """How many times its own size, or what the bodies behind it add, a shift may add to an inertia."""
 
 
-def reframed(tree: Tree) -> Tree:
+def reduce_frames(tree: Tree) -> Tree:
     """Return the tree with frames that leave fewer numbers in its placements.
 
     The joint-space dynamics is the same to rounding; poses, motions and forces of bodies are those

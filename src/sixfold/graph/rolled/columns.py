@@ -48,7 +48,7 @@ class ColumnGraph(Graph):
         return Node(self, self._column(array))
 
     def _column(self, array: NDArray[np.float64]) -> int:
-        array = array + 0.0  # both zeros are one
+        array = array + 0.0  # 0.0 and -0.0 count as equal
         if (array == array[0]).all():
             return self.constant(float(array[0]))
         number = self._by_content.setdefault(array.tobytes(), len(self.columns))
@@ -99,7 +99,7 @@ class ColumnGraph(Graph):
         return super().neg(a) if found is None else found
 
     def apply(self, op: Op, *arguments: int) -> int:
-        """Any other operation; columns stay columns under the cheap ones."""
+        """Any other operation; the cheap ones are folded on columns."""
         rules: dict[Op, Callable[..., Any]] = {Op.ABS: np.abs, Op.SIGN: np.sign, Op.SQRT: np.sqrt}
         found = self._folded(rules[op], *arguments) if op in rules else None
         return super().apply(op, *arguments) if found is None else found

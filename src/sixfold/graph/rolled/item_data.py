@@ -1,7 +1,7 @@
 """The data of a rolled kernel: for each item its kind, its constants and where its values live.
 
-Values that pass from parent to child live in slots that are used again when no child needs them any
-more, so that a chain of any length takes two; so do sums on their way from children to parents.
+Values that pass from parent to child live in slots that are reused once no child needs them: a
+chain of any length takes two slots.  So do the partial sums that pass from children to parents.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Shape:
 
 
 def pack(rolled: Rolled, storage: Storage, shape: Shape) -> bytes:
-    """Return all data of a kernel as it lies in memory."""
+    """Return all data of a kernel in its memory layout."""
     n, total = len(shape.parent), len(rolled.outward)
     kind = np.asarray(shape.kind)
     sizes = np.asarray(storage.kept)[kind]
@@ -73,7 +73,7 @@ def pack(rolled: Rolled, storage: Storage, shape: Shape) -> bytes:
 
 
 def _align(body: list[bytes]) -> None:
-    """Let what follows begin at a whole number of words."""
+    """Pad, so that what follows is aligned to a word."""
     body.append(b"\0" * (-sum(map(len, body)) % 8))
 
 
@@ -92,7 +92,7 @@ def _columns(
 
 
 class _Slots:
-    """Numbers in use, the lowest free one first."""
+    """Allocates slot numbers, the lowest free one first."""
 
     def __init__(self, reserved: int) -> None:
         self.free: list[int] = []
@@ -109,7 +109,7 @@ class _Slots:
 
 
 def _outward(parent: Sequence[int]) -> tuple[NDArray[np.int_], int, int]:
-    """Return (own, parent's, 0) slots for values from parents to children; slot 0 is for nobody."""
+    """Return (own, parent's, 0) slots for values from parents to children; slot 0 is unused."""
     last = {p: i for i, p in enumerate(parent, 1)}
     slots, used = np.zeros((len(parent), 3), int), _Slots(1)
     mine = {0: used.take()}

@@ -43,7 +43,7 @@ class Rolled:
     last: Part
     """What is done once at the end, with ("sum", sweep, place) of the root as sources."""
     single: bool
-    """No item has two children: what is added to the parent is all there is."""
+    """No item has two children: a sum at the parent has one term."""
     items: tuple[int, ...]
     """Items of each kind, for counting operations."""
     arrays: int
@@ -53,7 +53,7 @@ class Rolled:
 
     def text(self) -> str:
         """Print; equal programs print equal texts."""
-        # one output is the rule and leaves the text as it is
+        # a single output, the usual case, adds nothing to the text
         arrays = self.arrays if self.outputs == 1 else (self.arrays, self.outputs)
         head = (self.outward, self.passed, self.single, arrays)
         lines = ["rolled " + " ".join(str(int(x)) for x in (len(self.outward), len(self.items)))]
@@ -83,9 +83,9 @@ class Rolled:
         )
 
     def verify(self) -> Rolled:
-        """Return the program if it is one; raise InternalError where it is not.
+        """Return the program if it is valid; raise InternalError otherwise.
 
-        Parts read and write what there is: arrays, values that their sweep passes in its direction,
+        Parts read and write what exists: arrays, values that their sweep passes in its direction,
         and values that an earlier sweep has kept.
         """
         sweeps, kinds = len(self.parts), len(self.items)

@@ -7,8 +7,8 @@ graph (or of the parent's, for sums) and a sink of the other's.
 
 Rules, checked here: a value read at the parent is of a table with a value at the root, in a loop
 from the root to the tips; only `T[parent] += x` writes to the parent, in a loop from the tips to
-the root; and an item's graph depends on nothing carried from one item to the next in a variable:
-every kind is traced twice, and the two graphs must be equal and apart.
+the root; and an item's graph depends on no loop-carried variable of the function: every kind is
+traced twice, and the two graphs must be equal and share no node.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NotRolled(Exception):
 
 @dataclass(eq=False)
 class Item:
-    """The item that a loop is at: any one of its kind."""
+    """The current item of a loop: a symbol for every item of its kind."""
 
     kind: int
     graph: ColumnGraph
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Parent:
-    """The parent of the item that a loop is at."""
+    """The parent of the current item of a loop."""
 
     item: Item
 
@@ -50,7 +50,7 @@ class Items:
     """All items, parents before children; a loop over them is traced once for each kind."""
 
     def __init__(self, recorder: Recorder) -> None:
-        """Belong to a recorder."""
+        """Take the recorder."""
         self.recorder = recorder
 
     def __iter__(self) -> Iterator[Item]:
@@ -90,7 +90,7 @@ class Table:
         if isinstance(key, Item):
             value = self.own[key]
             if recorder.first and self.base is not None and not recorder.loops[-1]:
-                loop = recorder.current  # perhaps it adds to this table
+                loop = recorder.current  # the loop may add to this table
             if loop is not None and recorder.current >= loop and key not in self.whole:
                 value = value + self._sources(key.graph, "sum", loop)
             return value
@@ -107,7 +107,7 @@ class Table:
         raise NotRolled(f"a table was read at {key!r}, which is no item of a loop")
 
     def _sources(self, graph: ColumnGraph, kind: str, loop: int) -> Any:
-        """Return a value shaped like the root's, each number of it a source."""
+        """Return a value of the root value's structure; each of its numbers is a source."""
         if self.base is None:
             raise NotRolled("a table that passes between items needs a value at the root")
         count = iter(range(1_000_000))
@@ -118,12 +118,12 @@ _NEVER = 1 << 60
 
 
 class Recorder:
-    """Keeps what a function does to the items of a tree."""
+    """Records what a function does to the items of a tree."""
 
     def __init__(self, counts: Sequence[int], adding: dict[int, int] | None = None) -> None:
         """Take how many items there are of each kind, and which loop adds to which table.
 
-        Without the latter this is a first pass, which only finds it out.
+        Without the latter this is the first pass, which finds the tables.
         """
         self.items = [
             Item(kind, ColumnGraph(n), witness)
@@ -141,7 +141,7 @@ class Recorder:
         self._inside = False
 
     def loop(self, outward: bool) -> Iterator[Item]:
-        """Yield one item of each kind, and its witness."""
+        """Yield one item of each kind, and the second one that it is compared with."""
         if self._inside:
             raise NotRolled("a loop over all items inside another, or left early")
         self._inside = True
@@ -153,7 +153,7 @@ class Recorder:
         self._inside = False
 
     def _publish(self, item: Item) -> None:
-        """Note what the item's children read of it in this loop."""
+        """Record what the item's children read of it in this loop."""
         for (loop, _), table in self.reads.items():
             if loop != self.current:
                 continue
@@ -167,7 +167,7 @@ class Recorder:
                 self.bases[loop, table.number, component] = float(x)
 
     def add(self, table: Table, item: Item, value: Any) -> None:
-        """Note `T[parent] += x`, with value = T[parent] + x."""
+        """Record `T[parent] += x`, with value = T[parent] + x."""
         loop, graph = self.current, item.graph
         if self.loops[loop]:
             raise NotRolled("a loop from the root to the tips adds to the parent")
@@ -185,7 +185,7 @@ class Recorder:
             item.adds[key] = term if before is None else graph.add(before, term)
 
     def finish(self) -> None:
-        """Check that witnesses saw the same as their kinds."""
+        """Check that both traces of each kind are equal."""
         for item, witness in zip(self.items[::2], self.items[1::2], strict=True):
             same = item.graph.nodes == witness.graph.nodes and item.adds == witness.adds
             if not same or item.publishes != witness.publishes:

@@ -1,9 +1,9 @@
 """From graphs of kinds to sweeps over the tree: one small program for each kind and sweep.
 
-Sweeps go outward and inward in turn.  Every value is worked out in the first sweep where all it
-depends on is there; loops of the source that can run together therefore become one sweep.  A value
-that a later sweep needs is kept for each item, unless it depends on inputs and constants only and
-costs little: then it is worked out again.
+Sweeps alternate between outward and inward.  Every value is computed in the first sweep in which
+all its operands exist; loops of the source that can be fused therefore become one sweep.  A value
+that a later sweep needs is stored for each item, unless it depends on inputs and constants only and
+is cheap: then it is recomputed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Storage:
     columns: tuple[tuple[tuple[NDArray[np.float64], ...], ...], ...]
     """By sweep and kind: the columns that its program reads, in their places."""
     kept: tuple[int, ...]
-    """Values kept for an item, by kind."""
+    """Values stored for an item, by kind."""
     bases: tuple[tuple[float, ...], ...]
     """By sweep: what the root passes to its children."""
 
@@ -201,7 +201,7 @@ class _Split:
                 self.home.append(max(self.home[a] for a in arguments))
 
     def visited(self, s: int, starts: Iterable[int]) -> tuple[set[int], set[int]]:
-        """Return the nodes that sweep s works out for some results, and those it reads as kept."""
+        """Return the nodes that sweep s computes for some results, and the stored ones it reads."""
         inside: set[int] = set()
         kept: set[int] = set()
         stack = list(starts)
@@ -221,7 +221,7 @@ class _Split:
     def keeps(self, fixed: list[list[tuple[Source, int]]]) -> dict[int, int]:
         """Return the place of each value that later sweeps need.
 
-        Costly values of inputs alone are worked out in the first sweep that needs them.
+        Expensive values of inputs alone are computed in the first sweep that needs them.
         """
         for _ in range(2):
             kept: set[int] = set()
@@ -278,7 +278,7 @@ class _Split:
 def _last(
     recorder: Recorder, ends: Sequence[Result], sweep: dict[int, int], place: dict[Key, int]
 ) -> Part:
-    """Return what is done once, with the sums at the root."""
+    """Return the program that runs once at the end, on the sums at the root."""
     graph = recorder.outside
     sources: list[Source] = []
     for kind, loop, table, component in graph.sources:

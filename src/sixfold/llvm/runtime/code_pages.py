@@ -1,10 +1,10 @@
-"""Memory for machine code: kernels lie side by side in a few large maps.
+"""Memory for machine code: kernels share a few large memory mappings.
 
-Each map of memory that a process has counts towards a limit of the system (`vm.max_map_count`, some
-65,000), and a loader that gives each kernel maps of its own ends there.  Here a kernel takes
-whole pages of a map that it shares with others.  Its pages are writable while it is put there
-and executable afterwards, never both; maps whose pages have one protection count as one.
-Freed pages go back to the system, and to the next kernel.
+The mappings of a process are limited (`vm.max_map_count`, some 65,000), and a loader that gives
+each kernel mappings of its own runs into that limit.  Here a kernel takes whole pages of a shared
+mapping.  Its pages are writable while the code is copied there and executable afterwards, never
+both (W^X); adjacent pages of equal protection count as one mapping.  Freed pages are returned to
+the system and reused by the next kernel.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from sixfold.errors import KernelMemoryError
 from sixfold.forks import Rank, Returns, fork_lock
 
 MAP_BYTES = 1 << 22
-"""Size of a map that kernels share."""
-_ALONE = MAP_BYTES >> 2  # bytes from which a kernel has a map of its own
+"""Size of a shared mapping [bytes]."""
+_ALONE = MAP_BYTES >> 2  # bytes from which a kernel has its own mapping
 
 _READ, _WRITE, _RUN = mmap.PROT_READ, mmap.PROT_WRITE, mmap.PROT_EXEC
 _DONTNEED, _NO_HUGE_PAGES = 4, 15
@@ -32,7 +32,7 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 class Pages(NamedTuple):
-    """Some pages of a map."""
+    """Consecutive pages of a mapping."""
 
     home: Map
     start: int
@@ -40,25 +40,25 @@ class Pages(NamedTuple):
 
     @property
     def address(self) -> int:
-        """Where they begin."""
+        """Address of the first byte."""
         return self.home.address + self.start * mmap.PAGESIZE
 
     @property
     def size(self) -> int:
-        """How many bytes they have."""
+        """Size in bytes."""
         return self.length * mmap.PAGESIZE
 
 
 class Map:
-    """A map of memory and the runs of its pages that are free, in order."""
+    """A memory mapping and its runs of free pages, sorted by address."""
 
     def __init__(self, address: int, count: int) -> None:
-        """Take a new map of so many pages."""
+        """Map so many new pages."""
         self.address, self.count = address, count
         self.free = [(0, count)]
 
     def take(self, count: int) -> Pages | None:
-        """Return that many pages, from the shortest run that has them."""
+        """Allocate so many pages from the shortest run that is long enough (best fit)."""
         fitting = [run for run in self.free if run[1] >= count]
         if not fitting:
             return None
@@ -68,7 +68,7 @@ class Map:
         return Pages(self, start, count)
 
     def give(self, pages: Pages) -> None:
-        """Take pages back, and join them with the free ones beside them."""
+        """Free pages, and merge them with adjacent free runs."""
         runs: list[tuple[int, int]] = []
         for start, length in sorted([*self.free, (pages.start, pages.length)]):
             if runs and sum(runs[-1]) == start:
@@ -83,7 +83,7 @@ _maps: list[Map] = []
 
 @lru_cache(maxsize=1)
 def _system() -> Any:
-    """Return the system's functions for memory."""
+    """Return the C library's functions for memory."""
     system = ctypes.CDLL(None, use_errno=True)
     word, pointer, number = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int
     system.mmap.restype = pointer
@@ -96,7 +96,7 @@ def _system() -> Any:
 
 @lru_cache(maxsize=1)
 def possible() -> bool:
-    """Return whether code can be placed here: Linux on x86-64, where code may be made at all."""
+    """Return whether code can be placed here: Linux on x86-64 that permits executable pages."""
     if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 2**32:
         return False
     try:
@@ -104,7 +104,7 @@ def possible() -> bool:
     except PermissionError:
         return False
     except KernelMemoryError:
-        pass  # said again when a kernel is to be placed
+        pass  # raised again when a kernel is placed
     return True
 
 
@@ -116,8 +116,8 @@ def store(size: int, image: Any) -> Pages:
         image: gives the code for the address that it will have.
 
     Raises:
-        KernelMemoryError: if the system has no memory or no map left.
-        PermissionError: if the system lets no code be made.
+        KernelMemoryError: if the system has no memory or no mapping left.
+        PermissionError: if the system permits no executable pages.
     """
     count = -(-size // mmap.PAGESIZE)
     with _returns.section():
@@ -141,7 +141,7 @@ def store(size: int, image: Any) -> Pages:
 
 
 def release(pages: Pages) -> None:
-    """Give pages back, from any place and any thread."""
+    """Free pages; safe in finalisers and in any thread."""
     _returns.give(pages)
 
 
@@ -151,8 +151,8 @@ def _new_map(count: int) -> Map:
     if address == _FAILED:
         raise _no_memory(f"a map of {size} bytes")
     system.madvise(address, size, _NO_HUGE_PAGES)
-    # a map that was written to once has an identity in the kernel, which its parts inherit: after
-    # their protection has changed to and fro they are joined to one map again
+    # once written to, a mapping has an anon_vma in the system's kernel, which its parts inherit:
+    # after mprotect has split it, parts of equal protection are merged again
     ctypes.memset(address, 0, 1)
     try:
         _protect(address, size, _READ | _RUN)
@@ -163,7 +163,7 @@ def _new_map(count: int) -> Map:
 
 
 def _take_back(pages: Pages) -> None:
-    """Put pages among the free ones; a map without kernels goes back to the system."""
+    """Add pages to the free ones; unmap a mapping that holds no kernel."""
     system, home = _system(), pages.home
     home.give(pages)
     system.madvise(pages.address, pages.size, _DONTNEED)
@@ -172,7 +172,7 @@ def _take_back(pages: Pages) -> None:
     if idle and (spare or home.count * mmap.PAGESIZE != MAP_BYTES):
         _maps.remove(home)
         if system.munmap(home.address, home.count * mmap.PAGESIZE):
-            _maps.append(home)  # no map to spare even for that
+            _maps.append(home)  # not even a mapping left for that
 
 
 _returns = Returns(fork_lock(Rank.CODE), _take_back)

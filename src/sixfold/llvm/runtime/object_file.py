@@ -1,7 +1,7 @@
 """Object code as LLVM writes it for Linux on x86-64: sections, symbols, relocations.
 
 Kernels need little of the format: code and constants, no data that is written to, a few functions
-of the interpreter.  What is not among that raises NotPlaceable; LLVM's own loader takes it then.
+of the interpreter.  Anything else raises NotPlaceable; LLVM's own loader is used then.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _BITS, _SYMBOLS, _RELOCATIONS, _UNWIND = 1, 2, 4, 0x70000001  # types of section
 _WRITE, _ALLOC = 1, 2  # flags of sections
 _TEMPLATE, _MACHINE = 1, 62  # a relocatable file, for x86-64
 _ABS64, _PC32, _PLT32 = 1, 2, 4
-_GOT = np.isin(np.arange(64), (9, 41, 42))  # distance of a word with the symbol's address
+_GOT = np.isin(np.arange(64), (9, 41, 42))  # distance of the symbol's GOT entry
 
-_NOWHERE = np.int64(-1)  # offset of what is not in the block
+_NOWHERE = np.int64(-1)  # offset of a symbol that is not in the block
 _WORD, _STUB = 8, 8
-_JUMP = b"\xff\x25"  # to the address in the word so many bytes on
+_JUMP = b"\xff\x25"  # jmp [rip + offset]
 
 
 class NotPlaceable(Exception):
-    """The object has something that this loader does not know."""
+    """The object uses something that this loader does not support."""
 
 
 class _Section(NamedTuple):
@@ -53,7 +53,7 @@ class _Section(NamedTuple):
 
 
 class ObjectFile:
-    """Object code, laid out in one block: sections, then words and jumps for what lies elsewhere.
+    """Object code, laid out in one block: sections, then GOT entries and jumps to other symbols.
 
     `size` is that of the block, `symbols` the offsets of global functions in it, `unwind` the
     offset of the unwind table.
@@ -93,7 +93,7 @@ class ObjectFile:
         self.size = self._jumps + _STUB * len(self._elsewhere)
 
     def _lay_out(self) -> None:
-        """Find a place in the block for each section that is needed at run time."""
+        """Assign an offset in the block to each section that is needed at run time."""
         self._offsets: dict[int, int] = {}
         self.unwind: int | None = None
         end = 0
@@ -132,8 +132,8 @@ class ObjectFile:
         """Return the block for an address.
 
         Args:
-            base: where the block will lie.
-            resolve: gives the address of a symbol that is elsewhere, 0 if it has none.
+            base: address of the block.
+            resolve: returns the address of an external symbol, 0 if there is none.
         """
         block = np.zeros(self.size, np.uint8)
         for k, place in self._offsets.items():
@@ -169,7 +169,7 @@ class ObjectFile:
 
 
 def _put(block: Bytes, at: Words, values: Words, size: int) -> None:
-    """Write whole numbers of so many bytes to places of a block."""
+    """Write integers of so many bytes at offsets of a block."""
     if size == 4 and (values != values.astype(np.int32)).any():
         raise NotPlaceable("a distance of more than 2 GB")
     parts = values.astype(f"<i{size}").view(np.uint8).reshape(-1, size)

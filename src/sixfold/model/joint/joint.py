@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import wraps
-from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError
 from sixfold.model.joint.fingerprint import fingerprint
-from sixfold.scalar import Scalar, several_numbers
+from sixfold.scalar import Scalar, is_plain, several_numbers
 from sixfold.spatial import (
     Column,
     ForceSubspace,
@@ -89,19 +88,9 @@ def _explaining(method: Any) -> Any:
     return call
 
 
-def _of_the_library(kind: type) -> bool:
+def of_the_library(kind: type) -> bool:
+    """Return whether a class is one of this library."""
     return kind.__module__.partition(".")[0] == "sixfold"
-
-
-def _code_of(kind: type) -> tuple[str, ...]:
-    """Return fingerprints of the methods that a class outside the library has or inherits."""
-    return tuple(
-        fingerprint(method)
-        for base in kind.__mro__
-        if base is not object and not _of_the_library(base)
-        for name, method in sorted(vars(base).items())
-        if isinstance(method, FunctionType) and not name.startswith("__")
-    )
 
 
 def _numbers(n: int) -> tuple[str, ...]:
@@ -123,7 +112,7 @@ class Joint(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """Let the methods that take coordinates explain bad ones."""
         super().__init_subclass__(**options)
-        if not _of_the_library(cls):
+        if not of_the_library(cls):
             cls.is_code = True
         for name in COORDINATES.keys() & vars(cls).keys():
             setattr(cls, name, _explaining(vars(cls)[name]))
@@ -241,7 +230,8 @@ class Joint(ABC):
         values = tuple(getattr(self, field.name) for field in fields(self))
         if not self.is_code:
             return (kind.__name__, values)
-        return (kind.__name__, values, _code_of(kind))
+        known = tuple(x if is_plain(x) else fingerprint(x) for x in values)
+        return (kind.__name__, known, fingerprint(kind))
 
     @property
     def kind(self) -> str:

@@ -1,1 +1,1 @@
-"""Functions of the user: called with care, shown to be pure, compiled."""
+"""Callbacks: checked calls, proof of purity, compilation."""

@@ -1,4 +1,4 @@
-"""The user's own functions of (t, q, v): called with care, and compiled where they can be."""
+"""Callbacks, the user's functions of (t, q, v): their results are checked; compiled if possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sixfold.model import Model
 from sixfold.simulation.callbacks.purity import Study, study
 
 MAX_STATE_SIZE = 1e50
-"""Size of coordinates and velocities from which no controller is to blame for what it returns."""
+"""Size of coordinates and velocities from which a controller's NaN is not reported as its error."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Callback:
 
     @property
     def takes(self) -> str:
-        """Its arguments, as one writes them."""
+        """Its arguments, as text."""
         return arguments_of(self.states, self.parameters)
 
     def __call__(self, t: Any, q: Any, v: Any, x: Any = None, parameters: Any = None) -> Any:
         """Return its result for one state as one array, or say what is wrong.
 
-        With states that is the joint forces and what it says about its states, end to end.
+        With states: the joint forces, then the rates or next values of its states, concatenated.
         """
         given = [t, q, v] if not self.states else [t, q, v, x]
         given += [] if self.parameters is None else [parameters]
@@ -81,7 +81,7 @@ class Callback:
         )
 
     def at(self, t: float, q: Array, v: Array, *rest: Array | None) -> Array:
-        """Return finite numbers for one state; NaN for a state that has run away already."""
+        """Return finite numbers for one state; NaN for a state that has already diverged."""
         if not max(np.abs(q).max(initial=0.0), np.abs(v).max(initial=0.0)) < MAX_STATE_SIZE:
             return np.full(self.shape, np.nan)
         where = f"{self.caller}: {self.name}{self.takes} at t = {t:.9g} s"
@@ -110,7 +110,7 @@ class Callback:
 
 
 def arguments_of(states: int, parameters: int | None) -> str:
-    """Return the arguments that a controller takes, as one writes them."""
+    """Return the arguments that a controller takes, as text."""
     more = (", x" if states else "") + ("" if parameters is None else ", parameters")
     return f"(t, q, v{more})"
 
@@ -145,7 +145,7 @@ def _callback(made: Callback) -> Callback:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return made  # a function that tells nothing about its arguments
+        return made  # a function without a signature
     try:
         signature.bind(*[None] * (made.takes.count(",") + 1))
     except TypeError as error:
@@ -155,7 +155,7 @@ def _callback(made: Callback) -> Callback:
 
 
 def declared(control: Any, name: str, otherwise: Any = None) -> Any:
-    """Return an attribute that a controller has, but none that it makes up when asked."""
+    """Return an attribute of a controller, but none that `__getattr__` makes."""
     try:
         inspect.getattr_static(control, name)
     except AttributeError:
@@ -165,19 +165,19 @@ def declared(control: Any, name: str, otherwise: Any = None) -> Any:
 
 @dataclass
 class Tracing:
-    """Whether a function of the user's own may be called once, on symbols, for all its calls."""
+    """Whether a callback may be traced: called once, on symbols, in place of all its calls."""
 
     callback: Callback
     compiled: bool | None = None
     """True to insist, False to run it as Python, None to compile what is shown to be pure."""
     others: Sequence[Callable[..., Any]] = ()
-    """Further functions of the user's that run meanwhile."""
+    """Further callbacks of the same run."""
     found: Study = field(init=False)
     reason: str = field(init=False, default="")
-    """Why it runs as Python; empty as long as nothing speaks against compiling it."""
+    """Why it runs as Python; empty while it may be compiled."""
 
     def __post_init__(self) -> None:
-        """Study the function, unless the answer is given."""
+        """Analyse the function, unless the answer is given."""
         self.found = Study() if self.compiled is False else study(self.callback.function)
         if self.compiled is False:
             self.reason = "compiled=False"
@@ -194,7 +194,7 @@ class Tracing:
     def attempt(self, make: Callable[[], Any]) -> Any:
         """Return what is made by calling the function on symbols, or None and keep the reason.
 
-        What the function can reach is left as it was.
+        Objects that the function can reach are restored.
         """
         if self.reason:
             return None

@@ -1,4 +1,4 @@
-"""What a function can reach and could change: noted, compared, put back."""
+"""Mutable objects that a function can reach: recorded, compared, restored."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Changeable = list[Any] | dict[Any, Any] | set[Any] | np.ndarray
 class Memory:
     """The contents of lists, dictionaries, sets and arrays at one time.
 
-    What is inside them is noted one by one, so each is compared by the identity of its elements.
+    Nested objects are recorded one by one, so each is compared by the identity of its elements.
     """
 
     def __init__(self, objects: Iterable[Changeable]) -> None:
-        """Note what they hold now."""
+        """Record their contents."""
         self._kept = [(x, x.copy()) for x in objects]
 
     def changed(self) -> bool:
-        """Return whether any of them holds something else now."""
+        """Return whether the contents of any of them have changed."""
         return not all(_same(now, then) for now, then in self._kept)
 
     def restore(self) -> None:
-        """Put back what they held."""
+        """Restore their contents."""
         for now, then in self._kept:
             if _same(now, then):
                 continue

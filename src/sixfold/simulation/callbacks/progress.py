@@ -1,4 +1,4 @@
-"""How far a simulation has come, for people who wait."""
+"""Progress of a simulation: a bar or a callback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Progress = Callable[[float, float], object]
 
 
 def progress_of(given: Any) -> Progress | None:
-    """Return what to call: a bar for True (if somebody watches), a function as it is."""
+    """Return the callback: a bar for True (on a terminal), a function as given."""
     if given is None or given is False:
         return None
     if given is True:
@@ -42,7 +42,7 @@ def _takes_two(function: Callable[..., object]) -> bool:
         inspect.signature(function).bind(0.0, 1.0)
     except TypeError:
         return False
-    except ValueError:  # a builtin that does not tell
+    except ValueError:  # a built-in without a signature
         return True
     return True
 

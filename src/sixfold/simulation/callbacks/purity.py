@@ -1,17 +1,17 @@
-"""Does a function of the user's own remember anything?  Shown from its bytecode, or not shown.
+"""Is a callback pure?  Proved from its bytecode, or not proved.
 
 A function that is compiled is called once, on symbols.  Every later call is the same if the
 function takes the same path each time and if the first call changed nothing that it can reach.
 
 - The path is the same: symbols refuse to be compared or converted, and the bytecode has no way to
   tell symbols from floats (no exception handlers, no text, no calls but of functions in `trusted`
-  and of functions that are studied in turn).
+  and of functions that are analysed in turn).
 - All that it can reach is known: closures, globals, defaults, attributes and class attributes are
-  followed.  They are immutable, or lists, dictionaries, sets and arrays whose contents are noted
+  followed.  They are immutable, or lists, dictionaries, sets and arrays whose contents are recorded
   before the call and compared after it (`memory`).
 - It rebinds no global, no variable of a function around it and no attribute.
 
-Everything that is not understood counts as not shown.
+Everything that is not understood counts as not proved.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from sixfold.simulation.callbacks.trusted import (
 )
 
 MAX_OBJECTS = 2000
-"""Objects that are looked at before the search is given up."""
+"""Objects that are visited before the search is abandoned."""
 
 REFUSED = {
     "PUSH_EXC": "it catches exceptions",
@@ -75,7 +75,7 @@ REFUSED = {
     "STORE_NAME": "it runs code that was made from text",
     "DELETE_NAME": "it runs code that was made from text",
 }
-"""Beginnings of instructions after which nothing is shown, and why."""
+"""Prefixes of instructions that end the proof, and why."""
 
 WRITES = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE")
 BRANCHES = ("POP_JUMP", "COMPARE_OP", "IS_OP", "CONTAINS_OP")
@@ -85,7 +85,7 @@ UNCALLED = (
     " setattr delattr getstate setstate"
 )
 SKIPPED = {f"__{name}__" for name in UNCALLED.split()}
-"""Methods that are not called unless by name."""
+"""Methods that are called by name only."""
 COMPARED = ("__eq__", "__hash__")
 ROOTS = (object, tuple, Generic, Protocol, Enum)
 METACLASSES = (type, ABCMeta, EnumMeta, type(Protocol))
@@ -93,31 +93,31 @@ C_CODE = (
     *(MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType),
     BuiltinFunctionType,
 )
-"""What the methods of classes are that are not written in Python."""
+"""Types of the methods of classes that are not written in Python."""
 FIELDS = (
     *(MemberDescriptorType, GetSetDescriptorType),
     type(namedtuple("_Pair", "first").first),  # type: ignore[attr-defined]
 )
-"""Class attributes that give a value which the object holds, and which is looked at there."""
+"""Class attributes that return a value held by the object, where it is visited."""
 
 
 @dataclass
 class Study:
-    """What was found out about a function."""
+    """Result of the analysis of a function."""
 
     reason: str = ""
-    """Why it is not shown to be pure; empty if it is, unless its call changes its memory."""
+    """Why it is not proved pure; empty if it is, unless its call changes what it can reach."""
     changeable: dict[int, Changeable] = field(default_factory=dict)
-    """What it can reach of lists, dictionaries, sets and arrays, by identity."""
+    """Lists, dictionaries, sets and arrays that it can reach, by identity."""
     read: set[tuple[int, str]] = field(default_factory=set)
     """Globals and cells that it reads."""
     rebound: set[tuple[int, str]] = field(default_factory=set)
     """Globals and cells that it rebinds."""
     writes: bool = False
-    """It changes elements of something, be it of its own making."""
+    """It changes elements of a container, possibly one that it has made itself."""
 
     def memory(self) -> Memory:
-        """Note what everything that it can reach holds now."""
+        """Record the contents of all that it can reach."""
         return Memory(self.changeable.values())
 
     def disturbed_by(self, other: Study) -> bool:
@@ -130,11 +130,11 @@ class Study:
 
 
 def study(function: Callable[..., Any]) -> Study:
-    """Find out whether a function can remember anything between its calls."""
+    """Analyse whether a function keeps state between its calls."""
     walk = _Walk()
     try:
         with warnings.catch_warnings():
-            # modules warn when deprecated names are looked up, which nobody uses here
+            # modules warn when deprecated names are looked up; here they are only visited
             warnings.simplefilter("ignore")
             walk.follow(function)
     except RecursionError:
@@ -154,7 +154,7 @@ class _Walk:
         self._called: dict[int, tuple[type, str]] = {}
 
     def follow(self, function: Callable[..., Any]) -> None:
-        """Visit a function, then modules and classes until nothing new turns up."""
+        """Visit a function, then modules and classes until nothing new is found."""
         named = isinstance(function, (FunctionType, MethodType))
         self.visit(function, function.__name__ if named else type(function).__name__, called=True)
         before = (-1, -1)
@@ -170,11 +170,11 @@ class _Walk:
                 self._methods(kind, path, set())
 
     def doubt(self, reason: str) -> None:
-        """Keep the first reason why nothing is shown."""
+        """Keep the first reason why the proof failed."""
         self.found.reason = self.found.reason or reason
 
     def visit(self, x: Any, path: str, *, called: bool = False) -> None:
-        """Look at an object, and at all that can be reached from it."""
+        """Visit an object, and all that can be reached from it."""
         if id(x) in self._seen or id(x) in trusted() or is_immutable(x):
             return
         if len(self._seen) >= MAX_OBJECTS:
@@ -216,7 +216,7 @@ class _Walk:
         self._each(elements, path)
 
     def _unknown(self, x: Any, path: str) -> None:
-        """Give up on an object; note what hangs on it, for those who share it."""
+        """End the proof at an object; record what it can reach, for functions that share it."""
         kind = type(x)
         what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
         if isinstance(x, (BuiltinFunctionType, type)):
@@ -284,7 +284,7 @@ class _Walk:
         self._code(function.__code__, function, cells)
 
     def _code(self, code: CodeType, function: FunctionType, cells: dict[str, Any]) -> None:
-        """Look at the instructions of a function, and of those that it defines."""
+        """Check the instructions of a function, and of those that it defines."""
         instructions = list(dis.get_instructions(code))
         self._kinds(code, instructions)
         for instruction in instructions:
@@ -357,7 +357,7 @@ class _Walk:
 
 
 def _may_have(module: ModuleType, name: str) -> bool:
-    """Return whether a module has a name, or makes it when asked; NumPy makes none."""
+    """Return whether a module has a name, or a `__getattr__` that may make it; NumPy makes none."""
     return name in vars(module) or ("__getattr__" in vars(module) and module is not np)
 
 
@@ -367,13 +367,13 @@ def _owned(method: BuiltinFunctionType) -> bool:
 
 
 def _by_dataclass(kind: type, method: Any) -> bool:
-    """Return true for a comparison that `dataclass` wrote: it compares fields."""
+    """Return true for a comparison generated by `dataclass`: it compares fields."""
     code = getattr(method, "__code__", None)
     return "__dataclass_fields__" in vars(kind) and getattr(code, "co_filename", "") == "<string>"
 
 
 def _is_plain(kind: type) -> bool:
-    """Return true for classes written in Python, on top of nothing but such classes."""
+    """Return true for classes written in Python whose bases are, too."""
     own = [base for base in kind.__mro__ if base not in ROOTS]
     values = (x for base in own for x in vars(base).values())
     return not any(isinstance(x, C_CODE) and x is not object.__new__ for x in values)

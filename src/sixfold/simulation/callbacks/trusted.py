@@ -1,4 +1,4 @@
-"""What a controller may use and still be shown to be pure: functions and types known by name."""
+"""What a controller may use and still be proved pure: functions and types known by name."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _EXACTLY |= {NoneType, EllipsisType, NotImplementedType}
 
 
 def is_immutable(x: Any) -> bool:
-    """Return true for values that cannot change; a class derived from float may well do so."""
+    """Return true for immutable values; a class derived from float may be mutable."""
     if type(x) in _EXACTLY or isinstance(x, (Model, Joint, Zero, *_SPATIAL)):
         return True
     return isinstance(x, (np.generic, np.dtype)) and type(x).__module__.startswith("numpy")
@@ -71,10 +71,10 @@ DUNDERS = ("__call__", "__name__", "__doc__", "__len__", "__getitem__", "__matmu
 """Attributes with such names that lead nowhere else."""
 
 KINDS = ("itemsize", "nbytes", "strides", "flags", "kind")
-"""Attributes that tell a number that is traced from a float."""
+"""Attributes by which a traced number differs from a float."""
 
 EFFECTS = ("tofile", "dump", "dumps", "save", "ctypes", "setflags", "base", "data")
-"""Attributes that lead out of the function, or around a check."""
+"""Attributes that reach beyond the function, or bypass a check."""
 
 MUTATORS = _words(
     "append appendleft add clear copyto discard extend fill fill_diagonal insert itemset partition"
@@ -85,7 +85,7 @@ MUTATORS = _words(
 
 @lru_cache(maxsize=1)
 def trusted() -> dict[int, Any]:
-    """Return functions and classes that remember nothing, by identity."""
+    """Return pure functions and classes, by identity."""
     listed: list[Any] = [getattr(builtins, name) for name in _BUILTINS]
     listed += [x for x in vars(builtins).values() if isinstance(x, type) and _is_error(x)]
     listed += [x for x in vars(math).values() if isinstance(x, BuiltinFunctionType)]

@@ -1,1 +1,1 @@
-"""What a simulation is given and how it ends, checked."""
+"""Checks of the arguments and of the end of a simulation."""

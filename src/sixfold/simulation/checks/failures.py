@@ -1,4 +1,4 @@
-"""What ends a simulation: numbers that run away, lost pivots, iterations without an end."""
+"""What ends a simulation: divergence, zero pivots, iterations that do not converge."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def not_finite(
     names = [f"q of joint '{name}'" for name in model.coordinates.q_names]
     names += [f"v of joint '{name}'" for name in model.coordinates.v_names]
     names += [f"state x[{k}] of the controller" for k in range(setup.states)]
-    # a velocity spoils its position: name it first
+    # a velocity that is not finite makes its position so: name the velocity first
     order = [*range(model.nq, len(names)), *range(model.nq)]
     k = next((k for k in order if not np.isfinite(after[index][k])), order[0])
     fix = "make dt smaller, or look for gains and forces that are too large for it"

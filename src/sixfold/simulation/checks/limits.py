@@ -1,4 +1,4 @@
-"""Did a motion leave the range of a joint?"""
+"""Joint limits that a motion exceeded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sixfold.model import Model
 
 
 def limit_notes(model: Model, t: Array, q: Array, stopped: bool) -> tuple[str, ...]:
-    """Return a note for the joints that went beyond a limit while nothing stopped them."""
+    """Return a note for the joints that exceeded a limit without a stop."""
     if stopped or not q.size:
         return ()
     outside = (q < model.lower_position) | (q > model.upper_position)

@@ -1,4 +1,4 @@
-"""Options of `simulate` and `rollout`: each is one of its choices, and none stands idle."""
+"""Options of `simulate` and `rollout`: each is one of its choices, and none is without effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `simulate` and `rollout` are given, checked before the first step."""
+"""Arguments of `simulate` and `rollout`, checked before the first step."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sixfold.model import Model
 from sixfold.simulation.run_steps import Grid
 
 MAX_LENGTH_ERROR = 1e-6
-"""How far from 1 the length of a quaternion may be."""
+"""Largest accepted difference of a quaternion's length from 1."""
 
 LENGTH_ROUNDING = 4 * float(np.finfo(float).eps)
-"""How far from 1 rounding leaves the length of a quaternion that was normalised."""
+"""Largest difference of a normalised quaternion's length from 1, by rounding."""
 
 MAX_STEPS = 10**10
-"""More steps than this take days: a slip in the units of dt or duration."""
+"""More steps than this take days: probably a mistake in the units of dt or duration."""
 
 MAX_KERNEL_STEPS = 10**9
 """Most steps of one rollout, whose times are kept, 8 bytes each, and between two samples."""
@@ -45,14 +45,14 @@ def grid_of(t0: Any, duration: Any, dt: Any, every: Any) -> Grid:
 
 
 def step_length(function: str, dt: Any) -> float:
-    """Return the length of a step, or say that it is no time."""
+    """Return the length of a step; refuse what is not a positive time."""
     if not (_real(dt) and dt > 0):
         raise OptionError(function, "dt", "a time > 0 [s]", dt)
     return float(dt)
 
 
 def step_count(function: str, option: str, got: Any) -> int:
-    """Return a number of steps, or say that it is none."""
+    """Return a number of steps; refuse what is not one."""
     if not (_whole(got) and 1 <= got <= MAX_KERNEL_STEPS):
         words = f"a whole number from 1 to {MAX_KERNEL_STEPS}"
         raise OptionError(function, option, words, got)
@@ -68,8 +68,8 @@ def states_of(
 ) -> tuple[dict[str, Array], Shape]:
     """Return finite arrays by name, q0 and v0 first, and their common leading shape.
 
-    Arrays are as they were given where they can be: not copied, not broadcast.  Quaternions that
-    are off the unit sphere by more than rounding are put back on it.
+    Arrays are neither copied nor broadcast where that can be avoided.  Quaternions whose length
+    differs from 1 by more than rounding are normalised.
     """
     given = {
         "q0": Argument(neutral(model) if q0 is None else q0, (model.nq,), "nq coordinates"),

@@ -24,7 +24,7 @@ def between(
     ends = q[..., after, :].copy()
     rates = rate[..., after, :].copy()
     for _, part in model.coordinates.quaternions:
-        # a quaternion and its negative are one rotation: take the nearer one
+        # a quaternion and its negative are the same rotation: take the nearer one
         near = (q[..., k, part] * ends[..., part]).sum(axis=-1, keepdims=True)
         flip = np.where(near < 0, -1.0, 1.0)
         ends[..., part] *= flip

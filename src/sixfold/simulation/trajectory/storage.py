@@ -37,7 +37,7 @@ def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _save_npz(trajectory: Any, target: Path) -> None:
-    """Write a trajectory, its model and its notes; the file appears at once or not at all."""
+    """Write a trajectory, its model and its notes; the file is replaced atomically."""
     arrays = {name: getattr(trajectory, name) for name in ("t", *ALONG)}
     if trajectory.x is not None:
         arrays["x"] = trajectory.x
@@ -56,7 +56,7 @@ def _save_npz(trajectory: Any, target: Path) -> None:
     }
     # bytes, not text arrays: NumPy would store four bytes for each character
     arrays["about"] = _bytes(json.dumps(about))
-    # joints of the user's own making are code: load then needs the model beside the file
+    # joints of the user's own classes are code: load then needs the model as an argument
     with suppress(NotApplicableError):
         arrays["model"] = _bytes(to_json(trajectory.model))
     with at_once(target) as part, open(part, "wb") as stream:

@@ -62,7 +62,7 @@ def to_csv(trajectory: Any, path: str | os.PathLike[str]) -> None:
     with at_once(target) as part, open(part, "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(table)
-        # some rows at a time: Python's numbers take several times the room of NumPy's
+        # in chunks: Python's numbers take several times the memory of NumPy's
         for start in range(0, len(table["t"]), 10_000):
             part_of = [column[start : start + 10_000].tolist() for column in table.values()]
             writer.writerows(zip(*part_of, strict=True))
@@ -70,7 +70,7 @@ def to_csv(trajectory: Any, path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def at_once(target: Path) -> Iterator[Path]:
-    """Give a path to write to, and put that file in the target's place when it is whole."""
+    """Yield a temporary path, and rename that file to the target when it is complete."""
     part = target.with_name(target.name + ".part")
     try:
         yield part

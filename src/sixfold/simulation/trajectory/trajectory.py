@@ -29,7 +29,7 @@ from sixfold.simulation.trajectory.interpolate import between
 from sixfold.simulation.trajectory.storage import ALONG
 
 MAX_SAMPLES = 10**8
-"""Times that a motion is asked for at once, at most."""
+"""Largest number of times in one call of interpolation."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,7 +63,7 @@ class Trajectory:
     """States of the controller, shape (..., samples, nx); None if it has none."""
 
     def __post_init__(self) -> None:
-        """Check the arrays against the model and each other, and seal them."""
+        """Check the arrays against the model and each other, and make them read-only."""
         model_checked("Trajectory", self.model)
         for name in ("t", *self._along):
             given = Argument(getattr(self, name), (), "numbers")
@@ -78,7 +78,7 @@ class Trajectory:
         self._check_notes()
 
     def _check_notes(self) -> None:
-        """Refuse an account of the run that is none."""
+        """Refuse metadata of the run that is not valid."""
         for name, kinds, words in (
             ("integrator", (str,), "a text"),
             ("dt", (int, float), "a number [s]"),
@@ -162,7 +162,7 @@ class Trajectory:
 
         Positions follow their velocities and velocities their accelerations at the samples;
         quaternions stay of unit length.  Joint forces, accelerations and states of the controller
-        are joined by straight lines, energies are worked out anew.
+        are interpolated linearly, energies are recomputed.
         """
         wanted = checked("Trajectory.at", "times", Argument(times, (), "times [s]"))
         if wanted.size > MAX_SAMPLES:
@@ -225,7 +225,7 @@ class Trajectory:
 
         Args:
             path: an `.npz` file.
-            model: the robot; needed only if it has joints of the user's own making.
+            model: the robot; needed only if it has joints of the user's own classes.
         """
         return cls(**storage.load(path, model))
 
@@ -282,7 +282,7 @@ def _whole(part: slice) -> bool:
 
 
 def _lines(t: Array, x: Array, times: Array) -> Array:
-    """Return the columns of x joined by straight lines."""
+    """Return the columns of x, interpolated linearly."""
     k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
     after = np.minimum(k + 1, len(t) - 1)
     h = t[after] - t[k]
