@@ -76,7 +76,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
-from sixfold.scalar import atan2, cos, exp, if_positive, log, sign, sin, sqrt, tanh
+from sixfold.scalar import atan2, cos, exp, if_positive, log, repeat, sign, sin, sqrt, tanh
 from sixfold.spatial import (
     ArticulatedInertia,
     Force,
@@ -263,6 +263,7 @@ __all__ = [
     "random_state",
     "random_tree",
     "rename",
+    "repeat",
     "replace_inertias",
     "rollout",
     "save",

@@ -81,7 +81,8 @@ class Outlined(NamedTuple):
                 raise _wrong(f"node {k} reads a result that was not copied")
         if subroutine is not None:
             subroutine.verify()
-            if any(not isinstance(op, str) or op == COPY for op, *_ in subroutine.nodes):
+            parts = (Argument, Call, Result, Boundary)
+            if any(op == COPY or isinstance(op, parts) for op, *_ in subroutine.nodes):
                 raise _wrong("the subroutine calls another")
         return self
 

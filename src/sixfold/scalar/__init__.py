@@ -26,6 +26,7 @@ from sixfold.scalar.functions import (
     tanh,
 )
 from sixfold.scalar.ops import Op, Scalar
+from sixfold.scalar.repeat import repeat
 from sixfold.scalar.rules import RULES, Rule
 from sixfold.scalar.zero import ZERO, Zero, exact, is_one, is_plain, plain
 
@@ -55,6 +56,7 @@ __all__ = [
     "plain",
     "precision",
     "register",
+    "repeat",
     "several_numbers",
     "sign",
     "sin",
