@@ -71,7 +71,7 @@ def _law(t: Any, q: Any, v: Any) -> Any:
 
 
 def _halved(carried: Any) -> Any:
-    return [0.5 * x for x in carried]
+    return [0.5 * x for x in carried] if isinstance(carried, list) else 0.5 * carried
 
 
 def _event(t: Any, q: Any, v: Any) -> Any:

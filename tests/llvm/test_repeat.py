@@ -16,6 +16,7 @@ from sixfold.llvm import Layout, Scan, build, build_scan
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.streaming import MIN_STREAMING_BYTES
 from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.spatial import rotation
 
 
 @pytest.fixture(autouse=True)
@@ -308,3 +309,28 @@ def test_exported_code_is_unrolled():
     assert shape == (2,)
     assert not program.bodies()
     assert program.counts()["div"] == 30
+
+
+def _turning(q):
+    """A crank whose angle solves Kepler's equation."""
+    E = sf.repeat(60, lambda E: E - (E - 0.3 * sf.sin(E) - q[0]) / (1 - 0.3 * sf.cos(E)), q[0])
+    axis = sf.Vector3(0.0, 0.0, 1.0)
+    return sf.Transform(rotation(axis, sf.cos(E), sf.sin(E)), sf.Vector3(0.1, 0.2, 0.0))
+
+
+@pytest.mark.parametrize("function", [sf.inverse_dynamics, sf.forward_dynamics])
+def test_joints_that_repeat_run_in_the_kernels_of_quantities(function):
+    builder = sf.ModelBuilder("crank")
+    inertia = sf.Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.1, 0.1))
+    builder.add_body("a", joint=sf.CustomJoint(_turning), inertia=inertia)
+    builder.add_body("b", parent="a", joint=sf.Revolute("x"), inertia=inertia)
+    model = builder.build()
+    kernel = sf.compile(function, model)
+    # twice differentiated for the bias, and still two loops
+    assert kernel.operations["repeat"] == 2
+    assert kernel.graph.length < 400
+    q, v = sf.random_state(model, 20, seed=1)
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
+        x = [a.astype(dtype) for a in (q, v, v)]
+        want = function(model, *x, backend="numpy")
+        np.testing.assert_allclose(function(model, *x), want, rtol=tolerance, atol=tolerance)
