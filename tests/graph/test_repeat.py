@@ -87,6 +87,16 @@ def test_texts_are_read_back(function):
     assert Program.parse(program.text()).text() == program.text()
 
 
+def test_a_body_that_is_repeated_twice_is_printed_once():
+    def roots(x):
+        return [repeat(60 + k, lambda y, a=a: 0.5 * (y + a / y), 1.0) for k, a in enumerate(x)]
+
+    program = trace(roots, [2])
+    assert program.text().count("> inputs") == 1
+    assert len(program.bodies()) == 1
+    assert Program.parse(program.text()) == program
+
+
 def test_the_size_of_a_program_does_not_grow_with_the_rounds():
     few, many = (trace(lambda x, n=n: kepler(x, n), [2]) for n in (20, 2000))
     assert few.length == many.length

@@ -26,6 +26,7 @@ from sixfold.graph.program import (
     Program,
 )
 from sixfold.scalar import RULES, Op, Scalar, Zero, register
+from sixfold.scalar.subroutine import on_subroutine
 
 CARRIED = "carried"
 """A value that a round of a repetition begins with; in graphs only, see `repeat`."""
@@ -64,11 +65,19 @@ class Graph:
         return Node(self, self.keep(CARRIED, self.carried))
 
     def evaluate(
-        self, function: Callable[..., Sequence[Scalar]], lists: Sequence[Sequence[Scalar]]
+        self,
+        function: Callable[..., Sequence[Scalar]],
+        lists: Sequence[Sequence[Scalar]],
+        shared: bool = False,
     ) -> Sequence[Scalar]:
         """Return function(*lists), with boundaries between it and the rest.
 
         Nothing folds across a boundary, so that all evaluations of a function trace alike.
+
+        Args:
+            function: takes lists of numbers, returns one.
+            lists: its arguments.
+            shared: whether straight-line code too keeps equal evaluations once.
         """
         count, number = itertools.count(), len(self.evaluations)
 
@@ -82,7 +91,7 @@ class Graph:
         self.evaluations.append(Evaluation((), ()))
         results = bounded(function(*inside))
         arguments = tuple(x.index for numbers in inside for x in numbers)
-        self.evaluations[number] = Evaluation(arguments, tuple(x.index for x in results))
+        self.evaluations[number] = Evaluation(arguments, tuple(x.index for x in results), shared)
         return results
 
     def lift(self, x: Any) -> int:
@@ -253,7 +262,11 @@ def _without_carried(program: Program) -> Program:
             leaf = op in (INPUT, CONST)
             nodes.append((op, *(arguments if leaf else (number[a] for a in arguments))))
     evaluations = tuple(
-        Evaluation(*(tuple(number[k] for k in places) for places in each))
+        Evaluation(
+            tuple(number[k] for k in each.arguments),
+            tuple(number[k] for k in each.results),
+            each.shared,
+        )
         for each in program.evaluations
         if bodies.isdisjoint((*each.arguments, *each.results))
     )
@@ -360,5 +373,15 @@ def _apply(op: Op, *arguments: Any) -> Node:
     return Node(graph, graph.apply(op, *indices))
 
 
+def _evaluate(
+    function: Callable[..., Sequence[Scalar]], lists: Sequence[Sequence[Scalar]]
+) -> Sequence[Scalar]:
+    graph: Graph = next(x.graph for numbers in lists for x in numbers if isinstance(x, Node))
+    if type(graph) is not Graph:  # the rolled form has loops of its own
+        return function(*lists)
+    return graph.evaluate(function, lists, shared=True)
+
+
 _OPERATORS = (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG)
 register(Node, 5, _apply)
+on_subroutine(Node, _evaluate)

@@ -52,13 +52,12 @@ def live(program: Program) -> Program:
 
 def with_bodies(program: Program, change: Callable[[Program], Program]) -> Program:
     """Return a program with each body of a repetition changed."""
-    if not program.bodies():
+    new = {body: change(body) for body in program.bodies()}
+    if not new:
         return program
     nodes = tuple(
-        (Repeat(op.rounds, change(op.body)), *arguments)
-        if isinstance(op, Repeat)
-        else (op, *arguments)
-        for op, *arguments in program.nodes
+        (Repeat(op.rounds, new[op.body]), *rest) if isinstance(op, Repeat) else (op, *rest)
+        for op, *rest in program.nodes
     )
     return replace(program, nodes=nodes)
 
@@ -67,6 +66,11 @@ def without_boundaries(program: Program) -> Program:
     """Return a program folded across the boundaries of its evaluations."""
     if not any(isinstance(op, Boundary) for op, *_ in program.nodes):
         return program
+    return folded(program)
+
+
+def folded(program: Program) -> Program:
+    """Return a program traced anew: nothing twice, and folded across boundaries."""
     graph = Graph(inputs=program.inputs)
     number: dict[int, int] = {}
     for k, (op, *arguments) in enumerate(program.nodes):

@@ -95,6 +95,8 @@ class Evaluation(NamedTuple):
 
     arguments: tuple[int, ...]
     results: tuple[int, ...]
+    shared: bool = False
+    """Whether straight-line code too keeps equal evaluations once."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +113,20 @@ class Program:
     """Boundaries of each `Graph.evaluate`."""
 
     def text(self) -> str:
-        """Print one line for each node; equal programs print equal texts."""
+        """Print one line for each node; equal programs print equal texts.
+
+        A body is printed below the first node that repeats it; others name that node.
+        """
         lines = [f"inputs {self.inputs}"]
+        first: dict[Program, int] = {}
         for k, (op, *arguments) in enumerate(self.nodes):
             shown = float(arguments[0]).hex() if op == CONST else " ".join(map(str, arguments))
-            lines.append(f"{k} {op if isinstance(op, str) else _printed(op)} {shown}")
-            if isinstance(op, Repeat):
+            if not isinstance(op, Repeat):
+                lines.append(f"{k} {op if isinstance(op, str) else _printed(op)} {shown}")
+                continue
+            same = first.setdefault(op.body, k)
+            lines.append(f"{k} repeat({op.rounds}{f',{same}' if same < k else ''}) {shown}")
+            if same == k:
                 lines += [_BODY + line for line in op.body.text().splitlines()]
         lines.append("outputs " + " ".join(map(str, self.outputs)))
         return "\n".join(lines)
@@ -133,9 +143,14 @@ class Program:
             if op == CONST:
                 nodes.append((op, float.fromhex(arguments[0])))
             elif op.startswith("repeat("):
+                rounds, _, same = op[7:-1].partition(",")
                 inner = itertools.takewhile(lambda x: x.startswith(_BODY), body[n + 1 :])
-                repeated = cls.parse("\n".join(x[len(_BODY) :] for x in inner))
-                nodes.append((Repeat(int(op[7:-1]), repeated), *map(int, arguments)))
+                repeated = (
+                    nodes[int(same)][0].body
+                    if same
+                    else cls.parse("\n".join(x[len(_BODY) :] for x in inner))
+                )
+                nodes.append((Repeat(int(rounds), repeated), *map(int, arguments)))
             else:
                 nodes.append((op if op[-1] != ")" else _parsed(op), *map(int, arguments)))
         return cls(int(first.split()[1]), tuple(nodes), tuple(map(int, last.split()[1:])))
@@ -156,12 +171,12 @@ class Program:
 
     @property
     def length(self) -> int:
-        """How many nodes it has, those of bodies included once."""
+        """How many nodes it has, with those of its bodies."""
         return len(self.nodes) + sum(body.length for body in self.bodies())
 
     def bodies(self) -> list[Program]:
-        """Return what its nodes repeat."""
-        return [op.body for op, *_ in self.nodes if isinstance(op, Repeat)]
+        """Return what its nodes repeat, equal bodies once."""
+        return list(dict.fromkeys(op.body for op, *_ in self.nodes if isinstance(op, Repeat)))
 
     def names(self) -> set[str]:
         """Return the operations on numbers by name, those of bodies included."""
@@ -181,6 +196,8 @@ class Program:
         inputs and results exist, and no node repeats another.
         """
         seen: set[tuple[Any, ...]] = set()
+        for body in self.bodies():
+            body.verify()
         for k, node in enumerate(self.nodes):
             op, *arguments = node
             if node in seen and op != CONST:
@@ -197,7 +214,7 @@ class Program:
                 if isinstance(op, str) and op not in _ARITY:
                     raise _wrong(f"node {k} has an unknown operation: {op!r}")
                 if isinstance(op, Repeat):
-                    arity = _verified(op, k).inputs
+                    arity = _repeated(op, k).inputs
                 if len(arguments) != arity and not isinstance(op, Call):
                     raise _wrong(f"node {k} has {len(arguments)} arguments, {op} takes {arity}")
                 if not all(isinstance(a, int) and 0 <= a < k for a in arguments):
@@ -218,9 +235,9 @@ class Program:
 _ARITY = {op.value: row.arity for op, row in RULES.items()} | {FMA: 3, FMS: 3, FNMA: 3, COPY: 1}
 
 
-def _verified(op: Repeat, k: int) -> Program:
-    """Return the body of a repetition, if it is one."""
-    body = op.body.verify()
+def _repeated(op: Repeat, k: int) -> Program:
+    """Return the body of a repetition, if it fits the rounds."""
+    body = op.body
     if op.rounds < 1 or (op.rounds > 1 and len(body.outputs) > body.inputs):
         what = f"{op.rounds} rounds of {body.inputs} inputs and {len(body.outputs)} results"
         raise _wrong(f"node {k} repeats {what}")
@@ -235,8 +252,6 @@ def operands(node: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _printed(op: Any) -> str:
-    if isinstance(op, Repeat):
-        return f"repeat({op.rounds})"
     return f"{type(op).__name__.lower()}({','.join(map(str, vars(op).values()))})"
 
 

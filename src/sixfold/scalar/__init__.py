@@ -28,6 +28,7 @@ from sixfold.scalar.functions import (
 from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.repeat import repeat
 from sixfold.scalar.rules import RULES, Rule
+from sixfold.scalar.subroutine import subroutine
 from sixfold.scalar.zero import ZERO, Zero, exact, is_one, is_plain, plain
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "sign",
     "sin",
     "sqrt",
+    "subroutine",
     "tanh",
     "together",
     "unconverted",
