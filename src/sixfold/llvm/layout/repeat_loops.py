@@ -2,6 +2,8 @@
 
 Before the first round values are copied into the region of the routine, after the last one results
 are copied out of it.  Each stage of a round is a loop over the blocks of the group, like any piece.
+All of it is in functions of the tiles of a group: however many repetitions there are, the function
+that drives the pieces stays short, and a routine is there once.
 """
 
 from __future__ import annotations
@@ -34,8 +36,10 @@ def routine_functions(
         if routine.moved():
             texts.append(_advance(routine, layout, W, own))
         texts += routine_functions(body, layout, how, W, own)
+        texts.append(_rounds(routine, layout, W, own))
     for i, run in enumerate(cut.runs):
         routine = cut.routines[run.routine]
+        texts.append(_run(layout, cut, run, W, name, i))
         texts.append(_enter(program, layout, cut, run, W, f"{name}_enter{i}"))
         texts.append(_leave(routine, layout, cut, run, W, f"{name}_leave{i}"))
     return texts
@@ -76,82 +80,77 @@ def _advance(routine: Routine, layout: Layout, W: int, name: str) -> str:
     return block.function(f"{name}_advance_{W}(ptr %tile)")
 
 
-def runs_before(
-    layout: Layout, cut: Plan, W: int, p: int, label: str, name: str = "piece", tag: str = ""
-) -> tuple[list[str], str]:
-    """Return the repetitions before a piece, and the label of the block they end in.
+def run_calls(cut: Plan, W: int, p: int, name: str = "piece") -> list[str]:
+    """Return the calls that run repetitions before a piece, in all tiles.
 
     Args:
-        layout: gives the type of numbers.
-        cut: the plan of the program, in its tile.
+        cut: the plan of the program.
         W: lanes.
         p: the piece.
-        label: of the block they begin in.
         name: of the program's pieces.
-        tag: keeps names apart.
     """
-    lines: list[str] = []
-    for i, run in enumerate(cut.runs):
-        if run.before == p:
-            one = _Rounds(layout, cut, W, f"{tag}_{p}", label)
-            one.write(run, i, name)
-            lines, label = [*lines, *one.lines], one.label
-    return lines, label
+    return [
+        f"  call void @{name}_run{i}_{W}(ptr %tiles, i64 %count)"
+        for i, run in enumerate(cut.runs)
+        if run.before == p
+    ]
 
 
-class _Rounds:
-    """Writes one repetition."""
+def _run(layout: Layout, cut: Plan, run: Run, W: int, name: str, i: int) -> str:
+    """Return @name_run_W(tiles, count): one repetition, with the copies before and after it."""
+    size = tile_size(layout, cut, W)
+    enter = [f"  call void @{name}_enter{i}_{W}(ptr %tile_enter)"]
+    leave = [f"  call void @{name}_leave{i}_{W}(ptr %tile_leave)"]
+    rounds = f"@{_routine_name(name, run.routine)}_rounds_{W}"
+    lines = [
+        f"define internal void @{name}_run{i}_{W}(ptr %tiles, i64 %count) noinline {{",
+        "entry:",
+        "  br label %enter",
+        *every_block("enter", "entry", enter, "between", size),
+        "between:",
+        f"  call void {rounds}(ptr %tiles, i64 %count, i64 {run.rounds})",
+        "  br label %leave",
+        *every_block("leave", "between", leave, "end", size),
+        "end:",
+        "  ret void",
+        "}\n",
+    ]
+    return "\n".join(lines)
 
-    def __init__(self, layout: Layout, cut: Plan, W: int, tag: str, label: str) -> None:
-        self.layout, self.cut, self.W, self.tag = layout, cut, W, tag
-        self.label = label
-        """Of the block that is being written."""
-        self.lines: list[str] = []
 
-    def every_tile(self, stage: str, function: str, blocks: int = 1) -> None:
-        """Call a function on every tile of the group."""
-        stage = f"{stage}{self.tag}"
-        body = [f"  call void @{function}_{self.W}(ptr %tile_{stage})"]
-        size = tile_size(self.layout, self.cut, self.W)
-        self.lines.append(f"  br label %{stage}")
-        self.lines += every_block(stage, self.label, body, f"{stage}_end", size, blocks)
-        self.begin(f"{stage}_end")
-
-    def begin(self, label: str) -> None:
-        """Begin a block."""
-        self.lines.append(f"{label}:")
-        self.label = label
-
-    def write(self, run: Run, i: int, name: str) -> None:
-        """Write the copies before and after, and the rounds between them."""
-        t, routine = self.tag, self.cut.routines[run.routine]
-        self.every_tile("enter", f"{name}_enter{i}")
-        if run.rounds == 1:
-            self._round(routine, _routine_name(name, run.routine))
-        else:
-            before = self.label
-            self.lines.append(f"  br label %round{t}")
-            self.begin(f"round{t}")
-            self.lines.append(f"  %done{t} = phi i64 [0, %{before}], [%more{t}, %again{t}]")
-            self._round(routine, _routine_name(name, run.routine))
-            self.lines.append(f"  br label %again{t}")
-            self.begin(f"again{t}")
-            self.lines += [
-                f"  %more{t} = add i64 %done{t}, 1",
-                f"  %go{t} = icmp slt i64 %more{t}, {run.rounds}",
-                f"  br i1 %go{t}, label %round{t}, label %rounds_end{t}",
-            ]
-            self.begin(f"rounds_end{t}")
-        self.every_tile("leave", f"{name}_leave{i}")
-
-    def _round(self, routine: Routine, name: str) -> None:
-        """Write one round: the pieces of the routine, then what becomes its inputs."""
-        layout, how, W = self.layout, routine.plan, self.W
-        for p, members in enumerate(how.pieces):
-            tag = f"{self.tag}_{p}"
-            lines, self.label = runs_before(layout, how, W, p, self.label, name, tag)
-            self.lines += [*lines, *sincos_calls(layout, how, W, p, tag)]
-            if members:
-                self.every_tile(f"routine{p}", f"{name}_{p}", interleaved_tiles(how, p, W))
-        if routine.moved():
-            self.every_tile("advance", f"{name}_advance")
+def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
+    """Return @name_rounds_W(tiles, count, rounds): pieces of a routine, then its next inputs."""
+    how = routine.plan
+    size, label = tile_size(layout, how, W), "round"
+    lines = [
+        f"define internal void @{name}_rounds_{W}(ptr %tiles, i64 %count, i64 %rounds) noinline {{",
+        "entry:",
+        "  br label %round",
+        "round:",
+        "  %done = phi i64 [0, %entry], [%more, %again]",
+    ]
+    for p, members in enumerate(how.pieces):
+        lines += [*run_calls(how, W, p, name), *sincos_calls(layout, how, W, p)]
+        if members:
+            here, after = f"stage{p}", f"after{p}"
+            body = [f"  call void @{name}_{p}_{W}(ptr %tile_{here})"]
+            lines.append(f"  br label %{here}")
+            lines += every_block(here, label, body, after, size, interleaved_tiles(how, p, W))
+            lines.append(f"{after}:")
+            label = after
+    if routine.moved():
+        body = [f"  call void @{name}_advance_{W}(ptr %tile_advance)"]
+        lines.append("  br label %advance")
+        lines += every_block("advance", label, body, "again", size)
+    else:
+        lines.append("  br label %again")
+    lines += [
+        "again:",
+        "  %more = add i64 %done, 1",
+        "  %go = icmp slt i64 %more, %rounds",
+        "  br i1 %go, label %round, label %end",
+        "end:",
+        "  ret void",
+        "}\n",
+    ]
+    return "\n".join(lines)

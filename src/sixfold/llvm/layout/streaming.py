@@ -23,7 +23,7 @@ from sixfold.llvm.layout.pieces import (
     tile_size,
 )
 from sixfold.llvm.layout.plan import Plan
-from sixfold.llvm.layout.repeat_loops import runs_before
+from sixfold.llvm.layout.repeat_loops import run_calls
 from sixfold.llvm.layout.signature import Layout, tag
 
 MIN_STREAMING_BYTES = 1 << 24
@@ -239,10 +239,9 @@ def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
     stage(0, "first", [*rows, f"  call void @gather_{W}({place})"], "group")
     for p in range(len(cut.pieces)):
         name = f"stage{p}"
-        runs, label = runs_before(layout, cut, W, p, f"before{p}")
-        lines += [*runs, *sincos_calls(layout, cut, W, p), f"  br label %{name}"]
+        lines += [*run_calls(cut, W, p), *sincos_calls(layout, cut, W, p), f"  br label %{name}"]
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
-        stage(p + 1, name, body, label, interleaved_tiles(cut, p, W))
+        stage(p + 1, name, body, f"before{p}", interleaved_tiles(cut, p, W))
     return lines
 
 

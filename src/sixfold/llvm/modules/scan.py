@@ -27,7 +27,7 @@ from sixfold.llvm.layout.pieces import (
     together,
 )
 from sixfold.llvm.layout.plan import Plan
-from sixfold.llvm.layout.repeat_loops import routine_functions, runs_before
+from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.text import environment
@@ -255,9 +255,8 @@ def _driver(
     last = len(stages) - 1
     for n, (kind, how, p) in enumerate(stages):
         name, after = f"stage{n}", "finish" if n == last else f"early{n + 1}"
-        runs, label = runs_before(layout, how, W, p, f"early{n}", kind, f"_{n}")
-        sines = sincos_calls(layout, how, W, p, f"_{n}")
-        lines += [f"early{n}:", *runs, *sines, f"  br label %{name}"]
+        before = [*run_calls(how, W, p, kind), *sincos_calls(layout, how, W, p, f"_{n}")]
+        lines += [f"early{n}:", *before, f"  br label %{name}"]
         calls = []
         if _expected(scan, W, n, len(stages)):
             calls.append(with_rows(f"expect_{n}", name, "%out"))
@@ -265,7 +264,7 @@ def _driver(
                 calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
                 calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
         calls.append(f"  call void @{kind}_{p}_{W}(ptr %tile_{name})")
-        each(name, label, calls, after, interleaved_tiles(how, p, W))
+        each(name, f"early{n}", calls, after, interleaved_tiles(how, p, W))
     lines += [
         "finish:",
         "  %due = icmp eq i64 %since, %every",

@@ -27,7 +27,7 @@ from sixfold.llvm.layout.pieces import (
     together,
 )
 from sixfold.llvm.layout.plan import Plan
-from sixfold.llvm.layout.repeat_loops import routine_functions, runs_before
+from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import streaming
@@ -93,9 +93,9 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
     for p in range(len(cut.pieces)):
         here, after = f"stage{p}", f"before{p + 1}"
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{here})"]
-        runs, label = runs_before(layout, cut, W, p, f"before{p}")
-        lines += [f"before{p}:", *runs, *sincos_calls(layout, cut, W, p), f"  br label %{here}"]
-        lines += every_block(here, label, body, after, size, interleaved_tiles(cut, p, W))
+        before = [*run_calls(cut, W, p), *sincos_calls(layout, cut, W, p)]
+        lines += [f"before{p}:", *before, f"  br label %{here}"]
+        lines += every_block(here, f"before{p}", body, after, size, interleaved_tiles(cut, p, W))
     last = f"before{len(cut.pieces)}"
     lines += [
         f"{last}:",
