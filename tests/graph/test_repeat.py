@@ -8,7 +8,8 @@ from sixfold.errors import InternalError
 from sixfold.graph import Program, gradient, jacobian, optimise, trace, unrolled
 from sixfold.graph.program import Final, Repeat
 from sixfold.graph.repeat import MAX_UNROLLED_OPERATIONS
-from sixfold.scalar import RULES, Op, cos, differentiate, exp, repeat, sin
+from sixfold.graph.rolled.columns import ColumnGraph
+from sixfold.scalar import RULES, Op, cos, differentiate, exp, repeat, sin, subroutine
 
 FUSED = {
     "fma": lambda x, y, z: x * y + z,
@@ -223,6 +224,15 @@ def test_a_number_from_inside_cannot_leave_by_another_way():
 def test_a_step_that_returns_another_form_is_named():
     with pytest.raises(sf.ArgumentError, match=r"another form(.|\n)*as many numbers"):
         trace(lambda x: repeat(10, lambda c: [*c, c[0]], list(x)), [2])
+
+
+def test_the_rolled_form_writes_rounds_and_calls_out():
+    graph = ColumnGraph(3)
+    x, k = graph.source("array", 0, 0), graph.number(np.array([1.0, 2.0, 3.0]))
+    (y,) = subroutine(lambda a: [repeat(50, lambda y: 0.5 * sin(y) + k * a[0], a[0])], [x])
+    nodes = graph.nodes[: y.index + 1]
+    assert sum(node[0] == "sin" for node in nodes) == 50
+    assert all(isinstance(node[0], str) for node in nodes)
 
 
 def test_boundaries_inside_a_body_are_left_out():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -300,6 +301,20 @@ def test_rollouts_compile_controllers_with_rounds():
         assert len(calls) - made >= 25
         for x, y in zip(found, slow, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
+
+
+def test_controllers_with_rounds_are_known_to_be_pure():
+    arm = sf.load("double_pendulum")
+
+    def control(t, q, v):
+        return -sf.repeat(40, lambda x: 0.5 * (x + (v * v + 0.1) / x), v * v + 1.0) * v
+
+    q0 = states(4)[:, :2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", sf.PythonCallbackWarning)
+        found = sf.rollout(arm, q0, q0, dt=1e-3, steps=5, control=control)
+    slow = sf.rollout(arm, q0, q0, dt=1e-3, steps=5, control=control, backend="numpy")
+    np.testing.assert_allclose(found[0], slow[0], rtol=1e-12)
 
 
 def test_exported_code_is_unrolled():

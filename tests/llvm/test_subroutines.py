@@ -208,15 +208,6 @@ def test_an_evaluation_inside_another_is_part_of_it():
     np.testing.assert_allclose(kernel_of(program)(x), looped(function, x), rtol=1e-12, atol=1e-14)
 
 
-def test_the_rolled_form_and_other_kinds_of_numbers_call_the_function():
-    arm = sf.load("planar_chain:40")
-    q, v = sf.random_state(arm, 3, seed=1)
-    want = sf.inverse_dynamics(arm, q, v, v, backend="numpy")
-    np.testing.assert_allclose(
-        sf.inverse_dynamics(arm, q, v, v, backend="rolled"), want, rtol=1e-10, atol=1e-9
-    )
-
-
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_a_scan_keeps_several_subroutines(lanes):
     def first(a):
