@@ -90,7 +90,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
-from sixfold.scalar import atan2, cos, exp, if_positive, log, sign, sin, sqrt, tanh
+from sixfold.scalar import atan2, cos, exp, if_positive, log, repeat, sign, sin, sqrt, tanh
 from sixfold.spatial import (
     ArticulatedInertia,
     Force,
@@ -290,6 +290,7 @@ __all__ = [
     "random_state",
     "random_tree",
     "rename",
+    "repeat",
     "replace_inertias",
     "rollout",
     "save",

@@ -70,6 +70,10 @@ def _law(t: Any, q: Any, v: Any) -> Any:
     return -q - v
 
 
+def _halved(carried: Any) -> Any:
+    return [0.5 * x for x in carried] if isinstance(carried, list) else 0.5 * carried
+
+
 def _event(t: Any, q: Any, v: Any) -> Any:
     return q[0]
 
@@ -187,6 +191,9 @@ GOOD: dict[str, Callable[[], Any]] = {
     "n": lambda: 3,
     "t": lambda: 0.0,
     "options": dict,
+    "rounds": lambda: 3,
+    "step": lambda: _halved,
+    "carried": lambda: [0.5, np.ones(2)],
 }
 
 _ONE = {"q": lambda: (0.3,), "qd": lambda: (0.2,), "q0": lambda: (0.1,), "q1": lambda: (0.2,)}

@@ -9,8 +9,8 @@ reference.  Of forward dynamics the same error divided by the condition number o
 
 Robots: every URDF of example-robot-data on a fixed and a floating base, the default call against
 `computeRNEADerivatives` and `computeABADerivatives`, max|x - x_ref| / max|x_ref|; of forward
-dynamics divided by the condition number of the mass matrix too.  Damping and friction are off, which
-Pinocchio leaves out.  Exits with 1 when a bar is missed.
+dynamics divided by the condition number of the mass matrix too.  Damping and friction are off:
+Pinocchio leaves them out.  Exits with 1 when a bar is missed.
 """
 
 from __future__ import annotations

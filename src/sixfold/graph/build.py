@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,10 @@ from sixfold.graph.program import (
     Program,
 )
 from sixfold.scalar import RULES, Op, Scalar, Zero, register
+from sixfold.scalar.subroutine import on_subroutine
+
+CARRIED = "carried"
+"""A value that a round of a repetition begins with; in graphs only, see `repeat`."""
 
 
 @dataclass
@@ -36,6 +40,8 @@ class Graph:
     nodes: list[tuple[Any, ...]] = field(default_factory=list)
     table: dict[tuple[Any, ...], int] = field(default_factory=dict)
     evaluations: list[Evaluation] = field(default_factory=list)
+    carried: int = 0
+    """Values that bodies of repetitions began with."""
 
     def input(self) -> Node:
         """Return the next input."""
@@ -50,14 +56,28 @@ class Graph:
     def finish(self, outputs: Sequence[Scalar]) -> Program:
         """Return the program that computes these results."""
         ends = tuple(self.lift(x) for x in outputs)
-        return Program(self.inputs, tuple(self.nodes), ends, tuple(self.evaluations))
+        program = Program(self.inputs, tuple(self.nodes), ends, tuple(self.evaluations))
+        return _without_carried(program) if self.carried else program
+
+    def carry(self) -> Node:
+        """Return a value that is carried from round to round, for the body of a repetition."""
+        self.carried += 1
+        return Node(self, self.keep(CARRIED, self.carried))
 
     def evaluate(
-        self, function: Callable[..., Sequence[Scalar]], lists: Sequence[Sequence[Scalar]]
+        self,
+        function: Callable[..., Sequence[Scalar]],
+        lists: Sequence[Sequence[Scalar]],
+        shared: bool = False,
     ) -> Sequence[Scalar]:
         """Return function(*lists), with boundaries between it and the rest.
 
         Nothing folds across a boundary, so that all evaluations of a function trace alike.
+
+        Args:
+            function: takes lists of numbers, returns one.
+            lists: its arguments.
+            shared: whether straight-line code too keeps equal evaluations once.
         """
         count, number = itertools.count(), len(self.evaluations)
 
@@ -71,7 +91,7 @@ class Graph:
         self.evaluations.append(Evaluation((), ()))
         results = bounded(function(*inside))
         arguments = tuple(x.index for numbers in inside for x in numbers)
-        self.evaluations[number] = Evaluation(arguments, tuple(x.index for x in results))
+        self.evaluations[number] = Evaluation(arguments, tuple(x.index for x in results), shared)
         return results
 
     def lift(self, x: Any) -> int:
@@ -214,6 +234,46 @@ class Graph:
         return self.keep(op.value, *arguments)
 
 
+def inside(nodes: Sequence[tuple[Any, ...]], carried: Collection[int] | None = None) -> set[int]:
+    """Return the nodes that depend on carried values: on those given, or on any."""
+    found: set[int] = set()
+    for k, (op, *arguments) in enumerate(nodes):
+        if op == CARRIED:
+            begins = carried is None or k in carried
+        else:
+            begins = op not in (INPUT, CONST) and not found.isdisjoint(arguments)
+        if begins:
+            found.add(k)
+    return found
+
+
+def _without_carried(program: Program) -> Program:
+    """Leave out what bodies of repetitions did when they were traced."""
+    bodies = inside(program.nodes)
+    if not bodies.isdisjoint(program.outputs):
+        raise TypeError(
+            "a number from inside sixfold.repeat was used outside: let the step return it"
+        )
+    number: dict[int, int] = {}
+    nodes: list[tuple[Any, ...]] = []
+    for k, (op, *arguments) in enumerate(program.nodes):
+        if k not in bodies:
+            number[k] = len(nodes)
+            leaf = op in (INPUT, CONST)
+            nodes.append((op, *(arguments if leaf else (number[a] for a in arguments))))
+    evaluations = tuple(
+        Evaluation(
+            tuple(number[k] for k in each.arguments),
+            tuple(number[k] for k in each.results),
+            each.shared,
+        )
+        for each in program.evaluations
+        if bodies.isdisjoint((*each.arguments, *each.results))
+    )
+    ends = tuple(number[k] for k in program.outputs)
+    return Program(program.inputs, tuple(nodes), ends, evaluations)
+
+
 class Node:
     """A number that is being traced."""
 
@@ -313,5 +373,15 @@ def _apply(op: Op, *arguments: Any) -> Node:
     return Node(graph, graph.apply(op, *indices))
 
 
+def _evaluate(
+    function: Callable[..., Sequence[Scalar]], lists: Sequence[Sequence[Scalar]]
+) -> Sequence[Scalar]:
+    graph: Graph = next(x.graph for numbers in lists for x in numbers if isinstance(x, Node))
+    if type(graph) is not Graph:  # the rolled form has loops of its own
+        return function(*lists)
+    return graph.evaluate(function, lists, shared=True)
+
+
 _OPERATORS = (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG)
 register(Node, 5, _apply)
+on_subroutine(Node, _evaluate)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sixfold.graph.build import Graph
@@ -19,6 +21,7 @@ from sixfold.graph.program import (
     SUB,
     Boundary,
     Program,
+    Repeat,
     operands,
 )
 
@@ -27,7 +30,8 @@ MAX_FUSE_DISTANCE = 16
 
 
 def optimise(program: Program) -> Program:
-    """Run all passes."""
+    """Run all passes; bodies of repetitions are optimised on their own."""
+    program = with_bodies(program, optimise)
     return fuse(live(share_reciprocals(live(program)))).verify()
 
 
@@ -46,15 +50,32 @@ def live(program: Program) -> Program:
     return Program(program.inputs, tuple(nodes), tuple(renumbered[k] for k in program.outputs))
 
 
+def with_bodies(program: Program, change: Callable[[Program], Program]) -> Program:
+    """Return a program with each body of a repetition changed."""
+    new = {body: change(body) for body in program.bodies()}
+    if not new:
+        return program
+    nodes = tuple(
+        (Repeat(op.rounds, new[op.body]), *rest) if isinstance(op, Repeat) else (op, *rest)
+        for op, *rest in program.nodes
+    )
+    return replace(program, nodes=nodes)
+
+
 def without_boundaries(program: Program) -> Program:
     """Return a program folded across the boundaries of its evaluations."""
-    if not program.evaluations:
+    if not any(isinstance(op, Boundary) for op, *_ in program.nodes):
         return program
+    return folded(program)
+
+
+def folded(program: Program) -> Program:
+    """Return a program traced anew: nothing twice, and folded across boundaries."""
     graph = Graph(inputs=program.inputs)
     number: dict[int, int] = {}
     for k, (op, *arguments) in enumerate(program.nodes):
         known = [_number(number, op, x) for x in arguments]
-        number[k] = known[0] if isinstance(op, Boundary) else _copied(graph, op, known)
+        number[k] = known[0] if isinstance(op, Boundary) else copied(graph, op, known)
     return Program(program.inputs, tuple(graph.nodes), tuple(number[k] for k in program.outputs))
 
 
@@ -69,7 +90,7 @@ def share_reciprocals(program: Program) -> Program:
             a, b = (number[x] for x in arguments)
             number[k] = graph.mul(a, graph.div(graph.constant(1.0), b))
         else:
-            number[k] = _copied(graph, op, [_number(number, op, x) for x in arguments])
+            number[k] = copied(graph, op, [_number(number, op, x) for x in arguments])
     return Program(program.inputs, tuple(graph.nodes), tuple(number[k] for k in program.outputs))
 
 
@@ -77,7 +98,8 @@ def _number(number: dict[int, int], op: Any, x: Any) -> Any:
     return x if op in (INPUT, CONST) else number[x]
 
 
-def _copied(graph: Graph, op: Any, arguments: list[Any]) -> int:
+def copied(graph: Graph, op: Any, arguments: list[Any]) -> int:
+    """Return an operation of another program on nodes of a graph."""
     if op in (INPUT, CONST, FMA, FMS, FNMA, COPY) or not isinstance(op, str):
         return graph.keep(op, *arguments)
     return graph.operation(op, arguments)

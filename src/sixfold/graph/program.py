@@ -6,6 +6,7 @@ Each node is an operation on earlier nodes, so the order of nodes is an order of
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -55,15 +56,38 @@ class Result:
     place: int
 
 
-Operation = str | Boundary | Argument | Call | Result
-"""What a node does: an operation on numbers by its name, or a part of a call."""
+@dataclass(frozen=True)
+class Repeat:
+    """Operation: run a body for a fixed number of rounds, with carried values.
+
+    Operands are the carried values before the first round, then values from outside, which stay.
+    The body's results are the carried values of the next round.  One round is the call of a
+    subroutine; then there may be any number of results.
+    """
+
+    rounds: int
+    body: Program
+
+
+@dataclass(frozen=True)
+class Final:
+    """Operation: a result of the last round of a repetition."""
+
+    place: int
+
+
+Operation = str | Boundary | Argument | Call | Result | Repeat | Final
+"""What a node does: an operation on numbers by its name, or a part of a call or repetition."""
 
 _KINDS: dict[str, Callable[..., Any]] = {
     "boundary": Boundary,
     "argument": Argument,
     "call": Call,
     "result": Result,
+    "final": Final,
 }
+_BODY = "> "
+"""Begins each line of a body, below the node that repeats it."""
 
 
 class Evaluation(NamedTuple):
@@ -71,6 +95,8 @@ class Evaluation(NamedTuple):
 
     arguments: tuple[int, ...]
     results: tuple[int, ...]
+    shared: bool = False
+    """Whether straight-line code too keeps equal evaluations once."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +113,21 @@ class Program:
     """Boundaries of each `Graph.evaluate`."""
 
     def text(self) -> str:
-        """Print one line for each node; equal programs print equal texts."""
+        """Print one line for each node; equal programs print equal texts.
+
+        A body is printed below the first node that repeats it; others name that node.
+        """
         lines = [f"inputs {self.inputs}"]
+        first: dict[Program, int] = {}
         for k, (op, *arguments) in enumerate(self.nodes):
             shown = float(arguments[0]).hex() if op == CONST else " ".join(map(str, arguments))
-            lines.append(f"{k} {op if isinstance(op, str) else _printed(op)} {shown}")
+            if not isinstance(op, Repeat):
+                lines.append(f"{k} {op if isinstance(op, str) else _printed(op)} {shown}")
+                continue
+            same = first.setdefault(op.body, k)
+            lines.append(f"{k} repeat({op.rounds}{f',{same}' if same < k else ''}) {shown}")
+            if same == k:
+                lines += [_BODY + line for line in op.body.text().splitlines()]
         lines.append("outputs " + " ".join(map(str, self.outputs)))
         return "\n".join(lines)
 
@@ -100,21 +136,52 @@ class Program:
         """Read what `text` printed."""
         first, *body, last = text.splitlines()
         nodes: list[tuple[Any, ...]] = []
-        for line in body:
+        for n, line in enumerate(body):
+            if line.startswith(_BODY):
+                continue
             _, op, *arguments = line.split()
             if op == CONST:
                 nodes.append((op, float.fromhex(arguments[0])))
+            elif op.startswith("repeat("):
+                rounds, _, same = op[7:-1].partition(",")
+                inner = itertools.takewhile(lambda x: x.startswith(_BODY), body[n + 1 :])
+                repeated = (
+                    nodes[int(same)][0].body
+                    if same
+                    else cls.parse("\n".join(x[len(_BODY) :] for x in inner))
+                )
+                nodes.append((Repeat(int(rounds), repeated), *map(int, arguments)))
             else:
                 nodes.append((op if op[-1] != ")" else _parsed(op), *map(int, arguments)))
         return cls(int(first.split()[1]), tuple(nodes), tuple(map(int, last.split()[1:])))
 
     def counts(self) -> dict[str, int]:
-        """Return how many nodes there are of each operation."""
+        """Return how many nodes there are of each operation; those of bodies count every round."""
         totals: dict[str, int] = {}
         for op, *_ in self.nodes:
+            if isinstance(op, Final):
+                continue
             name = op if isinstance(op, str) else type(op).__name__.lower()
             totals[name] = totals.get(name, 0) + 1
+            if isinstance(op, Repeat):
+                for inner, count in op.body.counts().items():
+                    if inner not in (INPUT, CONST):
+                        totals[inner] = totals.get(inner, 0) + op.rounds * count
         return totals
+
+    @property
+    def length(self) -> int:
+        """How many nodes it has, with those of its bodies."""
+        return len(self.nodes) + sum(body.length for body in self.bodies())
+
+    def bodies(self) -> list[Program]:
+        """Return what its nodes repeat, equal bodies once."""
+        return list(dict.fromkeys(op.body for op, *_ in self.nodes if isinstance(op, Repeat)))
+
+    def names(self) -> set[str]:
+        """Return the operations on numbers by name, those of bodies included."""
+        own = {op for op, *_ in self.nodes if isinstance(op, str)}
+        return own.union(*(body.names() for body in self.bodies()))
 
     def flops(self) -> int:
         """Return additions plus multiplications plus divisions; a fused one counts as two."""
@@ -129,6 +196,8 @@ class Program:
         inputs and results exist, and no node repeats another.
         """
         seen: set[tuple[Any, ...]] = set()
+        for body in self.bodies():
+            body.verify()
         for k, node in enumerate(self.nodes):
             op, *arguments = node
             if node in seen and op != CONST:
@@ -144,10 +213,19 @@ class Program:
                 arity = _ARITY.get(op, 1) if isinstance(op, str) else 1
                 if isinstance(op, str) and op not in _ARITY:
                     raise _wrong(f"node {k} has an unknown operation: {op!r}")
+                if isinstance(op, Repeat):
+                    arity = _repeated(op, k).inputs
                 if len(arguments) != arity and not isinstance(op, Call):
                     raise _wrong(f"node {k} has {len(arguments)} arguments, {op} takes {arity}")
                 if not all(isinstance(a, int) and 0 <= a < k for a in arguments):
                     raise _wrong(f"node {k} reads a later node, or none: {node}")
+                repeats = [r for r in arguments if isinstance(self.nodes[r][0], Repeat)]
+                if repeats and not isinstance(op, Final):
+                    raise _wrong(f"node {k} reads a repetition as a number")
+                if isinstance(op, Final) and not (
+                    repeats and 0 <= op.place < len(self.nodes[repeats[0]][0].body.outputs)
+                ):
+                    raise _wrong(f"node {k} is no result of a repetition")
         for k in self.outputs:
             if not 0 <= k < len(self.nodes):
                 raise _wrong(f"result {k} is none of {len(self.nodes)} nodes")
@@ -155,6 +233,17 @@ class Program:
 
 
 _ARITY = {op.value: row.arity for op, row in RULES.items()} | {FMA: 3, FMS: 3, FNMA: 3, COPY: 1}
+
+
+def _repeated(op: Repeat, k: int) -> Program:
+    """Return the body of a repetition, if it fits the rounds."""
+    body = op.body
+    if op.rounds < 1 or (op.rounds > 1 and len(body.outputs) > body.inputs):
+        what = f"{op.rounds} rounds of {body.inputs} inputs and {len(body.outputs)} results"
+        raise _wrong(f"node {k} repeats {what}")
+    if any(isinstance(inner, (Boundary, Argument, Call, Result)) for inner, *_ in body.nodes):
+        raise _wrong(f"node {k} repeats a part of a call")
+    return body
 
 
 def operands(node: tuple[Any, ...]) -> tuple[int, ...]:

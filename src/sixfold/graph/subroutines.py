@@ -10,6 +10,9 @@ the subroutine, and all become calls of it.  In what is left,
 - a copy takes it over.
 
 What a copy needs beside its arguments is computed once, outside, and handed to each call too.
+
+All other subroutines, and those of straight-line code, are repetitions of one round: they take
+values from outside where these are, and may be any number.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sixfold.errors import InternalError
-from sixfold.graph.passes import live, without_boundaries
+from sixfold.graph.passes import folded, live, without_boundaries
 from sixfold.graph.program import (
     ADD,
     CONST,
@@ -30,14 +33,24 @@ from sixfold.graph.program import (
     Argument,
     Boundary,
     Call,
+    Evaluation,
+    Final,
     Program,
+    Repeat,
     Result,
     operands,
     verifying,
 )
 
 MIN_OPERATIONS = 300
-"""Operations of a subroutine that is worth calling."""
+"""Operations of a subroutine that the step of a scan calls."""
+
+MIN_CALL_OPERATIONS = 64
+"""Operations of a subroutine that straight-line code calls: some times what a call copies."""
+
+MIN_SAVED_OPERATIONS = 3_000
+"""Operations that calls save in straight-line code; fewer are compiled in a fraction of a second,
+and without calls they stay in registers."""
 
 
 class Outlined(NamedTuple):
@@ -81,7 +94,8 @@ class Outlined(NamedTuple):
                 raise _wrong(f"node {k} reads a result that was not copied")
         if subroutine is not None:
             subroutine.verify()
-            if any(not isinstance(op, str) or op == COPY for op, *_ in subroutine.nodes):
+            parts = (Argument, Call, Result, Boundary)
+            if any(op == COPY or isinstance(op, parts) for op, *_ in subroutine.nodes):
                 raise _wrong("the subroutine calls another")
         return self
 
@@ -114,18 +128,60 @@ class _Copy:
 
 
 def with_subroutine(program: Program) -> Outlined:
-    """Return a program with its largest subroutine kept once; as it is, where there is none."""
-    forms: dict[tuple[Any, ...], int] = {}
-    groups: dict[tuple[int, ...], list[_Copy]] = {}
-    for places in program.evaluations:
-        copy = _copy(program, *places, forms)
-        groups.setdefault(copy.form, []).append(copy)
-    equal = [g for g in groups.values() if len(g) > 1 and len(g[0].own) >= MIN_OPERATIONS]
+    """Return a program with its subroutines kept once; as it is, where there are none.
+
+    The largest has its arguments computed in place; others are repetitions of one round.
+    """
+    equal = [
+        group
+        for group in _groups(program, program.evaluations)
+        if len(group[0].own) >= MIN_OPERATIONS
+    ]
     if not equal:
         return Outlined(without_boundaries(program), None)
-    group = max(equal, key=lambda g: len(g) * len(g[0].own))
-    found = Outlined(_calling(program, group), live(_subroutine(program, group[0])))
+    main, *others = _apart(equal)
+    found = Outlined(_calling(program, main, others), live(_subroutine(program, main[0])))
     return found.verify() if verifying() else found
+
+
+def with_calls(program: Program) -> Program:
+    """Return a straight-line program with what it evaluates several times kept once.
+
+    Boundaries are gone; where nothing is worth calling, everything is folded across them.
+    """
+    shared = [places for places in program.evaluations if places.shared]
+    equal = [
+        group
+        for group in _groups(program, shared)
+        if len(group[0].own) >= MIN_CALL_OPERATIONS
+        and (len(group) - 1) * len(group[0].own) >= MIN_SAVED_OPERATIONS
+    ]
+    if not equal:
+        return without_boundaries(program)
+    return live(folded(_calling(program, [], _apart(equal))))
+
+
+def _groups(program: Program, evaluations: Sequence[Evaluation]) -> list[list[_Copy]]:
+    """Return evaluations that do the same, where there are several, the most work first."""
+    forms: dict[tuple[Any, ...], int] = {}
+    groups: dict[tuple[int, ...], list[_Copy]] = {}
+    for places in evaluations:
+        copy = _copy(program, places.arguments, places.results, forms)
+        groups.setdefault(copy.form, []).append(copy)
+    several = [group for group in groups.values() if len(group) > 1]
+    return sorted(several, key=lambda group: -len(group) * len(group[0].own))
+
+
+def _apart(groups: Sequence[list[_Copy]]) -> list[list[_Copy]]:
+    """Return groups no operation of which belongs to two copies; the first is always there."""
+    taken: set[int] = set()
+    found: list[list[_Copy]] = []
+    for group in groups:
+        own = [k for copy in group for k in copy.own]
+        if not found or (len(set(own)) == len(own) and taken.isdisjoint(own)):
+            found.append(group)
+            taken.update(own)
+    return found
 
 
 def _copy(
@@ -163,6 +219,9 @@ def _copy(
             depends.add(k)
             own.append(k)
             parts = [form[a] for a in inner]
+            if isinstance(op, Boundary):  # of an evaluation inside
+                form[k] = parts[0]
+                continue
             key = (op, *(sorted(parts) if op in (ADD, MUL) else parts))
         form[k] = forms.setdefault(key, len(forms))
     read = {a for k in own for a in nodes[k][1:]}
@@ -189,24 +248,41 @@ def _subroutine(program: Program, copy: _Copy) -> Program:
             nodes.append(program.nodes[a])
         return number[a]
 
+    inside = False
     for k in copy.own:
-        node = (program.nodes[k][0], *(lift(a) for a in program.nodes[k][1:]))
+        op, *arguments = program.nodes[k]
+        known = [lift(a) for a in arguments]
+        if isinstance(op, Boundary):  # of an evaluation inside
+            number[k], inside = known[0], True
+            continue
         number[k] = len(nodes)
-        nodes.append(node)
+        nodes.append((op, *known))
     own = set(copy.own)
-    return Program(len(taken), tuple(nodes), tuple(number[k] for k in copy.values if k in own))
+    ends = tuple(number[k] for k in copy.values if k in own)
+    found = Program(len(taken), tuple(nodes), ends)
+    return folded(found) if inside else found
 
 
-def _calling(program: Program, group: Sequence[_Copy]) -> Program:
-    """Return the program with calls in place of the copies."""
+def _calling(program: Program, main: Sequence[_Copy], others: Sequence[Sequence[_Copy]]) -> Program:
+    """Return the program with calls in place of the copies.
+
+    Args:
+        program: with boundaries.
+        main: copies of the subroutine whose arguments are handed over one by one.
+        others: copies of each of the others.
+    """
     made: dict[int, tuple[int, int]] = {}  # boundary of a result: its call, its number there
     before: dict[int, int] = {}  # first boundary of the results of a call
-    for c, copy in enumerate(group):
+    copies = [*main, *(copy for group in others for copy in group)]
+    for c, copy in enumerate(copies):
         own = set(copy.own)
         theirs = [k for k, x in zip(copy.results, copy.values, strict=True) if x in own]
         made |= {k: (c, n) for n, k in enumerate(theirs)}
         before[theirs[0]] = c
-    taken = [copy.taken(program) for copy in group]
+    bodies: list[Program | None] = [None] * len(main)
+    for group in others:
+        bodies += [folded(live(_subroutine(program, group[0])))] * len(group)
+    taken = [copy.taken(program) for copy in copies]
     needed: set[int] = set()
     stack = list(program.outputs)
     while stack:
@@ -223,16 +299,24 @@ def _calling(program: Program, group: Sequence[_Copy]) -> Program:
         nodes.append(node)
         return len(nodes) - 1
 
+    def call(c: int) -> int:
+        body = bodies[c]
+        if body is not None:
+            return put(Repeat(1, body), *(number[a] for a in taken[c]))
+        return put(Call(c), *[put(Argument(c, n), number[a]) for n, a in enumerate(taken[c])])
+
     for k, (op, *arguments) in enumerate(program.nodes):
         c = before.get(k, -1)
         if c in called:
-            given = [put(Argument(c, n), number[a]) for n, a in enumerate(taken[c])]
-            calls[c] = put(Call(c), *given)
+            calls[c] = call(c)
         if k not in needed:
             continue
         if k in made:
             there, n = made[k]
-            number[k] = put(COPY, put(Result(n), calls[there]))
+            if bodies[there] is not None:
+                number[k] = put(Final(n), calls[there])
+            else:
+                number[k] = put(COPY, put(Result(n), calls[there]))
             if _unsigned(program, arguments[0])[1]:
                 number[k] = put(NEG, number[k])
         elif isinstance(op, Boundary):

@@ -26,7 +26,9 @@ from sixfold.scalar.functions import (
     tanh,
 )
 from sixfold.scalar.ops import Op, Scalar
+from sixfold.scalar.repeat import repeat
 from sixfold.scalar.rules import RULES, Rule
+from sixfold.scalar.subroutine import subroutine
 from sixfold.scalar.zero import ZERO, Zero, exact, is_one, is_plain, plain
 
 __all__ = [
@@ -55,10 +57,12 @@ __all__ = [
     "plain",
     "precision",
     "register",
+    "repeat",
     "several_numbers",
     "sign",
     "sin",
     "sqrt",
+    "subroutine",
     "tanh",
     "together",
     "unconverted",

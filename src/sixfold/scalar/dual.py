@@ -6,12 +6,13 @@ before it, so that a number from an outer one is a constant to an inner one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
 from sixfold.scalar.functions import apply, precision, register
 from sixfold.scalar.ops import Op, Scalar
+from sixfold.scalar.repeat import on_repeat, repeat
 from sixfold.scalar.rules import RULES
 from sixfold.scalar.zero import ZERO, Zero
 
@@ -101,6 +102,46 @@ def _apply(op: Op, *arguments: Any) -> Dual:
 
 
 register(Dual, 10, _apply, lambda x: max(precision(x.value), precision(x.dot)))
+
+
+def _repeat(rounds: int, step: Callable[[Any], Any], carried: Any) -> Any:
+    """Repeat a step on values and rates, whose own kind of number may record it."""
+    level = max(_level(carried), default=-1)
+    if level < 0:  # in arrays: round by round
+        for _ in range(rounds):
+            carried = step(carried)
+        return carried
+
+    def both(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+        return _split(step(_joined(*pair, level)), level)
+
+    return _joined(*repeat(rounds, both, _split(carried, level)), level)
+
+
+def _level(carried: Any) -> Iterator[int]:
+    if isinstance(carried, (tuple, list)):
+        for x in carried:
+            yield from _level(x)
+    elif isinstance(carried, Dual):
+        yield carried.level
+
+
+def _split(carried: Any, level: int) -> tuple[Any, Any]:
+    """Return values and rates of what is carried, each in its form."""
+    if not isinstance(carried, (tuple, list)):
+        return _parts(carried, level)
+    parts = [_split(x, level) for x in carried]
+    form = type(carried)
+    return form(value for value, _ in parts), form(dot for _, dot in parts)
+
+
+def _joined(values: Any, dots: Any, level: int) -> Any:
+    if not isinstance(values, (tuple, list)):
+        return Dual(values, dots, level)
+    return type(values)(_joined(x, dx, level) for x, dx in zip(values, dots, strict=True))
+
+
+on_repeat(Dual, _repeat)
 
 
 _levels = count(1)

@@ -169,7 +169,7 @@ def _program(
         and _work(graphs().optimise(program)) > MAX_STRAIGHT_OPERATIONS
     ):
         return rolled, data
-    if not llvm.supported(program) or (form is None and len(program.nodes) > MAX_NODES):
+    if not llvm.supported(program) or (form is None and program.length > MAX_NODES):
         return None, None
     return program, None
 
@@ -247,7 +247,7 @@ def user_kernel(
             outputs = tuple((*output, *shapes[along]) for output in outputs)
         layout = llvm.Layout(tuple(shapes), outputs, dtype)
         if not llvm.supported(program):
-            missing = sorted({op for op, *_ in program.nodes} - llvm.SUPPORTED)
+            missing = sorted(program.names() - llvm.SUPPORTED)
             raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")
         kernel, _ = llvm.build(name, program, layout, doc=function.__doc__ or "")
     return kernel

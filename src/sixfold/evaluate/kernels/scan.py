@@ -52,7 +52,7 @@ def scan_kernel(
         return known[0]
     with announced(name):
         program = graphs().trace(step, scan.sizes, boundaries=True)
-        if not llvm.supported(program) or len(program.nodes) > MAX_STEP_NODES:
+        if not llvm.supported(program) or program.length > MAX_STEP_NODES:
             return None
         kernel = llvm.build_scan(program, scan)
     if key is not None:

@@ -29,7 +29,7 @@ def graph_of(
     if len(outputs) > 1:
         where = f"a function that returns {len(outputs)} arrays"
         raise NotApplicableError("export", where, "return one array, or export several functions")
-    return graphs().optimise(program), outputs[0]
+    return graphs().optimise(graphs().unrolled(program)), outputs[0]
 
 
 def numbers_array(values: Sequence[Any]) -> Any:

@@ -116,9 +116,16 @@ TILE_BYTES = 65_536
 """Bytes for the tiles of the blocks that go through the pieces together."""
 
 
+def pairs_up(cut: Plan, W: int) -> bool:
+    """Return whether some piece interleaves two tiles, those of routines included."""
+    return any(
+        interleaved_tiles(how, p, W) == 2 for how in cut.all_plans() for p in range(len(how.pieces))
+    )
+
+
 def together(layout: Layout, cut: Plan, W: int, pairs: bool = False) -> int:
     """Return how many blocks go through the pieces together; an even number where some pair up."""
-    pairs = pairs or any(interleaved_tiles(cut, p, W) == 2 for p in range(len(cut.pieces)))
+    pairs = pairs or pairs_up(cut, W)
     if W == 1 or (len(cut.pieces) == 1 and not pairs and not cut.angles):
         return 1
     most = max(1, min(8, TILE_BYTES // tile_size(layout, cut, W)))

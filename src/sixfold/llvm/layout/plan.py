@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sixfold.errors import InternalError
-from sixfold.graph.program import CONST, INPUT, Argument, Call, Program, Result
+from sixfold.graph.program import CONST, INPUT, Argument, Call, Final, Program, Repeat, Result
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,44 @@ class Angles:
     """Slot of the first angle; the others follow."""
     pairs: int
     """Slot of the first sine; its cosine and the other pairs follow."""
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A body that is run in the same tile, for some rounds: its program and its own plan.
+
+    Values from outside that are the same whenever it is run stay where they are: its inputs have
+    the slots of those values.  All other values of it are in a region that all routines share.
+    """
+
+    program: Program
+    plan: Plan
+    feeds: bool
+    """Whether results are the first inputs of the next round."""
+    region: range
+    """Slots that it writes to."""
+
+    def moved(self) -> list[int]:
+        """Return which results are not in the place of the next round's input."""
+        if not self.feeds:
+            return []
+        inputs, results = self.plan.inputs, self.plan.results
+        return [n for n, slot in enumerate(results) if inputs.get(n, slot) != slot]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One repetition: which routine, when, and what is copied into its region and out of it."""
+
+    node: int
+    before: int
+    """The piece that comes after."""
+    routine: int
+    rounds: int
+    taken: tuple[tuple[int, int], ...]
+    """Slots of the routine's inputs, each with the node that is copied to it."""
+    results: tuple[tuple[int, int], ...]
+    """Numbers of the routine's results, each with the node that takes it over."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +82,38 @@ class Plan:
 
     large: bool = False
     """Whether the program is too long to be compiled for vectors and for scalars."""
+    routines: tuple[Routine, ...] = ()
+    """Bodies of repetitions; equal ones are one."""
+    runs: tuple[Run, ...] = ()
+    """Repetitions in order, one at most before a piece."""
+
+    def all_plans(self) -> list[Plan]:
+        """Return this plan and those of routines, at any depth."""
+        return [self, *(plan for r in self.routines for plan in r.plan.all_plans())]
+
+    def placed(self, outside: dict[int, int], slots: int | None = None) -> Plan:
+        """Return the plan with other slots for values from outside, and perhaps another tile size.
+
+        Args:
+            outside: new slot for each slot that stands for a value from outside.
+            slots: of the whole tile.
+        """
+
+        def new(slot: int) -> int:
+            return outside.get(slot, slot)
+
+        return replace(
+            self,
+            slot={k: new(slot) for k, slot in self.slot.items()},
+            inputs={k: new(slot) for k, slot in self.inputs.items()},
+            results=tuple(map(new, self.results)),
+            slots=self.slots if slots is None else slots,
+            routines=tuple(replace(r, plan=r.plan.placed(outside, slots)) for r in self.routines),
+        )
+
+    def in_tile(self, slots: int) -> Plan:
+        """Return the plan, with its routines, in a tile of so many slots."""
+        return self.placed({}, slots)
 
     def verify(self, program: Program, block: Plan | None = None) -> Plan:
         """Return the plan if it computes the program; raise InternalError where it does not.
@@ -58,6 +128,14 @@ class Plan:
         return self
 
 
+_NOT_IN_PIECES = (Argument, Call, Result, Repeat, Final)
+
+
+def outside_slot(n: int) -> int:
+    """Return what stands for the slot of an input of a routine until that slot is known."""
+    return -1 - n
+
+
 def _wrong(what: str) -> InternalError:
     return InternalError("schedule", what)
 
@@ -70,28 +148,35 @@ class _Check:
         self.block = block
         self.tile: dict[int, int] = {}
         self.sines = [(k, node) for k, node in enumerate(self.nodes) if node[0] in ("sin", "cos")]
+        self.repeats = [k for k, (op, *_) in enumerate(self.nodes) if isinstance(op, Repeat)]
         self.calls = [k for k, (op, *_) in enumerate(self.nodes) if isinstance(op, Call)]
 
     def run(self) -> None:
         """Check the numbers, then every read of every piece."""
         plan = self.plan
-        slots = [*plan.slot.values(), *plan.results, *plan.inputs.values()]
-        if not all(0 <= slot < plan.slots for slot in slots):
+        slots = {*plan.slot.values(), *plan.results, *plan.inputs.values()}
+        from_outside = {outside_slot(n) for n in plan.inputs}
+        if not all(0 <= slot < plan.slots for slot in slots - from_outside):
             raise _wrong(f"a slot is none of {plan.slots}")
         if len(plan.serial) != len(plan.pieces) or len(plan.results) != len(self.outputs):
             raise _wrong("the numbers of pieces or of results do not fit the program")
         if len(plan.calls) != len(self.calls) or sorted(plan.calls) != list(plan.calls):
             raise _wrong(f"{len(self.calls)} calls are made before the pieces {plan.calls}")
+        if [run.node for run in plan.runs] != self.repeats:
+            raise _wrong(f"{len(self.repeats)} repetitions, but {len(plan.runs)} are run")
         if plan.calls and (self.block is None or max(plan.calls) >= len(plan.pieces)):
             raise _wrong("a call without a subroutine, or after all pieces")
         for k, (op, *arguments) in enumerate(self.nodes):
             if op == INPUT:
-                self._write(k, plan.inputs.get(arguments[0], -1))
+                self._write(k, plan.inputs.get(arguments[0]))
         done: set[int] = set()
         calls = iter(self.calls)
         for p, members in enumerate(plan.pieces):
             for _ in range(plan.calls.count(p)):
                 self._call(next(calls))
+            for run in plan.runs:
+                if run.before == p:
+                    self._repeat(run)
             done |= self._sines(p)
             here: set[int] = set()
             for k in members:
@@ -102,8 +187,8 @@ class _Check:
                 done.add(k)
         self._results(done)
 
-    def _write(self, k: int, slot: int) -> None:
-        if slot < 0 or self.plan.slot.get(k) != slot:
+    def _write(self, k: int, slot: int | None) -> None:
+        if slot is None or self.plan.slot.get(k) != slot:
             raise _wrong(f"node {k} has no slot, or another than slot {slot}")
         self.tile[slot] = k
 
@@ -115,15 +200,15 @@ class _Check:
 
     def _read(self, k: int, reader: str) -> None:
         """Check that a slot holds a node's value."""
-        slot = self.plan.slot.get(k, -1)
-        held = self.tile.get(slot, -1)
+        slot = self.plan.slot.get(k)
+        held = -1 if slot is None else self.tile.get(slot, -1)
         if held < 0 or self._same(held) != self._same(k):
             raise _wrong(f"{reader} reads node {k} in slot {slot}, which holds {held}")
 
     def _compute(self, k: int, here: set[int]) -> None:
         """Check what a node reads, after others of its piece, and note where it goes."""
         op, *arguments = self.nodes[k]
-        if op in (INPUT, CONST) or isinstance(op, (Call, Result)):
+        if op in (INPUT, CONST) or isinstance(op, (Call, Result, Repeat, Final)):
             raise _wrong(f"node {k} in a piece is no operation: {op}")
         for a in arguments:
             if self.nodes[a][0] == CONST:
@@ -172,10 +257,34 @@ class _Check:
             if isinstance(op, Result) and arguments == [call]:
                 self._write(k, self.block.results[op.place])
 
+    def _repeat(self, run: Run) -> None:
+        """Check what a repetition reads, and note its results."""
+        op, *arguments = self.nodes[run.node]
+        routine = self.plan.routines[run.routine]
+        if routine.program != op.body or run.rounds != op.rounds:
+            raise _wrong(f"repetition {run.node} runs another body, or for other rounds")
+        if op.rounds > 1 and not routine.feeds:
+            raise _wrong(f"repetition {run.node} does not carry its results on")
+        for n, slot in routine.plan.inputs.items():
+            a = arguments[n]
+            copied = (slot, a) in run.taken
+            if copied and slot not in routine.region:
+                raise _wrong(f"repetition {run.node} overwrites slot {slot}")
+            if not copied and (self.plan.slot.get(a) != slot or slot in routine.region):
+                raise _wrong(f"repetition {run.node} reads node {a} in slot {slot}")
+            if self.nodes[a][0] != CONST:
+                self._read(a, f"repetition {run.node}")
+        for slot in routine.region:
+            self.tile.pop(slot, None)
+        for place, k in run.results:
+            if self.nodes[k] != (Final(place), run.node):
+                raise _wrong(f"node {k} is not result {place} of repetition {run.node}")
+            self._write(k, self.plan.slot.get(k))
+
     def _results(self, done: set[int]) -> None:
         """Check that everything was computed and that results are in their places."""
         for k, (op, *_) in enumerate(self.nodes):
-            passive = op in (INPUT, CONST) or isinstance(op, (Argument, Call, Result))
+            passive = op in (INPUT, CONST) or isinstance(op, _NOT_IN_PIECES)
             if not passive and k not in done:
                 raise _wrong(f"node {k} is in no piece")
         for k, slot in zip(self.outputs, self.plan.results, strict=True):

@@ -9,7 +9,7 @@ pieces and computed between them, for all blocks in one loop.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sixfold.graph.program import (
@@ -21,12 +21,15 @@ from sixfold.graph.program import (
     INPUT,
     Argument,
     Call,
+    Final,
     Program,
+    Repeat,
     Result,
     operands,
     verifying,
 )
-from sixfold.llvm.layout.plan import Angles, Plan
+from sixfold.llvm.layout.plan import Angles, Plan, Routine, outside_slot
+from sixfold.llvm.layout.routines import outside_inputs, placed_routines, repetitions
 
 PIECE_OPERATIONS = 130
 """Operations in a piece."""
@@ -66,18 +69,33 @@ def plan(
         block: plan of the subroutine that it calls; its values live in the first slots.
     """
     found = _Planner(program, piece, inner, block).plan(carried)
+    found = found.in_tile(found.slots) if found.routines else found
     return found.verify(program, block) if verifying() else found
 
 
 class _Planner:
     """Cuts a program and gives its values places."""
 
-    def __init__(self, program: Program, piece: int, inner: bool, block: Plan | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        piece: int,
+        inner: bool,
+        block: Plan | None,
+        routine: tuple[int, Collection[int]] | None = None,
+    ) -> None:
+        """Take the first slot and the inputs that lie outside, where it is a routine's program."""
         self.program, self.nodes = program, program.nodes
-        self.level, self.hoisted_sincos = self._levels(inner)
+        self.level, self.hoisted_sincos = self._levels(inner, inner or routine is None)
         self.slot: dict[int, int] = {}
         self.used = self.shared = 0 if block is None else block.slots
         """Slots so far, and those of them that are the subroutine's."""
+        if routine is not None:
+            self.used, outside = routine
+            inputs = {node[1]: k for k, node in enumerate(self.nodes) if node[0] == INPUT}
+            self.slot = {inputs[n]: outside_slot(n) for n in outside if n in inputs}
+        self.routines = self._routines(piece, inner)
+        self.used = max([self.used, *(r.region.stop for r in self.routines)])
         elsewhere = (
             self.hoisted_sincos if block is None else self.hoisted_sincos | self._join(block)
         )
@@ -85,22 +103,40 @@ class _Planner:
             k
             for k, (op, *_) in enumerate(self.nodes)
             if op not in (INPUT, CONST)
-            and not isinstance(op, (Call, Result))
+            and not isinstance(op, (Call, Result, Repeat, Final))
             and k not in elsewhere
         ]
         self.pieces: list[tuple[int, ...]] = []
         self.start: dict[int, int] = {}
         """First piece of each level."""
-        for level in sorted({0, *(self.level[k] for k in (*work, *self.hoisted_sincos))}):
+        repeats = [k for k, (op, *_) in enumerate(self.nodes) if isinstance(op, (Repeat, Final))]
+        for level in sorted({0, *(self.level[k] for k in (*work, *self.hoisted_sincos, *repeats))}):
             self.start[level] = len(self.pieces)
             members = [k for k in work if self.level[k] == level]
             count = round(len(members) / piece) if len(members) >= MIN_CUT_PIECES * piece else 1
             self.pieces += self._cut(members, count)
-        order = [k for members in self.pieces for k in members]
-        self.home = {k: p for p, members in enumerate(self.pieces) for k in members}
+        self.begins: dict[int, list[int]] = {}
+        """Repetitions that are run before a piece, and their results."""
+        for k in repeats:
+            self.begins.setdefault(self.start[self.level[k]], []).append(k)
+        computed = [(*self.begins.get(p, ()), *members) for p, members in enumerate(self.pieces)]
+        order = [k for members in computed for k in members]
+        self.home = {k: p for p, members in enumerate(computed) for k in members}
         self.place = {k: n for n, k in enumerate(order)}
         self.final = {a: k for k in order for a in self.nodes[k][1:]}
         """The last operation that reads each value."""
+
+    def _routines(self, piece: int, inner: bool) -> list[Routine]:
+        """Plan the bodies of repetitions, equal ones once, all in the same slots."""
+        found: list[Routine] = []
+        for body, each in repetitions(self.nodes).items():
+            feeds = any(self.nodes[k][0].rounds > 1 for k in each)
+            carried = len(body.outputs) if feeds else 0
+            outside = outside_inputs(self.nodes, body, each, carried)
+            cut = _Planner(body, piece, inner, None, (self.used, outside)).plan(carried)
+            cut = cut.verify(body) if verifying() else cut
+            found.append(Routine(body, cut, feeds, range(self.used, cut.slots)))
+        return found
 
     def _join(self, block: Plan) -> set[int]:
         """Give arguments and results of calls the slots that the subroutine has for them.
@@ -150,6 +186,7 @@ class _Planner:
             op = self.nodes[x][0]
             always = op == INPUT and stop - n == len(each)
             made = op not in (INPUT, CONST, COPY) and self.level[x] == self.level[k]
+            made = made and not isinstance(op, Final)
             if not (always or made) or x in placed or x in self.slot:
                 continue
             same = set(each[n:stop])
@@ -181,7 +218,7 @@ class _Planner:
         ends.append(len(members))
         return [tuple(members[a:b]) for a, b in itertools.pairwise(ends)]
 
-    def _levels(self, inner: bool) -> tuple[dict[int, int], set[int]]:
+    def _levels(self, inner: bool, hoist: bool) -> tuple[dict[int, int], set[int]]:
         """Return how many groups of angles or calls precede each value, and the hoisted sincos."""
         level: dict[int, int] = {}
         hoisted: set[int] = set()
@@ -196,9 +233,11 @@ class _Planner:
             ):  # after the call before; what it takes is handed over just before
                 called = level[k] = max(level[k], called) + 1
                 level |= dict.fromkeys(arguments, called - 1)
+            if isinstance(op, Repeat):  # after whatever was run before in the same slots
+                called = level[k] = max(level[k], called) + 1
             if op in ("sin", "cos") and arguments[0] not in hoisted:
                 of_input = self.nodes[arguments[0]][0] == INPUT
-                if of_input or inner:
+                if hoist and (of_input or inner):
                     hoisted.add(k)
                     level[k] += 0 if of_input else 1
         return level, hoisted
@@ -230,7 +269,9 @@ class _Planner:
                 self.slot[k] = self._more(1)
         results = tuple(self.slot[k] for k in outputs)
         pieces = tuple(self.pieces)
-        large = len(self.home) > LARGE_OPERATIONS
+        routines, runs = placed_routines(nodes, self.routines, self.slot, self.home)
+        length = len(self.home) + sum(routine.program.length for routine in routines)
+        large = length > LARGE_OPERATIONS
         serial = tuple(
             not large and _waiting(nodes, members) >= MIN_SERIAL_RATIO for members in pieces
         )
@@ -239,7 +280,19 @@ class _Planner:
         )
         places = {nodes[k][1]: self.slot[k] for k in inputs}
         angled = tuple(angles)
-        return Plan(pieces, self.slot, angled, results, self.used, serial, calls, places, large)
+        return Plan(
+            pieces,
+            self.slot,
+            angled,
+            results,
+            self.used,
+            serial,
+            calls,
+            places,
+            large,
+            routines,
+            runs,
+        )
 
     def _more(self, count: int) -> int:
         self.used += count
@@ -287,9 +340,11 @@ class _Planner:
         ends: dict[int, list[int]] = {}
         for p, members in enumerate(self.pieces):
             free += ends.pop(p - 1, ())
-            for k in members:
+            finals = [k for k in self.begins.get(p, ()) if isinstance(self.nodes[k][0], Final)]
+            for k in (*finals, *members):
                 last = self.home[self.final[k]] if k in self.final else -1
-                if k in self.slot or not (k in outputs or last > p):
+                kept = k in outputs or last > p or (last == p and k in finals)
+                if k in self.slot or not kept:
                     continue
                 self.slot[k] = free.pop() if free else self._more(1)
                 if k not in outputs:

@@ -15,8 +15,15 @@ from math import ceil, gcd, lcm
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.block_loops import every_block
 from sixfold.llvm.layout.gather_scatter import head, store_constants_calls, varying_scatter
-from sixfold.llvm.layout.pieces import TILE_BYTES, interleaved_tiles, sincos_calls, tile_size
+from sixfold.llvm.layout.pieces import (
+    TILE_BYTES,
+    interleaved_tiles,
+    pairs_up,
+    sincos_calls,
+    tile_size,
+)
 from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.repeat_loops import run_calls
 from sixfold.llvm.layout.signature import Layout, tag
 
 MIN_STREAMING_BYTES = 1 << 24
@@ -74,7 +81,7 @@ def together(layout: Layout, cut: Plan, W: int) -> int:
     """Return how many blocks go through the pieces together: their rows fill whole lines."""
     rows = [W * size * layout.item for size in layout.output_sizes]
     unit = lcm(*(LINE_BYTES // gcd(LINE_BYTES, size) for size in rows))
-    if any(interleaved_tiles(cut, p, W) == 2 for p in range(len(cut.pieces))):
+    if pairs_up(cut, W):
         unit = lcm(unit, 2)
     most = min(8, TILE_BYTES // tile_size(layout, cut, W), STAGING_BYTES // sum(rows))
     return max(1, most // unit) * unit
@@ -232,7 +239,7 @@ def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
     stage(0, "first", [*rows, f"  call void @gather_{W}({place})"], "group")
     for p in range(len(cut.pieces)):
         name = f"stage{p}"
-        lines += [*sincos_calls(layout, cut, W, p), f"  br label %{name}"]
+        lines += [*run_calls(cut, W, p), *sincos_calls(layout, cut, W, p), f"  br label %{name}"]
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
         stage(p + 1, name, body, f"before{p}", interleaved_tiles(cut, p, W))
     return lines

@@ -9,7 +9,7 @@ the same bits for any number of rows, any split and any number of threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sixfold.graph.program import Program
 from sixfold.graph.subroutines import Outlined
@@ -18,6 +18,7 @@ from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
     library,
+    pairs_up,
     piece,
     result,
     results,
@@ -26,6 +27,7 @@ from sixfold.llvm.layout.pieces import (
     together,
 )
 from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.text import environment
@@ -63,16 +65,18 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     cut = plan(program, carried=sum(scan.carried), block=inner)
     layout = Layout(tuple((n,) for n in scan.sizes), ((sum(scan.carried),),))
     parts_of = [part for part in whole if part is not None]
-    used = {op for part in parts_of for op, *_ in part.nodes if isinstance(op, str)}
+    used = {op for part in parts_of for op in part.names()}
     parts = [scratch.DECLARATIONS, environment.declarations(triple)]
     parts += [library(layout, width, used) for width in ((1,) if W == 1 else (1, W))]
     kept = len(scan.carried) + len(scan.fixed)
     parts.append(_gather("begin", scan, cut, range(kept), W))
     parts.append(_gather("feed", scan, cut, range(kept, len(scan.sizes)), W))
     parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
+    parts += routine_functions(program, layout, cut, W)
     if block is not None and inner is not None:
-        inner = replace(inner, slots=cut.slots)  # they share their tiles
+        inner = inner.in_tile(cut.slots)  # they share their tiles
         parts += [piece(block, layout, inner, p, W, "block") for p in range(len(inner.pieces))]
+        parts += routine_functions(block, layout, inner, W, "block")
     parts.append(_advance(program, cut, W))
     parts.append(_write(program, scan, cut, W))
     parts.append(_lost(program, cut, W))
@@ -203,7 +207,7 @@ def _driver(
     triple: str,
 ) -> str:
     """Return @scan: groups of blocks, each through all steps."""
-    T = together(layout, cut, W, any(interleaved_tiles(how, p, W) == 2 for _, how, p in stages))
+    T = together(layout, cut, W, any(pairs_up(how, W) for _, how, _ in stages))
     size = tile_size(layout, cut, W)
     lines = [
         "define i32 @scan(ptr %arrays, ptr %strides, i64 %rows, i64 %steps, i64 %every) {",
@@ -251,7 +255,8 @@ def _driver(
     last = len(stages) - 1
     for n, (kind, how, p) in enumerate(stages):
         name, after = f"stage{n}", "finish" if n == last else f"early{n + 1}"
-        lines += [f"early{n}:", *sincos_calls(layout, how, W, p, f"_{n}"), f"  br label %{name}"]
+        before = [*run_calls(how, W, p, kind), *sincos_calls(layout, how, W, p, f"_{n}")]
+        lines += [f"early{n}:", *before, f"  br label %{name}"]
         calls = []
         if _expected(scan, W, n, len(stages)):
             calls.append(with_rows(f"expect_{n}", name, "%out"))

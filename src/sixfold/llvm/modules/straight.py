@@ -6,7 +6,7 @@ the graph for every W.
 
 from __future__ import annotations
 
-from sixfold.graph.program import Boundary, Program
+from sixfold.graph.program import Program
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.gather_scatter import (
@@ -27,6 +27,7 @@ from sixfold.llvm.layout.pieces import (
     together,
 )
 from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import streaming
@@ -36,7 +37,7 @@ from sixfold.llvm.text.writer import SUPPORTED
 
 def supported(program: Program) -> bool:
     """Return whether every operation of a program has machine code."""
-    return all(isinstance(op, Boundary) or op in SUPPORTED for op, *_ in program.nodes)
+    return program.names() <= SUPPORTED
 
 
 def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
@@ -46,7 +47,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     their triple, and leaves everything as it found it.
     """
     cut = plan(program, inner=layout.scalar == "double")
-    used = {op for op, *_ in program.nodes}
+    used = program.names()
     parts = [scratch.DECLARATIONS]
     twin = W == 1 or not cut.large
     parts += [library(layout, width, used) for width in dict.fromkeys((1, W))]
@@ -57,6 +58,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
             parts.append(gather(program, layout, cut, width, False))
             parts.append(scatter_short(layout, width))
         parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
+        parts += routine_functions(program, layout, cut, width)
         streams = width > 1
         parts.append(_rows("usual" if streams else "rows", layout, cut, width))
         if streams:
@@ -91,7 +93,8 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
     for p in range(len(cut.pieces)):
         here, after = f"stage{p}", f"before{p + 1}"
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{here})"]
-        lines += [f"before{p}:", *sincos_calls(layout, cut, W, p), f"  br label %{here}"]
+        before = [*run_calls(cut, W, p), *sincos_calls(layout, cut, W, p)]
+        lines += [f"before{p}:", *before, f"  br label %{here}"]
         lines += every_block(here, f"before{p}", body, after, size, interleaved_tiles(cut, p, W))
     last = f"before{len(cut.pieces)}"
     lines += [

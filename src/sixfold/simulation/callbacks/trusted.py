@@ -16,7 +16,20 @@ import numpy as np
 from sixfold.evaluate import neutral
 from sixfold.evaluate.quantities import QUANTITIES
 from sixfold.model import Joint, Model
-from sixfold.scalar import Zero, absolute, atan2, cos, exp, if_positive, log, sign, sin, sqrt, tanh
+from sixfold.scalar import (
+    Zero,
+    absolute,
+    atan2,
+    cos,
+    exp,
+    if_positive,
+    log,
+    repeat,
+    sign,
+    sin,
+    sqrt,
+    tanh,
+)
 from sixfold.spatial import (
     ArticulatedInertia,
     Force,
@@ -50,7 +63,7 @@ _NUMPY = _words(
 
 _LINALG = _words("cholesky det eigh inv lstsq matrix_power multi_dot norm pinv solve svd")
 
-_SCALAR = (absolute, atan2, cos, exp, if_positive, log, sign, sin, sqrt, tanh)
+_SCALAR = (absolute, atan2, cos, exp, if_positive, log, repeat, sign, sin, sqrt, tanh)
 _SPATIAL = (
     *(ArticulatedInertia, Force, ForceSubspace, Inertia, Matrix3, Motion, Subspace),
     *(Transform, Vector3),

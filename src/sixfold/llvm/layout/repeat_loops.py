@@ -1,0 +1,156 @@
+"""Repetitions between the pieces of a program: loops over rounds, in which routines run in place.
+
+Before the first round values are copied into the region of the routine, after the last one results
+are copied out of it.  Each stage of a round is a loop over the blocks of the group, like any piece.
+All of it is in functions of the tiles of a group: however many repetitions there are, the function
+that drives the pieces stays short, and a routine is there once.
+"""
+
+from __future__ import annotations
+
+from sixfold.graph.program import CONST, Program
+from sixfold.llvm.layout.block_loops import every_block
+from sixfold.llvm.layout.pieces import interleaved_tiles, piece, result, sincos_calls, tile_size
+from sixfold.llvm.layout.plan import Plan, Routine, Run
+from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.text.writer import Block
+
+
+def routine_functions(
+    program: Program, layout: Layout, cut: Plan, W: int, name: str = "piece"
+) -> list[str]:
+    """Return what repetitions of a program call: pieces of routines, and copies.
+
+    Args:
+        program: that has the repetitions.
+        layout: gives the type of numbers.
+        cut: the plan of the program, in its tile.
+        W: lanes.
+        name: of the program's own pieces.
+    """
+    texts: list[str] = []
+    for r, routine in enumerate(cut.routines):
+        own = _routine_name(name, r)
+        body, how = routine.program, routine.plan
+        texts += [piece(body, layout, how, p, W, own) for p in range(len(how.pieces))]
+        if routine.moved():
+            texts.append(_advance(routine, layout, W, own))
+        texts += routine_functions(body, layout, how, W, own)
+        texts.append(_rounds(routine, layout, W, own))
+    for i, run in enumerate(cut.runs):
+        routine = cut.routines[run.routine]
+        texts.append(_run(layout, cut, run, W, name, i))
+        texts.append(_enter(program, layout, cut, run, W, f"{name}_enter{i}"))
+        texts.append(_leave(routine, layout, cut, run, W, f"{name}_leave{i}"))
+    return texts
+
+
+def _routine_name(name: str, routine: int) -> str:
+    return f"{name}_r{routine}"
+
+
+def _enter(program: Program, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
+    """Return the function that copies what a routine takes into its region."""
+    block = Block(W, layout.scalar)
+    for slot, a in run.taken:
+        op, *arguments = program.nodes[a]
+        known = op == CONST
+        block.write(slot, block.constant(arguments[0]) if known else block.read(cut.slot[a]))
+    return block.function(f"{name}_{W}(ptr %tile)")
+
+
+def _leave(routine: Routine, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
+    """Return the function that copies results of the last round out of the region."""
+    block = Block(W, layout.scalar)
+    for n, k in run.results:
+        if n in routine.plan.inputs and routine.feeds:
+            value = block.read(routine.plan.inputs[n])
+        else:
+            value = result(block, routine.program, routine.plan, n)
+        block.write(cut.slot[k], value)
+    return block.function(f"{name}_{W}(ptr %tile)")
+
+
+def _advance(routine: Routine, layout: Layout, W: int, name: str) -> str:
+    """Return the function by which results become the inputs of the next round."""
+    block = Block(W, layout.scalar)
+    values = {n: result(block, routine.program, routine.plan, n) for n in routine.moved()}
+    for n, value in values.items():
+        block.write(routine.plan.inputs[n], value)
+    return block.function(f"{name}_advance_{W}(ptr %tile)")
+
+
+def run_calls(cut: Plan, W: int, p: int, name: str = "piece") -> list[str]:
+    """Return the calls that run repetitions before a piece, in all tiles.
+
+    Args:
+        cut: the plan of the program.
+        W: lanes.
+        p: the piece.
+        name: of the program's pieces.
+    """
+    return [
+        f"  call void @{name}_run{i}_{W}(ptr %tiles, i64 %count)"
+        for i, run in enumerate(cut.runs)
+        if run.before == p
+    ]
+
+
+def _run(layout: Layout, cut: Plan, run: Run, W: int, name: str, i: int) -> str:
+    """Return @name_run_W(tiles, count): one repetition, with the copies before and after it."""
+    size = tile_size(layout, cut, W)
+    enter = [f"  call void @{name}_enter{i}_{W}(ptr %tile_enter)"]
+    leave = [f"  call void @{name}_leave{i}_{W}(ptr %tile_leave)"]
+    rounds = f"@{_routine_name(name, run.routine)}_rounds_{W}"
+    lines = [
+        f"define internal void @{name}_run{i}_{W}(ptr %tiles, i64 %count) noinline {{",
+        "entry:",
+        "  br label %enter",
+        *every_block("enter", "entry", enter, "between", size),
+        "between:",
+        f"  call void {rounds}(ptr %tiles, i64 %count, i64 {run.rounds})",
+        "  br label %leave",
+        *every_block("leave", "between", leave, "end", size),
+        "end:",
+        "  ret void",
+        "}\n",
+    ]
+    return "\n".join(lines)
+
+
+def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
+    """Return @name_rounds_W(tiles, count, rounds): pieces of a routine, then its next inputs."""
+    how = routine.plan
+    size, label = tile_size(layout, how, W), "round"
+    lines = [
+        f"define internal void @{name}_rounds_{W}(ptr %tiles, i64 %count, i64 %rounds) noinline {{",
+        "entry:",
+        "  br label %round",
+        "round:",
+        "  %done = phi i64 [0, %entry], [%more, %again]",
+    ]
+    for p, members in enumerate(how.pieces):
+        lines += [*run_calls(how, W, p, name), *sincos_calls(layout, how, W, p)]
+        if members:
+            here, after = f"stage{p}", f"after{p}"
+            body = [f"  call void @{name}_{p}_{W}(ptr %tile_{here})"]
+            lines.append(f"  br label %{here}")
+            lines += every_block(here, label, body, after, size, interleaved_tiles(how, p, W))
+            lines.append(f"{after}:")
+            label = after
+    if routine.moved():
+        body = [f"  call void @{name}_advance_{W}(ptr %tile_advance)"]
+        lines.append("  br label %advance")
+        lines += every_block("advance", label, body, "again", size)
+    else:
+        lines.append("  br label %again")
+    lines += [
+        "again:",
+        "  %more = add i64 %done, 1",
+        "  %go = icmp slt i64 %more, %rounds",
+        "  br i1 %go, label %round, label %end",
+        "end:",
+        "  ret void",
+        "}\n",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,96 @@
+"""A step applied a fixed number of times: a loop, or one node of a program that is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from numbers import Integral
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sixfold.errors import ArgumentError, SixfoldError, TooLargeError, kind_of, shown
+from sixfold.scalar.check import is_number
+from sixfold.scalar.functions import reading_of
+
+T = TypeVar("T")
+Recorder = Callable[[int, Callable[[Any], Any], Any], Any]
+"""Takes rounds, step and what is carried; returns what is carried in the end."""
+MAX_ROUNDS = 1_000_000
+"""Most rounds: a solver in a step takes a few; more would look like a program that hangs."""
+MAX_DEPTH = 32
+"""Most lists inside each other."""
+_RECORDERS: dict[type, Recorder] = {}
+
+
+def on_repeat(kind: type, recorder: Recorder) -> None:
+    """Let a kind of number record a repetition instead of running it round by round."""
+    _RECORDERS[kind] = recorder
+
+
+def repeat(rounds: int, step: Callable[[T], T], carried: T) -> T:
+    """Return what is carried after a fixed number of rounds: carried = step(carried) in each.
+
+    On plain numbers, arrays, SymPy expressions and MPFR numbers this is a Python loop.  In a
+    function that is compiled it becomes a loop in machine code: the size of the code and the time
+    to compile do not grow with the number of rounds.  There the step must return what it takes: as
+    many numbers, in arrays of the same shapes.
+
+    Args:
+        rounds: how often, from 0 to 1,000,000.
+        step: one round; it may use any number of the functions around it, and is traced once.
+        carried: a number, an array, or a tuple or list of them.
+    """
+    if not isinstance(rounds, Integral) or isinstance(rounds, bool) or rounds < 0:
+        fix = "pass how often the step is applied, the same for every state"
+        raise ArgumentError("repeat: argument 'rounds'", "a whole number from 0", rounds, fix)
+    if rounds > MAX_ROUNDS:
+        what = f"{shown(rounds)} rounds"
+        raise TooLargeError("repeat", what, f"take at most {MAX_ROUNDS:,} rounds in one call")
+    if not callable(step):
+        fix = "pass a function that takes and returns what is carried"
+        raise ArgumentError("repeat: argument 'step'", "a function", step, fix)
+    for x in _numbers(carried):
+        if not is_number(x):
+            fix = "pass a number, an array, or a tuple or list of them"
+            raise ArgumentError("repeat: argument 'carried'", "numbers", x, fix)
+    for done in range(int(rounds)):
+        # numbers of the functions around may come in with the first round
+        recorder = _recorder(carried) if done < 2 else None
+        if recorder is not None:
+            recorded: T = recorder(int(rounds) - done, step, carried)
+            return recorded
+        carried = _next(step, carried, done)
+    return carried
+
+
+def _next(step: Callable[[T], T], carried: T, done: int) -> T:
+    """Run one round."""
+    try:
+        return step(carried)
+    except SixfoldError:
+        raise
+    except Exception as error:
+        fix = "pass a function that takes and returns what is carried"
+        where = f"repeat: argument 'step' failed in round {done + 1}"
+        got = f"{kind_of(error)}: {error}"
+        raise ArgumentError(where, "a function of what is carried", got, fix) from error
+
+
+def _recorder(carried: Any) -> Recorder | None:
+    """Return that of the highest-ranked kind of number, if it has one."""
+    kinds = {type(x) for x in _numbers(carried)} & _RECORDERS.keys()
+    return _RECORDERS[max(kinds, key=lambda kind: reading_of(kind).rank)] if kinds else None
+
+
+def _numbers(carried: Any, depth: int = 0) -> Iterator[Any]:
+    """Yield what is carried: numbers, arrays of numbers, and elements of other arrays."""
+    if depth > MAX_DEPTH:
+        fix = "carry a tuple or list of numbers and arrays"
+        raise ArgumentError("repeat: argument 'carried'", "numbers", "lists without end", fix)
+    if isinstance(carried, (tuple, list)):
+        for x in carried:
+            yield from _numbers(x, depth + 1)
+    elif isinstance(carried, np.ndarray):
+        yield from carried.reshape(-1) if carried.dtype == object else (carried,)
+    else:
+        yield carried

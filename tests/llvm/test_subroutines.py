@@ -1,0 +1,248 @@
+"""Subroutines in straight-line code and in scans: several, each compiled once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+from sixfold.graph import jacobian, optimise, trace, unrolled
+from sixfold.graph.program import Call, Final, Repeat
+from sixfold.llvm import Layout, Scan, build, build_scan
+from sixfold.llvm.layout.schedule import plan
+from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.scalar import differentiate, subroutine
+
+N = 12
+"""Unknowns; a solve takes 2 N (N - 1) + N operations."""
+COLUMNS = 14
+
+
+@pytest.fixture(autouse=True)
+def _verify(monkeypatch):
+    monkeypatch.setenv("SIXFOLD_VERIFY", "1")
+
+
+def factor(x):
+    """Return a unit lower triangle and a diagonal."""
+    L = [[0.1 * sf.sin(x[i] + j) for j in range(i)] for i in range(N)]
+    return L, [2.0 + x[i] * x[i] for i in range(N)]
+
+
+def solve(L, D, b):
+    """Return (L D L')^-1 b."""
+    y = list(b)
+    for i in range(N):
+        for j in range(i):
+            y[i] = y[i] - L[i][j] * y[j]
+    y = [y[i] / D[i] for i in range(N)]
+    for i in reversed(range(N)):
+        for j in range(i):
+            y[j] = y[j] - L[i][j] * y[i]
+    return y
+
+
+def sides(x):
+    """Return right-hand sides: some numbers of each are zero."""
+    return [
+        [x[(i + k) % N] * (k + 1) if (i + k) % 3 else 0.0 for i in range(N)] for k in range(COLUMNS)
+    ]
+
+
+def from_outside(x):
+    """The function uses the factor beside its arguments."""
+    L, D = factor(x)
+    return [y for b in sides(x) for y in subroutine(lambda b: solve(L, D, b), b)]
+
+
+def as_argument(x):
+    """The factor is an argument, the same for each call."""
+    L, D = factor(x)
+
+    def solved(flat, D, b):
+        numbers = iter(flat)
+        return solve([[next(numbers) for _ in range(i)] for i in range(N)], D, b)
+
+    flat = [z for row in L for z in row]
+    return [y for b in sides(x) for y in subroutine(solved, flat, D, b)]
+
+
+def two_kinds(x):
+    """Two subroutines; the second needs results of the first, and negative results are used."""
+    L, D = factor(x)
+
+    def curve(b):
+        s = b[0]
+        for k in range(80):
+            s = s * 0.75 + sf.sin(b[1]) * x[0] * 0.01 * (k + 1)
+        return [s, -sf.cos(s)]
+
+    found, total = [], x[1]
+    for b in sides(x):
+        y = subroutine(lambda b: solve(L, D, b), b)
+        s, c = subroutine(curve, [y[0], total])
+        total = total + 0.1 * c
+        found += [s, c, y[-1]]
+    more = [subroutine(curve, [x[k % N], total + k])[0] for k in range(10)]
+    return [*found, *more, total]
+
+
+FUNCTIONS = [from_outside, as_argument, two_kinds]
+EACH = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+
+
+def kernel_of(program, lanes=None, dtype="float64"):
+    layout = Layout(((N,),), ((len(program.outputs),),), dtype)
+    return build("solves", program, layout, lanes=lanes)[0]
+
+
+def states(rows, dtype="float64"):
+    return np.random.default_rng(2).uniform(-1, 1, (rows, N)).astype(dtype)
+
+
+def looped(function, x):
+    found = function(list(x.astype(float).T))
+    return np.stack([np.broadcast_to(y, x.shape[:1]) for y in found], -1)
+
+
+def repeats(program):
+    return [op for op, *_ in program.nodes if isinstance(op, Repeat)]
+
+
+@EACH
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_calls_in_straight_line_code_equal_the_function(function, dtype):
+    x = states(45, dtype)
+    program = trace(function, [N]).verify()
+    assert len(repeats(program)) >= COLUMNS
+    tolerance = 1e-13 if dtype == "float64" else 1e-5
+    results = [kernel_of(program, W, dtype)(x) for W in WIDTHS]
+    np.testing.assert_allclose(results[0], looped(function, x), rtol=tolerance, atol=tolerance)
+    for found in results[1:]:
+        np.testing.assert_array_equal(found, results[0])
+    np.testing.assert_array_equal(kernel_of(program, None, dtype)(x[3]), results[0][3])
+
+
+@EACH
+def test_operations_are_those_of_the_unrolled_program(function):
+    program = trace(function, [N])
+    flat = unrolled(program)
+    assert program.length < flat.length / 3
+    x = states(20)
+    np.testing.assert_allclose(kernel_of(program)(x), kernel_of(flat)(x), rtol=1e-13, atol=1e-13)
+    # the first right-hand sides are partly zero, which only the unrolled program knows
+    assert program.flops() >= flat.flops()
+
+
+@pytest.mark.parametrize("function", [from_outside, as_argument])
+def test_a_factor_stays_where_it_is(function):
+    program = optimise(trace(function, [N]))
+    cut = plan(program)
+    (routine,) = cut.routines
+    assert len(cut.runs) == COLUMNS
+    assert len(routine.plan.inputs) == N * (N - 1) // 2 + 2 * N
+    for run in cut.runs:
+        assert len(run.taken) == N
+
+
+def test_two_subroutines_are_each_compiled_once():
+    cut = plan(optimise(trace(two_kinds, [N])))
+    assert len(cut.routines) == 2
+    assert len(cut.runs) == 2 * COLUMNS + 10
+    text = kernel_of(trace(two_kinds, [N]), 4).llvm_ir
+    assert text.count("define internal void @piece_r0_0_4(") == 1
+    assert text.count("define internal void @piece_r1_0_4(") == 1
+    assert "@piece_r2_" not in text
+
+
+def test_few_evaluations_are_written_out():
+    def few(x):
+        L, D = factor(x)
+        return [y for b in sides(x)[:5] for y in subroutine(lambda b: solve(L, D, b), b)]
+
+    def plain(x):
+        L, D = factor(x)
+        return [y for b in sides(x)[:5] for y in solve(L, D, b)]
+
+    assert trace(few, [N]).counts() == trace(plain, [N]).counts()
+
+
+def test_on_numbers_it_is_the_function_itself():
+    assert subroutine(lambda a, b: [*a, *b], [1.0], (2, 3.0)) == [1.0, 2, 3.0]
+    assert subroutine(lambda: [4.0]) == [4.0]
+
+
+def test_derivatives_go_through_calls():
+    program = trace(two_kinds, [N])
+    slopes = jacobian(program, [3])
+    x = states(1)[0]
+    _, dots = differentiate(two_kinds, list(x), [float(k == 3) for k in range(N)])
+    found = kernel_of(slopes)(x)
+    np.testing.assert_allclose(found, [float(d) for d in dots], rtol=1e-11, atol=1e-12)
+
+
+def test_calls_inside_the_body_of_a_repetition_are_written_out():
+    def function(x):
+        L, D = factor(x)
+        return sf.repeat(20, lambda b: subroutine(lambda b: solve(L, D, b), b), list(x))
+
+    program = trace(function, [N])
+    assert [op.rounds for op in repeats(program)] == [20]
+    x = states(9)
+    np.testing.assert_allclose(kernel_of(program)(x), looped(function, x), rtol=1e-12, atol=1e-16)
+
+
+def test_an_evaluation_inside_another_is_part_of_it():
+    def function(x):
+        L, D = factor(x)
+
+        def twice(b):
+            first = subroutine(lambda c: solve(L, D, c), b)
+            return subroutine(lambda c: solve(L, D, c), first)
+
+        return [y for b in sides(x) for y in subroutine(twice, b)]
+
+    program = trace(function, [N]).verify()
+    assert len(repeats(program)) == COLUMNS
+    x = states(9)
+    np.testing.assert_allclose(kernel_of(program)(x), looped(function, x), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_a_scan_keeps_several_subroutines(lanes):
+    def first(a):
+        s = a[0]
+        for k in range(200):
+            s = s * 0.5 + sf.cos(a[1]) * 0.01 * k
+        return [s, s * a[1]]
+
+    def second(a):
+        s = a[0]
+        for k in range(170):
+            s = s * 0.25 - a[0] * 0.01 * k
+        return [s]
+
+    def step(x, k, push):
+        call = x[0].graph.evaluate if hasattr(x[0], "graph") else lambda f, lists: f(*lists)
+        a, b = call(first, [[x[0], x[1]]])
+        (c,) = call(second, [[a]])
+        d, e = call(first, [[b, k[0]]])
+        (f,) = call(second, [[e + push[0]]])
+        return [0.1 * (a - c + d), x[1] * 0.5 - 0.1 * f]
+
+    rows, steps = 10, 3
+    x, k = states(rows)[:, :2], states(rows)[:, 2:3]
+    push = np.random.default_rng(1).uniform(0.5, 2.0, (rows, steps, 1))
+    scan = Scan(carried=(2,), fixed=(1,), each=(1,))
+    kernel = build_scan(trace(step, [2, 1, 1], boundaries=True), scan, lanes=lanes)
+    program, main = kernel.graph.verify()
+    assert main is not None
+    assert sum(isinstance(op, Call) for op, *_ in program.nodes) == 2
+    assert len(repeats(program)) == 2
+    assert sum(isinstance(op, Final) for op, *_ in program.nodes) == 2
+    out = np.full((rows, steps, 2), np.nan)
+    kernel([x, k, push], [out], steps, 1)
+    state = list(x.T)
+    for n in range(steps):
+        state = step(state, k.T, push[:, n].T)
+        np.testing.assert_allclose(out[:, n], np.transpose(state), rtol=1e-12, atol=1e-14)
