@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sixfold.llvm import Kernel, Layout
 
 MAX_NODES = 40_000
-"""Largest traced program that is compiled as straight-line code; beyond, NumPy evaluates it."""
+"""Nodes up to which a program is compiled as straight-line code; beyond, NumPy evaluates it."""
 
 FORMS = ("rolled", "unrolled")
 """Loops over the bodies, or straight-line code for all of them."""
@@ -169,9 +169,14 @@ def _program(
         and _work(graphs().optimise(program)) > MAX_STRAIGHT_OPERATIONS
     ):
         return rolled, data
-    if not llvm.supported(program) or (form is None and program.length > MAX_NODES):
+    if not llvm.supported(program) or (form is None and _too_long(program)):
         return None, None
     return program, None
+
+
+def _too_long(program: Program) -> bool:
+    """Return whether a program is not compiled; passes are tried where they may shorten it."""
+    return program.length > MAX_NODES and graphs().optimise(program).length > MAX_NODES
 
 
 def _work(program: Program) -> int:
