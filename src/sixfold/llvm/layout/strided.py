@@ -1,0 +1,370 @@
+"""Arrays whose numbers of one state do not lie side by side, such as batch-fastest ones.
+
+Where the batch axis is contiguous, one number of W states is a vector in memory already: it is
+loaded and stored as it is, without transposes.  A group of blocks is moved number by number, so
+that whole cache lines are written at a time: rows of a large batch lie far apart, often by a power
+of two, and would push each other out of the caches.  Any other strides are walked lane by lane.
+
+Which arrays are like that is known in each call: bit n of %strided tells of array n.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from math import gcd
+
+from sixfold.graph.program import INPUT, Program
+from sixfold.llvm.layout import pieces
+from sixfold.llvm.layout.block_loops import every_block
+from sixfold.llvm.layout.gather_scatter import table
+from sixfold.llvm.layout.inner_loop import array_bit, loaded_strides, strided_extents
+from sixfold.llvm.layout.pieces import interleaved_tiles, tile_size
+from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.text.writer import types
+
+LINE_BYTES = 64
+"""Bytes of a cache line."""
+
+RUN_BYTES = 512
+"""Bytes of one result that a group of blocks writes at a time, if the tiles are not too large."""
+
+MAX_GROUP_BYTES = 1 << 18
+"""Bytes for the tiles of such a group: they stay in the L2 cache."""
+
+MIN_ALIGNED_ROWS = 128
+"""Rows from which the first ones are done apart, so that the others start with a cache line."""
+
+GROUP = "ptr %args, ptr %steps, i64 %row, i64 %rows, ptr %tiles, i64 %strided"
+"""Arguments of a function between strided arrays and the tiles of a group of blocks."""
+
+
+def together(layout: Layout, cut: Plan, W: int) -> int:
+    """Return how many blocks go through the pieces together: their results fill whole lines.
+
+    Where most of a tile is results, which are read once more to be stored, it pays to write longer
+    runs than tiles in the L1 cache would allow.
+    """
+    line = max(1, LINE_BYTES // (W * layout.item))
+    if any(interleaved_tiles(cut, p, W) == 2 for p in range(len(cut.pieces))):
+        line += line % 2
+    most = pieces.together(layout, cut, W)
+    if 2 * sum(layout.output_sizes) >= cut.slots or most == 1:
+        size = tile_size(layout, cut, W)
+        most = max(most, min(RUN_BYTES // (W * layout.item), MAX_GROUP_BYTES // size))
+    return max(1, most // line) * line
+
+
+def moves(program: Program, layout: Layout, cut: Plan, W: int, groups: Sequence[int]) -> str:
+    """Return @gather_strided_W and @scatter_strided_W, and what they call.
+
+    Args:
+        program: whose arguments and results are moved.
+        layout: of the arrays.
+        cut: the plan of the program.
+        W: rows of a block.
+        groups: how many blocks the functions that compute rows take together.
+    """
+    several = together(layout, cut, W)
+    return "\n".join(
+        [
+            _move("load", layout, cut, W, gcd(several, *groups)),
+            _move("store", layout, cut, W, several),
+            _gather(program, layout, cut, W),
+            _scatter(layout, cut, W),
+            "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n",
+        ]
+    )
+
+
+def gather_call(W: int, T: int) -> list[str]:
+    """Return the start of a group of at most T blocks: strided inputs to its tiles, if any.
+
+    It needs %at and %stop, sets %rows_here, and ends in the label %inputs.
+    """
+    return [
+        "  %rows_left = sub i64 %stop, %at",
+        f"  %rows_few = icmp slt i64 %rows_left, {T * W}",
+        f"  %rows_here = select i1 %rows_few, i64 %rows_left, i64 {T * W}",
+        "  %some_strided = icmp ne i64 %strided, 0",
+        "  br i1 %some_strided, label %columns, label %inputs",
+        "columns:",
+        f"  call void @gather_strided_{W}"
+        "(ptr %args, ptr %steps, i64 %at, i64 %rows_here, ptr %tiles, i64 %strided)",
+        "  br label %inputs",
+        "inputs:",
+    ]
+
+
+def _array(layout: Layout, a: int) -> list[str]:
+    """Return instructions that find array a: %to{a} is its first row, %step{a} its step."""
+    return [
+        f"  %base_p{a} = getelementptr ptr, ptr %args, i64 {a}",
+        f"  %base{a} = load ptr, ptr %base_p{a}",
+        f"  %step_p{a} = getelementptr i64, ptr %steps, i64 {a}",
+        f"  %step{a} = load i64, ptr %step_p{a}",
+        f"  %along{a} = mul i64 %row, %step{a}",
+        f"  %to{a} = getelementptr i8, ptr %base{a}, i64 %along{a}",
+        *loaded_strides(layout, a),
+    ]
+
+
+def _chosen(a: int, then: str, other: str) -> list[str]:
+    """Return the branch on whether array a is strided."""
+    return [
+        f"  %bit{a} = and i64 %strided, {array_bit(a)}",
+        f"  %is{a} = icmp ne i64 %bit{a}, 0",
+        f"  br i1 %is{a}, label %{then}, label %{other}",
+    ]
+
+
+def _gather(program: Program, layout: Layout, cut: Plan, W: int) -> str:
+    """Return @gather_strided_W: strided inputs of a group of blocks to its tiles."""
+    slots = {node[1]: cut.slot[k] for k, node in enumerate(program.nodes) if node[0] == INPUT}
+    tables, lines, start = [], [], 0
+    for a, size in enumerate(layout.input_sizes):
+        numbers = range(start, start + size)
+        start += size
+        if slots.keys().isdisjoint(numbers):
+            continue
+        tables.append(_places(f"input_places{a}", [slots.get(k) for k in numbers], layout, W))
+        lines += [
+            *_chosen(a, f"array{a}", f"after{a}"),
+            f"array{a}:",
+            *_array(layout, a),
+            f"  call void @load_strided_{W}(ptr %to{a}, i64 %step{a}, ptr %tiles, i64 %rows, "
+            f"i1 false, ptr @input_places{a}_{W}, {strided_extents(layout, a)})",
+            f"  br label %after{a}",
+            f"after{a}:",
+        ]
+    head = f"define internal void @gather_strided_{W}({GROUP}) noinline {{"
+    return "\n".join([*tables, head, *lines, "  ret void", "}\n"])
+
+
+def _scatter(layout: Layout, cut: Plan, W: int) -> str:
+    """Return @scatter_strided_W: results of a group of blocks to arrays, strided or not.
+
+    With %streams, whole cache lines are written by non-temporal stores.
+    """
+    tables, lines, size = [], ["  %count = sdiv i64 %rows, " + str(W)], tile_size(layout, cut, W)
+    ends = list(itertools.accumulate(layout.output_sizes, initial=0))
+    several = len(layout.outputs) > 1
+    for o, (start, end) in enumerate(itertools.pairwise(ends)):
+        a = len(layout.inputs) + o
+        tables.append(_places(f"output_places{o}", cut.results[start:end], layout, W))
+        store = (
+            f"  call void @store_strided_{W}(ptr %to{a}{{0}}, i64 %step{a}, ptr {{1}}, i64 {{2}}"
+        )
+        store += f", i1 %streams, ptr @output_places{o}_{W}, "
+        store += f"{strided_extents(layout, a)})"
+        lines += _array(layout, a)
+        if not several:
+            lines.append(store.format("", "%tiles", "%rows"))
+            continue
+        # rows that are contiguous are written as ever, those of an incomplete block one by one
+        place = f"ptr %args, ptr %steps, i64 %r_rows{o}, i64 {W}, ptr %tile_rows{o}"
+        body = [
+            f"  %s_rows{o} = mul i64 %b_rows{o}, {W}",
+            f"  %r_rows{o} = add i64 %row, %s_rows{o}",
+            f"  call void @scatter_of{o}_{W}({place})",
+        ]
+        lines += [
+            *_chosen(a, f"array{o}", f"dense{o}"),
+            f"array{o}:",
+            store.format("", "%tiles", "%rows"),
+            f"  br label %after{o}",
+            f"dense{o}:",
+            f"  br label %rows{o}",
+            *every_block(f"rows{o}", f"dense{o}", body, f"rest{o}", size),
+            f"rest{o}:",
+            f"  %done{o} = mul i64 %count, {W}",
+            f"  %left{o} = sub i64 %rows, %done{o}",
+            f"  %past{o} = mul i64 %done{o}, %step{a}",
+            f"  %to{a}_rest = getelementptr i8, ptr %to{a}, i64 %past{o}",
+            f"  %tile_past{o} = mul i64 %count, {size}",
+            f"  %tile_rest{o} = getelementptr i8, ptr %tiles, i64 %tile_past{o}",
+            store.format("_rest", f"%tile_rest{o}", f"%left{o}"),
+            f"  br label %after{o}",
+            f"after{o}:",
+        ]
+    head = f"define internal void @scatter_strided_{W}({GROUP}, i1 %streams) noinline {{"
+    return "\n".join([*tables, head, *lines, "  ret void", "}\n"])
+
+
+def _places(name: str, slots: Sequence[int | None], layout: Layout, W: int) -> str:
+    """Return a table of where numbers lie in a tile, in bytes; -1 for those that nobody reads."""
+    size = W * layout.item
+    return table(f"{name}_{W}", [-1 if slot is None else slot * size for slot in slots])
+
+
+def _move(name: str, layout: Layout, cut: Plan, W: int, several: int) -> str:
+    """Return @load_strided_W or @store_strided_W: all numbers of some rows to or from tiles.
+
+    A loop over the numbers of a state; axes that continue each other are walked as one.  Inside,
+    whole blocks are moved as vectors where the batch axis is contiguous, other rows one by one.
+    When loading, lanes past the last row repeat it.  So many blocks are moved without a test.
+    """
+    store = name == "store"
+    test = [
+        "  %unread = icmp slt i64 %place, 0",
+        "  br i1 %unread, label %next, label %some",
+    ]
+    return "\n".join(
+        [
+            f"define internal void @{name}_strided_{W}(ptr %array, i64 %step, ptr %tiles, "
+            "i64 %rows, i1 %streams, ptr %places, i64 %n2, i64 %s2, i64 %n0, i64 %s0, i64 %n1, "
+            "i64 %s1) noinline {",
+            "entry:",
+            f"  %contiguous = icmp eq i64 %step, {layout.item}",
+            f"  %blocks_all = udiv i64 %rows, {W}",
+            "  %blocks = select i1 %contiguous, i64 %blocks_all, i64 0",
+            f"  %first_row = mul i64 %blocks, {W}",
+            f"  %up = add i64 %rows, {0 if store else W - 1}",
+            f"  %over = urem i64 %up, {1 if store else W}",
+            "  %end = sub i64 %up, %over",
+            "  %last = sub i64 %rows, 1",
+            f"  %odd_blocks = urem i64 %blocks, {several}",
+            "  %even = icmp eq i64 %odd_blocks, 0",
+            "  %whole = icmp eq i64 %first_row, %rows",
+            "  %exact = and i1 %even, %whole",
+            f"  %ahead = mul i64 %rows, {layout.item}",  # to the next group of blocks
+            # axes that continue each other are one
+            "  %row1 = mul i64 %n1, %s1",
+            "  %joins0 = icmp eq i64 %s0, %row1",
+            "  %n01 = mul i64 %n0, %n1",
+            "  %m1 = select i1 %joins0, i64 %n01, i64 %n1",
+            "  %m0 = select i1 %joins0, i64 1, i64 %n0",
+            "  br label %plane",
+            "plane:",
+            "  %p = phi i64 [0, %entry], [%p2, %plane_end]",
+            "  %k0 = phi i64 [0, %entry], [%k1, %plane_end]",
+            "  %plane_at = phi ptr [%array, %entry], [%plane_next, %plane_end]",
+            "  %planes = icmp slt i64 %p, %n2",
+            "  br i1 %planes, label %outer, label %done",
+            "outer:",
+            "  %a = phi i64 [0, %plane], [%a2, %outer_end]",
+            "  %k1 = phi i64 [%k0, %plane], [%k2, %outer_end]",
+            "  %outer_at = phi ptr [%plane_at, %plane], [%outer_next, %outer_end]",
+            "  %outers = icmp slt i64 %a, %m0",
+            "  br i1 %outers, label %inner, label %plane_end",
+            "inner:",
+            "  %b = phi i64 [0, %outer], [%b2, %next]",
+            "  %k2 = phi i64 [%k1, %outer], [%k, %next]",
+            "  %here = phi ptr [%outer_at, %outer], [%here_next, %next]",
+            "  %inners = icmp slt i64 %b, %m1",
+            "  br i1 %inners, label %number, label %outer_end",
+            "number:",
+            "  %place_p = getelementptr i64, ptr %places, i64 %k2",
+            "  %place = load i64, ptr %place_p",
+            "  %slot = getelementptr i8, ptr %tiles, i64 %place",
+            *(["  br label %some"] if store else test),
+            "some:",
+            *_number(store, layout, tile_size(layout, cut, W), W, several),
+            "next:",
+            "  %b2 = add i64 %b, 1",
+            "  %k = add i64 %k2, 1",
+            "  %here_next = getelementptr i8, ptr %here, i64 %s1",
+            "  br label %inner",
+            "outer_end:",
+            "  %a2 = add i64 %a, 1",
+            "  %outer_next = getelementptr i8, ptr %outer_at, i64 %s0",
+            "  br label %outer",
+            "plane_end:",
+            "  %p2 = add i64 %p, 1",
+            "  %plane_next = getelementptr i8, ptr %plane_at, i64 %s2",
+            "  br label %plane",
+            "done:",
+            "  ret void",
+            "}\n",
+        ]
+    )
+
+
+def _number(store: bool, layout: Layout, size: int, W: int, several: int) -> list[str]:
+    """Return the moves of one number of all rows, from %slot to %here or back, then to %next."""
+    item, scalar = layout.item, layout.scalar
+    real, _ = types(W, scalar)
+    source, target = ("near", "far") if store else ("far", "near")
+    aligned = {"near": W * item, "far": item}
+
+    def moved(label: str, far: int, note: str) -> list[str]:
+        aligned = {"near": W * item, "far": far}
+        lines = [f"{label}:"]
+        for start in () if store else range(0, several * W * item, LINE_BYTES):
+            there, soon = f"%line_{start}", f"%soon_{start}"
+            lines += [
+                f"  {there} = getelementptr i8, ptr %far_n, i64 {start}",
+                f"  {soon} = getelementptr i8, ptr {there}, i64 %ahead",
+                f"  call void @llvm.prefetch.p0(ptr {soon}, i32 0, i32 3, i32 1)",
+            ]
+        for b in range(several):
+            at = f"{label}{b}"
+            lines += [
+                f"  %near_{at} = getelementptr i8, ptr %near_n, i64 {b * size}",
+                f"  %far_{at} = getelementptr i8, ptr %far_n, i64 {b * W * item}",
+                f"  %x_{at} = load {real}, ptr %{source}_{at}, align {aligned[source]}",
+                f"  store {real} %x_{at}, ptr %{target}_{at}, align {aligned[target]}{note}",
+            ]
+        return [*lines, "  br label %several_end"]
+
+    choice = ["  br label %usual"]
+    ways = moved("usual", item, "")
+    if store:
+        choice = ["  br i1 %by_lines, label %past, label %usual"]
+        ways += moved("past", W * item, ", !nontemporal !{i32 1}")
+    return [
+        "  %address = ptrtoint ptr %here to i64",
+        f"  %within = and i64 %address, {LINE_BYTES - 1}",
+        "  %at_line = icmp eq i64 %within, 0",
+        "  %by_lines = and i1 %at_line, %streams",
+        "  br label %several",
+        "several:",
+        "  %n = phi i64 [0, %some], [%n_next, %several_end]",
+        "  %near_n = phi ptr [%slot, %some], [%near_next, %several_end]",
+        "  %far_n = phi ptr [%here, %some], [%far_next, %several_end]",
+        f"  %n_next = add i64 %n, {several}",
+        "  %n_more = icmp sle i64 %n_next, %blocks",
+        "  br i1 %n_more, label %several_go, label %several_done",
+        "several_go:",
+        *choice,
+        *ways,
+        "several_end:",
+        f"  %near_next = getelementptr i8, ptr %near_n, i64 {several * size}",
+        f"  %far_next = getelementptr i8, ptr %far_n, i64 {several * W * item}",
+        "  br label %several",
+        "several_done:",
+        "  br i1 %exact, label %next, label %single",
+        "single:",
+        "  %m = phi i64 [%n, %several_done], [%m_next, %single_go]",
+        "  %m_more = icmp slt i64 %m, %blocks",
+        "  br i1 %m_more, label %single_go, label %rest",
+        "single_go:",
+        f"  %tile_bytes = mul i64 %m, {size}",
+        f"  %far_bytes = mul i64 %m, {W * item}",
+        "  %near = getelementptr i8, ptr %slot, i64 %tile_bytes",
+        "  %far = getelementptr i8, ptr %here, i64 %far_bytes",
+        f"  %x = load {real}, ptr %{source}, align {aligned[source]}",
+        f"  store {real} %x, ptr %{target}, align {aligned[target]}",
+        "  %m_next = add i64 %m, 1",
+        "  br label %single",
+        "rest:",
+        "  %r = phi i64 [%first_row, %single], [%r_next, %rest_go]",
+        "  %r_more = icmp slt i64 %r, %end",
+        "  br i1 %r_more, label %rest_go, label %next",
+        "rest_go:",
+        f"  %r_block = udiv i64 %r, {W}",
+        f"  %r_lane = urem i64 %r, {W}",
+        f"  %r_tile = mul i64 %r_block, {size}",
+        f"  %r_bytes = mul i64 %r_lane, {item}",
+        "  %r_place = add i64 %r_tile, %r_bytes",
+        "  %r_past = icmp sgt i64 %r, %last",
+        "  %r_row = select i1 %r_past, i64 %last, i64 %r",
+        "  %r_far = mul i64 %r_row, %step",
+        "  %near_r = getelementptr i8, ptr %slot, i64 %r_place",
+        "  %far_r = getelementptr i8, ptr %here, i64 %r_far",
+        f"  %y = load {scalar}, ptr %{source}_r, align {item}",
+        f"  store {scalar} %y, ptr %{target}_r, align {item}",
+        "  %r_next = add i64 %r, 1",
+        "  br label %rest",
+    ]
