@@ -18,7 +18,7 @@ from sixfold.llvm.layout.gather_scatter import head, store_constants_calls, vary
 from sixfold.llvm.layout.pieces import TILE_BYTES, interleaved_tiles, sincos_calls, tile_size
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout, tag
-from sixfold.llvm.layout.strided import LINE_BYTES, gather_call
+from sixfold.llvm.layout.strided import LINE_BYTES, fetch_call, gather_call
 
 MIN_STREAMING_BYTES = 1 << 24
 """Bytes of arguments and results from which a batch is streamed."""
@@ -232,9 +232,10 @@ def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
     stage(0, "first", [*rows, f"  call void @gather_{W}({place})"], "inputs")
     for p in range(len(cut.pieces)):
         name = f"stage{p}"
-        lines += [*sincos_calls(layout, cut, W, p), f"  br label %{name}"]
+        lines += sincos_calls(layout, cut, W, p)
+        lines += [*fetch_call(W, T, p, "%some_strided", False), f"  br label %{name}"]
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
-        stage(p + 1, name, body, f"before{p}", interleaved_tiles(cut, p, W))
+        stage(p + 1, name, body, f"go{p}", interleaved_tiles(cut, p, W))
     return lines
 
 

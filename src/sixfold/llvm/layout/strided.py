@@ -73,7 +73,7 @@ def moves(program: Program, layout: Layout, cut: Plan, W: int, groups: Sequence[
             _move("store", layout, cut, W, several),
             _gather(program, layout, cut, W),
             _scatter(layout, cut, W),
-            "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n",
+            _fetch(layout, cut, W),
         ]
     )
 
@@ -95,6 +95,98 @@ def gather_call(W: int, T: int) -> list[str]:
         "  br label %inputs",
         "inputs:",
     ]
+
+
+def fetch_call(W: int, T: int, p: int, when: str, every: bool) -> list[str]:
+    """Return the start of piece p: its share of the next group's arguments is prefetched.
+
+    Args:
+        W: rows of a block.
+        T: blocks of a group.
+        p: number of the piece; the instructions end in the label %go{p}.
+        when: a condition.
+        every: whether dense arguments are prefetched too.
+    """
+    arguments = f"i64 %soon{p}, i64 {T * W}, i64 {p}, i64 %strided, i1 {str(every).lower()}"
+    return [
+        f"  br i1 {when}, label %fetch{p}, label %go{p}",
+        f"fetch{p}:",
+        f"  %soon{p} = add i64 %at, {T * W}",
+        f"  call void @fetch_{W}(ptr %args, ptr %steps, {arguments})",
+        f"  br label %go{p}",
+        f"go{p}:",
+    ]
+
+
+_FETCH_RUNS = f"""
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+
+define internal void @fetch_runs(ptr %first, i64 %stride, i64 %from, i64 %to, i64 %bytes)
+                                 noinline {{
+entry:
+  br label %run
+run:
+  %k = phi i64 [%from, %entry], [%k_next, %run_end]
+  %more = icmp slt i64 %k, %to
+  br i1 %more, label %go, label %done
+go:
+  %far = mul i64 %k, %stride
+  %here = getelementptr i8, ptr %first, i64 %far
+  br label %line
+line:
+  %x = phi i64 [0, %go], [%x_next, %line_go]
+  %within = icmp slt i64 %x, %bytes
+  br i1 %within, label %line_go, label %run_end
+line_go:
+  %there0 = getelementptr i8, ptr %here, i64 %x
+  call void @llvm.prefetch.p0(ptr %there0, i32 0, i32 3, i32 1)
+  %there1 = getelementptr i8, ptr %there0, i64 {LINE_BYTES}
+  call void @llvm.prefetch.p0(ptr %there1, i32 0, i32 3, i32 1)
+  %there2 = getelementptr i8, ptr %there0, i64 {2 * LINE_BYTES}
+  call void @llvm.prefetch.p0(ptr %there2, i32 0, i32 3, i32 1)
+  %there3 = getelementptr i8, ptr %there0, i64 {3 * LINE_BYTES}
+  call void @llvm.prefetch.p0(ptr %there3, i32 0, i32 3, i32 1)
+  %x_next = add i64 %x, {4 * LINE_BYTES}
+  br label %line
+run_end:
+  %k_next = add i64 %k, 1
+  br label %run
+done:
+  ret void
+}}
+"""
+"""@fetch_runs: prefetch runs of so many bytes, a stride apart."""
+
+
+def _fetch(layout: Layout, cut: Plan, W: int) -> str:
+    """Return @fetch_W: prefetch a piece's share of the arguments of some rows, or strided ones.
+
+    A few lines at each piece, since the processor waits where too many are on their way.  Numbers
+    of a state are taken to be one stride apart; where they are not, a prefetch is in vain.
+    """
+    lines = [
+        f"define internal void @fetch_{W}(ptr %args, ptr %steps, i64 %row, i64 %rows, i64 %piece, "
+        "i64 %strided, i1 %every) noinline {",
+        f"  %bytes = mul i64 %rows, {layout.item}",
+        "  %piece_next = add i64 %piece, 1",
+    ]
+    for a, size in enumerate(layout.input_sizes):
+        lines += _array(layout, a)
+        stride = f"%stride{a}_{len(layout.shapes[a]) - 1}" if layout.shapes[a] else "%bytes"
+        lines += [
+            f"  %bit{a} = and i64 %strided, {array_bit(a)}",
+            f"  %is{a} = icmp ne i64 %bit{a}, 0",
+            f"  %apart{a} = select i1 %is{a}, i64 {stride}, i64 %bytes",
+            f"  %from_all{a} = mul i64 %piece, {size}",
+            f"  %from{a} = udiv i64 %from_all{a}, {len(cut.pieces)}",
+            f"  %until_all{a} = mul i64 %piece_next, {size}",
+            f"  %until_if{a} = udiv i64 %until_all{a}, {len(cut.pieces)}",
+            f"  %wanted{a} = or i1 %is{a}, %every",
+            f"  %until{a} = select i1 %wanted{a}, i64 %until_if{a}, i64 %from{a}",
+            f"  call void @fetch_runs"
+            f"(ptr %to{a}, i64 %apart{a}, i64 %from{a}, i64 %until{a}, i64 %bytes)",
+        ]
+    return _FETCH_RUNS + "\n".join([*lines, "  ret void", "}\n"])
 
 
 def _array(layout: Layout, a: int) -> list[str]:
@@ -228,7 +320,6 @@ def _move(name: str, layout: Layout, cut: Plan, W: int, several: int) -> str:
             "  %even = icmp eq i64 %odd_blocks, 0",
             "  %whole = icmp eq i64 %first_row, %rows",
             "  %exact = and i1 %even, %whole",
-            f"  %ahead = mul i64 %rows, {layout.item}",  # to the next group of blocks
             # axes that continue each other are one
             "  %row1 = mul i64 %n1, %s1",
             "  %joins0 = icmp eq i64 %s0, %row1",
@@ -291,13 +382,6 @@ def _number(store: bool, layout: Layout, size: int, W: int, several: int) -> lis
     def moved(label: str, far: int, note: str) -> list[str]:
         aligned = {"near": W * item, "far": far}
         lines = [f"{label}:"]
-        for start in () if store else range(0, several * W * item, LINE_BYTES):
-            there, soon = f"%line_{start}", f"%soon_{start}"
-            lines += [
-                f"  {there} = getelementptr i8, ptr %far_n, i64 {start}",
-                f"  {soon} = getelementptr i8, ptr {there}, i64 %ahead",
-                f"  call void @llvm.prefetch.p0(ptr {soon}, i32 0, i32 3, i32 1)",
-            ]
         for b in range(several):
             at = f"{label}{b}"
             lines += [

@@ -115,7 +115,7 @@ def _columns(layout: Layout, cut: Plan, W: int) -> str:
         "ptr %tiles, i64 %strided, i1 %streams)",
         "  br label %group_end",
     ]
-    return _groups(layout, cut, W, T, start, last, True)
+    return _groups(layout, cut, W, T, start, last, True, "%streams")
 
 
 def _after(cut: Plan) -> str:
@@ -131,6 +131,7 @@ def _groups(
     start: Sequence[str],
     last: Sequence[str],
     strides: bool,
+    fetches: str = "",
 ) -> str:
     """Return a function that computes rows in groups of at most T blocks.
 
@@ -142,6 +143,7 @@ def _groups(
         start: up to the label %start, whose end is the first group.
         last: from tiles to results; goes to the label %group_end.
         strides: whether arguments need not be dense.
+        fetches: a condition on which the next group's arguments are prefetched, if there is one.
     """
     size = tile_size(layout, cut, W)
     before = "inputs" if strides else "blocks"
@@ -161,8 +163,11 @@ def _groups(
     for p in range(len(cut.pieces)):
         here, after = f"stage{p}", f"before{p + 1}"
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{here})"]
-        lines += [f"before{p}:", *sincos_calls(layout, cut, W, p), f"  br label %{here}"]
-        lines += every_block(here, f"before{p}", body, after, size, interleaved_tiles(cut, p, W))
+        lines += [f"before{p}:", *sincos_calls(layout, cut, W, p)]
+        lines += strided.fetch_call(W, T, p, fetches, True) if fetches else []
+        lines.append(f"  br label %{here}")
+        before = f"go{p}" if fetches else f"before{p}"
+        lines += every_block(here, before, body, after, size, interleaved_tiles(cut, p, W))
     lines += [
         f"{_after(cut)}:",
         *last,
