@@ -18,7 +18,8 @@ from sixfold.llvm.layout.gather_scatter import head, store_constants_calls, vary
 from sixfold.llvm.layout.pieces import TILE_BYTES, interleaved_tiles, sincos_calls, tile_size
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout, tag
-from sixfold.llvm.layout.strided import LINE_BYTES, fetch_call, gather_call
+from sixfold.llvm.layout.strided import fetch_call, gather_call
+from sixfold.llvm.layout.strided_moves import LINE_BYTES
 
 MIN_STREAMING_BYTES = 1 << 24
 """Bytes of arguments and results from which a batch is streamed."""
@@ -123,7 +124,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "  %go = icmp sle i64 %next, %stop",
         "  br i1 %go, label %fill, label %done",
         "fill:",
-        *gather_call(W, T),
+        *gather_call(layout, W, T),
         "  br label %first",
         *_work(layout, cut, W, T),
         *[line for o, _ in totals for line in _turn(o)],

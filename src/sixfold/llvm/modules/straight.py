@@ -35,6 +35,7 @@ from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import is_large, streaming
 from sixfold.llvm.layout.streaming import together as streaming_blocks
+from sixfold.llvm.layout.strided_moves import LINE_BYTES
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
 
@@ -156,7 +157,7 @@ def _groups(
         "  br i1 %go, label %blocks, label %done",
         "blocks:",
         *count(W, T, "%stop"),
-        *(strided.gather_call(W, T) if strides else ()),
+        *(strided.gather_call(layout, W, T, "before0") if strides else ()),
         "  br label %first",
         *every_block("first", before, _ends("gather", "first", W), "before0", size),
     ]
@@ -217,7 +218,7 @@ def _strided(layout: Layout, W: int) -> str:
             "  %first = getelementptr i8, ptr %array, i64 %along",
             "  %address = ptrtoint ptr %first to i64",
             "  %negative = sub i64 0, %address",
-            f"  %up = and i64 %negative, {strided.LINE_BYTES - 1}",
+            f"  %up = and i64 %negative, {LINE_BYTES - 1}",
             f"  %until = udiv i64 %up, {item}",
             f"  %contiguous = icmp eq i64 %step, {item}",
             f"  %enough = icmp sge i64 %count, {strided.MIN_ALIGNED_ROWS}",
