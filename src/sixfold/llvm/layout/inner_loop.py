@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from math import prod
 
 from sixfold.llvm.layout import scratch
@@ -11,10 +12,10 @@ from sixfold.llvm.text import environment
 from sixfold.llvm.text.instructions import hexadecimal
 
 
-def copies(scalar: str) -> str:
+def copies(scalar: str, names: Sequence[str] = ("pack", "unpack", "fill_nan")) -> str:
     """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile.
 
-    @fill_nan writes NaN to such rows.
+    @fill_nan writes NaN to such rows.  Only those that are named are returned.
     """
     texts = []
     nan = f"store {scalar} {hexadecimal(math.nan)}, ptr %far, align 1"
@@ -23,6 +24,8 @@ def copies(scalar: str) -> str:
         ("unpack", "near", "far"),
         ("fill_nan", "", ""),
     ):
+        if name not in names:
+            continue
         move = (
             nan
             if name == "fill_nan"

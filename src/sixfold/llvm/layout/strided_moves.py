@@ -27,7 +27,7 @@ def move(name: str, layout: Layout, cut: Plan, W: int, several: int) -> str:
         [
             f"define internal void @{name}_strided_{W}(ptr %array, i64 %step, ptr %tiles, "
             "i64 %rows, i1 %streams, ptr %places, i64 %n2, i64 %s2, i64 %n0, i64 %s0, i64 %n1, "
-            "i64 %s1) noinline {",
+            "i64 %s1) noinline optnone {",
             "entry:",
             f"  %contiguous = icmp eq i64 %step, {layout.item}",
             f"  %blocks_all = udiv i64 %rows, {W}",

@@ -72,7 +72,7 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     parts.append(strided.moves(program, layout, cut, W, groups))
     parts.append(_columns(layout, cut, W))
     parts.append(_strided(layout, W))
-    parts.append(copies(layout.scalar))
+    parts.append(copies(layout.scalar, ["fill_nan"]))
     parts.append(direct_loop(layout, W, triple, twin))
     parts.append(single_state.text(layout))
     return "\n".join(parts)
