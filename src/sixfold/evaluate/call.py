@@ -23,7 +23,7 @@ from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import for_kernel
 from sixfold.evaluate.kernels.kernels import FORMS, kernel_for
-from sixfold.evaluate.kernels.threads import spread
+from sixfold.evaluate.kernels.threads import MIN_SHARED_NUMBERS, spread
 from sixfold.evaluate.quaternions import checked_call, checked_core, checked_ufunc
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import nan_at_singular_states, refuse_singular
@@ -123,7 +123,8 @@ class _Run:
             return
         fast = checked_call(kernel.quick or _nothing, row.name, self.model, names)
         alive = while_alive(self.model, table, key)
-        large = partial(_large, kernel, row, alive, tuple(names))
+        unchecked = fast is kernel.quick or fast is _nothing  # no quaternion has to be looked at
+        large = partial(_large, kernel, row, alive, tuple(names), unchecked)
         entry = (fast, large, alive, kernel)
         KERNELS.short_cut(kernel, table, key, entry)
 
@@ -152,15 +153,21 @@ def _nothing(*_: Any) -> None:
 
 
 def _large(
-    kernel: Kernel, row: Quantity, model: ref[Model], names: tuple[str, ...], *given: Any
+    kernel: Kernel,
+    row: Quantity,
+    model: ref[Model],
+    names: tuple[str, ...],
+    unchecked: bool,
+    *given: Any,
 ) -> Array | Results | None:
-    """Evaluate plain arrays that are too many for the kernel's built-in function.
+    """Evaluate arrays that are too many for the kernel's built-in function, or not in C order.
 
     Args:
         kernel: of the quantity.
         row: the quantity.
         model: the robot; the table of prepared calls must not keep it alive.
         names: of the arrays.
+        unchecked: whether the states need no check.
         given: the arrays, then an array or None for each result.
 
     Returns:
@@ -188,6 +195,11 @@ def _large(
             if any(np.may_share_memory(x, y) for k, x in enumerate(out) for y in out[:k]):
                 return None
             results = out
+        numbers = sum(x.size for x in (*arrays, *results))
+        if unchecked and numbers < MIN_SHARED_NUMBERS:
+            with np.errstate(all="ignore"):  # one thread, and nothing is streamed
+                kernel.ufunc(*arrays, out=results)
+            return results if len(results) > 1 else results[0]
         robot = model()
         assert robot is not None, "a call has its model"
         with np.errstate(all="ignore"):

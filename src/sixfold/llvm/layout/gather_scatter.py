@@ -8,44 +8,58 @@ from functools import partial
 
 from sixfold.graph.program import CONST, INPUT, Program
 from sixfold.llvm.layout import scratch
-from sixfold.llvm.layout.inner_loop import straight
+from sixfold.llvm.layout.inner_loop import loaded_strides, straight, strided_extents
 from sixfold.llvm.layout.pieces import results
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout, tag
 from sixfold.llvm.text.writer import Block, side
 
+PLACE = "ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile"
+"""Arguments of a function between rows and a tile."""
 
-def gather(program: Program, layout: Layout, cut: Plan, W: int, whole: bool) -> str:
-    """Return @gather_W: rows of the input arrays to slots, with sines and cosines of angles."""
+
+def gather(
+    program: Program, layout: Layout, cut: Plan, W: int, whole: bool, strides: bool = True
+) -> str:
+    """Return @gather_W: rows of the input arrays to slots, with sines and cosines of angles.
+
+    Strided arrays, if there can be any, are in their slots already.
+    """
     block = Block(W, layout.scalar, whole)
-    head = _named("gather", W, whole)
+    head = _named("gather", W, whole, f"{PLACE}, i64 %strided")
     number = {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
     values: dict[int, str] = {}
     start = 0
     for a, size in enumerate(layout.input_sizes):
         wanted = {k - start for k in number if start <= k < start + size}
         if wanted:
+            if strides:
+                block.lines += [
+                    f"  %bit{a} = and i64 %strided, {1 << a}",
+                    f"  %dense{a} = icmp eq i64 %bit{a}, 0",
+                    f"  br i1 %dense{a}, label %rows{a}, label %after{a}",
+                    f"rows{a}:",
+                ]
             for n, name in block.columns(block.rows(a), size, wanted):
                 k = number[start + n]
                 values[k] = name
                 block.write(cut.slot[k], name)
+            if strides:
+                block.lines += [f"  br label %after{a}", f"after{a}:"]
         start += size
     if layout.scalar != "double":
         for group in cut.angles:
             for n, k in enumerate(group.nodes):
-                for m, value in enumerate(block.sincos(values[k])):
+                angle = block.read(cut.slot[k]) if strides else values[k]
+                for m, value in enumerate(block.sincos(angle)):
                     block.write(group.pairs + 2 * n + m, value)
     return block.function(head)
 
 
-_PLACE = "ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile"
-"""Arguments of a function between rows and a tile."""
-
-
-def _named(name: str, W: int, whole: bool) -> str:
+def _named(name: str, W: int, whole: bool, arguments: str = PLACE) -> str:
     """Return name and arguments of a function between rows and a tile."""
     label = f"{name}_{W}" if whole else f"{name}_short_{W}"
-    return f"{label}({_PLACE})"
+    return f"{label}({arguments})"
 
 
 def scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
@@ -58,24 +72,17 @@ def scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     if len(slices) == 1:
         return _scatter_output(program, layout, cut, W, 0, slices[0], "")
     texts: list[str] = []
-    calls: dict[str, list[str]] = {"scatter": [], "scatter_varying": [], "store_constants": []}
+    calls: dict[str, list[str]] = {"scatter": [], "scatter_varying": []}
     for o, part in enumerate(slices):
         size, mark = layout.output_sizes[o], f"_of{o}"
         texts.append(_scatter_output(program, layout, cut, W, o, part, mark))
-        calls["scatter"].append(f"  call void @scatter{mark}_{W}({_PLACE})")
+        calls["scatter"].append(f"  call void @scatter{mark}_{W}({PLACE})")
         varying = "scatter_varying" if size > MAX_STRAIGHT_COLUMNS else "scatter"
-        calls["scatter_varying"].append(f"  call void @{varying}{mark}_{W}({_PLACE})")
-        if size > MAX_STRAIGHT_COLUMNS:
-            calls["store_constants"].append(f"  call void @store_constants{mark}_{W}(ptr %tile)")
+        calls["scatter_varying"].append(f"  call void @{varying}{mark}_{W}({PLACE})")
     for name, lines in calls.items():
         block = Block(W, layout.scalar, True)
         block.lines += lines
-        head = (
-            f"store_constants_{W}(ptr %tile)"
-            if name == "store_constants"
-            else _named(name, W, True)
-        )
-        texts.append(block.function(head))
+        texts.append(block.function(_named(name, W, True)))
     return "\n".join(texts)
 
 
@@ -101,7 +108,6 @@ def _scatter_wide(
     """Return @scatter_W as two loops over groups of columns: of zeros, and by @scatter_new_W.
 
     The latter writes columns that are not zero in every state; a table has their slots.
-    @store_constants_W writes constants to their slots, once for a tile.
     """
     group, item = side(W), layout.item
     slots = cut.results[part]
@@ -112,9 +118,9 @@ def _scatter_wide(
     array = len(layout.inputs) + output
     starts, zeros, places = (f"{name}{mark}_{W}" for name in ("starts", "zeros", "places"))
     tables = [
-        _table(starts, [k * item for k in some]),
-        _table(zeros, [k * item for k in none]),
-        _table(places, [slots[k + j] * W * item for k in some for j in range(group)]),
+        table(starts, [k * item for k in some]),
+        table(zeros, [k * item for k in none]),
+        table(places, [slots[k + j] * W * item for k in some for j in range(group)]),
     ]
     block = Block(W, layout.scalar, True)
     pointers = _walk(block, block.rows(array), starts, len(some))
@@ -133,16 +139,19 @@ def _scatter_wide(
     for pointer in pointers:
         block.lines.append(f"  store {block.few} zeroinitializer, ptr {pointer}, align {item}")
     block.lines += _LOOP_END
-    block.lines.append(f"  call void @scatter_varying{mark}_{W}({_PLACE})")
+    block.lines.append(f"  call void @scatter_varying{mark}_{W}({PLACE})")
     whole = block.function(_named(f"scatter{mark}", W, True))
+    return "\n".join([*tables, new, whole])
 
-    constants = Block(W, layout.scalar)
-    for slot, x in dict(zip(slots, values, strict=True)).items():
-        if x is not None:
-            constants.write(slot, constants.constant(x))
-    return "\n".join(
-        [*tables, new, whole, constants.function(f"store_constants{mark}_{W}(ptr %tile)")]
-    )
+
+def store_constants(program: Program, layout: Layout, cut: Plan, W: int) -> str:
+    """Return @store_constants_W: results that are constants to their slots, once for a tile."""
+    block = Block(W, layout.scalar)
+    for k, slot in dict(zip(program.outputs, cut.results, strict=True)).items():
+        op, *arguments = program.nodes[k]
+        if op == CONST:
+            block.write(slot, block.constant(arguments[0]))
+    return block.function(f"store_constants_{W}(ptr %tile)")
 
 
 def column_groups(zero: Sequence[bool], group: int) -> tuple[list[int], list[int]]:
@@ -170,7 +179,7 @@ def column_groups(zero: Sequence[bool], group: int) -> tuple[list[int], list[int
     return some, none
 
 
-def _table(name: str, words: Sequence[int]) -> str:
+def table(name: str, words: Sequence[int]) -> str:
     """Return a table of 64-bit words."""
     listed = ", ".join(f"i64 {word}" for word in words or [0])
     return f"@{name} = internal constant [{max(1, len(words))} x i64] [{listed}]"
@@ -206,9 +215,14 @@ def _wide(layout: Layout) -> bool:
 
 
 def store_constants_calls(layout: Layout, W: int, T: int, size: int) -> list[str]:
-    """Return calls of @store_constants_W for so many tiles, if there is such a function."""
+    """Return calls of @store_constants_W for so many tiles, if wide results are read from them."""
+    return constants_in_tiles(W, T, size) if _wide(layout) else []
+
+
+def constants_in_tiles(W: int, T: int, size: int) -> list[str]:
+    """Return calls of @store_constants_W for so many tiles."""
     lines = []
-    for t in range(T) if _wide(layout) else ():
+    for t in range(T):
         lines.append(f"  %constants_tile{t} = getelementptr i8, ptr %tiles, i64 {t * size}")
         lines.append(f"  call void @store_constants_{W}(ptr %constants_tile{t})")
     return lines
@@ -279,14 +293,19 @@ def scatter_short(layout: Layout, W: int) -> str:
     return "\n".join(lines)
 
 
-def head(name: str, W: int) -> str:
+def head(name: str, W: int, more: str = ", i64 %strided") -> str:
     """Return the first line of a function of all rows from row to stop, in blocks of W."""
-    arguments = "ptr %args, ptr %steps, i64 %row, i64 %stop, ptr %data"
+    arguments = f"ptr %args, ptr %steps, i64 %row, i64 %stop, ptr %data{more}"
     return f"define internal void @{name}_{W}({arguments}) noinline {{"
 
 
-def nan_without_scratch(layout: Layout, scratch: str, then: str) -> list[str]:
-    """Return instructions that fill the rows with NaN and return if there is no scratch."""
+def nan_without_scratch(
+    layout: Layout, scratch: str, then: str, strided: bool = False
+) -> list[str]:
+    """Return instructions that fill the rows with NaN and return if there is no scratch.
+
+    Results are dense, or of the strides that NumPy gave.
+    """
     lines = [
         f"  %no_scratch = icmp eq ptr {scratch}, null",
         f"  br i1 %no_scratch, label %spoiled, label {then}",
@@ -294,6 +313,8 @@ def nan_without_scratch(layout: Layout, scratch: str, then: str) -> list[str]:
     ]
     for o in range(len(layout.outputs)):
         n, t = len(layout.inputs) + o, tag(o)
+        place = strided_extents(layout, n) if strided else straight(layout, n)
+        lines += loaded_strides(layout, n) if strided else []
         lines += [
             f"  %spoil_p{t} = getelementptr ptr, ptr %args, i64 {n}",
             f"  %spoil_a{t} = load ptr, ptr %spoil_p{t}",
@@ -303,6 +324,6 @@ def nan_without_scratch(layout: Layout, scratch: str, then: str) -> list[str]:
             f"  %spoil_b{t} = getelementptr i8, ptr %spoil_a{t}, i64 %spoil_o{t}",
             f"  %spoil_n{t} = sub i64 %stop, %row",
             f"  call void @fill_nan(ptr null, ptr %spoil_b{t}, i64 %spoil_n{t}, i64 %spoil_t{t}, "
-            f"{straight(layout, n)})",
+            f"{place})",
         ]
     return [*lines, "  ret void"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from math import prod
 
 from sixfold.llvm.layout import scratch
@@ -11,10 +12,10 @@ from sixfold.llvm.text import environment
 from sixfold.llvm.text.instructions import hexadecimal
 
 
-def copies(scalar: str) -> str:
+def copies(scalar: str, names: Sequence[str] = ("pack", "unpack", "fill_nan")) -> str:
     """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile.
 
-    @fill_nan writes NaN to such rows.
+    @fill_nan writes NaN to such rows.  Only those that are named are returned.
     """
     texts = []
     nan = f"store {scalar} {hexadecimal(math.nan)}, ptr %far, align 1"
@@ -23,6 +24,8 @@ def copies(scalar: str) -> str:
         ("unpack", "near", "far"),
         ("fill_nan", "", ""),
     ):
+        if name not in names:
+            continue
         move = (
             nan
             if name == "fill_nan"
@@ -83,56 +86,120 @@ done:
     return "\n".join(texts)
 
 
-def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
-    """Return @loop(args, dims, steps, data), the inner loop that NumPy calls.
+class _Head:
+    """Writes the start of an inner loop: number of states, strides, and which arrays are dense.
 
-    Where there is a scalar twin, one or two states take it, if they do not fill the lanes.
+    An array is dense if the numbers of one state lie side by side, in C order.
     """
+
+    def __init__(self, layout: Layout, triple: str) -> None:
+        self.count = 0
+        self.lines = ["define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {", "entry:"]
+        self.lines.append(environment.enter(triple))
+        self.states = self.number("%dims", 0)
+        self.dense: list[str] = []
+        self.strides: list[list[str]] = []
+        k = len(layout.shapes)
+        for shape in layout.shapes:
+            expected, own, dense = layout.item * prod(shape), [], "true"
+            for size in shape:
+                expected //= max(size, 1)
+                stride = self.number("%steps", k)
+                own.append(stride)
+                if size > 1:
+                    same = self.emit(f"icmp eq i64 {stride}, {expected}")
+                    dense = same if dense == "true" else self.emit(f"and i1 {dense}, {same}")
+                k += 1
+            self.strides.append(own)
+            self.dense.append(dense)
+
+    def emit(self, text: str) -> str:
+        """Write an instruction and return the name of its value."""
+        self.count += 1
+        self.lines.append(f"  %s{self.count} = {text}")
+        return f"%s{self.count}"
+
+    def number(self, array: str, k: int) -> str:
+        """Return a number of an array."""
+        return self.emit(f"load i64, ptr {self.emit(f'getelementptr i64, ptr {array}, i64 {k}')}")
+
+
+def _few(W: int, n: str, arguments: str) -> list[str]:
+    """Return the branch by which one or two states take the scalar twin."""
+    return [
+        f"  %one = icmp sle i64 {n}, {min(2, W - 1)}",
+        "  br i1 %one, label %few, label %blocks",
+        "few:",
+        f"  call void @rows_1(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data{arguments})",
+        "  br label %end",
+        "blocks:",
+    ]
+
+
+def direct_loop(layout: Layout, W: int, triple: str, twin: bool) -> str:
+    """Return @loop(args, dims, steps, data), the inner loop that NumPy calls, for any strides.
+
+    Bit n of %strided tells that array n is not dense.  Where there is a scalar twin, one or two
+    states in dense arrays take it, if they do not fill the lanes.
+    """
+    head = _Head(layout, triple)
+    lines, n = head.lines, head.states
+    strided = "0"
+    for a, dense in enumerate(head.dense):
+        if dense != "true":
+            bit = head.emit(f"select i1 {dense}, i64 0, i64 {array_bit(a)}")
+            strided = bit if strided == "0" else head.emit(f"or i64 {strided}, {bit}")
+    results = sum(array_bit(a) for a in range(len(layout.inputs), len(layout.shapes)))
+    call = f"(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, i64 {strided})"
+    lines += [
+        f"  %none = icmp eq i64 {strided}, 0",
+        "  br i1 %none, label %straight, label %strided",
+        "straight:",
+        *(_few(W, n, ", i64 0") if twin and W > 1 else ()),
+        f"  call void @rows_{W}(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, i64 0)",
+        "  br label %end",
+        "end:",
+        environment.leave(triple),
+        "  ret void",
+        "strided:",
+        f"  %of_results = and i64 {strided}, {results}",
+        "  %rows_dense = icmp eq i64 %of_results, 0",
+        "  br i1 %rows_dense, label %dense, label %columns",
+        "dense:",
+        f"  call void @rows_{W}{call}",
+        "  br label %end",
+        "columns:",
+        f"  call void @strided_{W}{call}",
+        "  br label %end",
+        "}\n",
+    ]
+    return environment.declarations(triple) + "\n".join(lines)
+
+
+def array_bit(array: int) -> int:
+    """Return the bit of an array in %strided, as a signed number of 64 bits."""
+    return 1 << array if array < 63 else -1 << 63
+
+
+def tiled_loop(layout: Layout, W: int, triple: str) -> str:
+    """Return @loop(args, dims, steps, data), where rows that are not dense are copied to tiles.
+
+    One or two states take the scalar twin, if they do not fill the lanes.
+    """
+    head = _Head(layout, triple)
+    lines, n, strides = head.lines, head.states, head.strides
     n_args = len(layout.shapes)
-    lines = ["define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {", "entry:"]
-    lines.append(environment.enter(triple))
-    count = 0
-
-    def emit(text: str) -> str:
-        nonlocal count
-        count += 1
-        lines.append(f"  %s{count} = {text}")
-        return f"%s{count}"
-
-    def number(array: str, k: int) -> str:
-        return emit(f"load i64, ptr {emit(f'getelementptr i64, ptr {array}, i64 {k}')}")
-
-    n = number("%dims", 0)
-    # are the elements of a row next to each other, and rows aligned?
     straight = "true"
-    k = n_args
-    strides: list[list[str]] = []
-    for shape in layout.shapes:
-        expected, own = layout.item * prod(shape), []
-        for size in shape:
-            expected //= max(size, 1)
-            stride = number("%steps", k)
-            own.append(stride)
-            if size > 1:
-                same = emit(f"icmp eq i64 {stride}, {expected}")
-                straight = emit(f"and i1 {straight}, {same}")
-            k += 1
-        strides.append(own)
-    pointers = []
-    for a in range(n_args):
-        pointer = emit(f"load ptr, ptr {emit(f'getelementptr ptr, ptr %args, i64 {a}')}")
-        pointers.append(pointer)
+    for dense in head.dense:
+        straight = head.emit(f"and i1 {straight}, {dense}")
+    pointers = [
+        head.emit(f"load ptr, ptr {head.emit(f'getelementptr ptr, ptr %args, i64 {a}')}")
+        for a in range(n_args)
+    ]
     lines.append(f"  br i1 {straight}, label %straight, label %tiles")
     lines.append("straight:")
-    if twin and W > 1:
-        lines += [
-            f"  %one = icmp sle i64 {n}, {min(2, W - 1)}",
-            "  br i1 %one, label %few, label %blocks",
-            "few:",
-            f"  call void @rows_1(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
-            "  br label %end",
-            "blocks:",
-        ]
+    if W > 1:
+        lines += _few(W, n, "")
     lines += [
         f"  call void @rows_{W}(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data)",
         "  br label %end",
@@ -158,7 +225,7 @@ def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
             f"  %sp{tag(o)} = getelementptr i64, ptr %steps, i64 {a}",
             f"  %sq{tag(o)} = load i64, ptr %sp{tag(o)}",
             f"  call void @fill_nan(ptr null, ptr {pointers[a]}, i64 {n}, i64 %sq{tag(o)}, "
-            f"{_extents(shape, strides[a])})",
+            f"{extents(shape, strides[a])})",
         ]
     lines += [
         "  br label %end",
@@ -177,7 +244,7 @@ def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
         lines.append(f"  %so{a} = mul i64 %i, %sv{a}")
         lines.append(f"  %b{a} = getelementptr i8, ptr {pointers[a]}, i64 %so{a}")
         arguments = (
-            f"(ptr %tile{a}, ptr %b{a}, i64 %count, i64 %sv{a}, {_extents(shape, strides[a])})"
+            f"(ptr %tile{a}, ptr %b{a}, i64 %count, i64 %sv{a}, {extents(shape, strides[a])})"
         )
         if a == inputs:
             lines.append(
@@ -190,7 +257,7 @@ def loop(layout: Layout, W: int, triple: str, twin: bool = True) -> str:
     return environment.declarations(triple) + "\n".join(lines)
 
 
-def _extents(shape: tuple[int, ...], strides: list[str]) -> str:
+def extents(shape: tuple[int, ...], strides: list[str]) -> str:
     """Return sizes and strides of three core axes for @pack and its like; missing ones are 1."""
     n2, n0, n1 = (*(1,) * (3 - len(shape)), *shape)
     s2, s0, s1 = (*("0",) * (3 - len(shape)), *strides)
@@ -204,4 +271,24 @@ def straight(layout: Layout, array: int) -> str:
     for size in reversed(shape):
         strides.insert(0, str(step))
         step *= max(size, 1)
-    return _extents(shape, strides)
+    return extents(shape, strides)
+
+
+def strided_extents(layout: Layout, array: int) -> str:
+    """Return the extents of an array by the strides that `loaded_strides` loads."""
+    shape = layout.shapes[array]
+    return extents(shape, [f"%stride{array}_{axis}" for axis in range(len(shape))])
+
+
+def loaded_strides(layout: Layout, array: int) -> list[str]:
+    """Return instructions that load the strides of an array's core axes as %stride{array}_{axis}.
+
+    NumPy puts them after the steps of all arrays.
+    """
+    first = len(layout.shapes) + sum(map(len, layout.shapes[:array]))
+    lines = []
+    for axis in range(len(layout.shapes[array])):
+        name = f"stride{array}_{axis}"
+        lines.append(f"  %{name}_p = getelementptr i64, ptr %steps, i64 {first + axis}")
+        lines.append(f"  %{name} = load i64, ptr %{name}_p")
+    return lines

@@ -25,6 +25,8 @@ from sixfold.llvm.layout.pieces import (
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import run_calls
 from sixfold.llvm.layout.signature import Layout, tag
+from sixfold.llvm.layout.strided import fetch_call, gather_call
+from sixfold.llvm.layout.strided_moves import LINE_BYTES
 
 MIN_STREAMING_BYTES = 1 << 24
 """Bytes of arguments and results from which a batch is streamed."""
@@ -34,9 +36,6 @@ MIN_STREAMING_ROWS = 256
 
 STAGING_BYTES = 1 << 16
 """Bytes of the staging area for rows; more if whole lines need more."""
-
-LINE_BYTES = 64
-"""Bytes of a cache line, written by one non-temporal store."""
 
 MIN_DRAIN_LINES = 8
 """Least number of lines that are written at a time."""
@@ -112,7 +111,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         ]
     lines = [
         f"define internal i64 @streaming_{W}"
-        "(ptr %args, ptr %steps, i64 %row, i64 %stop) noinline {",
+        "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided) noinline {",
         "entry:",
         *scratch.alloc("%tiles", scratch_bytes),
         "  %none = icmp eq ptr %tiles, null",
@@ -130,7 +129,10 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "  %at = phi i64 [%row, %start], [%next, %away]",
         f"  %next = add i64 %at, {T * W}",
         "  %go = icmp sle i64 %next, %stop",
-        "  br i1 %go, label %first, label %done",
+        "  br i1 %go, label %fill, label %done",
+        "fill:",
+        *gather_call(layout, W, T),
+        "  br label %first",
         *_work(layout, cut, W, T),
         *[line for o, _ in totals for line in _turn(o)],
         "  br label %last",
@@ -148,7 +150,6 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "  ret i64 %at",
         "}\n",
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n",
     ]
     return DRAIN + "\n".join(lines) + "\n" + _choice(layout, W)
 
@@ -235,13 +236,14 @@ def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
         lines.append(f"before{k}:")
 
     rows = [f"  %s_first = mul i64 %b_first, {W}", "  %r_first = add i64 %at, %s_first"]
-    place = f"ptr %args, ptr %steps, i64 %r_first, i64 {W}, ptr %tile_first"
-    stage(0, "first", [*rows, f"  call void @gather_{W}({place})"], "group")
+    place = f"ptr %args, ptr %steps, i64 %r_first, i64 {W}, ptr %tile_first, i64 %strided"
+    stage(0, "first", [*rows, f"  call void @gather_{W}({place})"], "inputs")
     for p in range(len(cut.pieces)):
         name = f"stage{p}"
-        lines += [*run_calls(cut, W, p), *sincos_calls(layout, cut, W, p), f"  br label %{name}"]
+        lines += [*run_calls(cut, W, p), *sincos_calls(layout, cut, W, p)]
+        lines += [*fetch_call(W, T, p, "%some_strided", False), f"  br label %{name}"]
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
-        stage(p + 1, name, body, f"before{p}", interleaved_tiles(cut, p, W))
+        stage(p + 1, name, body, f"go{p}", interleaved_tiles(cut, p, W))
     return lines
 
 
@@ -287,13 +289,26 @@ def _fetch(layout: Layout, W: int, k: int, stages: int, name: str, blocks: int) 
     return lines
 
 
+def is_large(layout: Layout) -> list[str]:
+    """Return instructions that set %big to whether %count rows are, or belong to, a large batch."""
+    bytes_each = sum(layout.sizes) * layout.item
+    many = max(MIN_STREAMING_ROWS, -(-MIN_STREAMING_BYTES // bytes_each))
+    return [
+        "  %count = sub i64 %stop, %row",
+        f"  %many = icmp sge i64 %count, {many}",
+        "  %part = icmp ne ptr %data, null",
+        f"  %some = icmp sge i64 %count, {MIN_STREAMING_ROWS}",
+        "  %some_part = and i1 %part, %some",
+        "  %big = or i1 %many, %some_part",
+    ]
+
+
 def _choice(layout: Layout, W: int) -> str:
     """Return @rows_W: rows of large batches by @streaming_W, the rest by @usual_W.
 
     A batch is large by itself, or because %data is not null: then it is a chunk of a large one.
     """
-    bytes_each, dense, tests = sum(layout.sizes) * layout.item, "", []
-    many = max(MIN_STREAMING_ROWS, -(-MIN_STREAMING_BYTES // bytes_each))
+    dense, tests = "", []
     for o, size in enumerate(layout.output_sizes):
         t = tag(o)
         tests += [
@@ -309,20 +324,17 @@ def _choice(layout: Layout, W: int) -> str:
             head("rows", W),
             "entry:",
             *tests,
-            "  %count = sub i64 %stop, %row",
-            f"  %many = icmp sge i64 %count, {many}",
-            "  %part = icmp ne ptr %data, null",
-            f"  %some = icmp sge i64 %count, {MIN_STREAMING_ROWS}",
-            "  %some_part = and i1 %part, %some",
-            "  %big = or i1 %many, %some_part",
+            *is_large(layout),
             f"  %streams = and i1 %big, {dense}",
             "  br i1 %streams, label %streaming, label %rest",
             "streaming:",
-            f"  %done = call i64 @streaming_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop)",
+            f"  %done = call i64 @streaming_{W}"
+            "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided)",
             "  br label %rest",
             "rest:",
             "  %from = phi i64 [%row, %entry], [%done, %streaming]",
-            f"  call void @usual_{W}(ptr %args, ptr %steps, i64 %from, i64 %stop, ptr %data)",
+            f"  call void @usual_{W}"
+            "(ptr %args, ptr %steps, i64 %from, i64 %stop, ptr %data, i64 %strided)",
             "  ret void",
             "}\n",
         ]

@@ -22,7 +22,7 @@ from sixfold.graph.rolled.item_data import (
 from sixfold.graph.rolled.program import Part, Rolled, output_of
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.gather_scatter import head, nan_without_scratch
-from sixfold.llvm.layout.inner_loop import copies, loop
+from sixfold.llvm.layout.inner_loop import copies, tiled_loop
 from sixfold.llvm.layout.pieces import library
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.text.writer import Block
@@ -40,7 +40,7 @@ def module(rolled: Rolled, layout: Layout, W: int, triple: str = "") -> str:
         parts.append(_last(rolled, layout, width))
         parts.append(_rows(rolled, layout, width))
     parts.append(copies(layout.scalar))
-    parts.append(loop(layout, W, triple))
+    parts.append(tiled_loop(layout, W, triple))
     return "\n".join(parts)
 
 
@@ -202,7 +202,7 @@ def _rows(rolled: Rolled, layout: Layout, W: int) -> str:
     arrays = rolled.arrays + rolled.outputs
     size = W * layout.item
     lines = [
-        head("rows", W),
+        head("rows", W, ""),
         "entry:",
         "  %n = load i64, ptr %data",
         "  %wp = getelementptr i64, ptr %data, i64 1",

@@ -6,18 +6,22 @@ the graph for every W.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sixfold.graph.program import Program
-from sixfold.llvm.layout import scratch
+from sixfold.llvm.layout import scratch, strided
 from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.gather_scatter import (
+    constants_in_tiles,
     gather,
     head,
     nan_without_scratch,
     scatter,
     scatter_short,
+    store_constants,
     store_constants_calls,
 )
-from sixfold.llvm.layout.inner_loop import copies, loop
+from sixfold.llvm.layout.inner_loop import copies, direct_loop
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
     library,
@@ -30,7 +34,9 @@ from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.layout.streaming import streaming
+from sixfold.llvm.layout.streaming import is_large, streaming
+from sixfold.llvm.layout.streaming import together as streaming_blocks
+from sixfold.llvm.layout.strided_moves import LINE_BYTES
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
 
@@ -52,34 +58,100 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     twin = W == 1 or not cut.large
     parts += [library(layout, width, used) for width in dict.fromkeys((1, W))]
     for width in dict.fromkeys((1, W) if twin else (W,)):
-        parts.append(gather(program, layout, cut, width, True))
+        parts.append(gather(program, layout, cut, width, True, width == W))
         parts.append(scatter(program, layout, cut, width))
+        parts.append(store_constants(program, layout, cut, width))
         if width > 1:
             parts.append(gather(program, layout, cut, width, False))
             parts.append(scatter_short(layout, width))
         parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
         parts += routine_functions(program, layout, cut, width)
         streams = width > 1
-        parts.append(_rows("usual" if streams else "rows", layout, cut, width))
+        parts.append(_rows("usual" if streams else "rows", layout, cut, width, width == W))
         if streams:
             parts.append(streaming(layout, cut, width))
-    parts.append(copies(layout.scalar))
-    parts.append(loop(layout, W, triple, twin))
+    groups = [together(layout, cut, W), *([streaming_blocks(layout, cut, W)] if W > 1 else ())]
+    parts.append(strided.moves(program, layout, cut, W, groups))
+    parts.append(_columns(layout, cut, W))
+    parts.append(_strided(layout, W))
+    parts.append(copies(layout.scalar, ["fill_nan"]))
+    parts.append(direct_loop(layout, W, triple, twin))
     parts.append(single_state.text(layout))
     return "\n".join(parts)
 
 
-def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
-    """Return @name_W(args, steps, row, stop): all rows from row to stop, in blocks of W."""
-    T = together(layout, cut, W)
-    size = tile_size(layout, cut, W)
-    lines = [
+def _rows(name: str, layout: Layout, cut: Plan, W: int, strides: bool) -> str:
+    """Return @name_W(args, steps, row, stop): all rows from row to stop, in blocks of W.
+
+    Results are dense; arguments need not be if it is called with strides.
+    """
+    T, size = together(layout, cut, W), tile_size(layout, cut, W)
+    start = [
         head(name, W),
         "entry:",
         *scratch.alloc("%tiles", size * T),
         *nan_without_scratch(layout, "%tiles", "%start"),
         "start:",
         *store_constants_calls(layout, W, T, size),
+    ]
+    last = [
+        "  br label %last",
+        *every_block("last", _after(cut), _ends("scatter", "last", W), "group_end", size),
+    ]
+    return _groups(layout, cut, W, T, start, last, strides)
+
+
+def _columns(layout: Layout, cut: Plan, W: int) -> str:
+    """Return @columns_W(args, steps, row, stop, streams): rows where some result is not dense."""
+    T, size = strided.together(layout, cut, W), tile_size(layout, cut, W)
+    start = [
+        f"define internal void @columns_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop, "
+        "i1 %streams, i64 %strided) noinline {",
+        "entry:",
+        *scratch.alloc("%tiles", size * T),
+        *nan_without_scratch(layout, "%tiles", "%start", strided=True),
+        "start:",
+        *constants_in_tiles(W, T, size),
+    ]
+    last = [
+        f"  call void @scatter_strided_{W}(ptr %args, ptr %steps, i64 %at, i64 %rows_here, "
+        "ptr %tiles, i64 %strided, i1 %streams)",
+        "  br label %group_end",
+    ]
+    return _groups(layout, cut, W, T, start, last, True, "%streams")
+
+
+def _after(cut: Plan) -> str:
+    """Return the label after all pieces."""
+    return f"before{len(cut.pieces)}"
+
+
+def _groups(
+    layout: Layout,
+    cut: Plan,
+    W: int,
+    T: int,
+    start: Sequence[str],
+    last: Sequence[str],
+    strides: bool,
+    fetches: str = "",
+) -> str:
+    """Return a function that computes rows in groups of at most T blocks.
+
+    Args:
+        layout: of the arrays.
+        cut: the program.
+        W: rows of a block.
+        T: blocks of a group.
+        start: up to the label %start, whose end is the first group.
+        last: from tiles to results; goes to the label %group_end.
+        strides: whether arguments need not be dense.
+        fetches: a condition on which the next group's arguments are prefetched, if there is one.
+    """
+    size = tile_size(layout, cut, W)
+    before = "inputs" if strides else "blocks"
+    lines = [
+        *start,
         "  br label %group",
         "group:",
         "  %at = phi i64 [%row, %start], [%next, %group_end]",
@@ -87,20 +159,21 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
         "  br i1 %go, label %blocks, label %done",
         "blocks:",
         *count(W, T, "%stop"),
+        *(strided.gather_call(layout, W, T, "before0") if strides else ()),
         "  br label %first",
-        *every_block("first", "blocks", _ends("gather", "first", W), "before0", size),
+        *every_block("first", before, _ends("gather", "first", W), "before0", size),
     ]
     for p in range(len(cut.pieces)):
         here, after = f"stage{p}", f"before{p + 1}"
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{here})"]
-        before = [*run_calls(cut, W, p), *sincos_calls(layout, cut, W, p)]
-        lines += [f"before{p}:", *before, f"  br label %{here}"]
-        lines += every_block(here, f"before{p}", body, after, size, interleaved_tiles(cut, p, W))
-    last = f"before{len(cut.pieces)}"
+        lines += [f"before{p}:", *run_calls(cut, W, p), *sincos_calls(layout, cut, W, p)]
+        lines += strided.fetch_call(W, T, p, fetches, True) if fetches else []
+        lines.append(f"  br label %{here}")
+        before = f"go{p}" if fetches else f"before{p}"
+        lines += every_block(here, before, body, after, size, interleaved_tiles(cut, p, W))
     lines += [
-        f"{last}:",
-        "  br label %last",
-        *every_block("last", last, _ends("scatter", "last", W), "group_end", size),
+        f"{_after(cut)}:",
+        *last,
         "group_end:",
         f"  %next = add i64 %at, {T * W}",
         "  br label %group",
@@ -115,9 +188,54 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
 def _ends(function: str, name: str, W: int) -> list[str]:
     """Return the call of a function between rows and a tile; a block may have fewer than W rows."""
     short = f"{function}_{W}" if W == 1 else f"{function}_short_{W}"
+    more = ", i64 %strided" if function == "gather" else ""
     return [
         *its_rows(name, W, "%stop"),
         f"  %g_{name} = select i1 %f_{name}, ptr @{short}, ptr @{function}_{W}",
         f"  call void %g_{name}"
-        f"(ptr %args, ptr %steps, i64 %r_{name}, i64 %v_{name}, ptr %tile_{name})",
+        f"(ptr %args, ptr %steps, i64 %r_{name}, i64 %v_{name}, ptr %tile_{name}{more})",
     ]
+
+
+def _strided(layout: Layout, W: int) -> str:
+    """Return @strided_W: rows where some result is not dense, the first ones up to a cache line.
+
+    The other rows of the longest result then start with a line; those of a large batch are written
+    past the caches.
+    """
+    longest = max(range(len(layout.outputs)), key=layout.output_sizes.__getitem__)
+    a, item = len(layout.inputs) + longest, layout.item
+    arguments = "ptr %args, ptr %steps, i64"
+    return "\n".join(
+        [
+            head("strided", W),
+            "entry:",
+            *is_large(layout),
+            f"  %array_p = getelementptr ptr, ptr %args, i64 {a}",
+            "  %array = load ptr, ptr %array_p",
+            f"  %step_p = getelementptr i64, ptr %steps, i64 {a}",
+            "  %step = load i64, ptr %step_p",
+            "  %along = mul i64 %row, %step",
+            "  %first = getelementptr i8, ptr %array, i64 %along",
+            "  %address = ptrtoint ptr %first to i64",
+            "  %negative = sub i64 0, %address",
+            f"  %up = and i64 %negative, {LINE_BYTES - 1}",
+            f"  %until = udiv i64 %up, {item}",
+            f"  %contiguous = icmp eq i64 %step, {item}",
+            f"  %enough = icmp sge i64 %count, {strided.MIN_ALIGNED_ROWS}",
+            "  %within = icmp ne i64 %until, 0",
+            "  %aligns = and i1 %contiguous, %enough",
+            "  %apart = and i1 %aligns, %within",
+            "  br i1 %apart, label %odd, label %rest",
+            "odd:",
+            "  %line = add i64 %row, %until",
+            f"  call void @columns_{W}({arguments} %row, i64 %line, i1 false, i64 %strided)",
+            "  br label %rest",
+            "rest:",
+            "  %from = phi i64 [%row, %entry], [%line, %odd]",
+            f"  call void @columns_{W}({arguments} %from, i64 %stop, i1 %big, i64 %strided)",
+            "  fence seq_cst",  # non-temporal stores are visible before anything later
+            "  ret void",
+            "}\n",
+        ]
+    )
