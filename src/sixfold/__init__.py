@@ -111,7 +111,15 @@ if TYPE_CHECKING:
     )
     from sixfold.model.edit.rename import rename
     from sixfold.report import plot, write_report
-    from sixfold.simulation import Event, JointStops, Trajectory, rollout, simulate
+    from sixfold.simulation import (
+        Event,
+        JointStops,
+        RolloutGradient,
+        Trajectory,
+        rollout,
+        rollout_gradient,
+        simulate,
+    )
     from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
     from sixfold.verify.check import check
@@ -132,7 +140,10 @@ _LATER = {
     "model.edit.rename": ("rename",),
     "report": ("plot", "write_report"),
     "control": ("controllers",),
-    "simulation": ("Event", "JointStops", "Trajectory", "rollout", "simulate"),
+    "simulation": (
+        *("Event", "JointStops", "RolloutGradient", "Trajectory"),
+        *("rollout", "rollout_gradient", "simulate"),
+    ),
     "identify": ("BaseParameters", "base_parameters"),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "viewer": ("view",),
@@ -196,6 +207,7 @@ __all__ = [
     "Revolute",
     "RobotFileError",
     "RobotFileWarning",
+    "RolloutGradient",
     "SampleError",
     "ShapeError",
     "SimulationError",
@@ -269,6 +281,7 @@ __all__ = [
     "rename",
     "replace_inertias",
     "rollout",
+    "rollout_gradient",
     "save",
     "set_threads",
     "sign",

@@ -47,6 +47,7 @@ from sixfold.evaluate.functions.kinematics import (
     position_rate,
 )
 from sixfold.evaluate.kernels import result_memory
+from sixfold.evaluate.kernels.adjoint import adjoint_kernel, gradient_kernel, program_text
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
@@ -65,6 +66,7 @@ __all__ = [
     "FEWER_STATES",
     "KERNELS",
     "Argument",
+    "adjoint_kernel",
     "bias_force",
     "body_accelerations",
     "body_poses",
@@ -84,6 +86,7 @@ __all__ = [
     "frame_pose",
     "frame_velocity",
     "get_threads",
+    "gradient_kernel",
     "graph_of",
     "gravity_force",
     "integrate",
@@ -107,6 +110,7 @@ __all__ = [
     "position_rate",
     "possibly_singular_joints",
     "potential_energy",
+    "program_text",
     "random_state",
     "refuse_singular",
     "result_memory",

@@ -1,0 +1,105 @@
+"""Cost functions of the user's own: called on symbols, and known by what they do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sixfold.arrays import Shape
+from sixfold.errors import CallbackError, ShapeError
+from sixfold.evaluate import program_text
+from sixfold.model import Model
+from sixfold.simulation.callbacks.callbacks import Callback, Tracing, checked_callback, declared
+
+
+@dataclass(frozen=True)
+class Cost(Callback):
+    """A running or final cost: a function of some arrays that returns one number."""
+
+    arguments: str = ""
+
+    @property
+    def takes(self) -> str:
+        """Its arguments, as one writes them."""
+        return f"({self.arguments}{'' if self.parameters is None else ', cost_parameters'})"
+
+    def of(self, *arrays: Any) -> Any:
+        """Return its number for one state, or say what is wrong."""
+        result = self.function(*arrays)
+        shape = np.shape(result)
+        if shape:
+            fix = "return a sum, such as q @ q"
+            raise ShapeError(self.caller, f"{self.name}{self.takes}", "one number", shape, fix)
+        if result is None:
+            where = f"{self.caller}: {self.name}{self.takes}"
+            raise CallbackError(where, "one number", None, "return it")
+        return result[()] if isinstance(result, np.ndarray) else result
+
+
+def cost_callback(function: Any, name: str, parameters: int | None) -> Cost | None:
+    """Return a cost function of the user's own; None if there is none."""
+    if function is None:
+        return None
+    arguments = "t, q, v, tau" if name == "cost" else "q, v"
+    made = Cost(function, name, (), (), parameters, 0, "rollout_gradient", arguments)
+    checked_callback(made, "pass a function; cost_parameters come last, if there are any")
+    return made
+
+
+def identify(
+    model: Model, callbacks: list[Callback], compiled: bool | None
+) -> tuple[list[Tracing], tuple[Any, ...]]:
+    """Return how callbacks may be traced, and what tells them from others: what they do.
+
+    Each is called once on symbols.  A function whose program is known needs no new kernel, so a
+    descent compiles once although its functions are looked at anew in every iteration.
+    """
+    tracings: list[Tracing] = []
+    known: list[Any] = []
+    for callback in callbacks:
+        function = callback.function
+        if declared(function, "frozen_law", False):
+            known.append((callback.name, function))
+            continue
+        others = [each.function for each in callbacks if each is not callback]
+        tracing = Tracing(callback, compiled, others)
+        text = tracing.attempt(partial(_text, model, callback))
+        if tracing.reason:
+            raise CallbackError(
+                f"rollout_gradient: {callback.name}{callback.takes} has no derivative",
+                "a function built from arithmetic, sixfold functions and sixfold.if_positive, "
+                "which remembers nothing between calls",
+                tracing.reason,
+                "rewrite it; compiled=True takes what is not shown to remember nothing",
+            )
+        tracings.append(tracing)
+        known.append((callback.name, hashlib.sha256(text.encode()).digest()))
+    return tracings, tuple(known)
+
+
+def _text(model: Model, callback: Callback) -> str:
+    last = [] if callback.parameters is None else [(callback.parameters,)]
+    own: list[Shape] = [(callback.states,)] if callback.states else []
+    shapes: list[Shape] = [(), (model.nq,), (model.nv,), *own, *last]
+    run: Callable[..., Any]
+    if isinstance(callback, Cost):
+        cost = callback
+        if cost.name == "cost":
+            shapes = [(), (model.nq,), (model.nv,), (model.nv,), *last]
+
+            def run(t: Any, *arrays: Any) -> Any:
+                return cost.of(t[()], *arrays)
+        else:
+            shapes, run = [(model.nq,), (model.nv,), *last], cost.of
+    else:
+
+        def run(t: Any, q: Any, v: Any, *rest: Any) -> Any:
+            x = rest[0] if callback.states else None
+            return callback(t[()], q, v, x, rest[-1] if rest else None)
+
+    return program_text(run, shapes)
