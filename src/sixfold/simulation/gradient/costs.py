@@ -16,6 +16,12 @@ from sixfold.evaluate import program_text
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import Callback, Tracing, checked_callback, declared
 
+FIXES = {
+    True: "rewrite it, or pass compiled=True if it remembers nothing",
+    False: "rewrite it: derivatives need one program for all states",
+}
+"""What to do about a function that may remember something, and about one that is no program."""
+
 
 @dataclass(frozen=True)
 class Cost(Callback):
@@ -67,15 +73,17 @@ def identify(
             known.append((callback.name, function))
             continue
         others = [each.function for each in callbacks if each is not callback]
-        tracing = Tracing(callback, compiled, others)
+        tracing = Tracing(callback, None, others)
+        if compiled:
+            tracing.reason = ""  # the user knows
         text = tracing.attempt(partial(_text, model, callback))
         if tracing.reason:
             raise CallbackError(
-                f"rollout_gradient: {callback.name}{callback.takes} has no derivative",
+                f"rollout_gradient: {callback.name}{callback.takes} cannot be compiled",
                 "a function built from arithmetic, sixfold functions and sixfold.if_positive, "
                 "which remembers nothing between calls",
                 tracing.reason,
-                "rewrite it; compiled=True takes what is not shown to remember nothing",
+                FIXES["may remember" in tracing.reason],
             )
         tracings.append(tracing)
         known.append((callback.name, hashlib.sha256(text.encode()).digest()))
