@@ -18,7 +18,7 @@ from sixfold.simulation.callbacks.callbacks import Callback, Tracing, checked_ca
 
 FIXES = {
     True: "rewrite it, or pass compiled=True if it remembers nothing",
-    False: "rewrite it: derivatives need one program for all states",
+    False: "rewrite it, without a memory and without a choice by value",
 }
 """What to do about a function that may remember something, and about one that is no program."""
 

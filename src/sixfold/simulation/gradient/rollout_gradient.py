@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +39,8 @@ from sixfold.simulation.setup import Setup
 NAME = "rollout_gradient"
 
 
-class RolloutGradient(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class RolloutGradient:
     """The cost of each trajectory of a batch and its derivatives; None for what was not given."""
 
     cost: Array
@@ -259,7 +261,7 @@ def _result(
 
 def _warn_not_finite(model: Model, result: RolloutGradient, lead: Shape) -> None:
     bad = np.zeros(lead, bool)
-    for x in result:
+    for x in vars(result).values():
         if x is not None:
             axes = tuple(range(len(lead), np.ndim(x)))
             bad |= ~np.isfinite(x).all(axis=axes)
