@@ -219,9 +219,10 @@ def test_threads_and_chunks_give_the_same_bits(request, monkeypatch):
     q0, v0, _ = case.start((700,))
     request.addfinalizer(lambda: sf.set_threads(None))
     results = []
-    for threads, memory in ((1, 1 << 24), (2, 1 << 24), (2, 1 << 19)):
+    for threads, kept, chunk in ((1, 1 << 24, 1 << 30), (2, 1 << 24, 1 << 20), (2, 1 << 19, 1)):
         sf.set_threads(threads)
-        monkeypatch.setattr("sixfold.simulation.gradient.sweep.MAX_STATE_BYTES", memory)
+        monkeypatch.setattr("sixfold.simulation.gradient.sweep.MAX_STATE_BYTES", kept)
+        monkeypatch.setattr("sixfold.simulation.gradient.sweep.CHUNK_BYTES", chunk)
         results.append(case.gradient(q0, v0, [0.1, 0.2]))
     for other in results[1:]:
         same_bits(results[0], other)
@@ -236,14 +237,14 @@ def test_checkpoints_change_no_bit(checkpoint):
     same_bits(found, other)
 
 
-def test_checkpoints_save_memory(monkeypatch):
+def test_checkpoints_save_memory():
     from sixfold.simulation.gradient import sweep
 
     kept, chunk = sweep._sizes(14, 1, 10**6, None)
     assert kept == 1000 and chunk == sweep.MIN_CHUNK_ROWS
     assert sweep._sizes(14, 4096, 100, None)[0] == 100
-    rows = sweep._sizes(14, 4096, 100, None)[1]
-    assert 8 * 14 * 101 * rows <= sweep.MAX_STATE_BYTES
+    rows = sweep._sizes(14, 4096, 10, None)[1]
+    assert rows > sweep.MIN_CHUNK_ROWS and 8 * 14 * 12 * rows <= sweep.CHUNK_BYTES
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])

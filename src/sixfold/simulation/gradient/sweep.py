@@ -30,7 +30,10 @@ from sixfold.simulation.prepared_rollout import step_times
 from sixfold.simulation.setup import Setup
 
 MAX_STATE_BYTES = 1 << 24
-"""Memory for the states of one chunk of rows."""
+"""Memory for the states of the smallest chunk of rows; beyond, not all of them are kept."""
+
+CHUNK_BYTES = 1 << 20
+"""States of a chunk that should stay in a processor's cache, from their steps to the adjoints."""
 
 MIN_CHUNK_ROWS = 64
 """Rows that keep all lanes of a kernel busy; chunks are multiples of it."""
@@ -160,14 +163,21 @@ def sweep(
         np.zeros((rows, 1)),
         [np.zeros((rows, n)) for n in setup.carried],
         {name: np.zeros((rows, setup.constants[name].shape[-1])) for name in plan.wanted},
-        np.zeros((rows, steps, setup.model.nv)) if setup.tau_each else None,
+        np.empty((rows, steps, setup.model.nv)) if setup.tau_each else None,
     )
     interval, chunk = _sizes(setup.size, rows, steps, interval)
+    spare: list[list[Array]] = []  # memory of chunks that are done
 
     def part(first: int, stop: int) -> None:
         here = slice(first, stop)
         arrays = [[x[here] for x in group] for group in (start, fixed, each)]
-        _Chunk(setup, kernels, arrays, found, here, steps, interval).run()
+        try:
+            memory = spare.pop()
+        except IndexError:
+            counts = (len(range(0, steps, interval)), interval + 1)
+            memory = [np.empty((min(chunk, rows), k, n)) for k in counts for n in setup.carried]
+        _Chunk(setup, kernels, arrays, found, here, steps, interval).run(memory)
+        spare.append(memory)
 
     share(part, [(first, min(first + chunk, rows)) for first in range(0, rows, chunk)])
     return found
@@ -180,7 +190,7 @@ def _sizes(size: int, rows: int, steps: int, interval: int | None) -> tuple[int,
         fits = 8 * size * steps * least <= MAX_STATE_BYTES
         interval = steps if fits else math.isqrt(steps - 1) + 1
     interval = min(interval, steps)
-    fit = MAX_STATE_BYTES // (8 * size * (interval + 1 + -(-steps // interval)))
+    fit = CHUNK_BYTES // (8 * size * (interval + 1 + -(-steps // interval)))
     shared = -(-rows // threads_for(rows, steps))
     blocks = min(fit, shared) // MIN_CHUNK_ROWS
     return interval, max(1, blocks) * MIN_CHUNK_ROWS
@@ -199,15 +209,15 @@ class _Chunk:
     steps: int
     interval: int
 
-    def run(self) -> None:
-        start, _, _ = self.arrays
-        rows, interval, sizes = len(start[0]), self.interval, self.setup.carried
+    def run(self, memory: list[Array]) -> None:
+        """Do it all; the memory is for states that are kept, and for those of one interval."""
+        start, interval = self.arrays[0], self.interval
         firsts = range(0, self.steps, interval)
-        kept = [np.empty((rows, len(firsts), n)) for n in sizes]
+        own = [x[: len(start[0])] for x in memory]
+        kept, states = own[: len(start)], own[len(start) :]
         for all_kept, x in zip(kept, start, strict=True):
             all_kept[:, 0] = x
         self._forward(kept, 0, firsts[-1], interval)
-        states = [np.empty((rows, interval + 1, n)) for n in sizes]
         for number in reversed(range(len(firsts))):
             count = min(interval, self.steps - firsts[number])
             for x, all_kept in zip(states, kept, strict=True):
