@@ -9,6 +9,7 @@ import sixfold as sf
 from sixfold.graph import trace, traced_array
 from sixfold.scalar import RULES, Op
 from sixfold.simulation.setup import Setup
+from sixfold.spatial import rotation
 from tests.simulation.support import flyer, heavy_top
 
 ROD = sf.Inertia.from_mass(1.0, (0.0, 0.0, -0.4), (0.02, 0.03, 0.01))
@@ -49,6 +50,27 @@ def other_joints():
     return builder.build()
 
 
+def screw(q):
+    """A joint of the user's own: it turns about z and climbs as it turns."""
+    turn = rotation(sf.Vector3(0.0, 0.0, 1.0), sf.cos(q[0]), sf.sin(q[0]))
+    return sf.Transform(turn, sf.Vector3(0.0, 0.1 * sf.sin(q[0]), 0.2 * q[0]))
+
+
+def every_other_joint():
+    """Joints of one and more freedoms that the other models lack, on two branches."""
+    builder = sf.ModelBuilder("every")
+    joints = {
+        "base": (None, sf.Translational()),
+        "left": ("base", sf.Helical("y", pitch=0.1)),
+        "tip": ("left", sf.CustomJoint(screw)),
+        "right": ("base", sf.Cylindrical("x")),
+        "end": ("right", sf.Prismatic("z")),
+    }
+    for name, (parent, joint) in joints.items():
+        builder.add_body(name, parent=parent, joint=joint, placement=(0.1, 0, -0.2), inertia=ROD)
+    return builder.build()
+
+
 MODELS = {
     "panda": lambda: sf.load("panda"),
     "rubbing": rubbing_pendulum,
@@ -56,6 +78,7 @@ MODELS = {
     "spherical": heavy_top,
     "coupled": coupled_arm,
     "others": other_joints,
+    "every": every_other_joint,
 }
 
 

@@ -17,7 +17,12 @@ from tests.simulation.gradients import (
 
 SOME = [(name, "semi_implicit_euler") for name in MODELS]
 SOME += [("rubbing", "rk4"), ("floating", "rk4"), ("spherical", "lie_rk4"), ("others", "lie_rk4")]
-SOME += [("rubbing", "midpoint"), ("coupled", "midpoint"), ("spherical", "midpoint")]
+SOME += [
+    ("every", "rk4"),
+    ("rubbing", "midpoint"),
+    ("coupled", "midpoint"),
+    ("spherical", "midpoint"),
+]
 
 
 def close(found, wanted, tolerance):
