@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -91,23 +90,18 @@ def identify(
 
 
 def _text(model: Model, callback: Callback) -> str:
-    last = [] if callback.parameters is None else [(callback.parameters,)]
-    own: list[Shape] = [(callback.states,)] if callback.states else []
-    shapes: list[Shape] = [(), (model.nq,), (model.nv,), *own, *last]
-    run: Callable[..., Any]
+    """Return what a callback does to the arrays of one state, as text."""
+    nq, nv = (model.nq,), (model.nv,)
+    last: list[Shape] = [] if callback.parameters is None else [(callback.parameters,)]
     if isinstance(callback, Cost):
-        cost = callback
-        if cost.name == "cost":
-            shapes = [(), (model.nq,), (model.nv,), (model.nv,), *last]
+        if callback.name == "cost":
+            cost = callback
+            return program_text(lambda t, *arrays: cost.of(t[()], *arrays), [(), nq, nv, nv, *last])
+        return program_text(callback.of, [nq, nv, *last])
+    own: list[Shape] = [(callback.states,)] if callback.states else []
 
-            def run(t: Any, *arrays: Any) -> Any:
-                return cost.of(t[()], *arrays)
-        else:
-            shapes, run = [(model.nq,), (model.nv,), *last], cost.of
-    else:
+    def run(t: Any, q: Any, v: Any, *rest: Any) -> Any:
+        x = rest[0] if callback.states else None
+        return callback(t[()], q, v, x, rest[-1] if rest else None)
 
-        def run(t: Any, q: Any, v: Any, *rest: Any) -> Any:
-            x = rest[0] if callback.states else None
-            return callback(t[()], q, v, x, rest[-1] if rest else None)
-
-    return program_text(run, shapes)
+    return program_text(run, [(), nq, nv, *own, *last])

@@ -253,14 +253,16 @@ class _Chunk:
         _, fixed, each = self.arrays
         found, here = self.found, self.here
         carried = [x[here] for x in (*found.adjoints, found.cost, *found.sums.values())]
-        outputs = [_again(x, count) for x in carried]
+        every = count if found.tau is None else 1  # derivatives by each step's forces are written
+        outputs = [_again(x, count // every) for x in carried]
         if found.tau is not None:
             by_tau = found.tau[here, first : first + count]
             carried.append(by_tau[:, 0])  # takes its place in the order, and is not read
             outputs.append(by_tau[:, ::-1])
         before = [x[:, :count][:, ::-1] for x in states]
         moving = [x[:, first : first + count][:, ::-1] for x in each]
-        found.lost.append(self.kernels[1]([*carried, *fixed, *before, *moving], outputs, count, 1))
+        arrays = [*carried, *fixed, *before, *moving]
+        found.lost.append(self.kernels[1](arrays, outputs, count, every))
 
 
 def _again(x: Array, count: int) -> Array:
