@@ -110,9 +110,10 @@ def integral(t, q, v, x):
     return -3.0 * q - 2.0 * x * v, q - 0.1 * x
 
 
-def test_derivatives_by_the_states_of_a_controller():
+@pytest.mark.parametrize("hold", [False, True])
+def test_derivatives_by_the_states_of_a_controller(hold):
     x0 = np.array([0.3, -0.2])
-    case = Case(model_of("rubbing"), "rk4", control=integral, x0=x0)
+    case = Case(model_of("rubbing"), "rk4", control=integral, x0=x0, hold=hold)
     q0, v0, tau = case.start()
     found = case.gradient(q0, v0, tau)
     assert found.cost == pytest.approx(case.cost(q0[None], v0, tau)[0], rel=1e-13)
