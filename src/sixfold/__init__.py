@@ -123,7 +123,15 @@ if TYPE_CHECKING:
     )
     from sixfold.model.edit.rename import rename
     from sixfold.report import plot, write_report
-    from sixfold.simulation import Event, JointStops, Trajectory, rollout, simulate
+    from sixfold.simulation import (
+        Event,
+        JointStops,
+        RolloutGradient,
+        Trajectory,
+        rollout,
+        rollout_gradient,
+        simulate,
+    )
     from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
     from sixfold.verify.check import check
@@ -144,7 +152,10 @@ _LATER = {
     "model.edit.rename": ("rename",),
     "report": ("plot", "write_report"),
     "control": ("controllers",),
-    "simulation": ("Event", "JointStops", "Trajectory", "rollout", "simulate"),
+    "simulation": (
+        *("Event", "JointStops", "RolloutGradient", "Trajectory"),
+        *("rollout", "rollout_gradient", "simulate"),
+    ),
     "identify": ("BaseParameters", "base_parameters"),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "viewer": ("view",),
@@ -208,6 +219,7 @@ __all__ = [
     "Revolute",
     "RobotFileError",
     "RobotFileWarning",
+    "RolloutGradient",
     "SampleError",
     "ShapeError",
     "SimulationError",
@@ -293,6 +305,7 @@ __all__ = [
     "repeat",
     "replace_inertias",
     "rollout",
+    "rollout_gradient",
     "save",
     "second_derivatives",
     "set_threads",

@@ -74,6 +74,14 @@ def _halved(carried: Any) -> Any:
     return [0.5 * x for x in carried] if isinstance(carried, list) else 0.5 * carried
 
 
+def _cost(t: Any, q: Any, v: Any, tau: Any) -> Any:
+    return q @ q + tau @ tau
+
+
+def _end(q: Any, v: Any) -> Any:
+    return v @ v
+
+
 def _event(t: Any, q: Any, v: Any) -> Any:
     return q[0]
 
@@ -259,6 +267,8 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "controllers.Saturated": {"limit": lambda: (1.0, 1.0)},
     "simulate": {"integrator": lambda: "rk4"},
     "rollout": {"integrator": lambda: "midpoint", "tau": GOOD["tau"]},
+    "rollout_gradient": {"cost": lambda: _cost, "final_cost": lambda: _end, "inertial": bool},
+    "RolloutGradient": dict.fromkeys(("cost", "x0", "parameters", "inertias"), lambda: None),
     "Comparison.worst": {"quantity": lambda: "mass matrix"},
     "Diagnosis.to_json": {"indent": lambda: 1},
     "skeleton_fd": _PLANE,
@@ -270,6 +280,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
 FORCED: dict[str, dict[str, Any]] = {
     "view": {"block": False, "open_browser": False},
     "compare_with": {"samples": 2},
+    "rollout_gradient": {"cost": _cost},
 }
 SKIPPED = {
     "view",  # starts a server; its arguments are looked at in tests/viewer
@@ -294,6 +305,7 @@ def _result(name: str) -> Any:
         "Code": lambda: sf.export(dp()),
         "Comparison": lambda: sf.Comparison("r", "mujoco", "3", 1, 0, (), ()),
         "Converter": _converter,
+        "RolloutGradient": _gradient,
         "Trajectory": motion,
         "Model": dp,
         "Joint": lambda: sf.Revolute("z"),
@@ -309,6 +321,10 @@ def _result(name: str) -> Any:
         "Subspace": lambda: sf.Subspace(_MOTION()),
     }
     return makers[name]() if name in makers else getattr(sf, name)()
+
+
+def _gradient() -> Any:
+    return sf.rollout_gradient(dp(), [0.1, 0.2], [0.0, 0.1], dt=0.01, steps=2, cost=_cost)
 
 
 def _converter() -> Any:

@@ -63,6 +63,20 @@ def test_the_ball_rolls_five_sevenths(capsys):
     assert found["way"] == pytest.approx(found["exact"], rel=1e-12)
 
 
+def test_the_pendulum_is_swung_up(capsys):
+    found = main_of("swing_up")
+    assert found["costs"][-1] < 0.01 * found["costs"][0]
+    assert found["upright"] < 0.05 and found["speed"] < 0.1
+    assert "from upright" in capsys.readouterr().out
+
+
+def test_the_arm_is_shot_at_its_goal(capsys):
+    found = main_of("shooting")
+    missed = found["missed"]
+    assert missed[0] > 0.3 and missed[-1] < 1e-9 and len(missed) < 12
+    assert missed[-2] < missed[-3] ** 1.5  # faster than linear at the end
+
+
 def test_there_is_a_test_for_every_example():
     tested = Path(__file__).read_text(encoding="utf-8")
     names = [path.stem for path in EXAMPLES.glob("*.py")]

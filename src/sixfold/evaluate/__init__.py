@@ -61,6 +61,7 @@ from sixfold.evaluate.functions.kinematics import (
     position_rate,
 )
 from sixfold.evaluate.kernels import result_memory
+from sixfold.evaluate.kernels.adjoint import adjoint_kernel, gradient_kernel, program_text
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
@@ -79,6 +80,7 @@ __all__ = [
     "FEWER_STATES",
     "KERNELS",
     "Argument",
+    "adjoint_kernel",
     "bias_force",
     "body_accelerations",
     "body_poses",
@@ -105,6 +107,7 @@ __all__ = [
     "frame_velocity",
     "frame_velocity_derivatives",
     "get_threads",
+    "gradient_kernel",
     "graph_of",
     "gravity_force",
     "integrate",
@@ -132,6 +135,7 @@ __all__ = [
     "possibly_singular_joints",
     "potential_energy",
     "potential_energy_derivatives",
+    "program_text",
     "random_state",
     "refuse_singular",
     "result_memory",

@@ -1,6 +1,7 @@
 """Time: integrators, controllers, events and trajectories."""
 
 from sixfold.simulation.events import Crossing, Event
+from sixfold.simulation.gradient import RolloutGradient, rollout_gradient
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.rollout import rollout
 from sixfold.simulation.simulate import simulate
@@ -12,7 +13,9 @@ __all__ = [
     "Crossing",
     "Event",
     "JointStops",
+    "RolloutGradient",
     "Trajectory",
     "rollout",
+    "rollout_gradient",
     "simulate",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,21 +12,24 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array, Shape
 from sixfold.errors import (
     NonFiniteStateWarning,
-    NumberError,
     OptionError,
     PythonCallbackWarning,
     ShapeError,
     visible,
 )
-from sixfold.evaluate import Argument, enough_memory, model_checked, refuse_singular, run_scan
+from sixfold.evaluate import enough_memory, model_checked, refuse_singular, run_scan
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.checks.options import (
     check_fixed_step,
     check_force_frame,
+    check_no_events,
     check_rate,
     check_shared,
     choice,
+    inertial_parameters,
+    open_loop_forces,
+    refuse_negative_masses,
     vector,
     wrenches,
 )
@@ -126,7 +128,8 @@ def rollout(
                 _warn_not_finite(model, q, v, dt * every)
             return q, v
     model_checked("rollout", model)
-    check_fixed_step(integrator, events)
+    check_fixed_step("rollout", integrator)
+    check_no_events("rollout", events)
     if x0 is None:
         x0 = declared(control, "x0")
     has = {"control": control is not None, "parameters": parameters, "x0": x0, "f_ext": f_ext}
@@ -138,7 +141,7 @@ def rollout(
     count, between = step_count("rollout", "steps", steps), step_count("rollout", "every", every)
     if inertias is None:
         refuse_singular(model)
-    forces = _forces(model, tau, count)
+    forces = open_loop_forces(model, tau, count)
     arrays, lead = states_of(
         "rollout",
         model,
@@ -148,9 +151,9 @@ def rollout(
         parameters=vector("rollout", "parameters", parameters, "parameters of the controller"),
         x0=vector("rollout", "x0", x0, "states of the controller"),
         f_ext=wrenches(model, f_ext),
-        inertias=_inertias(model, inertias),
+        inertias=inertial_parameters(model, inertias),
     )
-    _refuse_negative_masses(arrays)
+    refuse_negative_masses("rollout", arrays)
     x = arrays.get("x0")
     nx = 0 if x is None else x.shape[-1]
     law = None
@@ -225,34 +228,6 @@ def _run(
                 for result, part in zip(found, setup.parts(state), strict=False):
                     result[..., (k + 1) // every - 1, :] = part
     return found, True
-
-
-def _forces(model: Model, tau: ArrayLike | None, steps: int) -> Argument | None:
-    if tau is None:
-        return None
-    shape: Shape = (steps, model.nv)
-    with contextlib.suppress(Exception):  # anything but an array is refused later
-        if np.ndim(tau) == 1:
-            shape = (model.nv,)
-        elif np.ndim(tau) > 1 and np.shape(tau)[-2] == 1:
-            tau, shape = np.asarray(tau)[..., 0, :], (model.nv,)
-    return Argument(tau, shape, "(steps, nv) for each step; (1, nv) or (nv,) for all of them")
-
-
-def _inertias(model: Model, inertias: ArrayLike | None) -> Argument | None:
-    if inertias is None:
-        return None
-    return Argument(inertias, (model.nb, 10), "(nb, 10): inertial parameters of each body")
-
-
-def _refuse_negative_masses(arrays: Mapping[str, Array]) -> None:
-    if "inertias" in arrays and (arrays["inertias"][..., 0] < 0).any():
-        raise NumberError(
-            "rollout: argument 'inertias' has a mass",
-            "masses >= 0",
-            float(arrays["inertias"][..., 0].min()),
-            "fix the first of the ten numbers",
-        )
 
 
 def _check_out(out: Any, shapes: Sequence[Shape], arguments: Mapping[str, Array]) -> None:

@@ -16,7 +16,7 @@ from sixfold.scalar import Scalar
 from sixfold.simulation.callbacks.callbacks import Callback, declared
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.stops import Stop, with_inertias
-from sixfold.simulation.system import system_of
+from sixfold.simulation.system import System, system_of
 
 CORE_AXES = {"parameters": 1, "inertias": 2, "f_ext": 2, "gains": 1, "tau": 1}
 """Arrays that stay the same in all steps, in the order in which a step takes them, each with the
@@ -119,7 +119,17 @@ class Setup:
 
     def key(self) -> tuple[Any, ...] | None:
         """Return what identifies the step; None if a callback is not known to be pure."""
-        known: list[Any] = [
+        known = self.plain_key()
+        for callback in (self.control, self.force):
+            function = None if callback is None else callback.function
+            if function is not None and not declared(function, "frozen_law", False):
+                return None
+            known = (*known, function)
+        return ("step", *known)
+
+    def plain_key(self) -> tuple[Any, ...]:
+        """Return what identifies the step but for the callbacks."""
+        return (
             self.model.digest,
             self.integrator,
             self.compensated,
@@ -130,18 +140,16 @@ class Setup:
             self.states,
             tuple((name, array.shape[-1]) for name, array in self.constants.items()),
             self.tau_each,
-        ]
-        for callback in (self.control, self.force):
-            function = None if callback is None else callback.function
-            if function is not None and not declared(function, "frozen_law", False):
-                return None
-            known.append(function)
-        return ("step", *known)
+        )
 
     # -- one step
 
     def step(self, *lists: Sequence[Scalar]) -> list[Scalar]:
         """Take one step on flat lists: the state, dt and the constants, then t and tau."""
+        return self.after(*self.at(*lists))
+
+    def at(self, *lists: Sequence[Scalar]) -> tuple[System, Any, Any, list[Any], Any]:
+        """Return what `after` takes, of the flat lists of a step."""
         n = len(self.carried)
         given = dict(zip(("dt", *self.constants, "t"), lists[n:], strict=False))
         if self.tau_each:
@@ -159,7 +167,7 @@ class Setup:
             tree=None if inertias is None else with_inertias(self.model.tree, inertias),
         )
         state = [x for part in lists[:n] for x in part]
-        return self.after(system, given["t"][0], given["dt"][0], state, given.get("tau"))
+        return system, given["t"][0], given["dt"][0], state, given.get("tau")
 
     def after(self, system: Any, t: Any, h: Any, state: list[Any], push: Any = None) -> list[Any]:
         """Return a state after a step of length h.

@@ -125,23 +125,28 @@ def control_callback(
     """Return the controller of a model as a callback."""
     labels = (*model.coordinates.v_names, *(f"x[{k}]" for k in range(states)))
     wanted = None if parameters is None else parameters.shape[-1]
-    return _callback(
+    return checked_callback(
         Callback(control, "control", (model.nv + states,), labels, wanted, states, caller)
     )
 
 
 def force_callback(model: Model, force: Any, caller: str = "simulate") -> Callback:
     """Return an external force of a model as a callback."""
-    return _callback(Callback(force, "f_ext", (model.nb, 6), model.body_names, caller=caller))
+    return checked_callback(
+        Callback(force, "f_ext", (model.nb, 6), model.body_names, caller=caller)
+    )
 
 
-def _callback(made: Callback) -> Callback:
+CONTROL_FIX = "pass x0=... for a state x, parameters=... for parameters, and neither for (t, q, v)"
+
+
+def checked_callback(made: Callback, fix: str = CONTROL_FIX) -> Callback:
     """Return the callback if its function takes what it will be given."""
     function, where = made.function, f"{made.caller}: argument '{made.name}'"
     wanted = f"a function of {made.takes}"
     if not callable(function):
-        fix = "pass a function, or one of sixfold.controllers"
-        raise ArgumentError(where, wanted, function, fix)
+        ready = ", or one of sixfold.controllers" if made.name == "control" else ""
+        raise ArgumentError(where, wanted, function, f"pass a function{ready}")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -149,7 +154,6 @@ def _callback(made: Callback) -> Callback:
     try:
         signature.bind(*[None] * (made.takes.count(",") + 1))
     except TypeError as error:
-        fix = "pass x0=... for a state x, parameters=... for parameters, and neither for (t, q, v)"
         raise CallbackError(where, wanted, f"{signature} ({error})", fix) from None
     return made
 

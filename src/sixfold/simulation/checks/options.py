@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Array, Shape
 from sixfold.errors import NotApplicableError, NumberError, OptionError
 from sixfold.evaluate import Argument, scalar_functions
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
@@ -87,15 +89,19 @@ def check_rate(function: str, control: Any, hold: bool, dt: float) -> None:
         raise NotApplicableError(f"a controller with sample_time = {rate:g} s", where, fix)
 
 
-def check_fixed_step(integrator: Any, events: Any) -> None:
-    """Check the integrator of `rollout`, which takes steps of fixed length and finds no events."""
+def check_fixed_step(function: str, integrator: Any) -> None:
+    """Check the integrator of `rollout`, which takes steps of fixed length."""
     if isinstance(integrator, str) and integrator == ADAPTIVE:
         fix = f"choose one of {', '.join(INTEGRATORS)}, or use sixfold.simulate"
-        where = "rollout, whose steps have the length dt"
+        where = f"{function}, whose steps have the length dt"
         raise NotApplicableError(f"integrator '{ADAPTIVE}'", where, fix)
+    choice(function, "integrator", INTEGRATORS, integrator)
+
+
+def check_no_events(function: str, events: Any) -> None:
+    """Refuse events, which only `simulate` finds."""
     where, fix = "a batch whose steps run inside one kernel", "use sixfold.simulate"
-    refuse_idle("rollout", "events", events is not None, where, fix)
-    choice("rollout", "integrator", INTEGRATORS, integrator)
+    refuse_idle(function, "events", events is not None, where, fix)
 
 
 def check_steps(
@@ -155,3 +161,34 @@ def vector(function: str, name: str, given: Any, meaning: str) -> Argument | Non
         where = f"{function}: argument '{name}'"
         raise NumberError(where, "an array (..., n)", repr(given), "pass a list of numbers")
     return Argument(given if shape else np.reshape(given, 1), (size,), meaning)
+
+
+def open_loop_forces(model: Model, tau: Any, steps: int) -> Argument | None:
+    """Return joint forces as an argument: an array for each step, or one for all of them."""
+    if tau is None:
+        return None
+    shape: Shape = (steps, model.nv)
+    with contextlib.suppress(Exception):  # what is no array is refused later
+        if np.ndim(tau) == 1:
+            shape = (model.nv,)
+        elif np.ndim(tau) > 1 and np.shape(tau)[-2] == 1:
+            tau, shape = np.asarray(tau)[..., 0, :], (model.nv,)
+    return Argument(tau, shape, "(steps, nv) for each step; (1, nv) or (nv,) for all of them")
+
+
+def inertial_parameters(model: Model, inertias: Any) -> Argument | None:
+    """Return inertial parameters of all bodies as an argument."""
+    if inertias is None:
+        return None
+    return Argument(inertias, (model.nb, 10), "(nb, 10): inertial parameters of each body")
+
+
+def refuse_negative_masses(function: str, arrays: Mapping[str, Array]) -> None:
+    """Refuse inertial parameters with a negative mass."""
+    if "inertias" in arrays and (arrays["inertias"][..., 0] < 0).any():
+        raise NumberError(
+            f"{function}: argument 'inertias' has a mass",
+            "masses >= 0",
+            float(arrays["inertias"][..., 0].min()),
+            "fix the first of the ten numbers",
+        )
