@@ -91,7 +91,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
-    from sixfold.control import controllers
+    from sixfold.control import Linearization, controllers, linearize, lqr
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
@@ -131,7 +131,7 @@ _LATER = {
     ),
     "model.edit.rename": ("rename",),
     "report": ("plot", "write_report"),
-    "control": ("controllers",),
+    "control": ("Linearization", "controllers", "linearize", "lqr"),
     "simulation": ("Event", "JointStops", "Trajectory", "rollout", "simulate"),
     "identify": ("BaseParameters", "base_parameters"),
     "symbolic": ("Code", "Equations", "equations", "export"),
@@ -180,6 +180,7 @@ __all__ = [
     "Joint",
     "JointStops",
     "KernelMemoryError",
+    "Linearization",
     "Model",
     "ModelBuilder",
     "ModelError",
@@ -253,9 +254,11 @@ __all__ = [
     "jacobian_bias",
     "joint_wrenches",
     "kinetic_energy",
+    "linearize",
     "load",
     "lock_joints",
     "log",
+    "lqr",
     "mass_matrix",
     "momentum",
     "neutral",
