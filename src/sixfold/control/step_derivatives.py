@@ -71,6 +71,8 @@ def rate_derivatives(
     With q = q0 exp(e), both moving, de/dt = dv + [e, v]: the axes of e turn with the body.
     """
     n = model.nv
+    if not n:
+        return []
     given = () if f_ext is None else (f_ext,)
     found = scalar_functions.forward_dynamics_derivatives(
         model, tree, q, v, tau, *given, frame=frame
@@ -112,6 +114,8 @@ def step_derivatives(
     Rows and columns are (dq, dv): dq along the motion subspaces.  Columns of B are joint forces.
     """
     n = model.nv
+    if not n:
+        return []
     arrays = any(isinstance(x, np.ndarray) for x in tau)
     unit: Any = np.eye(3 * n) if arrays else [_unit(k, 3 * n) for k in range(3 * n)]
     q_slopes = _rates(model, q, unit[:n])
