@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.control.linearize import Linearization
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
-from sixfold.evaluate import Argument, checked
+from sixfold.evaluate import Argument, checked, enough_memory
 from sixfold.optional import optional
 from sixfold.simulation.checks.start import step_length
 
@@ -73,6 +73,12 @@ def lqr(
         A, B = A
     elif dt is not None:
         dt = step_length("lqr", dt)
+    with enough_memory("lqr", "a batch of systems"):
+        return _gains(A, B, Q, R, dt, names)
+
+
+def _gains(A: Any, B: Any, Q: Any, R: Any, dt: float | None, names: Sequence[str] | None) -> LQR:
+    """Return the regulators of all systems, each checked first."""
     a, b = _matrix("A", A), _matrix("B", B)
     n, m = _sizes(a, b)
     q, r = _weight("Q", Q, n), _weight("R", R, m)
