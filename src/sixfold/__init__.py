@@ -103,7 +103,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
-    from sixfold.control import controllers
+    from sixfold.control import Linearization, controllers, linearize, lqr
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
@@ -151,7 +151,7 @@ _LATER = {
     ),
     "model.edit.rename": ("rename",),
     "report": ("plot", "write_report"),
-    "control": ("controllers",),
+    "control": ("Linearization", "controllers", "linearize", "lqr"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
@@ -203,6 +203,7 @@ __all__ = [
     "Joint",
     "JointStops",
     "KernelMemoryError",
+    "Linearization",
     "Model",
     "ModelBuilder",
     "ModelError",
@@ -287,9 +288,11 @@ __all__ = [
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_energy_derivatives",
+    "linearize",
     "load",
     "lock_joints",
     "log",
+    "lqr",
     "mass_matrix",
     "momentum",
     "neutral",

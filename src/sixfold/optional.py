@@ -10,6 +10,7 @@ from typing import Any
 from sixfold.errors import NotApplicableError
 
 PACKAGES = {
+    "control": ("control", "control"),
     "example_robot_data": ("example-robot-data", "robots"),
     "gmpy2": ("gmpy2", "bench"),
     "matplotlib": ("matplotlib", "report"),

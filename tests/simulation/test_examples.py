@@ -77,6 +77,21 @@ def test_the_arm_is_shot_at_its_goal(capsys):
     assert missed[-2] < missed[-3] ** 1.5  # faster than linear at the end
 
 
+def test_the_regulator_balances_what_stands_upright(capsys, tmp_path):
+    pytest.importorskip("scipy", reason="the Riccati equation is solved by SciPy")
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "balance.png"
+    found = main_of("lqr_balance", ["--picture", str(picture)])
+    for one in found.values():
+        assert one["error"].shape[0] == 50 and one["error"][:, -1].max() < 1e-4
+        assert np.abs(one["run"].q[-1] - one["upright"]).max() < 1e-4
+        assert np.abs(one["run"].q[0] - one["upright"]).max() > 0.1
+    assert found["double_pendulum"]["slowest"] < -2 and found["cart_pendulum"]["slowest"] < 1
+    assert not found["double_pendulum"]["run"].tau[:, 0].any()  # the shoulder has no motor
+    assert capsys.readouterr().out.count("50 of 50") == 2
+    assert picture.stat().st_size > 20_000
+
+
 def test_there_is_a_test_for_every_example():
     tested = Path(__file__).read_text(encoding="utf-8")
     names = [path.stem for path in EXAMPLES.glob("*.py")]

@@ -68,6 +68,7 @@ from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
 from sixfold.evaluate.kernels.threads import cuts, get_threads, set_threads, share, spread
 from sixfold.evaluate.kernels.trace_function import graph_of, numbers_array
+from sixfold.evaluate.public import quantity
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
@@ -136,6 +137,7 @@ __all__ = [
     "potential_energy",
     "potential_energy_derivatives",
     "program_text",
+    "quantity",
     "random_state",
     "refuse_singular",
     "result_memory",

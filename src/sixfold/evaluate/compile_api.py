@@ -14,6 +14,7 @@ from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
     OptionError,
+    ShapeError,
     TooLargeError,
     kind_of,
     one_of,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sixfold.llvm import Kernel
 
 
+TANGENT = "tangent"
 MAX_INPUTS = 1_000_000
 """Numbers of one argument of a kernel."""
 
@@ -55,8 +57,11 @@ def compile(
         form: "rolled" (loops over the bodies, for long trees) or "unrolled" (straight-line code);
             sixfold's own functions only.  By the size of the program if left out.
         derivative: name of an argument: compile the derivatives of the result by it instead, the
-            result's axes first, then the argument's; one array for each result.  By q they are
-            partial derivatives by the coordinates as they are, quaternions included.
+            result's axes first, then the argument's; one array for each result.  "q" gives partial
+            derivatives by the coordinates as they are, nq columns, the four numbers of a quaternion
+            among them.  "tangent" gives derivatives by q along the motion subspaces, nv columns:
+            column t is the rate of the result when q moves with unit velocity v_t, as in
+            `forward_dynamics_derivatives`.  The two are the same where v = dq/dt.
 
     Returns:
         A callable, picklable kernel with `.ufunc`, `.signature`, `.graph`, `.llvm_ir`, `.assembly`,
@@ -94,11 +99,27 @@ def compile(
         return function(**dict(zip(names, arrays, strict=True)))
 
     by_name.__doc__ = function.func.__doc__ if isinstance(function, partial) else function.__doc__
-    along = None
-    if derivative is not None:
-        one_of("compile", "derivative", names, derivative)
+    along, tangent = None, None
+    if derivative == TANGENT and TANGENT not in names:
+        tangent = _with_tangent(name, model, shapes)
+        along, name = names.index("q"), f"{name}_by_tangent"
+    elif derivative is not None:
+        one_of("compile", "derivative", (*names, TANGENT), derivative)
         along, name = names.index(derivative), f"{name}_by_{derivative}"
-    return user_kernel(by_name, name, list(shapes.values()), kind, along)
+    return user_kernel(by_name, name, list(shapes.values()), kind, along, tangent)
+
+
+def _with_tangent(name: str, model: Model | None, shapes: Mapping[str, Shape]) -> Model:
+    """Return the model whose motion subspaces a derivative is along."""
+    what, fix = f"compile: derivative='{TANGENT}'", "pass the model, and name an argument q"
+    if model is None:
+        raise NotApplicableError(what, f"'{name}' without a model", fix)
+    if "q" not in shapes:
+        raise NotApplicableError(what, f"'{name}', which has no argument q", fix)
+    if shapes["q"] != (model.nq,):
+        expected = f"({model.nq},), the coordinates of model '{model.name}'"
+        raise ShapeError("compile", "q", expected, shapes["q"], "leave q out of inputs")
+    return model
 
 
 def _parameters(function: Any) -> list[inspect.Parameter]:

@@ -24,6 +24,7 @@ def quantity(
     options: Mapping[str, tuple[str, ...]] | None = None,
     keywords: Mapping[str, str] | None = None,
     place: str | None = None,
+    part_of: str | None = None,
     **properties: Any,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a row of a function that has a signature and a docstring.
@@ -34,6 +35,8 @@ def quantity(
         options: what may be chosen, by the names of keyword arguments.
         keywords: what the page calls an option, where that differs.
         place: the argument that names a body or frame.
+        part_of: the public function, of another room, that this one works for: messages name it,
+            and it is no quantity of its own.
         properties: other fields of `Quantity`.
     """
 
@@ -42,7 +45,7 @@ def quantity(
         arrays = tuple(name for name in parameters if name in ARRAYS)
         optional = frozenset(n for n in arrays if parameters[n].default is None)
         row = Quantity(
-            function.__name__,
+            part_of or function.__name__,
             page,
             outputs,
             arrays,
@@ -53,7 +56,8 @@ def quantity(
             place,
             **properties,
         )
-        QUANTITIES[row.name] = row
+        if part_of is None:
+            QUANTITIES[row.name] = row
         return _public(function, row, parameters)
 
     return decorate

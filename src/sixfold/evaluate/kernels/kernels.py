@@ -18,6 +18,7 @@ from sixfold.evaluate.kernels.kernel_cache import KERNELS
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree
 from sixfold.evaluate.kernels.lazily import compiler, graphs
 from sixfold.evaluate.kernels.rolled_tree import trace_rolled
+from sixfold.evaluate.kernels.tangent import tangent_derivative
 from sixfold.evaluate.kernels.trace_function import traced
 from sixfold.forks import renew_in_child
 from sixfold.model import Model
@@ -237,16 +238,21 @@ def user_kernel(
     shapes: Sequence[tuple[int, ...]],
     dtype: str,
     along: int | None = None,
+    tangent: Model | None = None,
 ) -> Kernel:
     """Compile a function of the user's own, written with arrays and sixfold functions.
 
     A function that returns a tuple of arrays gives a kernel with as many outputs.  With `along`,
-    compile its derivatives by that argument: for each output its axes, then the argument's.
+    compile its derivatives by that argument: for each output its axes, then the argument's.  With
+    `tangent` too, that argument is the model's q, and the last axis has its velocities.
     """
     llvm = compiler()
     with announced(name):
-        program, outputs = traced(function, shapes)
-        if along is not None:
+        if along is not None and tangent is not None:
+            program, outputs = tangent_derivative(function, shapes, along, tangent)
+        else:
+            program, outputs = traced(function, shapes)
+        if along is not None and tangent is None:
             start = sum(prod(shape) for shape in shapes[:along])
             program = graphs().jacobian(program, range(start, start + prod(shapes[along])))
             outputs = tuple((*output, *shapes[along]) for output in outputs)

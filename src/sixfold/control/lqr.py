@@ -1,0 +1,213 @@
+"""The linear-quadratic regulator, by SciPy's solvers of Riccati equations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.control.linearize import Linearization
+from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
+from sixfold.evaluate import Argument, checked, enough_memory
+from sixfold.optional import optional
+from sixfold.simulation.checks.start import step_length
+
+ASYMMETRY = 1e-9
+"""How far a weight may be from its transpose, relative to its largest element."""
+ROUNDING = 100 * float(np.finfo(float).eps)
+
+
+class LQR(NamedTuple):
+    """A linear-quadratic regulator: u = -K x."""
+
+    K: Array
+    """Gains, shape (..., inputs, states)."""
+    S: Array
+    """x^T S x is the cost from x on, shape (..., states, states)."""
+    eigenvalues: Array
+    """Of A - B K, shape (..., states)."""
+
+
+def lqr(
+    A: ArrayLike | Linearization,
+    B: ArrayLike | None = None,
+    Q: ArrayLike | None = None,
+    R: ArrayLike | None = None,
+    *,
+    dt: float | None = None,
+) -> LQR:
+    """Return the gains K with which u = -K x costs least, as `lqr(A, B, Q, R)`.
+
+    In continuous time the cost is the integral of x^T Q x + u^T R u; in discrete time, which is
+    that of dt or of the linearisation, the sum of it over all steps.
+
+    Args:
+        A: shape (..., n, n); or a `Linearization`, which has A, B and dt: `lqr(linearization, Q,
+            R)`.
+        B: shape (..., n, m).  To use some of the joints only, pass their columns.
+        Q: cost of states: a matrix (n, n), its diagonal (n,), or a number for all of it.
+        R: cost of inputs: a matrix (m, m), its diagonal (m,), or a number for all of it.
+        dt: length of a step [s] of A and B; continuous time if left out.
+
+    Returns:
+        K, S and the eigenvalues of A - B K, as an `LQR`.
+
+    Raises:
+        ShapeError, NumberError, OptionError: if an argument makes no sense: not finite, Q or R not
+            symmetric, Q with a negative direction, R not positive definite.
+        NotApplicableError: if no gains make the system stable, or SciPy is not installed.
+    """
+    names: Sequence[str] | None = None
+    if isinstance(A, Linearization):
+        weights = [x for x in (B, Q, R) if x is not None]
+        if len(weights) != 2:
+            fix = "write lqr(linearization, Q, R), or lqr(A, B, Q, R)"
+            raise ArgumentError("lqr of a linearisation", "Q and R", f"{len(weights)} of them", fix)
+        if dt is not None:
+            where, fix = "a linearisation, which has its own", "leave it out"
+            raise NotApplicableError("lqr: option 'dt'", where, fix)
+        names, dt, (Q, R) = A.state_names, A.dt, weights
+        A, B = A
+    elif dt is not None:
+        dt = step_length("lqr", dt)
+    with enough_memory("lqr", "a batch of systems"):
+        return _gains(A, B, Q, R, dt, names)
+
+
+def _gains(A: Any, B: Any, Q: Any, R: Any, dt: float | None, names: Sequence[str] | None) -> LQR:
+    """Return the regulators of all systems, each checked first."""
+    a, b = _matrix("A", A), _matrix("B", B)
+    n, m = _sizes(a, b)
+    q, r = _weight("Q", Q, n), _weight("R", R, m)
+    _check_definite(q, r)
+    linalg = optional("scipy.linalg", "lqr")
+    try:
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        fix = "give both the same number of linearisations"
+        raise ShapeError("lqr", "A/B", "leading axes that fit", (a.shape, b.shape), fix) from None
+    a, b = np.broadcast_to(a, (*lead, n, n)), np.broadcast_to(b, (*lead, n, m))
+    K, S = np.empty((*lead, m, n)), np.empty((*lead, n, n))
+    eigenvalues = np.empty((*lead, n), complex)
+    for row in np.ndindex(*lead):
+        _check_stabilisable(a[row], b[row], dt, names, row)
+        K[row], S[row], eigenvalues[row] = _solve(linalg, a[row], b[row], q, r, dt, row)
+    return LQR(K, S, eigenvalues)
+
+
+def _solve(
+    linalg: Any, A: Array, B: Array, Q: Array, R: Array, dt: float | None, row: tuple[int, ...]
+) -> tuple[Array, Array, Array]:
+    """Return K, S and the eigenvalues of one system."""
+    try:
+        if dt is None:
+            S: Any = linalg.solve_continuous_are(A, B, Q, R)
+            K = np.linalg.solve(R, B.T @ S)
+        else:
+            S = linalg.solve_discrete_are(A, B, Q, R)
+            K = np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
+        eigenvalues = np.linalg.eigvals(A - B @ K)
+    except np.linalg.LinAlgError:  # SciPy's is the same
+        K, S, eigenvalues = A, A, np.full(len(A), np.inf)
+    if not (_growth(eigenvalues, dt) < 0).all():
+        where = f"the system{_at(row)}: the Riccati equation has no solution that makes it stable"
+        fix = "give Q a positive weight on modes that neither grow nor decay; scale Q and R alike"
+        raise NotApplicableError("lqr", where, fix)
+    return K, (S + S.T) / 2, eigenvalues
+
+
+def _growth(eigenvalues: Array, dt: float | None) -> Array:
+    """Return numbers that are positive for modes that grow and negative for those that decay."""
+    return np.asarray(eigenvalues.real if dt is None else np.abs(eigenvalues) - 1.0)
+
+
+def _check_stabilisable(
+    A: Array, B: Array, dt: float | None, names: Sequence[str] | None, row: tuple[int, ...]
+) -> None:
+    """Refuse a mode that does not decay by itself and that no input reaches (Hautus test)."""
+    n = len(A)
+    size = max(float(np.abs(A).max(initial=0.0)), float(np.abs(B).max(initial=0.0)))
+    small = ROUNDING * n * (size or 1.0)
+    for mode in np.linalg.eigvals(A):
+        if _growth(mode, dt) < -small:
+            continue
+        left, sizes, _ = np.linalg.svd(np.hstack([A - mode * np.eye(n), B]))
+        if sizes[-1] > small:
+            continue
+        k = int(np.argmax(np.abs(left[:, -1])))
+        state = f"'{names[k]}'" if names else f"number {k}"
+        value = f"{mode.real:.6g}" if abs(mode.imag) <= small else f"{mode:.6g}"
+        where = f"the system{_at(row)}: no input reaches its mode {value}, seen in state {state}"
+        fix = "add the inputs of more joints (columns of B), or leave such states out"
+        raise NotApplicableError("lqr", f"{where}; it is not stabilisable", fix)
+
+
+def _at(row: tuple[int, ...]) -> str:
+    return f" at {list(row)}" if row else ""
+
+
+def _matrix(name: str, value: Any) -> Array:
+    """Return finite numbers with two or more axes."""
+    array = _finite(name, value)
+    if array.ndim < 2:
+        fix = "pass a matrix, for example from sixfold.linearize"
+        raise ShapeError("lqr", name, "a matrix (..., rows, columns)", array.shape, fix)
+    return array
+
+
+def _finite(name: str, value: Any) -> Array:
+    where = f"lqr: argument '{name}'"
+    fix = "pass a NumPy array of real, finite numbers"
+    array = checked("lqr", name, Argument(value, (), "numbers"))
+    try:
+        array = np.asarray(array, float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise NumberError(where, "real numbers", error, fix) from None
+    if not np.isfinite(array).all():
+        raise NumberError(f"{where} is not finite", "finite numbers", "NaN or infinity", fix)
+    return array
+
+
+def _sizes(A: Array, B: Array) -> tuple[int, int]:
+    n, m = A.shape[-1], B.shape[-1]
+    if A.shape[-2] != n or not n:
+        fix = "A has as many rows as columns"
+        raise ShapeError("lqr", "A", "(..., n, n) with n >= 1", A.shape, fix)
+    if B.shape[-2] != n or not m:
+        fix = "B has a row for each state and a column for each input"
+        raise ShapeError("lqr", "B", f"(..., {n}, m) with m >= 1", B.shape, fix)
+    return n, m
+
+
+def _weight(name: str, value: Any, n: int) -> Array:
+    """Return a symmetric matrix from a matrix, its diagonal, or a number."""
+    array = _finite(name, value)
+    if array.ndim == 0:
+        return np.eye(n) * array
+    if array.shape == (n,):
+        return np.diag(array)
+    if array.shape != (n, n):
+        fix = f"pass the matrix, its diagonal, or one number; there are {n}"
+        raise ShapeError("lqr", name, f"({n}, {n}), ({n},) or ()", array.shape, fix)
+    apart = np.abs(array - array.T).max()
+    if apart > ASYMMETRY * np.abs(array).max():
+        where = f"lqr: argument '{name}' is not symmetric"
+        fix = f"pass ({name} + {name}.T) / 2"
+        raise NumberError(where, f"{name} = {name}^T", f"a difference of {apart:.3g}", fix)
+    return np.asarray((array + array.T) / 2)
+
+
+def _check_definite(Q: Array, R: Array) -> None:
+    least = np.linalg.eigvalsh(Q)[0]
+    if least < -ROUNDING * len(Q) * np.abs(Q).max():
+        where = "lqr: argument 'Q' rewards a direction instead of punishing it"
+        fix = "make all eigenvalues of Q zero or positive"
+        raise NumberError(where, "eigenvalues >= 0", f"{least:.6g}", fix)
+    least = np.linalg.eigvalsh(R)[0]
+    if not least > ROUNDING * len(R) * np.abs(R).max():
+        where = "lqr: argument 'R' is not positive definite"
+        fix = "give every input a positive cost"
+        raise NumberError(where, "eigenvalues > 0", f"{least:.6g}", fix)
