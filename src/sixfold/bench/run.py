@@ -13,7 +13,7 @@ from sixfold.bench.engines.engines import States, draw
 from sixfold.bench.engines.extras import versions
 from sixfold.bench.machine import load_average, processor
 from sixfold.bench.robots import Robot, said
-from sixfold.bench.sections import accuracy, chains, latency, rollouts, speed, threads
+from sixfold.bench.sections import accuracy, chains, derivatives, latency, rollouts, speed, threads
 from sixfold.bench.sections.chains import LENGTHS
 from sixfold.errors import NotApplicableError, SixfoldError
 from sixfold.evaluate import get_threads, set_threads
@@ -36,6 +36,7 @@ class Settings:
     chains: bool = False
     longest: int = LENGTHS[-1]
     rollout: bool = False
+    derivatives: bool = False
 
     @property
     def precise_states(self) -> int:
@@ -54,6 +55,7 @@ class Results:
     threads: list[threads.Threads] = field(default_factory=list)
     chains: list[chains.Chain] = field(default_factory=list)
     rollouts: list[rollouts.RolledOut] = field(default_factory=list)
+    derivatives: list[derivatives.Derivatives] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     load_average: float | None = None
     """Programs that were running at the start, over a minute."""
@@ -72,6 +74,11 @@ class Results:
                 f"mujoco DISAGREES on the rollout of {r.robot}: {r.difference:.1e}"
                 for r in self.rollouts
                 if r.difference is not None and not r.mujoco_rounds_ns
+            ]
+            + [
+                f"pinocchio DISAGREES on {r.function} derivatives of {r.robot}: {r.difference:.1e}"
+                for r in self.derivatives
+                if r.difference is not None and not r.peer_rounds_ns
             ]
         )
 
@@ -94,6 +101,8 @@ def run(robots: Sequence[Robot], settings: Settings, say: Say) -> Results:
             _chains(settings, results, say)
         if settings.rollout:
             _rollouts(robots, settings, results, say)
+        if settings.derivatives:
+            _derivatives(robots, settings, results, say)
     finally:
         set_threads(before)
     results.notes += disturbed(results.speed)
@@ -192,6 +201,21 @@ def _rollouts(robots: Sequence[Robot], settings: Settings, results: Results, say
             found = rollouts.measure(robot, integrator, settings.seed, settings.rounds)
             results.rollouts.append(found)
     say("\n" + tables.rollouts_table(results.rollouts))
+
+
+def _derivatives(robots: Sequence[Robot], settings: Settings, results: Results, say: Say) -> None:
+    for name, model in derivatives.cases(robots):
+        for function in derivatives.FUNCTIONS:
+            _watched(f"{function} derivatives of {name}")
+            try:
+                found = derivatives.measure(
+                    name, model, function, settings.batch, settings.seed, settings.rounds
+                )
+            except SixfoldError as error:
+                results.notes.append(f"derivatives of {name} are left out: {said(error)}")
+                continue
+            results.derivatives.append(found)
+    say("\n" + tables.derivatives_table(results.derivatives))
 
 
 def _watched(what: str) -> None:

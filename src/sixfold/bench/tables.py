@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sixfold.bench.sections.accuracy import Accuracy
 from sixfold.bench.sections.chains import Chain
+from sixfold.bench.sections.derivatives import Derivatives
 from sixfold.bench.sections.latency import Latency
 from sixfold.bench.sections.rollouts import RolledOut
 from sixfold.bench.sections.speed import Speed, Timing
@@ -194,3 +195,25 @@ def chains_table(records: Sequence[Chain]) -> str:
         for r in records
     ]
     return table("chains of revolute joints", head + (["pinocchio C++"] if peer else []), rows)
+
+
+def derivatives_table(records: Sequence[Derivatives]) -> str:
+    """Return the derivatives of one state beside Pinocchio inside C++."""
+    head = ["robot", "derivatives", "first [s]", "ns", "nonzeros", "pin [ns]", "ratio", "sparse"]
+    rows = [
+        [
+            r.robot,
+            r.function,
+            figure(r.first_s, ".2f"),
+            figure(r.ns),
+            f"{r.nonzeros}/{3 * r.nv * r.nv}",
+            figure(r.peer_ns),
+            times(r.ratio),
+            times(r.sparse_ratio),
+        ]
+        for r in records
+    ]
+    about = (
+        "by q, v and a or tau; Pinocchio's call less its cost from Python; sparse: nonzeros only"
+    )
+    return table(f"derivatives, {about}", head, rows)

@@ -65,6 +65,7 @@ def _functions(_: click.Context, __: click.Parameter, text: str) -> tuple[str, .
     type=click.IntRange(min=LENGTHS[0]),
     help="Longest chain.",
 )
+@click.option("--derivatives", is_flag=True, help="Also derivatives beside Pinocchio's.")
 @click.option("--rollout", is_flag=True, help="Also steps in time beside MuJoCo's rollout.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Keep every figure.")
 @click.option(

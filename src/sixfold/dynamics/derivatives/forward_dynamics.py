@@ -111,6 +111,8 @@ def base_columns(tree: Tree, q: Table, qd: Table) -> tuple[dict[int, Vector3], d
     changes nothing, and its linear velocity enters as w x v.  So it is where no force on the base
     depends on them: no armature, damping, friction or spring, and no force fixed in the world.
     """
+    if not tree.bodies:
+        return {}, {}
     passive = (tree.armature, tree.damping, tree.friction, tree.friction_negative, tree.stiffness)
     alone = all(isinstance(x, Zero) for each in passive for x in each[1])
     if not isinstance(tree.joint[1], Free) or tree.parent[1] or not alone:
