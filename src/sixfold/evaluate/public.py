@@ -12,6 +12,7 @@ from functools import update_wrapper
 from typing import Any, ParamSpec, TypeVar
 
 from sixfold.evaluate.call import general
+from sixfold.evaluate.nonzeros import sparse_call
 from sixfold.evaluate.quantities import ARRAYS, QUANTITIES, Page, Quantity
 
 P = ParamSpec("P")
@@ -83,8 +84,11 @@ def _public(
     plain = f" and (out is None or type(out) is tuple and len(out) == {len(row.outputs)})"
     values = "".join(f"{n}, " for n in row.arrays)
     chosen = "".join(f"{n}, " for n in options)
+    arguments = f"row, model, ({values}), ({chosen}), out, backend"
+    sparse = f"if sparse is not False:\n        return sparse_call({arguments}, sparse)"
     text = f"""
 def {row.name}({", ".join([*positional, "*", *keyword])}):
+    {sparse if "sparse" in keyword else ""}
     if backend is None{plain if several else ""}:
         try:
             ready = prepared.get(({key},))
@@ -96,10 +100,10 @@ def {row.name}({", ".join([*positional, "*", *keyword])}):
                 result = {calls[1]}
             if result is not None:
                 return result
-    return general(row, model, ({values}), ({chosen}), out, backend)
+    return general({arguments})
 """
     names: dict[str, Any] = {"prepared": row.prepared, "row": row, "general": general}
-    names["no_arrays"] = (None,) * len(row.outputs)
+    names |= {"no_arrays": (None,) * len(row.outputs), "sparse_call": sparse_call}
     exec(compile(text, f"<call of {row.name}>", "exec"), names)
     made = names[row.name]
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__

@@ -33,6 +33,7 @@ def inverse_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
 ) -> _Three:
@@ -50,6 +51,8 @@ def inverse_dynamics_derivatives(
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
         f_ext_frame: "world" (world axes about the world origin: the force stays in the world while
             q changes) or "body" (body axes and origin: it turns with the body).
+        sparse: leave out numbers that are zero for every state: each result is then a tuple
+            (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -84,6 +87,7 @@ def forward_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
 ) -> _Three:
@@ -100,6 +104,8 @@ def forward_dynamics_derivatives(
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
         f_ext_frame: "world" (the force stays in the world while q changes) or "body" (it turns with
             the body).
+        sparse: leave out numbers that are zero for every state: each result is then a tuple
+            (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -127,6 +133,7 @@ def second_derivatives(
     a: ArrayLike,
     weights: ArrayLike,
     *,
+    sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
 ) -> _Four:
@@ -141,6 +148,8 @@ def second_derivatives(
         v: joint velocity, shape (..., nv).
         a: joint acceleration, shape (..., nv).
         weights: a weight for each joint force, shape (..., nv).
+        sparse: leave out numbers that are zero for every state, as in
+            `inverse_dynamics_derivatives`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -164,6 +173,7 @@ def forward_second_derivatives(
     tau: ArrayLike,
     weights: ArrayLike,
     *,
+    sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
 ) -> _Four:
@@ -177,6 +187,8 @@ def forward_second_derivatives(
         v: joint velocity, shape (..., nv).
         tau: joint forces [N m or N], shape (..., nv).
         weights: a weight for each acceleration, shape (..., nv).
+        sparse: leave out numbers that are zero for every state, as in
+            `inverse_dynamics_derivatives`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
