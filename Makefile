@@ -25,6 +25,7 @@ test-long: $(READY)
 	$(BIN)/python -m tests.formats.mutations --files 10000 --processes $(PROCESSES)
 	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q
 	$(BIN)/python -m tests.surveys.robots_vs_pinocchio
+	$(BIN)/python -m tests.surveys.derivatives --trees 1000
 	$(BIN)/python benchmarks/robots_vs_mujoco.py
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.simulation.damaged --files 5000
