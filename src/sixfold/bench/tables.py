@@ -213,7 +213,5 @@ def derivatives_table(records: Sequence[Derivatives]) -> str:
         ]
         for r in records
     ]
-    about = (
-        "by q, v and a or tau; Pinocchio's call less its cost from Python; sparse: nonzeros only"
-    )
-    return table(f"derivatives, {about}", head, rows)
+    about = "Pinocchio's call less what calling costs; sparse: nonzeros only"
+    return table(f"derivatives by q, v and a or tau; {about}", head, rows)
