@@ -194,13 +194,14 @@ def _copy(
     nodes = program.nodes
     place = {a: k for k, a in enumerate(arguments)}
     values = tuple(_unsigned(program, nodes[k][1])[0] for k in results)
+    first = min(arguments, default=0)  # what comes before depends on no argument
     needed: set[int] = set()
     stack = list(values)
     while stack:
         k = stack.pop()
         if k not in needed:
             needed.add(k)
-            stack += () if k in place else operands(nodes[k])
+            stack += () if k in place or k < first else operands(nodes[k])
     own: list[int] = []
     outside: list[int] = []
     form: dict[int, int] = {}

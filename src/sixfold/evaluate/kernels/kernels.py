@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MAX_NODES = 40_000
 """Nodes up to which a program is compiled as straight-line code; beyond, NumPy evaluates it."""
 
+MAX_TRACED_NODES = 60_000
+"""Nodes as traced up to which it is compiled anyway: passes leave about two thirds."""
+
 FORMS = ("rolled", "unrolled")
 """Loops over the bodies, or straight-line code for all of them."""
 
@@ -176,8 +179,8 @@ def _program(
 
 
 def _too_long(program: Program) -> bool:
-    """Return whether a program is not compiled; passes are tried where they may shorten it."""
-    return program.length > MAX_NODES and graphs().optimise(program).length > MAX_NODES
+    """Return whether a program is not compiled."""
+    return program.length > MAX_TRACED_NODES and graphs().optimise(program).length > MAX_NODES
 
 
 def _work(program: Program) -> int:

@@ -54,6 +54,10 @@ def placed_routines(
     runs: list[Run] = []
     placed = list(routines)
     number = {routine.program: r for r, routine in enumerate(routines)}
+    finals: dict[int, list[tuple[int, int]]] = {}
+    for f, (op, *arguments) in enumerate(nodes):
+        if isinstance(op, Final) and f in slot:
+            finals.setdefault(arguments[0], []).append((op.place, f))
     for k, (op, *arguments) in enumerate(nodes):
         if not isinstance(op, Repeat):
             continue
@@ -62,10 +66,5 @@ def placed_routines(
         taken = tuple((s, arguments[n]) for n, s in inputs if s in region)
         outside = {s: slot[arguments[n]] for n, s in inputs if s not in region}
         placed[r] = replace(routines[r], plan=routines[r].plan.placed(outside))
-        results = tuple(
-            (final.place, f)
-            for f, (final, *of) in enumerate(nodes)
-            if isinstance(final, Final) and of == [k] and f in slot
-        )
-        runs.append(Run(k, before[k], r, op.rounds, taken, results))
+        runs.append(Run(k, before[k], r, op.rounds, taken, tuple(finals.get(k, ()))))
     return tuple(placed), tuple(runs)
