@@ -44,3 +44,34 @@ def test_the_adjoint_sweep_is_the_chain_of_linearised_steps(name, integrator):
     )
     for x, y in zip((found.q0, found.v0, found.tau), expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-10 * np.abs(y).max(initial=1.0))
+
+
+def test_rounds_inside_controllers_and_costs_are_differentiated():
+    model = sf.load("double_pendulum")
+
+    def control(t, q, v, p):
+        gain = sf.repeat(
+            60, lambda x: x - 0.05 * (x * x * x - q[0] * q[0] - p[0]), 1.0 + 0.0 * q[0]
+        )
+        return -gain * q - 0.5 * v
+
+    def cost(t, q, v, tau):
+        return sf.repeat(50, lambda x: 0.5 * x + q[0] * q[1], tau[0])
+
+    def gradient(gain, q):
+        return sf.rollout_gradient(
+            model,
+            [q, 0.2],
+            [0.0, 0.0],
+            dt=0.01,
+            steps=20,
+            cost=cost,
+            final_cost=lambda q, v: sf.repeat(40, lambda x: 0.5 * x + q[0], v[0]),
+            control=control,
+            parameters=np.array([gain]),
+        )
+
+    found, h = gradient(2.0, 0.3), 1e-6
+    by_gain = (gradient(2.0 + h, 0.3).cost - gradient(2.0 - h, 0.3).cost) / (2 * h)
+    by_q = (gradient(2.0, 0.3 + h).cost - gradient(2.0, 0.3 - h).cost) / (2 * h)
+    np.testing.assert_allclose([found.parameters[0], found.q0[0]], [by_gain, by_q], rtol=1e-6)

@@ -76,7 +76,7 @@ def adjoint_kernel(
         return [*flat[: sum(carried)], spent[0] + cost, *flat[sum(carried) :]]
 
     with announced(name):
-        program = graphs().trace(step, sizes)
+        program = graphs().unrolled(graphs().trace(step, sizes))
         starts = list(accumulate(sizes, initial=0))
         reverse = graphs().gradient(program, [k for a in by for k in range(*starts[a : a + 2])])
         whole = graphs().trace(backward, scan.sizes)
@@ -113,7 +113,7 @@ def gradient_kernel(
         return [*_on(program, numbers), *_on(reverse, [*numbers, 1.0])]
 
     with announced(name):
-        program = graphs().trace(lambda *lists: [function(*lists)], sizes)
+        program = graphs().unrolled(graphs().trace(lambda *lists: [function(*lists)], sizes))
         starts = list(accumulate(sizes, initial=0))
         reverse = graphs().gradient(program, [k for a in by for k in range(*starts[a : a + 2])])
         layout = llvm.Layout(tuple((n,) for n in sizes), ((), *((sizes[a],) for a in by)))
