@@ -60,7 +60,7 @@ class Derivatives:
     rounds_ns: tuple[float, ...]
     """Time for one state in each round."""
     sparse_rounds_ns: tuple[float, ...]
-    """The same for a kernel that writes the nonzeros alone."""
+    """The same for the public call with sparse=True."""
     peer_rounds_ns: tuple[float, ...]
     """Pinocchio's call from Python; none where it does not take part or disagrees."""
     overhead_ns: float
@@ -113,10 +113,10 @@ def measure(
     first = time.perf_counter() - start
     kernel = compile(public, model)
     out = kernel(*arrays)
-    varies = [np.asarray(x).any(axis=0) for x in out]
-    few = _sparse(public, model, varies)
-    flat = few(*arrays)
-    calls = [partial(kernel.ufunc, *arrays, out=out), partial(few.ufunc, *arrays, out=flat)]
+    few = public(model, *arrays, sparse=True)
+    values = tuple(x.values for x in few)
+    sparse = partial(public, model, *arrays, sparse=True, out=values)
+    calls = [partial(kernel.ufunc, *arrays, out=out), sparse]
     overhead, difference = 0.0, None
     if installed("pinocchio") and not model.couplings:
         peer, difference = _peer(model, function, states, out)
@@ -130,7 +130,7 @@ def measure(
         model.nv,
         function,
         kernel.flops,
-        int(sum(x.sum() for x in varies)),
+        sum(len(x.rows) for x in few),
         first,
         tuple(clocked[0] / batch * 1e9),
         tuple(clocked[1] / batch * 1e9),
@@ -138,15 +138,6 @@ def measure(
         overhead,
         difference,
     )
-
-
-def _sparse(public: Any, model: Model, varies: Sequence[Any]) -> Any:
-    """Return a kernel of the numbers that are not zero for every state, in a row."""
-
-    def nonzeros(q: Any, v: Any, x: Any) -> Any:
-        return np.concatenate([m[at] for m, at in zip(public(model, q, v, x), varies, strict=True)])
-
-    return compile(nonzeros, inputs={"q": model.nq, "v": model.nv, "x": model.nv})
 
 
 def _peer(model: Model, function: str, states: States, out: Any) -> tuple[Any, float]:

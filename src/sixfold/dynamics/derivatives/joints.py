@@ -26,17 +26,23 @@ class SubspaceRates(NamedTuple):
         """Return e, g and own of column t."""
         return self.e[t], self.g[t], self.own[t]
 
+    @property
+    def vanish(self) -> bool:
+        """Whether S is known to be constant in the body."""
+        return all(x is ZERO for d in self.dS for c in d.columns for x in (*c.ang, *c.lin))
+
 
 def units(n: int) -> list[Column]:
     """Return the n unit vectors."""
     return [Column(1.0 if m == k else ZERO for m in range(n)) for k in range(n)]
 
 
-def subspace_rates(tree: Tree, i: int, q: Table, qd: Table, qdd: Table) -> SubspaceRates | None:
-    """Return how S of joint i changes with its position; None where S is constant in the body."""
+def subspace_rates(tree: Tree, i: int, q: Table, qd: Table, qdd: Table) -> SubspaceRates:
+    """Return how S of joint i changes with its position: exact zeros where S is constant."""
     joint, n = tree.joint[i], tree.joint[i].nv
     if joint.constant_subspace and not joint.is_code:
-        return None
+        still = (Motion.zero(),) * n
+        return SubspaceRates((Subspace(*still),) * n, still, still, still)
 
     def numbers(at: Sequence[Scalar]) -> list[Scalar]:
         _, S, _, cJ = joint.calc(Column(at), qd[i])

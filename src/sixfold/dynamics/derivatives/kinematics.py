@@ -39,7 +39,7 @@ def columns(tree: Tree, q: Table, body: int, placement: Transform) -> Columns:
         rates = subspace_rates(tree, j, q, still, still)
         for t, s in enumerate(S.columns, start):
             J[t], joint[t] = X @ s, j
-            for p, d in enumerate(rates.dS[t - start].columns if rates else (), start):
+            for p, d in enumerate(rates.dS[t - start].columns, start):
                 own[p, t] = X @ d
         X = X @ (XJ @ tree.Xtree[j])
     return Columns(J, own, joint)
@@ -63,6 +63,6 @@ def jacobian_derivatives(
             if joint[j] < joint[k]:  # a joint nearer to the base has a smaller number
                 rate = at.cross(along)
             elif joint[j] == joint[k]:
-                rate = own.get((j, k), rate)
+                rate = own[j, k]
             H[j, k] = rate if turned is None else rate + turned(along, at)
     return H

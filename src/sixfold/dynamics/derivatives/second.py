@@ -49,11 +49,8 @@ class _Column(NamedTuple):
 def second_order(tree: Tree, q: Table, qd: Table, qdd: Table, lam: Table) -> SecondDerivatives:
     """Return d2 (lam . tau) of `book.rnea.rnea` without external forces.
 
-    In closed form for joints whose S is constant in the body; by derivatives of the first
-    derivatives, in O(N^2 d), for trees with others.
+    For joints whose S is constant in the body; `by_columns` is for all.
     """
-    if any(not j.constant_subspace or j.is_code for j in tree.joint[1:]):
-        return _by_columns(tree, q, qd, qdd, lam)
     at, n = tree.velocity_slices, tree.nv
     qq, qv, vv, qa = ([[ZERO] * n for _ in range(n)] for _ in range(4))
     Xup, S, along, vp = (tree.table() for _ in range(4))
@@ -119,8 +116,8 @@ def second_order(tree: Tree, q: Table, qd: Table, qdd: Table, lam: Table) -> Sec
     return SecondDerivatives(qq, qv, vv, qa)
 
 
-def _by_columns(tree: Tree, q: Table, qd: Table, qdd: Table, lam: Table) -> SecondDerivatives:
-    """Return the same from derivatives of `first_order` along each column."""
+def by_columns(tree: Tree, q: Table, qd: Table, qdd: Table, lam: Table) -> SecondDerivatives:
+    """Return the same for any joints: derivatives of `first_order` along each column, O(N^2 d)."""
     weights = [x for i in tree.bodies for x in lam[i]]
     none = {i: Force.zero() for i in tree.bodies}
 

@@ -44,7 +44,7 @@ def first_order(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> De
         Ic[i], Bc[i] = I, CoriolisInertia.of(I, v[i])
         rates[i], along[i] = subspace_rates(tree, i, q, qd, qdd), []
         for t, s in enumerate(S[i].columns):
-            e, g, own = rates[i].of(t) if rates[i] else [Motion.zero()] * 3
+            e, g, own = rates[i].of(t)
             psi = vp.cross(s) + e
             psidd = ap.cross(s) + vp.cross(psi) + g + v[i].cross(e)
             along[i].append(Direction(s, psi, psidd, psi + v[i].cross(s) + own))
@@ -61,7 +61,7 @@ def first_order(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> De
             G, H, K = (Bc[j] @ s) * 2 + Ic[j] @ theta, (Bc[j].T @ s) * 2, Ic[j] @ s
             for b, own in enumerate(along[j]):
                 k = at[j].start + b
-                turned = rates[j].dS[t].columns[b].dot(fc[j]) if rates[j] else ZERO
+                turned = rates[j].dS[t].columns[b].dot(fc[j])
                 Q[k][c], V[k][c] = own.s.dot(F) + turned, own.s.dot(G)
                 M[k][c] = own.s.dot(K) + (tree.armature[j][t] if b == t else ZERO)
             F = F + s.cross(fc[j])

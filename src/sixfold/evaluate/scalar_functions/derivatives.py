@@ -7,7 +7,7 @@ from typing import Any
 from sixfold.dynamics.derivatives.forward_dynamics import Factor, base_columns
 from sixfold.dynamics.derivatives.inverse_dynamics import Matrix, first_order
 from sixfold.dynamics.derivatives.passive import add_passive, add_second_passive
-from sixfold.dynamics.derivatives.second import second_order
+from sixfold.dynamics.derivatives.second import by_columns, second_order
 from sixfold.evaluate.scalar_functions.dynamics import (
     bias_force,
     external_forces,
@@ -134,7 +134,8 @@ def _second_order(
 ) -> list[Matrix]:
     x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
     lam = model.velocities(weights)
-    found = second_order(tree, x, xd, xdd, lam)
+    constant = all(joint.constant_subspace and not joint.is_code for joint in tree.joint[1:])
+    found = (second_order if constant else by_columns)(tree, x, xd, xdd, lam)
     add_second_passive(tree, x, xd, lam, found.qq, found.qv, found.vv)
     if not model.couplings:
         return list(found)

@@ -7,7 +7,12 @@ from typing import Any
 
 from sixfold.dynamics.derivatives import kinematics as page_of
 from sixfold.dynamics.derivatives.joints import units
-from sixfold.dynamics.derivatives.momentum import Momenta, centroidal_bias, momenta
+from sixfold.dynamics.derivatives.momentum import (
+    Momenta,
+    centroidal_bias,
+    energy_derivatives,
+    momentum_derivatives,
+)
 from sixfold.dynamics.kinematics import transforms
 from sixfold.dynamics.passive import passive_forces
 from sixfold.evaluate.scalar_functions.dynamics import gravity_force
@@ -97,7 +102,8 @@ def _reduced(model: Model, tree: Tree, full: Matrix) -> Matrix:
 
 def _momenta(model: Model, tree: Tree, q: Numbers, v: Numbers | None) -> Momenta:
     still = [ZERO] * model.nv
-    return momenta(tree, model.positions(q), model.velocities(still if v is None else v))
+    rates = model.velocities(still if v is None else v)
+    return momentum_derivatives(tree, model.positions(q), rates)
 
 
 def _gathered(model: Model, tree: Tree, row: list[Scalar]) -> list[Scalar]:
@@ -138,8 +144,8 @@ def centroidal_momentum_derivatives(
 @page(joint_space=True)
 def kinetic_energy_derivatives(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """Derivatives of the kinetic energy by q and by v."""
-    found = _momenta(model, tree, q, v)
-    return [x for row in (found.energy, found.impulse) for x in _gathered(model, tree, row)]
+    rows = energy_derivatives(tree, model.positions(q), model.velocities(v))
+    return [x for row in rows for x in _gathered(model, tree, row)]
 
 
 @page(joint_space=True)
