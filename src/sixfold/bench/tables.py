@@ -213,5 +213,4 @@ def derivatives_table(records: Sequence[Derivatives]) -> str:
         ]
         for r in records
     ]
-    about = "Pinocchio's call less what calling costs; sparse: nonzeros only"
-    return table(f"derivatives by q, v and a or tau; {about}", head, rows)
+    return table("derivatives of one state; pin: its call less the cost of calling", head, rows)
