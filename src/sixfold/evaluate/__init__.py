@@ -13,6 +13,14 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
+from sixfold.evaluate.functions.constraints import (
+    constrained_dynamics,
+    constraint_bias,
+    constraint_gaps,
+    constraint_jacobian,
+    constraint_wrenches,
+    project,
+)
 from sixfold.evaluate.functions.derivatives import (
     forward_dynamics_derivatives,
     forward_second_derivatives,
@@ -94,7 +102,12 @@ __all__ = [
     "centroidal_momentum_matrix",
     "checked",
     "compile",
+    "constrained_dynamics",
+    "constraint_bias",
     "constraint_forces",
+    "constraint_gaps",
+    "constraint_jacobian",
+    "constraint_wrenches",
     "coriolis_matrix",
     "cuts",
     "difference",
@@ -137,6 +150,7 @@ __all__ = [
     "potential_energy",
     "potential_energy_derivatives",
     "program_text",
+    "project",
     "quantity",
     "random_state",
     "refuse_singular",

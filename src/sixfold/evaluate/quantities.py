@@ -43,6 +43,7 @@ ARRAYS: Mapping[str, ArrayKind] = {
     "tau": _RATES,
     "weights": ArrayKind("nv", "one weight for each of nv joint forces or accelerations"),
     "f_ext": ArrayKind("nb 6", "(nb, 6): one force (n; f) for each body"),
+    "forces": ArrayKind("nc", "one number for each of nc constraint rows"),
     "point": ArrayKind("3", "a vector (x, y, z)", weak=True),
     "force": ArrayKind("3", "a vector (x, y, z)"),
     "dt": ArrayKind("", "a time [s]", weak=True),
@@ -116,6 +117,9 @@ class Quantity:
 
 def refuse_method_with_couplings(function: str, model: Model, method: str | None) -> None:
     """Refuse a method of forward dynamics where there is no choice."""
+    if method is not None and model.constraints:
+        where = f"model '{model.name}': constraints are solved with the factor of the mass matrix"
+        raise NotApplicableError(f"{function}: option 'method'", where, "leave it out")
     if method is not None and model.couplings:
         where = f"model '{model.name}': coupled joints always solve their reduced mass matrix"
         raise NotApplicableError(f"{function}: option 'method'", where, "leave it out")

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sixfold.model.body import Body, Coupling, Frame
+from sixfold.model.constraint import Constraint, Distance, Gear, Loop, Rolling
 from sixfold.model.coordinates import Coordinates, FreeJoint
 from sixfold.model.joint.joint import Joint, JointState
 from sixfold.model.joint.standard import (
@@ -79,28 +80,33 @@ __all__ = [
     "Body",
     "Box",
     "Capsule",
+    "Constraint",
     "Coordinates",
     "Coupling",
     "CustomJoint",
     "Cylinder",
     "Cylindrical",
     "DHRow",
+    "Distance",
     "Ellipsoid",
     "Fixed",
     "Frame",
     "Free",
     "FreeJoint",
+    "Gear",
     "Geometry",
     "Helical",
     "Joint",
     "JointState",
     "Link",
+    "Loop",
     "Mesh",
     "Model",
     "ModelBuilder",
     "Planar",
     "Prismatic",
     "Revolute",
+    "Rolling",
     "Shape",
     "SourceInfo",
     "Sphere",

@@ -19,6 +19,7 @@ from sixfold.errors import (
     shown,
 )
 from sixfold.model.body import Body, Coupling, Frame, Numbers
+from sixfold.model.constraint_builder import Attachments, ConstraintBuilder
 from sixfold.model.joint.joint import Joint
 from sixfold.model.joint.standard import Fixed
 from sixfold.model.model import Model
@@ -33,7 +34,6 @@ from sixfold.model.values import (
 from sixfold.scalar import exact
 from sixfold.spatial import Inertia, Transform
 
-Attachments = Mapping[str, tuple[int, Transform]]
 PROPERTIES = (
     *("damping", "friction", "friction_negative", "stiffness", "rest", "armature"),
     *("lower", "upper", "velocity_limit", "effort_limit"),
@@ -53,7 +53,7 @@ class _Part:
     properties: dict[str, Numbers]
 
 
-class ModelBuilder:
+class ModelBuilder(ConstraintBuilder):
     """Collects bodies and frames; `build` numbers them parent first and returns a Model.
 
     Bodies whose order of adding already has parents first keep that order.
@@ -68,6 +68,7 @@ class ModelBuilder:
         friction_speed: float = 0.0,
     ) -> None:
         """Start a model with a fixed base."""
+        super().__init__()
         check_name("ModelBuilder: argument 'name'", name)
         check_name("ModelBuilder: argument 'base_name'", base_name)
         self.name, self.base_name = name, base_name
@@ -243,6 +244,7 @@ class ModelBuilder:
             frames.append(Frame(name, index[carrier_name], X))
         _unique("joint", (body.joint_name for body in bodies))
         attachments = {name: (k, placed[name]) for name, k in index.items()}
+        named = attachments | {frame.name: (frame.body, frame.placement) for frame in frames}
         return Model(
             name=self.name,
             bodies=tuple(bodies),
@@ -251,6 +253,7 @@ class ModelBuilder:
             couplings=self._coupled(bodies),
             friction_speed=self.friction_speed,
             base_name=self.base_name,
+            constraints=self.constraints_of(named, bodies),
             **_extra_fields(extra_fields, attachments),
         )
 

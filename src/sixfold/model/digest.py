@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.model.joint.joint import Joint
 from sixfold.scalar import is_plain
 from sixfold.spatial import Transform
 
@@ -41,6 +42,15 @@ def digest_of(model: Any) -> str:
     for coupling in model.couplings:
         texts += ("coupling", coupling.follower, [master for master, _ in coupling.terms])
         numbers += (coupling.offset, *(ratio for _, ratio in coupling.terms))
+    for each in model.constraints:
+        texts += ("constraint", type(each).__name__)
+        for value in vars(each).values():
+            if isinstance(value, Transform):
+                numbers += _placement(value)
+            elif isinstance(value, Joint):
+                _sort_out(value.constants(), texts, numbers)
+            else:
+                _sort_out((value,), texts, numbers)
     for geometry in model.geometries:
         shape, color = geometry.shape, geometry.color
         texts += ("geometry", type(shape).__name__, geometry.body, geometry.collides, color is None)

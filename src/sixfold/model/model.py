@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, shown
 from sixfold.model.body import Body, Coupling, Frame, Numbers
+from sixfold.model.constraint import Constraint
 from sixfold.model.coordinates import Coordinates
 from sixfold.model.digest import digest_of
 from sixfold.model.joint.standard import Fixed
@@ -44,6 +45,8 @@ class Model:
     base_name: str = "world"
     geometries: tuple[Geometry, ...] = ()
     """What the bodies look like; no algorithm reads it."""
+    constraints: tuple[Constraint, ...] = ()
+    """What forbids motions beside the joints of the tree: loops, rods, gears, rolling."""
     origin: SourceInfo | None = field(default=None, repr=False)
     """The file it came from; not part of the content."""
     tree: Tree = field(init=False, repr=False)
@@ -53,6 +56,9 @@ class Model:
         """Look at the parts, lay out the tree for algorithms, take the digest of the content."""
         for name, kind in (("bodies", Body), ("frames", Frame), ("couplings", Coupling)):
             object.__setattr__(self, name, sealed("Model", name, getattr(self, name), kind))
+        object.__setattr__(
+            self, "constraints", sealed("Model", "constraints", self.constraints, Constraint)
+        )
         check_bodies(self.bodies)
         check_rest(self)
         self._check_extra_fields()
@@ -102,6 +108,11 @@ class Model:
         return self.coordinates.nv
 
     @cached_property
+    def nc(self) -> int:
+        """Number of rows of the constraints beside the tree's joints."""
+        return sum(each.rows for each in self.constraints)
+
+    @cached_property
     def body_names(self) -> tuple[str, ...]:
         """Names of the moving bodies."""
         return tuple(body.name for body in self.bodies)
@@ -128,6 +139,14 @@ class Model:
     def v_slice(self, joint_name: str) -> slice:
         """Return where a joint's coordinates lie in v, a and tau."""
         return self.coordinates.v_slice(joint_name)
+
+    @cached_property
+    def constraint_rows(self) -> tuple[str, ...]:
+        """A name for each row of the constraints: the constraint's, with a number if several."""
+        named = ((each.name, each.rows) for each in self.constraints)
+        return tuple(
+            name if rows == 1 else f"{name}.{k}" for name, rows in named for k in range(rows)
+        )
 
     # -- topology, by name
 
@@ -240,10 +259,11 @@ class Model:
         springs: bool = False,
         armature: bool = False,
         gravity: bool = False,
+        constraints: bool = False,
     ) -> Model:
         """Return the model with the named effects removed."""
-        chosen = (damping, friction, springs, armature, gravity)
-        names = ("damping", "friction", "springs", "armature", "gravity")
+        chosen = (damping, friction, springs, armature, gravity, constraints)
+        names = ("damping", "friction", "springs", "armature", "gravity", "constraints")
         for name, value in zip(names, chosen, strict=True):
             if not isinstance(value, (bool, np.bool_)):
                 raise OptionError("Model.without", name, "True or False", value)
@@ -265,6 +285,7 @@ class Model:
             self,
             bodies=tuple(bare(body) for body in self.bodies),
             gravity=(0.0, 0.0, 0.0) if gravity else self.gravity,
+            constraints=() if constraints else self.constraints,
         )
 
     def with_gravity(self, gravity: Sequence[float]) -> Model:

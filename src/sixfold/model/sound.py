@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sixfold.errors import ArgumentError, ModelError, kind_of, shown
+from sixfold.model.constraint import Gear
 from sixfold.model.joint.joint import Joint, of_the_library
 from sixfold.model.joint.promises import check_promises
 from sixfold.model.values import check_name, numbers_of
@@ -17,15 +18,16 @@ PER_VELOCITY = (
 PER_POSITION = ("rest", "lower", "upper")
 
 
-def sealed(where: str, field: str, given: Any, kind: type) -> tuple[Any, ...]:
-    """Return parts of one kind as a tuple, or say which is another."""
+def sealed(where: str, field: str, given: Any, kind: Any) -> tuple[Any, ...]:
+    """Return parts of one kind, or of a union, as a tuple, or say which is another."""
+    title = getattr(kind, "__name__", field.capitalize()[:-1])
     if not isinstance(given, (tuple, list)):
-        fix = f"pass a tuple of {kind.__name__} objects, or use ModelBuilder"
+        fix = f"pass a tuple of {title} objects, or use ModelBuilder"
         raise ArgumentError(f"{where}: field '{field}'", "a tuple", given, fix)
     for k, part in enumerate(given):
         if not isinstance(part, kind):
             fix = "make models with sixfold.load, ModelBuilder or from_dh"
-            raise ArgumentError(f"{where}: {field}[{k}]", f"a {kind.__name__}", part, fix)
+            raise ArgumentError(f"{where}: {field}[{k}]", f"a {title}", part, fix)
     return given if isinstance(given, tuple) else tuple(given)
 
 
@@ -67,6 +69,15 @@ def check_rest(model: Any) -> None:
     if isinstance(speed, bool) or not isinstance(speed, (int, float)) or not 0 <= speed < 1e300:
         raise ModelError(where, f"friction_speed = {shown(speed)}", "give a number >= 0 [m/s]")
     n = len(model.bodies)
+    for each in model.constraints:
+        numbers = (
+            (each.follower, *(leader for leader, _ in each.terms))
+            if isinstance(each, Gear)
+            else (each.body_a, each.body_b)
+        )
+        if any(type(k) is not int or not -1 <= k < n for k in numbers):
+            what = f"constraint '{each.name}' names bodies {shown(numbers)}"
+            raise ModelError(where, what, f"give indices from -1 (the base) to {n - 1}")
     for coupling in model.couplings:
         named = (coupling.follower, *(master for master, _ in coupling.terms))
         if any(type(k) is not int or not 0 <= k < n for k in named):

@@ -20,7 +20,7 @@ from sixfold.spatial.rates import (
     velocity_at,
 )
 from sixfold.spatial.subspace import Column, ForceSubspace, JointMatrix, Subspace, ldl, ldl_solve
-from sixfold.spatial.transform import Transform, cos_sin, unit
+from sixfold.spatial.transform import Transform, cos_sin, deviation, unit
 from sixfold.spatial.vector3 import (
     IDENTITY3,
     ZERO3,
@@ -28,6 +28,7 @@ from sixfold.spatial.vector3 import (
     Matrix3,
     Symmetric3,
     Vector3,
+    axial,
     outer,
     rotation,
     skew,
@@ -55,11 +56,13 @@ __all__ = [
     "Transform",
     "Vector3",
     "apparent_inverse_inertia",
+    "axial",
     "classical_acceleration",
     "component_rate",
     "constrained_motion",
     "constraint_basis",
     "cos_sin",
+    "deviation",
     "equation_of_motion",
     "inertia_rate",
     "ldl",

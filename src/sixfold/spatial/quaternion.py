@@ -26,6 +26,28 @@ def rotation_to_body(q: Quaternion) -> Matrix3:
     )
 
 
+def from_rotation(E: Matrix3) -> tuple[Scalar, ...]:
+    """Return a unit quaternion whose `rotation_to_body` is E.
+
+    The rows of 4 q q^T are multiples of q; the one with the largest diagonal is scaled to unit
+    length, so that none is divided by a small number (Shepperd 1978).
+    """
+    a, b, c = E
+    x, y, z = b.z - c.y, c.x - a.z, a.y - b.x
+    rows = (
+        (1.0 + a.x - b.y - c.z, a.y + b.x, a.z + c.x, x),
+        (a.y + b.x, 1.0 - a.x + b.y - c.z, b.z + c.y, y),
+        (a.z + c.x, b.z + c.y, 1.0 - a.x - b.y + c.z, z),
+        (x, y, z, 1.0 + a.x + b.y + c.z),
+    )
+    best, size = rows[3], rows[3][3]
+    for k in range(3):
+        larger = rows[k][k] - size
+        best = tuple(if_positive(larger, m, n) for m, n in zip(rows[k], best, strict=True))
+        size = if_positive(larger, rows[k][k], size)
+    return normalized(best)
+
+
 def multiply(p: Quaternion, q: Quaternion) -> tuple[Scalar, ...]:
     """Return the quaternion product p q."""
     a, b = Vector3(*p[:3]), Vector3(*q[:3])

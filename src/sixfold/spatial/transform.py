@@ -12,7 +12,16 @@ from sixfold.spatial.coriolis_inertia import CoriolisInertia
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import ForceSubspace, Subspace
-from sixfold.spatial.vector3 import IDENTITY3, ZERO3, ZERO33, Matrix3, Vector3, rotation, skew
+from sixfold.spatial.vector3 import (
+    IDENTITY3,
+    ZERO3,
+    ZERO33,
+    Matrix3,
+    Vector3,
+    axial,
+    rotation,
+    skew,
+)
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
@@ -117,6 +126,15 @@ class Transform(NamedTuple):
     def over(self, convert: Callable[[Scalar], Scalar]) -> Transform:
         """Return the transform with each number converted."""
         return Transform(self.E.over(convert), self.r.over(convert))
+
+
+def deviation(X: Transform) -> Motion:
+    """Return how far a frame is from another, as a small motion: (turn; displacement).
+
+    The turn is 2 tan(angle / 2) along its axis: zero at rest only, and at small angles the angle.
+    """
+    size = 1.0 + (X.E.a.x + X.E.b.y + X.E.c.z)
+    return Motion(axial(X.E) * (4.0 / size), X.r)
 
 
 # arrays leave operations to us: they would take a tuple for an array of their own

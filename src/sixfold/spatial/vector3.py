@@ -168,6 +168,11 @@ def skew(v: Vector3) -> Matrix3:
     return Matrix3(Vector3(ZERO, -v.z, v.y), Vector3(v.z, ZERO, -v.x), Vector3(-v.y, v.x, ZERO))
 
 
+def axial(E: Matrix3) -> Vector3:
+    """Return sin(angle) times the axis of the turn that E takes coordinates through."""
+    return Vector3((E.b.z - E.c.y) * 0.5, (E.c.x - E.a.z) * 0.5, (E.a.y - E.b.x) * 0.5)
+
+
 def outer(a: Vector3, b: Vector3) -> Matrix3:
     """Return a b^T."""
     return Matrix3(b * a.x, b * a.y, b * a.z)

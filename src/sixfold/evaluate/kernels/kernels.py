@@ -195,7 +195,7 @@ def _rolled(
     body = core.func if isinstance(core, partial) else core
     options = core.keywords if isinstance(core, partial) else {}
     rolls = getattr(body, "rolls", False)
-    if not rolls or model.couplings or options.get("method", "aba") != "aba":
+    if not rolls or model.couplings or model.constraints or options.get("method", "aba") != "aba":
         return None, None
     try:
         return trace_rolled(core, model, inputs)

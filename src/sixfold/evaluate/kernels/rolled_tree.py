@@ -148,6 +148,7 @@ class RolledModel:
     """What cores ask of a model, for symbolic bodies."""
 
     couplings = ()
+    constraints = ()
 
     def __init__(self, model: Model, recorder: Recorder, joints: Sequence[Joint]) -> None:
         """Take the model for its sizes, and one joint of each kind."""

@@ -4,6 +4,15 @@ A function takes the numbers of one state and returns the numbers of the result,
 runs on whatever numbers it is given; nothing here knows about arrays.
 """
 
+from sixfold.evaluate.scalar_functions.constraints import (
+    constrained_dynamics,
+    constraint_bias,
+    constraint_gaps,
+    constraint_jacobian,
+    constraint_wrenches,
+    project,
+    project_velocity,
+)
 from sixfold.evaluate.scalar_functions.derivatives import (
     forward_dynamics_derivatives,
     forward_second_derivatives,
@@ -70,7 +79,12 @@ __all__ = [
     "centroidal_momentum_bias",
     "centroidal_momentum_derivatives",
     "centroidal_momentum_matrix",
+    "constrained_dynamics",
+    "constraint_bias",
     "constraint_forces",
+    "constraint_gaps",
+    "constraint_jacobian",
+    "constraint_wrenches",
     "coriolis_matrix",
     "difference",
     "difference_derivatives",
@@ -102,6 +116,8 @@ __all__ = [
     "position_rate",
     "potential_energy",
     "potential_energy_derivatives",
+    "project",
+    "project_velocity",
     "reduced_mass_matrix",
     "second_derivatives",
 ]

@@ -102,8 +102,19 @@ def forward_dynamics(
     *,
     frame: str = "world",
     method: str = "aba",
+    stabilization: Scalar | None = None,
 ) -> list[Scalar]:
-    """Accelerations by one of `METHODS`; coupled models solve their reduced mass matrix."""
+    """Accelerations by one of `METHODS`; coupled models solve their reduced mass matrix.
+
+    Constraints beside the tree's joints hold; `stabilization` is a rate that closes their gaps.
+    """
+    if model.constraints:
+        from sixfold.evaluate.scalar_functions.constraints import constrained_dynamics
+
+        found = constrained_dynamics(
+            model, tree, q, v, tau, f_ext, frame=frame, stabilization=stabilization
+        )
+        return found[: model.nv]
     if model.couplings:
         C = bias_force(model, tree, q, v, f_ext, frame=frame)
         return list(ldl_solve(*ldl(reduced_mass_matrix(model, tree, q)), Column(tau) - Column(C)))

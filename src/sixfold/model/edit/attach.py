@@ -8,7 +8,7 @@ from functools import reduce
 
 from sixfold.errors import ModelError
 from sixfold.model.body import Frame
-from sixfold.model.edit.attachments import Attachment, moved, renumbered, with_load
+from sixfold.model.edit.attachments import Attachment, closed_again, moved, renumbered, with_load
 from sixfold.model.edit.rename import checked, prefixed, refuse_clashes
 from sixfold.model.model import Model
 from sixfold.model.values import inertia_of, placement_of
@@ -74,6 +74,10 @@ def attach(
             *(moved(frame, attachments) for frame in added.frames),
         ),
         couplings=(*model.couplings, *(renumbered(c, attachments) for c in added.couplings)),
+        constraints=(
+            *model.constraints,
+            *(closed_again(each, attachments) for each in added.constraints),
+        ),
         friction_speed=_friction_speed(where, model, other),
         geometries=(*model.geometries, *(moved(g, attachments) for g in added.geometries)),
     )

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from sixfold.errors import ModelError
 from sixfold.model.body import Body, Coupling, Frame
+from sixfold.model.constraint import Constraint, Distance, Gear
 from sixfold.model.geometry import Geometry
 from sixfold.model.model import Model
 from sixfold.model.source_file import Link
 from sixfold.model.values import inertia_of
-from sixfold.scalar import exact
-from sixfold.spatial import Inertia, Transform
+from sixfold.scalar import exact, plain
+from sixfold.spatial import Inertia, Transform, Vector3
 
 Attachment = tuple[int, Transform]
 """A body, -1 for the base, and the transform from its coordinates to those of what sits on it."""
@@ -39,6 +41,32 @@ def with_load(body: Body, load: Inertia, X: Transform) -> Body:
     """Return the body with a load at X joined to its inertia."""
     total = body.inertia + (X.T @ load @ X)
     return replace(body, inertia=inertia_of(f"body '{body.name}'", total))
+
+
+def closed_again(each: Constraint, attachments: Mapping[int, Attachment]) -> Constraint:
+    """Return a constraint on the bodies that now carry its own."""
+    drop = "take it away first: model.without(constraints=True)"
+    if isinstance(each, Gear):
+        terms = tuple((attachments[k][0], c) for k, c in each.terms)
+        return replace(each, follower=attachments[each.follower][0], terms=terms)
+    (a, XA), (b, XB) = attachments[each.body_a], attachments[each.body_b]
+    if a == b:
+        what = "would close a loop within one body"
+        raise ModelError(f"constraint '{each.name}'", what, drop)
+    if isinstance(each, Distance):
+        ends = {"point_a": (XA, each.point_a), "point_b": (XB, each.point_b)}
+        points = {
+            name: tuple(float(plain(x)) for x in X.r + X.E.T @ Vector3.of(p))
+            for name, (X, p) in ends.items()
+        }
+        return replace(each, body_a=a, body_b=b, **points)  # type: ignore[arg-type]
+    return replace(
+        each,
+        body_a=a,
+        placement_a=(each.placement_a @ XA).over(exact),
+        body_b=b,
+        placement_b=(each.placement_b @ XB).over(exact),
+    )
 
 
 def renumbered(c: Coupling, attachments: Mapping[int, Attachment]) -> Coupling:

@@ -9,8 +9,10 @@ from typing import Any
 
 from sixfold.errors import ModelError, UnknownNameError, shown
 from sixfold.model.body import Body, Coupling, Frame, Numbers
+from sixfold.model.constraint import Constraint, Gear
 from sixfold.model.edit.attachments import (
     Attachment,
+    closed_again,
     moved,
     renumbered,
     with_load,
@@ -72,6 +74,10 @@ def lock_joints(model: Model, joints: Iterable[str] | Mapping[str, Position]) ->
             couplings=tuple(
                 renumbered(c, attachments) for c in couplings if c.follower not in positions
             ),
+            constraints=tuple(
+                closed_again(_with_leaders_at(positions, each), attachments)
+                for each in model.constraints
+            ),
         ),
         attachments,
     )
@@ -129,6 +135,23 @@ def _across(body: Body, q: Numbers) -> Transform:
     XJ = body.joint.calc(q, (0.0,) * body.joint.nv).XJ
     numbers_of(f"joint '{body.joint_name}'", "transform", (*XJ.r, *XJ.E.a, *XJ.E.b, *XJ.E.c), 12)
     return XJ.over(exact)
+
+
+def _with_leaders_at(positions: Mapping[int, Numbers], each: Constraint) -> Constraint:
+    """Return a gear with the leaders that are locked taken into its offset."""
+    if not isinstance(each, Gear):
+        return each
+    if each.follower in positions:
+        what = f"constraint '{each.name}'"
+        fix = "lock its leaders, or take it away: model.without(constraints=True)"
+        raise ModelError(what, "gears a joint that would be locked", fix)
+    held = sum(
+        sum(c * positions[k][0] ** n for n, c in enumerate(powers, 1))
+        for k, powers in each.terms
+        if k in positions
+    )
+    left = tuple((k, powers) for k, powers in each.terms if k not in positions)
+    return replace(each, terms=left, offset=each.offset + held)
 
 
 def _with_masters_at(positions: Mapping[int, Numbers], c: Coupling) -> Coupling:

@@ -93,6 +93,7 @@ def _named(model: Model, joint: Naming, body: Naming) -> Model:
             replace(b, name=body(b.name), joint_name=joint(b.joint_name)) for b in model.bodies
         ),
         frames=tuple(replace(frame, name=body(frame.name)) for frame in model.frames),
+        constraints=tuple(replace(each, name=body(each.name)) for each in model.constraints),
         geometries=tuple(replace(g, link=body(g.link) if g.link else "") for g in model.geometries),
         origin=origin,
     )

@@ -9,15 +9,18 @@ from typing import Any, ClassVar, final
 
 from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError, shown
 from sixfold.model.joint.joint import Joint, JointState, Passed, Values
-from sixfold.scalar import ZERO, cos, exact, is_number, is_plain, sin
+from sixfold.scalar import ZERO, Scalar, atan2, cos, exact, is_number, is_plain, sin
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,
+    Column,
+    Matrix3,
     Motion,
     Subspace,
     Symmetric3,
     Transform,
     Vector3,
+    axial,
     outer,
     rotation,
     unit,
@@ -65,6 +68,11 @@ def second_moment_along(u: Vector3) -> Symmetric3:
     return Symmetric3.of(outer(u, u))
 
 
+def angle_about(axis: Vector3, E: Matrix3) -> Scalar:
+    """Return the angle of the turn about an axis that is nearest to E."""
+    return atan2(2 * axis.dot(axial(E)), E.a.x + E.b.y + E.c.z - axis.dot(E @ axis))
+
+
 @final
 @dataclass(frozen=True)
 class Revolute(_AlongAxis):
@@ -80,6 +88,10 @@ class Revolute(_AlongAxis):
         S = Subspace(Motion(self.axis, ZERO3))
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, ZERO3), S, S @ qd, STILL)
+
+    def nearest(self, X: Transform) -> Column:
+        """Return the angle about the axis."""
+        return Column([angle_about(self.axis, X.E)])
 
     def passed(self) -> Passed:
         """Mass on the axis stays where it is."""
@@ -100,6 +112,10 @@ class Prismatic(_AlongAxis):
         """XJ = shift along the axis, S = (0; axis)."""
         S = Subspace(Motion(ZERO3, self.axis))
         return JointState(Transform(IDENTITY3, self.axis * q[0]), S, S @ qd, STILL)
+
+    def nearest(self, X: Transform) -> Column:
+        """Return the displacement along the axis."""
+        return Column([self.axis.dot(X.r)])
 
     def passed(self) -> Passed:
         """What turns with the parent only."""
@@ -139,6 +155,11 @@ class Helical(_AlongAxis):
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, along * q[0]), S, S @ qd, STILL)
 
+    def nearest(self, X: Transform) -> Column:
+        """Return the angle by the advance along the axis, which counts whole turns too."""
+        advance = self.axis.dot(X.r)
+        return Column([angle_about(self.axis, X.E) if self.pitch == 0 else advance / self.pitch])
+
     def passed(self) -> Passed:
         """Second moments along the axis; with any pitch at all the mass advances."""
         along = (second_moment_along(self.axis),)
@@ -160,6 +181,10 @@ class Cylindrical(_AlongAxis):
         S = Subspace(Motion(self.axis, ZERO3), Motion(ZERO3, self.axis))
         E = rotation(self.axis, cos(q[0]), sin(q[0]))
         return JointState(Transform(E, self.axis * q[1]), S, S @ qd, STILL)
+
+    def nearest(self, X: Transform) -> Column:
+        """Return the angle about the axis and the displacement along it."""
+        return Column([angle_about(self.axis, X.E), self.axis.dot(X.r)])
 
     def passed(self) -> Passed:
         """Second moments along the axis."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError
 from sixfold.model.joint.fingerprint import fingerprint
-from sixfold.scalar import Scalar, is_plain, several_numbers
+from sixfold.scalar import ZERO, Scalar, is_plain, several_numbers
 from sixfold.spatial import (
     Column,
     ForceSubspace,
@@ -22,6 +22,9 @@ from sixfold.spatial import (
     Transform,
     Vector3,
     constraint_basis,
+    deviation,
+    ldl,
+    ldl_solve,
 )
 
 Values = Sequence[Scalar]
@@ -53,6 +56,9 @@ class Passed(NamedTuple):
     second: tuple[Symmetric3, ...] = ()
     """Second moments, integrals of r r^T, one for each direction of their space."""
 
+
+NEAREST_ROUNDS = 8
+"""Gauss-Newton steps to the position of a joint that has no closed form; they are quadratic."""
 
 COORDINATES = {
     "calc": (("q", "nq"), ("qd", "nv")),
@@ -217,6 +223,27 @@ class Joint(ABC):
             fix = f"give the {self.nq} coordinates of the joint"
             at = several_numbers(f"{type(self).__name__}.constraint_basis", "q", q, self.nq, fix)
         return constraint_basis(self.calc(at, (0.0,) * self.nv).S)
+
+    def nearest(self, X: Transform) -> Column:
+        """Return the position whose transform XJ is X, or close to X if the joint cannot be there.
+
+        By Gauss-Newton from the neutral position; joints with a closed form have their own.
+        """
+        q: Values = self.neutral()
+        for _ in range(NEAREST_ROUNDS):
+            XJ, S, _, _ = self.calc(q, (ZERO,) * self.nv)
+            error = deviation(X @ XJ.inverse())
+            gram = [[a.ang.dot(b.ang) + a.lin.dot(b.lin) for b in S.columns] for a in S.columns]
+            along = [c.ang.dot(error.ang) + c.lin.dot(error.lin) for c in S.columns]
+            q = self.step(q, ldl_solve(*ldl(gram), along))
+        return Column(q)
+
+    def forbidden(self, q: Values) -> ForceSubspace | None:
+        """Return T of `constraint_basis` over any kind of number, where a joint has its own form.
+
+        None leaves it to `model.joint.closing`, which takes T of the neutral position.
+        """
+        return None
 
     def constants(self) -> tuple[Any, ...]:
         """Return what identifies the joint: its kind and numbers, and its code if it is a user's.

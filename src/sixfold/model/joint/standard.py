@@ -13,14 +13,17 @@ from sixfold.model.joint.axis import (
     Helical,
     Prismatic,
     Revolute,
+    angle_about,
     second_moment_along,
 )
 from sixfold.model.joint.joint import Joint, JointState, Passed, Values
-from sixfold.scalar import ZERO, cos, sin
+from sixfold.scalar import ZERO, atan2, cos, sin
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,
     Column,
+    Force,
+    ForceSubspace,
     Matrix3,
     Motion,
     Subspace,
@@ -52,6 +55,10 @@ class Planar(Joint):
         cJ = Motion(ZERO3, vJ.lin.cross(EZ) * qd[2])
         return JointState(Transform(E, Vector3(q[0], q[1], ZERO)), S, vJ, cJ)
 
+    def nearest(self, X: Transform) -> Column:
+        """Return the place in the plane and the angle about z."""
+        return Column((X.r.x, X.r.y, angle_about(EZ, X.E)))
+
     def passed(self) -> Passed:
         """Second moments across the plane."""
         return Passed(second=(second_moment_along(EZ),))
@@ -80,6 +87,15 @@ class Universal(Joint):
         cJ = Motion(first.cross(EY) * (qd[0] * qd[1]), ZERO3)
         return JointState(Transform(E, ZERO3), S, S @ qd, cJ)
 
+    def nearest(self, X: Transform) -> Column:
+        """Return the angles, read off E = Ey Ex."""
+        return Column((atan2(X.E.b.z, X.E.b.y), atan2(X.E.c.x, X.E.a.x)))
+
+    def forbidden(self, q: Values) -> ForceSubspace:
+        """Three forces, and the moment across both axes."""
+        across = rotation(EY, cos(q[1]), sin(q[1])) @ EZ
+        return ForceSubspace(Force(across, ZERO3), *(Force(ZERO3, axis) for axis in AXES))
+
     def passed(self) -> Passed:
         """The mass at the crossing of the axes."""
         return Passed(mass=True)
@@ -101,6 +117,10 @@ class Spherical(Joint):
         S = Subspace(*(Motion(axis, ZERO3) for axis in AXES))
         vJ = Motion(Vector3(*qd), ZERO3)
         return JointState(Transform(quaternion.rotation_to_body(q), ZERO3), S, vJ, STILL)
+
+    def nearest(self, X: Transform) -> Column:
+        """Return the quaternion of the turn."""
+        return Column(quaternion.from_rotation(X.E))
 
     def passed(self) -> Passed:
         """The mass at the centre."""
@@ -148,6 +168,10 @@ class Translational(Joint):
         vJ = Motion(ZERO3, Vector3(*qd))
         return JointState(Transform(IDENTITY3, Vector3(*q)), S, vJ, STILL)
 
+    def nearest(self, X: Transform) -> Column:
+        """Return the position."""
+        return Column(X.r)
+
     def passed(self) -> Passed:
         """What turns with the parent only."""
         return Passed(second=EACH_SECOND)
@@ -176,6 +200,10 @@ class Free(Joint):
         vJ = Motion(Vector3(*qd[:3]), Vector3(*qd[3:]))
         X = Transform(quaternion.rotation_to_body(q[3:]), Vector3(*q[:3]))
         return JointState(X, S, vJ, STILL)
+
+    def nearest(self, X: Transform) -> Column:
+        """Return position and quaternion."""
+        return Column((*X.r, *quaternion.from_rotation(X.E)))
 
     def passed(self) -> Passed:
         """Nothing."""

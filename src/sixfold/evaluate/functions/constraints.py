@@ -1,0 +1,158 @@
+"""Models with constraints beside the joints of their tree: loops, rods, gears, rolling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.errors import NotApplicableError
+from sixfold.evaluate import scalar_functions as pages
+from sixfold.evaluate.public import quantity
+from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.model import Model
+
+_FORCES = {"f_ext_frame": FORCE_FRAMES}
+_AS_FRAME = {"f_ext_frame": "frame"}
+
+
+def _refuse_trees(model: Model, _: Mapping[str, Any]) -> None:
+    if not model.constraints:
+        where = f"model '{model.name}', which has no constraints beside its joints"
+        fix = "close loops with ModelBuilder.close, or take the function for trees"
+        raise NotApplicableError("a function for constrained models", where, fix)
+
+
+@quantity(
+    pages.constrained_dynamics,
+    "nv",
+    "nc",
+    options=_FORCES,
+    keywords=_AS_FRAME,
+    solves=True,
+    refuses=_refuse_trees,
+)
+def constrained_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    f_ext_frame: str = "world",
+    out: tuple[Array, Array] | None = None,
+    backend: str | None = None,
+) -> tuple[Array, Array]:
+    """Return accelerations and constraint forces (a, forces) of a model with constraints.
+
+    M a + C = tau + J^T forces with J a + gamma = 0.  `forward_dynamics` returns the same
+    accelerations.
+
+    Args:
+        model: a robot with loops, rods, gears or rolling wheels (`model.constraints`).
+        q: configuration, shape (..., nq); gaps that it leaves open are not closed
+            (see `assemble` and `project`).
+        v: joint velocity, shape (..., nv).
+        tau: joint forces [N m or N], shape (..., nv).
+        f_ext: external force on each body (n; f), shape (..., nb, 6).
+        f_ext_frame: "world" or "body", as in `inverse_dynamics`.
+        out: two arrays for the results, of their shapes and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Accelerations, shape (..., nv), and the force of each row, shape (..., nc), in the order of
+        `model.constraint_rows`: forces and moments that act on body B of a constraint, along its
+        rows.  Redundant rows share their force: it is the one of least norm.
+
+    Raises:
+        NotApplicableError: if the model has no constraints.
+        SingularModelError: if some joint has no inertia behind it at every configuration.
+
+    Reference: Delassus matrix of the sparse factor (Featherstone, RBDA, chapter 8) with proximal
+    steps (Carpentier, Budhiraja, Mansard, RSS 2021).
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.constraint_gaps, "nc", refuses=_refuse_trees)
+def constraint_gaps(
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+) -> Array:
+    """Return how far each constraint row gapes [m or rad], shape (..., nc); zero where it holds.
+
+    Rows are named by `model.constraint_rows`.  Those of a loop are along the constraint forces of
+    its joint, in the closing frame on body B; of turns it is 2 tan(angle / 2).
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.constraint_jacobian, "nc nv", refuses=_refuse_trees)
+def constraint_jacobian(
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+) -> Array:
+    """Return J, shape (..., nc, nv): constraints hold J v = 0."""
+    raise NotImplementedError
+
+
+@quantity(pages.constraint_bias, "nc", refuses=_refuse_trees)
+def constraint_bias(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return gamma, shape (..., nc): constraints hold J a + gamma = 0, gamma = (dJ/dt) v."""
+    raise NotImplementedError
+
+
+@quantity(pages.constraint_wrenches, "nb 6", refuses=_refuse_trees)
+def constraint_wrenches(
+    model: Model,
+    q: ArrayLike,
+    forces: ArrayLike,
+    *,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return what constraint forces do to each body (n; f), shape (..., nb, 6).
+
+    They are in world axes about the world origin, as `f_ext` is: with them as external forces the
+    tree moves as the constrained model does, and `constraint_forces` gives the reactions in all of
+    its joints.  A gear works on joints, by its row of `constraint_jacobian`, and does nothing here.
+
+    Args:
+        model: a robot with constraints.
+        q: configuration, shape (..., nq).
+        forces: of each row, shape (..., nc), as `constrained_dynamics` returns them.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+    """
+    raise NotImplementedError
+
+
+@quantity(pages.project, "nq", "nv", solves=True, refuses=_refuse_trees)
+def project(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: tuple[Array, Array] | None = None,
+    backend: str | None = None,
+) -> tuple[Array, Array]:
+    """Return the nearest state (q, v) that satisfies the constraints.
+
+    For states that are nearly right: two Gauss-Newton steps close the gaps, and velocities lose
+    what would open them, both by the metric of the mass matrix.  Use `assemble` from afar.
+
+    Args:
+        model: a robot with constraints.
+        q: configuration, shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        out: two arrays for the results, of their shapes and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+    """
+    raise NotImplementedError

@@ -1,0 +1,115 @@
+"""Trees with constraints as functions of flat lists of numbers: rows, dynamics, projection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sixfold.dynamics.constrained import rows as constrained
+from sixfold.dynamics.constrained.solve import Delassus
+from sixfold.dynamics.fast.factor import Factor
+from sixfold.evaluate.scalar_functions import dynamics
+from sixfold.evaluate.scalar_functions.kinematics import integrate, six
+from sixfold.evaluate.scalar_functions.page import Numbers, page
+from sixfold.model import Model, Tree
+from sixfold.scalar import ZERO, Scalar
+from sixfold.spatial import Column
+
+PROJECTION_STEPS = 2
+"""Gauss-Newton steps that close gaps; each about squares a small one."""
+
+
+def _rows(model: Model, q: Numbers, v: Numbers | None) -> list[constrained.Row]:
+    """Return all rows over the model's own coordinates; frames are those of the model."""
+    x, xd = model.positions(q), None if v is None else model.velocities(v)
+    tree = model.tree
+    found = constrained.rows(tree, model.constraints, x, xd)
+    if not model.couplings:
+        return found
+    at = tree.velocity_slices
+    return [row._replace(J=model.gather({i: row.J[at[i]] for i in tree.bodies})) for row in found]
+
+
+def factor(model: Model, tree: Tree, q: Numbers) -> Factor:
+    """Return the factor of the mass matrix; under couplings it is dense."""
+    parents = tuple(range(-1, model.nv - 1)) if model.couplings else tree.dof_parent
+    return Factor(dynamics.reduced_mass_matrix(model, tree, q), parents)
+
+
+@page()
+def constraint_gaps(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
+    """How far each row is from being satisfied."""
+    return [row.gap for row in _rows(model, q, None)]
+
+
+@page()
+def constraint_jacobian(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
+    """J, row by row."""
+    return [x for row in _rows(model, q, None) for x in row.J]
+
+
+@page()
+def constraint_bias(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
+    """Gamma in J a + gamma = 0."""
+    return [row.gamma for row in _rows(model, q, v)]
+
+
+@page()
+def constraint_wrenches(model: Model, tree: Tree, q: Numbers, forces: Numbers) -> list[Scalar]:
+    """What constraint forces do to each body."""
+    table = constrained.wrenches(model.tree, model.constraints, model.positions(q), forces)
+    return model.tree.rows(lambda i: six(table[i]))
+
+
+@page(joint_space=True)
+def constrained_dynamics(
+    model: Model,
+    tree: Tree,
+    q: Numbers,
+    v: Numbers,
+    tau: Numbers,
+    f_ext: Numbers | None = None,
+    *,
+    frame: str = "world",
+    stabilization: Scalar | None = None,
+) -> list[Scalar]:
+    """Accelerations, then the force of each row."""
+    M = factor(model, tree, q)
+    C = dynamics.bias_force(model, tree, q, v, f_ext, frame=frame)
+    z = M.half(Column(tau) - Column(C))
+    found = _rows(model, q, v)
+    J = [row.J for row in found]
+    G = Delassus(M, J)
+    b = [-(row.gamma + x) for row, x in zip(found, G.along(z), strict=True)]
+    if stabilization is not None:
+        alpha = stabilization
+        for k, row in enumerate(found):
+            b[k] = b[k] - alpha * (2.0 * _dot(row.J, v) + alpha * row.gap)
+    lam = G.solve(b)
+    return [*G.pushed(z, lam), *lam]
+
+
+@page(joint_space=True)
+def project(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
+    """The nearest state that satisfies the constraints, by the metric of the mass matrix."""
+    x = list(q)
+    for _ in range(PROJECTION_STEPS):
+        found = _rows(model, x, None)
+        G = Delassus(factor(model, tree, x), [row.J for row in found])
+        lam = G.solve([-row.gap for row in found])
+        x = integrate(model, model.tree, x, G.pushed([ZERO] * model.nv, lam))
+    return [*x, *project_velocity(model, tree, x, v)]
+
+
+def project_velocity(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
+    """V - M^-1 J^T G^-1 J v."""
+    J = [row.J for row in _rows(model, q, None)]
+    G = Delassus(factor(model, tree, q), J)
+    lam = G.solve([-_dot(row, v) for row in J])
+    return [a + b for a, b in zip(v, G.pushed([ZERO] * model.nv, lam), strict=True)]
+
+
+def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    total: Scalar = ZERO
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
