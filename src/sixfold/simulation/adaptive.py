@@ -11,7 +11,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import SixfoldError
-from sixfold.evaluate import integrate
+from sixfold.evaluate import integrate, project
 from sixfold.optional import optional
 from sixfold.simulation.numeric import Numeric
 from sixfold.simulation.stepper import Stepper
@@ -38,13 +38,25 @@ def adaptive_step(
         q, v = y[:nq].tolist(), y[nq:].tolist()
         return np.array([*system.rate(q, v), *system.acceleration(t, q, v)], float)
 
+    projects = stepper.setup.stabilization.projects
+
+    def closed(y: Array) -> Array:
+        q, v = project(model, y[:nq], y[nq : nq + nv])
+        return np.concatenate([q, v, y[nq + nv :]])
+
     def advance(t: float, h: float, x: Array) -> Array:
         after, lead = x.copy(), x.shape[:-1]
         for index in np.ndindex(lead):
             if index not in flows:
                 rates = partial(slope, stepper.row(lead, index))
-                flows[index] = _Flow(method(rates, t0, x[index][:n], end, rtol=rtol, atol=atol))
+                made = method(rates, t0, x[index][:n], end, rtol=rtol, atol=atol)
+                flows[index] = _Flow(made, closed if projects else None)
             after[index][:n] = flows[index].at(t, t + h)
+        if projects:
+            after[..., :nq], after[..., nq : nq + nv] = project(
+                model, after[..., :nq], after[..., nq : nq + nv]
+            )
+            return after
         after[..., :nq] = integrate(model, after[..., :nq], np.zeros_like(after[..., nq : nq + nv]))
         return after
 
@@ -54,8 +66,8 @@ def adaptive_step(
 class _Flow:
     """One solution, followed forward; its pieces since the last sample are kept."""
 
-    def __init__(self, solver: Any) -> None:
-        self._solver = solver
+    def __init__(self, solver: Any, closed: Callable[[Array], Array] | None) -> None:
+        self._solver, self._closed = solver, closed
         self._pieces: list[Any] = []
 
     def at(self, since: float, t: float) -> Array:
@@ -67,6 +79,9 @@ class _Flow:
             if not self._stepped():
                 break
             self._pieces.append(self._solver.dense_output())
+            if self._closed is not None:
+                self._solver.y = self._closed(self._solver.y)
+                self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
         if self._solver.t < t:
             return np.full_like(self._solver.y, np.nan)
         # the pieces overlap at their ends only

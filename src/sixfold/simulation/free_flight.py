@@ -20,8 +20,8 @@ from sixfold.spatial import Force, Inertia, Motion, Transform, Vector3, ldl, ldl
 
 
 def has_free_base(model: Model) -> bool:
-    """Return whether all bodies descend from one free joint that has no passive forces."""
-    if not model.bodies or not isinstance(model.bodies[0].joint, Free):
+    """Return whether all bodies descend from one free joint that nothing holds or resists."""
+    if model.constraints or not model.bodies or not isinstance(model.bodies[0].joint, Free):
         return False
     base = model.bodies[0]
     own = (*base.damping, *base.friction, *base.friction_negative, *base.stiffness, *base.armature)

@@ -11,7 +11,8 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import SingularPivotWarning
-from sixfold.evaluate import forward_dynamics, solved
+from sixfold.evaluate import forward_dynamics, project, scalar_functions
+from sixfold.model import Tree
 from sixfold.simulation.callbacks.callbacks import Callback
 from sixfold.simulation.free_flight import has_free_base
 from sixfold.simulation.stops import with_inertias
@@ -47,8 +48,8 @@ class Numeric(System):
                 gains = self.gains[2 * k : 2 * k + 2]
                 pushed[..., stop.v] += stop.force(q[..., stop.q], v[..., stop.v], *gains)
         outside = None if self.wrenches is None else self.wrenches(t, q, v)
-        if self.inertias is not None:
-            return self._with_inertias(q, v, pushed, outside)
+        if self.inertias is not None or self.stabilization is not None:
+            return self._in_numpy(q, v, pushed, outside)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularPivotWarning)
             if outside is None and self.method is None and self.backend is None:
@@ -57,17 +58,32 @@ class Numeric(System):
             options: dict[str, Any] = {"method": self.method, "backend": self.backend, **frame}
             return forward_dynamics(self.model, q, v, pushed, outside, **options)
 
-    def _with_inertias(self, q: Array, v: Array, tau: Array, outside: Array | None) -> Array:
-        """Return accelerations with other inertias than the model's, in NumPy's arithmetic."""
-        assert self.inertias is not None
-        flat = self.inertias.reshape((*self.inertias.shape[:-2], -1))
-        solve = solved(self.model, self.f_ext_frame, self.method)
+    def _in_numpy(self, q: Array, v: Array, tau: Array, outside: Array | None) -> Array:
+        """Return accelerations that no public function gives, in NumPy's arithmetic.
+
+        With other inertias than the model's, or with constraints that pull their gaps shut.
+        """
+        solve = self.solver()
         forces = None
         if outside is not None:
             forces = split(outside.reshape((*outside.shape[:-2], -1)))
-        tree = with_inertias(self.model.tree, split(flat))
+        tree = self._own_tree()
         values = solve(self.model, tree, split(q), split(v), split(tau), forces)
         return joined(values, q.shape[:-1])
+
+    def _own_tree(self) -> Tree:
+        if self.inertias is None:
+            return self.model.tree
+        flat = self.inertias.reshape((*self.inertias.shape[:-2], -1))
+        return with_inertias(self.model.tree, split(flat))
+
+    def projected(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
+        """Return q and v of the nearest states that satisfy the constraints."""
+        if self.inertias is not None or self.backend is not None:
+            found = scalar_functions.project(self.model, self._own_tree(), q, v)
+            return list(found)
+        x, u = project(self.model, joined(q), joined(v))
+        return split(x) + split(u)
 
     def pushed(self, push: Any) -> Numeric:
         """Return the system with joint forces (..., nv) added to those of its controller."""

@@ -20,6 +20,7 @@ from sixfold.errors import (
 from sixfold.evaluate import enough_memory, model_checked, refuse_singular, run_scan
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
+from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.options import (
     check_fixed_step,
     check_force_frame,
@@ -62,6 +63,7 @@ def rollout(
     events: None = None,
     inertias: ArrayLike | None = None,
     method: str | None = None,
+    stabilize: str | float | None = None,
     out: tuple[Array, ...] | None = None,
     backend: str | None = None,
 ) -> tuple[Array, ...]:
@@ -101,6 +103,7 @@ def rollout(
         inertias: inertial parameters of all bodies in place of the model's own, shape
             (..., nb, 10), each (m, h, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
         method: of forward dynamics, as in `forward_dynamics`; by the model if left out.
+        stabilize: what keeps the constraints of a model, as in `simulate`.
         out: float64 arrays in C order, of the results' shapes, to write the results to.
         backend: "numpy" takes the same steps in NumPy, for debugging.
 
@@ -118,7 +121,7 @@ def rollout(
         SingularModelError: if some joint has no inertia behind it.
     """
     special = (control, parameters, x0, compiled, f_ext, limits, events, inertias, method, backend)
-    plain = all(option is None for option in special)
+    plain = all(option is None for option in (*special, stabilize))
     plain = plain and hold is False and compensated is False and f_ext_frame == "world"
     if plain:
         found = run_prepared(model, q0, v0, tau, dt, steps, integrator, every, out)
@@ -154,6 +157,7 @@ def rollout(
         inertias=inertial_parameters(model, inertias),
     )
     refuse_negative_masses("rollout", arrays)
+    closed_start("rollout", model, arrays)
     x = arrays.get("x0")
     nx = 0 if x is None else x.shape[-1]
     law = None
@@ -179,6 +183,7 @@ def rollout(
         backend,
         method,
         compiled,
+        stabilization=stabilization_of("rollout", model, stabilize),
     )
     if out is not None:
         sizes = [model.nq, model.nv, *([nx] if nx else [])]
@@ -188,7 +193,8 @@ def rollout(
         text = "; ".join(stepper.notes)
         warnings.warn(f"rollout of '{model.name}': {text}", PythonCallbackWarning, stacklevel=2)
     by_steps = tau is None or setup.tau_each
-    if plain and by_steps and stepper.kernel is not None and not model.coordinates.quaternions:
+    checked_starts = model.coordinates.quaternions or model.constraints
+    if plain and by_steps and stepper.kernel is not None and not checked_starts:
         prepare(model, integrator, setup.tau_each, stepper.kernel)
     parts = setup.start(arrays["q0"], arrays["v0"], x)
     with enough_memory("rollout", f"trajectories {lead} of {count // between} states"):

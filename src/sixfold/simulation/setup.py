@@ -15,6 +15,7 @@ from sixfold.model import Model
 from sixfold.scalar import Scalar
 from sixfold.simulation.callbacks.callbacks import Callback, declared
 from sixfold.simulation.integrators import INTEGRATORS
+from sixfold.simulation.stabilization import NO_STABILIZATION, Stabilization
 from sixfold.simulation.stops import Stop, with_inertias
 from sixfold.simulation.system import System, system_of
 
@@ -61,6 +62,8 @@ class Setup:
     """Whether to insist on compiled callbacks, or on Python."""
     others: tuple[Callable[..., Any], ...] = ()
     """Further callbacks of the same run."""
+    stabilization: Stabilization = NO_STABILIZATION
+    """What keeps the model's constraints from drifting apart."""
 
     @property
     def states(self) -> int:
@@ -140,6 +143,7 @@ class Setup:
             self.states,
             tuple((name, array.shape[-1]) for name, array in self.constants.items()),
             self.tau_each,
+            self.stabilization,
         )
 
     # -- one step
@@ -165,6 +169,7 @@ class Setup:
             gains=tuple(given.get("gains", ())),
             method=self.dynamics,
             tree=None if inertias is None else with_inertias(self.model.tree, inertias),
+            stabilization=self.stabilization.rate,
         )
         state = [x for part in lists[:n] for x in part]
         return system, given["t"][0], given["dt"][0], state, given.get("tau")
@@ -191,10 +196,18 @@ class Setup:
         method = INTEGRATORS[self.integrator]
         if not self.compensated:
             moved, faster = method(system, t, q, v, h)
-            return [*moved, *faster, *following]
+            return [*self._closed(system, moved, faster), *following]
         used = carry[: len(carry) - len(following)]
         moved, faster, left = method.compensated(system, t, q, v, h, used)
-        return [*moved, *faster, *following, *left, *[0.0] * len(following)]
+        closed = self._closed(system, moved, faster)
+        return [*closed, *following, *left, *[0.0] * len(following)]
+
+    def _closed(self, system: Any, q: list[Any], v: list[Any]) -> list[Any]:
+        """Return q and v after a step, projected on the constraints if that is asked for."""
+        if not self.stabilization.projects:
+            return [*q, *v]
+        nv = self.model.nv
+        return [*system.projected(q, v[:nv]), *v[nv:]]
 
     def of_row(self, lead: Shape, index: Shape) -> Setup:
         """Return the setup of one trajectory of a batch."""

@@ -14,6 +14,7 @@ from sixfold.model import Model
 from sixfold.simulation.adaptive import adaptive_step
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.callbacks.progress import progress_of
+from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.failures import lost_pivot, not_converged, not_finite
 from sixfold.simulation.checks.limits import limit_notes
 from sixfold.simulation.checks.options import (
@@ -55,6 +56,7 @@ def simulate(
     t0: float = 0.0,
     progress: Any = None,
     method: str | None = None,
+    stabilize: str | float | None = None,
     solver: str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
@@ -95,6 +97,9 @@ def simulate(
         t0: time at the start [s].
         progress: True for a bar on a terminal, or a function of (time reached, duration).
         method: of forward dynamics, as in `forward_dynamics`; by the model if left out.
+        stabilize: what keeps the constraints of a model: "project" takes q and v back to them after
+            each step, a rate [1/s] lets constraint forces pull gaps shut (Baumgarte), 0 does
+            nothing.  Left out, "project", and 20/s with solvers that keep a history.
         solver: "DOP853" (if left out), "RK45", "RK23", "Radau", "BDF" or "LSODA", for "solve_ivp".
         rtol: relative tolerance of "solve_ivp", 1e-9 if left out.
         atol: absolute tolerance of "solve_ivp", 1e-11 if left out.
@@ -119,6 +124,7 @@ def simulate(
     check_shared("simulate", model, method, hold, compiled, backend, **given)
     check_rate("simulate", control, hold, grid.dt)
     adaptive = check_steps(integrator, solver, hold, compensated, rtol=rtol, atol=atol)
+    kept = stabilization_of("simulate", model, stabilize, adaptive.get("solver"))
     check_force_frame("simulate", f_ext, f_ext_frame)
     tell = progress_of(progress)
     arrays, lead = states_of(
@@ -130,6 +136,7 @@ def simulate(
         x0=vector("simulate", "x0", x0, "states of the controller"),
         f_ext=wrenches(model, f_ext),
     )
+    closed_start("simulate", model, arrays)
     watched = events_of(events)
     if watched and lead:
         fix = "simulate the starts one by one"
@@ -160,6 +167,7 @@ def simulate(
             *(event.function for event in watched),
             *((progress,) if callable(progress) else ()),
         ),
+        stabilization=kept,
     )
     stepper = stepper_of(setup, grid.dt, fixed=not adaptive, single=bool(watched))
     if adaptive:

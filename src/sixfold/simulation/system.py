@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ class System:
     """How many states the controller has."""
     method: str | None = None
     """Of forward dynamics; by the model when left out."""
+    stabilization: float | None = None
+    """Rate at which constraint forces pull gaps shut [1/s]."""
 
     @property
     def additive(self) -> tuple[tuple[int, int], ...]:
@@ -65,9 +68,21 @@ class System:
             gains = self.gains[2 * k : 2 * k + 2]
             tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v], *gains)
         outside = None if self.force is None else self.force(t, q, u)
-        solve = solved(self.model, self.f_ext_frame, self.method)
+        solve = self.solver()
         tree = self.tree or kernel_tree(solve, self.model)
         return [*solve(self.model, tree, q, u, tau, outside), *rates]
+
+    def solver(self) -> partial[list[Scalar]]:
+        """Return the core of forward dynamics."""
+        solve = solved(self.model, self.f_ext_frame, self.method)
+        if self.stabilization is None:
+            return solve
+        return partial(solve, stabilization=self.stabilization)
+
+    def projected(self, q: Numbers, v: Numbers) -> list[Scalar]:
+        """Return q and v of the nearest state that satisfies the constraints."""
+        page = scalar_functions.project
+        return page(self.model, self.tree or kernel_tree(page, self.model), q, v)
 
     def zero_order_hold(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[System, list[Scalar]]:
         """Return the system whose controller holds the forces of this state (zero-order hold).

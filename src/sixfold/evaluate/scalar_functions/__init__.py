@@ -20,14 +20,12 @@ from sixfold.evaluate.scalar_functions.derivatives import (
     second_derivatives,
 )
 from sixfold.evaluate.scalar_functions.dynamics import (
-    METHODS,
     bias_force,
     center_of_mass,
     centroidal_momentum,
     constraint_forces,
     coriolis_matrix,
     external_forces,
-    forward_dynamics,
     gravity_force,
     inverse_dynamics,
     inverse_mass_matrix,
@@ -39,6 +37,7 @@ from sixfold.evaluate.scalar_functions.dynamics import (
     potential_energy,
     reduced_mass_matrix,
 )
+from sixfold.evaluate.scalar_functions.forward import METHODS, forward_dynamics
 from sixfold.evaluate.scalar_functions.kinematic_derivatives import (
     center_of_mass_jacobian,
     centroidal_momentum_bias,

@@ -9,6 +9,7 @@ import numpy as np
 from sixfold.model.joint.joint import Joint, JointState, Values
 from sixfold.scalar import ZERO, Scalar, exact, plain
 from sixfold.spatial import (
+    ZERO3,
     Column,
     Force,
     ForceSubspace,
@@ -62,7 +63,7 @@ def gap(joint: Joint, X: Transform) -> Column:
     """
     if all(not any(map(bool, map(_plain, force.ang))) for force in _at_neutral(joint)[0].columns):
         q: Values = joint.neutral()  # turns are free: only the displacement counts
-        error = Motion(X.r * 0.0, X.r)
+        error = Motion(ZERO3, X.E @ X.r)
     else:
         q = joint.nearest(X)
         error = deviation(X @ joint.calc(q, (ZERO,) * joint.nv).XJ.inverse())
