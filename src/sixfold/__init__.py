@@ -109,6 +109,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
+    from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
     from sixfold.control import Linearization, controllers, linearize, lqr
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
@@ -157,6 +158,7 @@ _LATER = {
     ),
     "model.edit.rename": ("rename",),
     "report": ("plot", "write_report"),
+    "constraints": ("Mobility", "actuator_forces", "assemble", "mobility"),
     "control": ("Linearization", "controllers", "linearize", "lqr"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
@@ -210,6 +212,7 @@ __all__ = [
     "JointStops",
     "KernelMemoryError",
     "Linearization",
+    "Mobility",
     "Model",
     "ModelBuilder",
     "ModelError",
@@ -244,7 +247,9 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "Vector3",
+    "actuator_forces",
     "add_payload",
+    "assemble",
     "atan2",
     "attach",
     "base_parameters",
@@ -305,6 +310,7 @@ __all__ = [
     "log",
     "lqr",
     "mass_matrix",
+    "mobility",
     "momentum",
     "neutral",
     "physical_consistency",

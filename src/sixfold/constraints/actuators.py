@@ -1,0 +1,106 @@
+"""Inverse dynamics of mechanisms: the forces of chosen motors for a motion of closed loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.errors import ArgumentError, NotApplicableError, StateError
+from sixfold.evaluate import (
+    constraint_jacobian,
+    inverse_dynamics,
+    inverse_mass_matrix,
+    mass_matrix,
+    model_checked,
+)
+from sixfold.model import Model
+
+REACHED = 1e-6
+"""Largest part of the joint forces that motors and constraints may leave undone."""
+
+
+def actuator_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    actuated: Iterable[str],
+    f_ext_frame: str = "world",
+) -> tuple[Array, Array]:
+    """Return the joint forces of chosen motors, and the constraint forces, that give a motion.
+
+    M a + C = tau + J^T forces, with tau zero at every joint without a motor.  With more motors than
+    freedoms, or redundant constraints, forces of least size are taken.
+
+    Args:
+        model: a robot with constraints.
+        q: configurations, shape (..., nq), that satisfy the constraints.
+        v: velocities, shape (..., nv), that do too.
+        a: accelerations, shape (..., nv), that do too: J a + gamma = 0.
+        f_ext: external force on each body (n; f), shape (..., nb, 6).
+        actuated: names of the joints with motors.
+        f_ext_frame: "world" or "body", as in `inverse_dynamics`.
+
+    Returns:
+        Joint forces, shape (..., nv), zero at joints without a motor, and the force of each
+        constraint row, shape (..., nc).
+
+    Raises:
+        StateError: if these motors cannot give the motion.
+        UnknownNameError: if there is no joint of a name in `actuated`.
+        NotApplicableError: if the model has no constraints.
+    """
+    model_checked("actuator_forces", model)
+    if not model.constraints:
+        where = f"model '{model.name}', which has no constraints beside its joints"
+        raise NotApplicableError("actuator_forces", where, "use sixfold.inverse_dynamics")
+    motors = _motors(model, actuated)
+    options: dict[str, Any] = {} if f_ext is None else {"f_ext_frame": f_ext_frame}
+    need = inverse_dynamics(model, q, v, a, f_ext, **options)
+    J = np.asarray(constraint_jacobian(model, q))
+    n = model.nv
+    # rows of tau and of the constraints side by side; scaled so that units do not matter
+    scale = np.sqrt(np.abs(np.diagonal(mass_matrix(model, q), axis1=-2, axis2=-1)))
+    inverse = inverse_mass_matrix(model, q)
+    felt = np.einsum("...ri,...ij,...rj->...r", J, inverse, J)
+    weight = 1.0 / np.sqrt(np.maximum(felt, np.finfo(float).tiny))
+    weight = np.where(felt > 0, weight, 0.0)
+    lead = np.broadcast_shapes(need.shape[:-1], J.shape[:-2])
+    B = np.zeros((*lead, n, len(motors) + model.nc))
+    B[..., motors, np.arange(len(motors))] = scale[..., motors]
+    B[..., len(motors) :] = (J * weight[..., None]).swapaxes(-1, -2)
+    B /= scale[..., None]
+    right = np.broadcast_to(need, (*lead, n)) / scale
+    x = (np.linalg.pinv(B, rcond=1e-12) @ right[..., None])[..., 0]
+    left = np.abs((B @ x[..., None])[..., 0] - right).max(axis=-1)
+    far = left > REACHED * (np.abs(right).max(axis=-1) + np.finfo(float).tiny)
+    if far.any():
+        raise StateError(
+            "actuator_forces: argument 'a'",
+            f"a motion that {len(motors)} motors and the constraints can give",
+            f"{int(far.sum())} of {far.size} states with forces left over",
+            "let a satisfy J a + gamma = 0, or name more joints in actuated",
+        )
+    tau = np.zeros((*lead, n))
+    tau[..., motors] = x[..., : len(motors)] * scale[..., motors]
+    return tau, x[..., len(motors) :] * weight
+
+
+def _motors(model: Model, actuated: Any) -> Array:
+    """Return the freedoms with motors."""
+    if isinstance(actuated, str) or not isinstance(actuated, Iterable):
+        fix = "pass joint names, as actuated=('crank_joint',)"
+        where = "actuator_forces: argument 'actuated'"
+        raise ArgumentError(where, "a list of joint names", actuated, fix)
+    slices = [model.v_slice(name) for name in actuated]
+    found = sorted({k for part in slices for k in range(part.start, part.stop)})
+    if not found:
+        fix = "name the joints with motors"
+        raise ArgumentError("actuator_forces: argument 'actuated'", "a joint or more", (), fix)
+    return np.array(found)
