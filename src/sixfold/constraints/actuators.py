@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, StateError
 from sixfold.evaluate import (
+    constraint_bias,
     constraint_jacobian,
     inverse_dynamics,
     inverse_mass_matrix,
@@ -64,6 +65,7 @@ def actuator_forces(
     options: dict[str, Any] = {} if f_ext is None else {"f_ext_frame": f_ext_frame}
     need = inverse_dynamics(model, q, v, a, f_ext, **options)
     J = np.asarray(constraint_jacobian(model, q))
+    _refuse_broken(J, np.asarray(a, float), constraint_bias(model, q, v))
     n = model.nv
     # rows of tau and of the constraints side by side; scaled so that units do not matter
     scale = np.sqrt(np.abs(np.diagonal(mass_matrix(model, q), axis1=-2, axis2=-1)))
@@ -85,11 +87,25 @@ def actuator_forces(
             "actuator_forces: argument 'a'",
             f"a motion that {len(motors)} motors and the constraints can give",
             f"{int(far.sum())} of {far.size} states with forces left over",
-            "let a satisfy J a + gamma = 0, or name more joints in actuated",
+            "name more joints in actuated",
         )
     tau = np.zeros((*lead, n))
     tau[..., motors] = x[..., : len(motors)] * scale[..., motors]
     return tau, x[..., len(motors) :] * weight
+
+
+def _refuse_broken(J: Array, a: Array, gamma: Array) -> None:
+    """Refuse accelerations that tear the constraints apart."""
+    terms = np.abs(J) @ np.abs(a)[..., None]
+    left = np.abs((J @ a[..., None])[..., 0] + gamma)
+    far = left > REACHED * (1.0 + terms[..., 0].max(axis=-1, keepdims=True))
+    if far.any():
+        raise StateError(
+            "actuator_forces: argument 'a'",
+            "accelerations with J a + gamma = 0",
+            f"{float(left.max()):.3g} in the worst row",
+            "take them from sixfold.constrained_dynamics, or a -= pinv(J) (J a + gamma)",
+        )
 
 
 def _motors(model: Model, actuated: Any) -> Array:
