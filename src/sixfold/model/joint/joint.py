@@ -66,8 +66,10 @@ COORDINATES = {
     "difference": (("q0", "nq"), ("q1", "nq")),
     "rate": (("q", "nq"), ("qd", "nv")),
     "bracket": (("a", "nv"), ("b", "nv")),
+    "forbidden": (("q", "nq"),),
+    "nearest": (),
 }
-"""The arguments of methods that take coordinates, and how many each has."""
+"""The arguments of methods that take coordinates, and how many each has; none: a transform."""
 
 
 def _explaining(method: Any) -> Any:
@@ -85,6 +87,8 @@ def _explaining(method: Any) -> Any:
         except Exception:
             where, sizes = f"{type(self).__name__}.{method.__name__}", COORDINATES[method.__name__]
             given = dict(zip((name for name, _ in sizes), columns, strict=False)) | named
+            if not sizes:
+                _check_transform(where, *columns, **named)
             for name, size in sizes:
                 if name in given:
                     n = getattr(self, size)
@@ -92,6 +96,12 @@ def _explaining(method: Any) -> Any:
             raise
 
     return call
+
+
+def _check_transform(where: str, X: Any) -> None:
+    if not isinstance(X, Transform):
+        fix = "pass the transform from the joint's parent side to its body side"
+        raise ArgumentError(f"{where}: argument 'X'", "a Transform", X, fix)
 
 
 def of_the_library(kind: type) -> bool:
@@ -224,6 +234,7 @@ class Joint(ABC):
             at = several_numbers(f"{type(self).__name__}.constraint_basis", "q", q, self.nq, fix)
         return constraint_basis(self.calc(at, (0.0,) * self.nv).S)
 
+    @_explaining
     def nearest(self, X: Transform) -> Column:
         """Return the position whose transform XJ is X, or close to X if the joint cannot be there.
 
@@ -238,6 +249,7 @@ class Joint(ABC):
             q = self.step(q, ldl_solve(*ldl(gram), along))
         return Column(q)
 
+    @_explaining
     def forbidden(self, q: Values) -> ForceSubspace | None:
         """Return T of `constraint_basis` over any kind of number, where a joint has its own form.
 
