@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from sixfold.evaluate import body_poses, neutral
-from sixfold.model import Body, Joint, Model
+from sixfold.model import Body, Distance, Joint, Loop, Model
 from sixfold.scene import solids
 from sixfold.scene.colors import BASE, BODY, JOINTS, LINK, RAIL, TIP
 from sixfold.scene.masses import box_sides, center, principal
@@ -60,10 +60,23 @@ def _base(model: Model, r: float) -> Iterator[Part]:
             yield Part(-1, solids.rod(np.zeros(3), end, 1.5 * r, 1.2 * r), BASE)
 
 
+def _closings(model: Model, k: int) -> list[Array]:
+    """Return the points of a body where loops close and rods end."""
+    found = []
+    for each in model.constraints:
+        if isinstance(each, Loop):
+            sides = ((each.body_a, each.placement_a), (each.body_b, each.placement_b))
+            found += [pose_of(X)[:3, 3] for body, X in sides if body == k]
+        elif isinstance(each, Distance):
+            ends = ((each.body_a, each.point_a), (each.body_b, each.point_b))
+            found += [np.array(p, float) for body, p in ends if body == k]
+    return found
+
+
 def _body(model: Model, k: int, r: float, size: float) -> Iterator[Part]:
     """Yield rods from a body's origin to all that it carries, or to its tip."""
     children = [body for body in model.bodies if body.parent == k]
-    ends = [pose_of(child.placement)[:3, 3] for child in children]
+    ends = [pose_of(child.placement)[:3, 3] for child in children] + _closings(model, k)
     body = model.bodies[k]
     tips: list[Array] = []
     if not ends:
@@ -72,6 +85,10 @@ def _body(model: Model, k: int, r: float, size: float) -> Iterator[Part]:
     for end in (*ends, *tips):
         if np.linalg.norm(end) > 0.5 * r:
             yield Part(k, solids.rod(np.zeros(3), end, 1.05 * r, 0.8 * r), LINK)
+    for each in model.constraints:
+        if isinstance(each, Loop) and each.body_b == k:
+            ball, at = solids.sphere(1.8 * r), pose_of(each.placement_b)[:3, 3]
+            yield Part(k, ball.moved(_at(at)), JOINTS.get(each.joint.kind, BASE))
     for tip in tips:
         yield Part(k, solids.sphere(1.9 * r).moved(_at(tip)), TIP)
     mass = principal(body)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sixfold.errors import visible
+from sixfold.constraints import assemble
+from sixfold.errors import StateError, visible
 from sixfold.evaluate import gravity_force, kinetic_energy, mass_matrix, potential_energy
 from sixfold.model import Model
 from sixfold.scene.triangles import Array
@@ -134,7 +135,8 @@ class Panel:
         # a slider that the window itself has set says nothing new
         if event.client_id is not None:
             v = self.player.v if self.player.posed else None
-            self.player.pose(control.write(self.player.q, _within(event.target)), v)
+            q = closed(self.model, control.write(self.player.q, _within(event.target)), control)
+            self.player.pose(self.player.q if q is None else q, v)
             self.changed()
 
     def _pushed(self, k: int, event: Any) -> None:
@@ -179,6 +181,19 @@ class Panel:
 def _within(slider: Any) -> float:
     """Return the number of a slider, inside its range whatever the page sends."""
     return min(max(float(slider.value), float(slider.min)), float(slider.max))
+
+
+def closed(model: Model, q: Array, moved: Control | None = None) -> Array | None:
+    """Return a configuration with its loops closed, the joint that a hand moves held.
+
+    None where they cannot be closed: the hand has reached the end of the mechanism.
+    """
+    if not model.constraints:
+        return q
+    try:
+        return assemble(model, q, hold=() if moved is None else (moved.joint,))
+    except StateError:
+        return None
 
 
 def velocity_names(model: Model) -> list[str]:

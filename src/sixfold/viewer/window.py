@@ -18,6 +18,7 @@ from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.scene import finite, record
 from sixfold.viewer.guard import guarded, hush
+from sixfold.viewer.panel import closed
 from sixfold.viewer.scenario import Scenario, configurations
 from sixfold.viewer.viewer import Viewer
 
@@ -67,7 +68,8 @@ def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike |
             raise ShapeError("view", "q", "none beside a batch of motions", poses.shape, fix)
         return Scenario(motion.q[0, 0], motion, poses)
     if not len(poses):
-        return Scenario(neutral(model), None, poses)
+        start = closed(model, neutral(model))
+        return Scenario(neutral(model) if start is None else start, None, poses)
     return Scenario(poses[0], None, poses[1:])
 
 
