@@ -34,6 +34,7 @@ def scan_kernel(
     *,
     name: str,
     key: Any = None,
+    dtype: str = "float64",
 ) -> ScanKernel | None:
     """Return the kernel of a step, or None where NumPy has to take it.
 
@@ -44,9 +45,10 @@ def scan_kernel(
         each: sizes of the arrays that have numbers for each step.
         name: for messages.
         key: what identifies the step; a step without one is traced again every time.
+        dtype: precision of the steps.
     """
     llvm = compiler()
-    scan = llvm.Scan(tuple(carried), tuple(fixed), tuple(each))
+    scan = llvm.Scan(tuple(carried), tuple(fixed), tuple(each), dtype)
     known = None if key is None else KERNELS.find((key, scan))
     if known is not None:
         return known[0]
@@ -92,6 +94,7 @@ def run_scan(
     scan = kernel.scan
     kept = len(scan.carried) + len(scan.fixed)
     rows = math.prod(lead)
+    arrays = [np.asarray(x, scan.dtype) for x in arrays]
     flat = [
         _rows(x, lead, (steps, n) if k >= kept else (n,))
         for k, (x, n) in enumerate(zip(arrays, scan.sizes, strict=True))
@@ -99,7 +102,7 @@ def run_scan(
     shapes = [(rows, steps // every, n) for n in scan.carried]
     given = [None] * len(shapes) if out is None else out
     outputs = [
-        np.empty(shape) if x is None else x.reshape(shape)
+        np.empty(shape, scan.dtype) if x is None else x.reshape(shape)
         for x, shape in zip(given, shapes, strict=True)
     ]
     rows_each = max(1, -(-rows // threads_for(rows, steps)))

@@ -57,6 +57,7 @@ def plan(
     carried: int = 0,
     inner: bool = True,
     block: Plan | None = None,
+    hoist: bool = True,
 ) -> Plan:
     """Return how to cut a program and where its values live.
 
@@ -67,8 +68,9 @@ def plan(
             inputs' slots where those are not read any more.
         inner: hoist sines and cosines of all angles out of the pieces, not of inputs alone.
         block: plan of the subroutine that it calls; its values live in the first slots.
+        hoist: hoist sines and cosines at all.
     """
-    found = _Planner(program, piece, inner, block).plan(carried)
+    found = _Planner(program, piece, inner, block, hoist=hoist).plan(carried)
     found = found.in_tile(found.slots) if found.routines else found
     return found.verify(program, block) if verifying() else found
 
@@ -83,10 +85,11 @@ class _Planner:
         inner: bool,
         block: Plan | None,
         routine: tuple[int, Collection[int]] | None = None,
+        hoist: bool = True,
     ) -> None:
         """Take the first slot and the inputs that lie outside, where it is a routine's program."""
         self.program, self.nodes = program, program.nodes
-        self.level, self.hoisted_sincos = self._levels(inner, inner or routine is None)
+        self.level, self.hoisted_sincos = self._levels(inner, hoist and (inner or routine is None))
         self.slot: dict[int, int] = {}
         self.used = self.shared = 0 if block is None else block.slots
         """Slots so far, and those of them that are the subroutine's."""

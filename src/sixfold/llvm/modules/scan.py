@@ -47,6 +47,12 @@ class Scan:
     carried: tuple[int, ...]
     fixed: tuple[int, ...]
     each: tuple[int, ...]
+    dtype: str = "float64"
+
+    @property
+    def scalar(self) -> str:
+        """LLVM's name of one element."""
+        return {"float64": "double", "float32": "float"}[self.dtype]
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -61,9 +67,11 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     row and from step to step, two for each array.  It returns 0, NO_MEMORY or LOST.
     """
     program, block = whole
-    inner = plan(block) if block is not None else None
-    cut = plan(program, carried=sum(scan.carried), block=inner)
-    layout = Layout(tuple((n,) for n in scan.sizes), ((sum(scan.carried),),))
+    layout = Layout(tuple((n,) for n in scan.sizes), ((sum(scan.carried),),), scan.dtype)
+    # single precision computes sines and cosines where it reads the angles
+    hoist = layout.scalar == "double"
+    inner = plan(block, inner=hoist, hoist=hoist) if block is not None else None
+    cut = plan(program, carried=sum(scan.carried), inner=hoist, block=inner, hoist=hoist)
     parts_of = [part for part in whole if part is not None]
     used = {op for part in parts_of for op in part.names()}
     parts = [scratch.DECLARATIONS, environment.declarations(triple)]
@@ -77,9 +85,9 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
         inner = inner.in_tile(cut.slots)  # they share their tiles
         parts += [piece(block, layout, inner, p, W, "block") for p in range(len(inner.pieces))]
         parts += routine_functions(block, layout, inner, W, "block")
-    parts.append(_advance(program, cut, W))
+    parts.append(_advance(program, layout, cut, W))
     parts.append(_write(program, scan, cut, W))
-    parts.append(_lost(program, cut, W))
+    parts.append(_lost(program, layout, cut, W))
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n")
     stages = _stages(cut, inner)
     number = len(stages)
@@ -119,7 +127,7 @@ class _Rows(Block):
 
 def _gather(name: str, scan: Scan, cut: Plan, arrays: Sequence[int], W: int) -> str:
     """Return a function that reads rows of some arrays into the tile."""
-    block = _Rows(W)
+    block = _Rows(W, scan.scalar)
     for a in arrays:
         start, size = sum(scan.sizes[:a]), scan.sizes[a]
         wanted = {k - start for k in cut.inputs if start <= k < start + size}
@@ -134,9 +142,9 @@ def _moved(cut: Plan) -> list[int]:
     return [n for n, slot in enumerate(cut.results) if cut.inputs.get(n, slot) != slot]
 
 
-def _advance(program: Program, cut: Plan, W: int) -> str:
+def _advance(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """Return @advance: results become what is carried, where they are not in place already."""
-    block = Block(W)
+    block = Block(W, layout.scalar)
     values = {n: result(block, program, cut, n) for n in _moved(cut)}
     for n, value in values.items():
         block.write(cut.inputs[n], value)
@@ -145,7 +153,7 @@ def _advance(program: Program, cut: Plan, W: int) -> str:
 
 def _write(program: Program, scan: Scan, cut: Plan, W: int) -> str:
     """Return @write: the results to a step of the output arrays; the last block may be short."""
-    block = _Rows(W)
+    block = _Rows(W, scan.scalar)
     values = results(block, program, cut)
     groups = []
     for a, size in enumerate(scan.carried):
@@ -155,9 +163,9 @@ def _write(program: Program, scan: Scan, cut: Plan, W: int) -> str:
     return block.function(f"write({_PLACE})", ends=False)
 
 
-def _lost(program: Program, cut: Plan, W: int) -> str:
+def _lost(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """Return @lost: note whether a result in the tile is not a finite number."""
-    block = Block(W)
+    block = Block(W, layout.scalar)
     total = block.constant(0.0)
     for n in range(len(program.outputs)):
         x = result(block, program, cut, n)
@@ -182,10 +190,10 @@ def _expect(scan: Scan, W: int, p: int, pieces: int) -> str:
 
     Each piece fetches its share; a processor waits for no more than a few lines at a time.
     """
-    block = _Rows(W, whole=True)  # to fetch what is not there does no harm
+    block = _Rows(W, scan.scalar, whole=True)  # to fetch what is not there does no harm
     for a, lane in _expected(scan, W, p, pieces):
         pointer = block.lanes_of(len(scan.sizes) + a)[lane]
-        size = 8 * scan.carried[a]
+        size = block.item * scan.carried[a]
         for offset in (*range(0, size, _LINE), size - 1):
             where = block.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
             block.lines.append(f"  call void @llvm.prefetch.p0(ptr {where}, i32 1, i32 3, i32 1)")

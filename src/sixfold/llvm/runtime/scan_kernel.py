@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import KernelMemoryError
@@ -42,8 +42,8 @@ class ScanKernel:
 
     def __call__(
         self,
-        arrays: Sequence[NDArray[np.float64]],
-        outputs: Sequence[NDArray[np.float64]],
+        arrays: Sequence[NDArray[Any]],
+        outputs: Sequence[NDArray[Any]],
         steps: int,
         every: int,
     ) -> bool:
@@ -67,8 +67,8 @@ class ScanKernel:
         strides: list[int] = []
         for k, array in enumerate((*arrays, *outputs)):
             stepping = k >= kept
-            assert array.dtype == np.float64 and array.shape[0] == rows
-            assert array.shape[-1] <= 1 or array.strides[-1] == 8
+            assert array.dtype == scan.dtype and array.shape[0] == rows
+            assert array.shape[-1] <= 1 or array.strides[-1] == array.itemsize
             strides += [array.strides[0], array.strides[1] if stepping else 0]
         assert all(a.shape[-1] == n for a, n in zip(arrays, scan.sizes, strict=True))
         assert all(a.shape[1] >= steps for a in arrays[kept:])
@@ -77,7 +77,7 @@ class ScanKernel:
 
     def run(
         self,
-        arrays: Sequence[NDArray[np.float64]],
+        arrays: Sequence[NDArray[Any]],
         strides: Sequence[int],
         rows: int,
         steps: int,
@@ -110,7 +110,7 @@ def build_scan(program: Program, scan: Scan, *, lanes: int | None = None) -> Sca
     """Compile a step that takes what `scan` says, or find its code by its text."""
     assert len(program.outputs) == sum(scan.carried) and program.inputs == sum(scan.sizes)
     texts = [optimise(part).text() for part in with_subroutine(program) if part is not None]
-    W = lanes or jit.lanes()
+    W = lanes or jit.lanes(scan.dtype)
     key = cache.digest("scan", *texts, repr(scan), str(W), *toolchain())
     code = cache.read(key)
     if code is None:
