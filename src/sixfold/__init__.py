@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
+    ContactShapeWarning,
     DisagreementError,
     DomainError,
     InternalError,
@@ -103,6 +104,14 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
+    from sixfold.contact import (
+        ContactCapsule,
+        ContactForces,
+        ContactPair,
+        ContactPoint,
+        Ground,
+        contact_forces,
+    )
     from sixfold.control import Linearization, controllers, linearize, lqr
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
@@ -151,6 +160,10 @@ _LATER = {
     ),
     "model.edit.rename": ("rename",),
     "report": ("plot", "write_report"),
+    "contact": (
+        *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
+        "contact_forces",
+    ),
     "control": ("Linearization", "controllers", "linearize", "lqr"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
@@ -185,6 +198,11 @@ __all__ = [
     "CallbackError",
     "Code",
     "Comparison",
+    "ContactCapsule",
+    "ContactForces",
+    "ContactPair",
+    "ContactPoint",
+    "ContactShapeWarning",
     "Converter",
     "CustomJoint",
     "Cylindrical",
@@ -197,6 +215,7 @@ __all__ = [
     "Fixed",
     "Force",
     "Free",
+    "Ground",
     "Helical",
     "Inertia",
     "InternalError",
@@ -256,6 +275,7 @@ __all__ = [
     "compare_with",
     "compile",
     "constraint_forces",
+    "contact_forces",
     "controllers",
     "convert",
     "coriolis_matrix",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array, Shape
+from sixfold.dynamics.contact.scene import Scene
 from sixfold.evaluate import numbers_array
 from sixfold.model import Model
 from sixfold.scalar import Scalar
@@ -27,8 +28,9 @@ number of axes that it has for one trajectory."""
 class Setup:
     """A motion to integrate: the robot, what acts on it, and how steps are taken.
 
-    The state of one trajectory is (q, v, x, carry): x are the controller's own states, and the
-    carry holds what rounding took from earlier sums, if steps are compensated.
+    The state of one trajectory is (q, v, x, carry, memory): x are the controller's own states, the
+    carry holds what rounding took from earlier sums, if steps are compensated, and the memory is
+    what the solver of contact starts from.
     """
 
     caller: str
@@ -61,6 +63,8 @@ class Setup:
     """Whether to insist on compiled callbacks, or on Python."""
     others: tuple[Callable[..., Any], ...] = ()
     """Further callbacks of the same run."""
+    contacts: Scene | None = None
+    """What may touch."""
 
     @property
     def states(self) -> int:
@@ -69,10 +73,12 @@ class Setup:
 
     @cached_property
     def carried(self) -> tuple[int, ...]:
-        """Sizes of the parts of a state that there are: q, v, x, carry."""
+        """Sizes of the parts of a state that there are: q, v, x, carry, memory."""
         model, nx = self.model, self.states
         carry = len(model.coordinates.additive) + model.nv + nx
-        return (model.nq, model.nv, *([nx] if nx else []), *([carry] if self.compensated else []))
+        memory = 0 if self.contacts is None else self.contacts.memory
+        given = (model.nq, model.nv, nx, carry if self.compensated else 0, memory)
+        return (*given[:2], *(n for n in given[2:] if n))
 
     @property
     def size(self) -> int:
@@ -88,7 +94,7 @@ class Setup:
     def start(self, q: Array, v: Array, x: Array | None) -> list[Array]:
         """Return the parts of the states at the start."""
         parts = [q, v, *([] if x is None else [x])]
-        return [*parts, np.zeros(self.carried[-1])] if self.compensated else parts
+        return [*parts, *(np.zeros(n) for n in self.carried[len(parts) :])]
 
     # -- the arrays of a kernel
 
@@ -140,6 +146,7 @@ class Setup:
             self.states,
             tuple((name, array.shape[-1]) for name, array in self.constants.items()),
             self.tau_each,
+            self.contacts,
         )
 
     # -- one step
@@ -165,6 +172,7 @@ class Setup:
             gains=tuple(given.get("gains", ())),
             method=self.dynamics,
             tree=None if inertias is None else with_inertias(self.model.tree, inertias),
+            contacts=self.contacts,
         )
         state = [x for part in lists[:n] for x in part]
         return system, given["t"][0], given["dt"][0], state, given.get("tau")
@@ -176,10 +184,11 @@ class Setup:
             system: the equations of motion, on the kind of numbers that the state holds.
             t: time at the start of the step.
             h: length of the step.
-            state: q, v, x and carry in one list.
+            state: q, v, x, carry and memory in one list.
             push: joint forces beside those of the controller.
         """
         q, v, *more = self.parts(state)
+        memory = more.pop() if self.contacts is not None else []
         carry = more.pop() if self.compensated else []
         v = [*v, *(more[0] if more else [])]
         following: list[Any] = []
@@ -188,13 +197,15 @@ class Setup:
             v = v[: self.model.nv]
         if push is not None:
             system = system.pushed(push)
+        if self.contacts is not None:
+            system, memory = system.touching(t, q, v, h, memory)
         method = INTEGRATORS[self.integrator]
         if not self.compensated:
             moved, faster = method(system, t, q, v, h)
-            return [*moved, *faster, *following]
+            return [*moved, *faster, *following, *memory]
         used = carry[: len(carry) - len(following)]
         moved, faster, left = method.compensated(system, t, q, v, h, used)
-        return [*moved, *faster, *following, *left, *[0.0] * len(following)]
+        return [*moved, *faster, *following, *left, *[0.0] * len(following), *memory]
 
     def of_row(self, lead: Shape, index: Shape) -> Setup:
         """Return the setup of one trajectory of a batch."""

@@ -185,6 +185,7 @@ def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> N
         states=setup.states,
         method=setup.dynamics,
         inertias=None if setup.inertias is None else constant(setup.inertias, 2),
+        contacts=setup.contacts,
     )
 
 

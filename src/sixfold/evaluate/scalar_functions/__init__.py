@@ -4,6 +4,12 @@ A function takes the numbers of one state and returns the numbers of the result,
 runs on whatever numbers it is given; nothing here knows about arrays.
 """
 
+from sixfold.evaluate.scalar_functions.contact import (
+    contact_dynamics,
+    contact_forces,
+    flat_response,
+    inverse_masses,
+)
 from sixfold.evaluate.scalar_functions.derivatives import (
     forward_dynamics_derivatives,
     forward_second_derivatives,
@@ -71,11 +77,14 @@ __all__ = [
     "centroidal_momentum_derivatives",
     "centroidal_momentum_matrix",
     "constraint_forces",
+    "contact_dynamics",
+    "contact_forces",
     "coriolis_matrix",
     "difference",
     "difference_derivatives",
     "express",
     "external_forces",
+    "flat_response",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_second_derivatives",
@@ -88,6 +97,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
+    "inverse_masses",
     "jacobian",
     "jacobian_bias",
     "jacobian_derivatives",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array, Shape
+from sixfold.contact import scene_of
+from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import NotApplicableError, NumberError, OptionError
 from sixfold.evaluate import Argument, scalar_functions
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
@@ -139,6 +142,30 @@ def check_force_frame(function: str, f_ext: Any, f_ext_frame: Any) -> None:
     idle = f_ext is None and f_ext_frame != "world"
     where = "a motion without external forces"
     refuse_idle(function, "f_ext_frame", idle, where, "pass f_ext=..., or leave it out")
+
+
+EULER = "semi_implicit_euler"
+
+
+def touching(
+    function: str, model: Model, contacts: Any, integrator: str, h: float, method: str | None
+) -> Scene | None:
+    """Return what may touch; refuse options that contact leaves without effect.
+
+    A time constant below two steps is raised to them, as MuJoCo does.
+    """
+    if contacts is None:
+        return None
+    scene = scene_of(function, model, contacts)
+    if integrator != EULER:
+        where = "contacts, whose forces are those of a step"
+        raise NotApplicableError(f"{function}: integrator '{integrator}'", where, f"use '{EULER}'")
+    where = "contacts, which factorise the mass matrix"
+    refuse_idle(function, "method", method is not None, where, "leave it out")
+    time, ratio = scene.law.solref
+    if 0 < time < 2 * h:
+        scene = replace(scene, law=replace(scene.law, solref=(2 * h, ratio)))
+    return scene
 
 
 def wrenches(model: Model, f_ext: Any) -> Argument | None:
