@@ -69,7 +69,7 @@ class Ground:
     dry_friction: bool = False
     rigid: bool = False
     restitution: float = 0.0
-    iterations: int = 10
+    iterations: int = 12
     newton: int | None = None
 
     def __post_init__(self) -> None:

@@ -81,7 +81,9 @@ def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
         balls = [(ball, ground.friction) for ball in _collision_balls(model, left_out)]
     else:
         balls = [(_ball(model, p), _or(p.friction, ground.friction)) for p in points]
-    touches = [(ball, None, mu) for ball, mu in balls if ball.body]
+    touches: list[tuple[Ball, Ball | Rod | None, float]] = [
+        (ball, None, mu) for ball, mu in balls if ball.body
+    ]
     for pair in ground.pairs:
         first, second = _ball(model, pair.first), _shape(model, pair.second)
         if first.body == second.body:

@@ -122,9 +122,8 @@ def rollout(
         CallbackError: if a function of yours gives no usable numbers.
         SingularModelError: if some joint has no inertia behind it.
     """
-    special = (control, parameters, x0, compiled, f_ext, limits, contacts, events, inertias, method)
-    special = (*special, backend)
-    plain = all(option is None for option in special)
+    special = (control, parameters, x0, compiled, f_ext, limits, events, inertias, method, backend)
+    plain = all(option is None for option in (*special, contacts))
     plain = plain and hold is False and compensated is False and f_ext_frame == "world"
     if plain:
         found = run_prepared(model, q0, v0, tau, dt, steps, integrator, every, out)
@@ -144,7 +143,8 @@ def rollout(
     check_force_frame("rollout", f_ext, f_ext_frame)
     h = step_length("rollout", dt)
     check_rate("rollout", control, bool(hold), h)
-    scene = touching("rollout", model, contacts, integrator, h, method=method)
+    idle = {"method": method is not None, "compensated": bool(compensated)}
+    scene = touching("rollout", model, contacts, integrator, h, **idle)
     count, between = step_count("rollout", "steps", steps), step_count("rollout", "every", every)
     if inertias is None:
         refuse_singular(model)

@@ -15,6 +15,7 @@ from sixfold.evaluate import numbers_array
 from sixfold.model import Model
 from sixfold.scalar import Scalar
 from sixfold.simulation.callbacks.callbacks import Callback, declared
+from sixfold.simulation.ground_step import ground_step
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.stops import Stop, with_inertias
 from sixfold.simulation.system import System, system_of
@@ -199,13 +200,15 @@ class Setup:
             system = system.pushed(push)
         if self.contacts is not None:
             system, memory = system.touching(t, q, v, h, memory)
+            moved, faster = ground_step(system, self.model, t, q, v, h)
+            return [*moved, *faster, *following, *memory]
         method = INTEGRATORS[self.integrator]
         if not self.compensated:
             moved, faster = method(system, t, q, v, h)
-            return [*moved, *faster, *following, *memory]
+            return [*moved, *faster, *following]
         used = carry[: len(carry) - len(following)]
         moved, faster, left = method.compensated(system, t, q, v, h, used)
-        return [*moved, *faster, *following, *left, *[0.0] * len(following), *memory]
+        return [*moved, *faster, *following, *left, *[0.0] * len(following)]
 
     def of_row(self, lead: Shape, index: Shape) -> Setup:
         """Return the setup of one trajectory of a batch."""

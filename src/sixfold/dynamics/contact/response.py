@@ -105,14 +105,15 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
 
     # M a = net + J^T f, by the same factor
     pushed = list(free)
-    for force, row in zip(f, y, strict=True):
-        pushed = [p + force * x for p, x in zip(pushed, row, strict=True)]
+    for force, each in zip(f, y, strict=True):
+        pushed = [p + force * x for p, x in zip(pushed, each, strict=True)]
     a = factor.outward(factor.scaled(pushed))
-    forces, rest = _by_contact(scene, found, f)
+    closed = [force * row.active for force, row in zip(f, rows, strict=True)]
+    forces, rest = _by_contact(scene, found, closed)
     joints: list[Scalar] = [ZERO] * len(a)
     for force, row in zip(rest, rows[len(rows) - len(rest) :], strict=True):
-        joints = [x + j * row.active * force for x, j in zip(joints, row.J, strict=True)]
-    points, gaps = [each.point for each in found], [each.gap for each in found]
+        joints = [x + j * force for x, j in zip(joints, row.J, strict=True)]
+    points, gaps = [c.point for c in found], [c.gap for c in found]
     return Response(a, forces, points, gaps, joints, residual, z)
 
 

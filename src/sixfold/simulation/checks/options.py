@@ -148,11 +148,19 @@ EULER = "semi_implicit_euler"
 
 
 def touching(
-    function: str, model: Model, contacts: Any, integrator: str, h: float, method: str | None
+    function: str, model: Model, contacts: Any, integrator: str, h: float, **idle: bool
 ) -> Scene | None:
     """Return what may touch; refuse options that contact leaves without effect.
 
     A time constant below two steps is raised to them, as MuJoCo does.
+
+    Args:
+        function: the caller.
+        model: the robot.
+        contacts: the option.
+        integrator: by name.
+        h: length of a step [s].
+        idle: options without effect, and whether they are given.
     """
     if contacts is None:
         return None
@@ -160,8 +168,9 @@ def touching(
     if integrator != EULER:
         where = "contacts, whose forces are those of a step"
         raise NotApplicableError(f"{function}: integrator '{integrator}'", where, f"use '{EULER}'")
-    where = "contacts, which factorise the mass matrix"
-    refuse_idle(function, "method", method is not None, where, "leave it out")
+    where = "contacts, whose step is one of its own"
+    for option, given in idle.items():
+        refuse_idle(function, option, given, where, "leave it out")
     time, ratio = scene.law.solref
     if 0 < time < 2 * h:
         scene = replace(scene, law=replace(scene.law, solref=(2 * h, ratio)))
