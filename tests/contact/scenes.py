@@ -9,7 +9,7 @@ import numpy as np
 
 import sixfold as sf
 from sixfold.interop.mujoco_contacts import to_mujoco_with_contacts
-from sixfold.model import Free
+from sixfold.model import Free, Prismatic
 from sixfold.spatial import solids
 
 LEG = (0.0, 0.8, -1.6)
@@ -31,6 +31,19 @@ def box(*size: float, mass: float = 1.0) -> sf.Model:
 def corners(*size: float) -> list[sf.ContactPoint]:
     signs = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
     return [sf.ContactPoint("body", tuple(np.multiply(s, size))) for s in signs]
+
+
+def hopper() -> tuple[sf.Model, sf.Ground]:
+    """Return a trunk on one sliding leg, and its ground."""
+    leg = solids.sphere(0.05, mass=0.2)
+    model = (
+        sf.ModelBuilder("hopper")
+        .add_body("trunk", joint=Free(), inertia=solids.sphere(0.1, mass=2.0))
+        .add_body("foot", parent="trunk", joint=Prismatic((0, 0, 1)), inertia=leg)
+        .build()
+    )
+    points = [sf.ContactPoint("foot", (0, 0, -0.3), 0.05)]
+    return model, sf.Ground(points=points, friction=0.9)
 
 
 @cache

@@ -111,7 +111,9 @@ def test_pairs_of_spheres_and_capsules() -> None:
     rod = solids.box(0.05, 0.05, 0.4, mass=1.0)
     model = (
         builder.add_body("arm", joint=Revolute((1, 0, 0)), inertia=rod)
-        .add_body("hand", parent="arm", joint=Revolute((0, 1, 0)), placement=(0, 0, 0.3), inertia=rod)
+        .add_body(
+            "hand", parent="arm", joint=Revolute((0, 1, 0)), placement=(0, 0, 0.3), inertia=rod
+        )
         .add_body("cart", joint=Revolute((1, 0, 0)), placement=(0, 0.1, 0.3), inertia=rod)
         .build()
     )

@@ -40,7 +40,7 @@ def test_a_sliding_sphere_rolls_after_two_sevenths_of_its_speed() -> None:
     slip = speed - 0.1 * turn
     first = found.t[np.argmax(slip < 1e-6)]
     assert abs(first - 0.1941653317800) < 2 * dt
-    assert abs(speed[-1] - 10.0 / 7.0) < 1e-5
+    assert abs(speed[-1] - 10.0 / 7.0) < 1e-4
     at = found.at([0.1941653317800]).q[0, 0]
     assert abs(at - 0.3328548544800) < 1e-4
 
@@ -83,20 +83,20 @@ def test_a_ball_bounces_with_its_restitution() -> None:
 def test_a_dropped_box_ends_on_a_face() -> None:
     size = (0.3, 0.2, 0.1)
     model, count = box(*size), 100
-    ground = sf.Ground(friction=0.6, points=corners(*size), solref=(0.004, 1.0))
+    ground = sf.Ground(friction=0.6, points=corners(*size), solref=(0.002, 1.0))
     rng = np.random.default_rng(0)
     q = np.tile(sf.neutral(model), (count, 1))
     turns = rng.standard_normal((count, 4))
     q[:, 3:7] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
     q[:, 2] = 0.3
     v = rng.standard_normal((count, 6))
-    steps = 4000
-    after, speed = sf.rollout(model, q, v, dt=1e-3, steps=steps, contacts=ground, every=10)
+    steps = 5000
+    after, speed = sf.rollout(model, q, v, dt=5e-4, steps=steps, contacts=ground, every=10)
     heights = np.array([_lowest(model, after[:, k], size) for k in range(0, steps // 10, 2)])
     assert heights.min() > -0.01 * max(size)
-    assert np.abs(speed[:, -1]).max() < 1e-3
+    assert np.abs(speed[:, -1]).max() < 1e-9
     up = sf.body_poses(model, after[:, -1])[:, 0, 2, :3]
-    assert np.abs(np.abs(up).max(axis=1) - 1.0).max() < 1e-3
+    assert np.abs(np.abs(up).max(axis=1) - 1.0).max() < 1e-9
 
 
 def _lowest(model: sf.Model, q: Any, size: tuple[float, ...]) -> float:

@@ -129,7 +129,8 @@ def _touching(scene: Scene, at: State, contact: Contact) -> Constraint:
         assert at.h is not None, "rigid contacts need the length of a step"
         slow = sqrt(at.gravity.dot(at.gravity)) * (2.0 * at.h)
         asked = rebound(gap, speed, at.h, scene.restitution, slow)
-        active = if_positive(-(gap + if_positive(speed, 0.0, speed) * at.h), 1.0, 0.0)
+        reach = gap + (if_positive(speed, 0.0, speed) - slow) * at.h  # gravity may close it, too
+        active = if_positive(-reach, 1.0, 0.0)
         R: Scalar = softness(RIGID_IMPEDANCE, touch.weight)
     else:
         d = impedance(law, gap)
