@@ -178,12 +178,10 @@ def test_controllers_states_and_threads() -> None:
     q[2] = 0.36
     starts = np.tile(q, (5, 1))
     starts[:, 2] += np.linspace(0.0, 0.1, 5)
-    many = sf.rollout(
-        model, starts, None, dt=1e-3, steps=300, contacts=ground, control=law, x0=[0.0]
-    )
-    one = sf.rollout(
-        model, starts[3], None, dt=1e-3, steps=300, contacts=ground, control=law, x0=[0.0]
-    )
+    given: dict[str, Any] = {"dt": 1e-3, "steps": 300, "contacts": ground, "control": law}
+    given["x0"] = [0.0]
+    many = sf.rollout(model, starts, None, **given)
+    one = sf.rollout(model, starts[3], None, **given)
     for x, y in zip(many, one, strict=True):
         assert np.array_equal(x[3], y)
     slow = sf.rollout(model, starts, None, **given, backend="numpy")

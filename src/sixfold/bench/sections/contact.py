@@ -96,7 +96,7 @@ def stances() -> Iterator[Stance]:
         for x, y in corners
     ]
     q = neutral(humanoid)
-    q[2] = 0.7765
+    q[2] = 0.7915
     yield Stance("g1_29dof", humanoid, Ground(friction=0.8, points=tuple(soles)), q)
 
 

@@ -1,7 +1,6 @@
 """Sets that forces belong to: projections on them, and the slopes of the projections.
 
-The slope of a projection on a convex set is symmetric with eigenvalues from 0 to 1; `slope` returns
-columns S with S S^T equal to it.
+The slope of a projection on a convex set is symmetric with eigenvalues from 0 to 1.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sixfold.scalar import ZERO, Scalar, if_positive, sqrt
+from sixfold.scalar import Scalar, if_positive, sqrt
 
 Numbers = Sequence[Scalar]
 TINY = 1e-60
@@ -31,19 +30,20 @@ class Cone(NamedTuple):
         return [if_positive(sticks, n, slide), k * t, k * s]
 
     def slope(self, z: Numbers) -> list[list[Scalar]]:
-        """Return the columns: along the edge of the cone, across it, and inwards."""
+        """Return the matrix: 1 inside; on the edge, along it whole and across it by k."""
         n, t, s = z
         r = sqrt(t * t + s * s + TINY)
         over = 1.0 / r
         t, s = t * over, s * over
         scale = 1.0 / (1.0 + self.mu * self.mu)
         slide = _positive((n + r * self.mu) * scale)
-        sticks, touches = n * self.mu - r, if_positive(slide, sqrt(scale), 0.0)
+        sticks, touches = n * self.mu - r, if_positive(slide, scale, 0.0)
+        k = if_positive(sticks, 1.0, slide * self.mu * over)
         a = if_positive(sticks, 1.0, touches)
         b = if_positive(sticks, 0.0, touches * self.mu)
-        c = if_positive(sticks, 1.0, sqrt(slide * self.mu * over))
-        d = if_positive(sticks, 1.0, 0.0)
-        return [[a, b * t, b * s], [ZERO, -(c * s), c * t], [ZERO, d * t, d * s]]
+        c = if_positive(sticks, 0.0, touches * (self.mu * self.mu) - k)
+        bt, bs, ct = b * t, b * s, c * t
+        return [[a, bt, bs], [bt, ct * t + k, ct * s], [bs, ct * s, c * s * s + k]]
 
 
 class Push(NamedTuple):
@@ -54,7 +54,7 @@ class Push(NamedTuple):
         return [_positive(z[0])]
 
     def slope(self, z: Numbers) -> list[list[Scalar]]:
-        """Return one column."""
+        """Return one number."""
         return [[if_positive(z[0], 1.0, 0.0)]]
 
 
@@ -70,7 +70,7 @@ class Box(NamedTuple):
         return [if_positive(self.upper - below, below, self.upper)]
 
     def slope(self, z: Numbers) -> list[list[Scalar]]:
-        """Return one column."""
+        """Return one number."""
         return [[if_positive(z[0] - self.lower, if_positive(self.upper - z[0], 1.0, 0.0), 0.0)]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,9 +15,11 @@ from sixfold.dynamics.contact.law import (
     reference,
     softness,
 )
+from sixfold.dynamics.contact.matrices import Matrix, symmetric, times, transposed_times
+from sixfold.dynamics.contact.problems import Carried, Problem
 from sixfold.dynamics.contact.rows import Contact, Places, along, bias, contacts, jacobian
 from sixfold.dynamics.contact.scene import Drag, Scene, Stop
-from sixfold.dynamics.contact.solver import Problem, solve
+from sixfold.dynamics.contact.solver import solve
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, if_positive, sqrt
@@ -35,6 +38,9 @@ class Row(NamedTuple):
     """The acceleration J a that it asks for."""
     active: Scalar
     """One, or zero while the constraint is open."""
+    arm: list[Scalar] | None = None
+    """The same row over moment and force on the body that carries it, if one does."""
+    body: int = 0
 
 
 class Constraint(NamedTuple):
@@ -90,22 +96,30 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
     rows = [row for constraint in constraints for row in constraint.rows]
 
     free = factor.half(net)
-    y = [[x * row.active for x in factor.half(row.J)] for row in rows]
+    carriers, P = _carriers(scene, at, rows)
+    y = [factor.half(row) for row in carriers]
     scaled = [factor.scaled(each) for each in y]
-    A: list[list[Scalar]] = [[ZERO] * len(rows) for _ in rows]
-    for r in range(len(rows)):
-        for s in range(r + 1):
-            A[r][s] = A[s][r] = _dot(y[r], scaled[s])
-    b = [row.asked * row.active - _dot(x, free) for row, x in zip(rows, scaled, strict=True)]
+    G = symmetric(len(y), lambda r, s: _dot(y[r], scaled[s]))
+    pulls = [_dot(x, free) for x in scaled]
     sizes = [len(constraint.rows) for constraint in constraints]
     R = [constraint.R for constraint in constraints for _ in constraint.rows]
-    problem = Problem(A, R, b, [constraint.cone for constraint in constraints], sizes)
-    start = [x * row.active for x, row in zip(warm, rows, strict=True)]
+    cones = [constraint.cone for constraint in constraints]
+    active = [row.active for row in rows]
+    if P is None:
+        b = [(row.asked - pull) * row.active for row, pull in zip(rows, pulls, strict=True)]
+        A = symmetric(len(y), lambda r, s: G[r][s] * _both(active[r], active[s]))
+        problem = Problem(R, b, cones, sizes, A)
+    else:
+        pulls = times(P, pulls)
+        b = [row.asked * row.active - pull for row, pull in zip(rows, pulls, strict=True)]
+        problem = Carried(R, b, cones, sizes, P, G)
+    start = [x * on for x, on in zip(warm, active, strict=True)]
     f, z, residual = solve(problem, start, scene.iterations, scene.newton)
 
     # M a = net + J^T f, by the same factor
+    on = [x * k for x, k in zip(f, active, strict=True)] if P is None else transposed_times(P, f)
     pushed = list(free)
-    for force, each in zip(f, y, strict=True):
+    for force, each in zip(on, y, strict=True):
         pushed = [p + force * x for p, x in zip(pushed, each, strict=True)]
     a = factor.outward(factor.scaled(pushed))
     closed = [force * row.active for force, row in zip(f, rows, strict=True)]
@@ -115,6 +129,37 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
         joints = [x + j * force for x, j in zip(joints, row.J, strict=True)]
     points, gaps = [c.point for c in found], [c.gap for c in found]
     return Response(a, forces, points, gaps, joints, residual, z)
+
+
+def _both(a: Scalar, b: Scalar) -> Scalar:
+    """Return whether two rows are active."""
+    return a if a is b else a * b
+
+
+def _carriers(
+    scene: Scene, at: State, rows: Sequence[Row]
+) -> tuple[list[list[Scalar]], Matrix | None]:
+    """Return rows of Jacobians that carry all constraints, and each constraint by its carriers.
+
+    Without Newton's method each row is its own carrier.  With it, rows of a body with many points
+    go by the six of the body: moment and force about its origin, in world axes.
+    """
+    if not scene.newton:
+        return [row.J for row in rows], None
+    many = [body for body, n in Counter(row.body for row in rows if row.arm).items() if n > 6]
+    found: list[list[Scalar]] = []
+    place = {}
+    for body in many:
+        place[body] = len(found)
+        found += [at.reduce(row) for row in at.places.spatial(body)]
+    by: list[dict[int, Scalar]] = []
+    for row in rows:
+        if row.arm is None or row.body not in place:
+            by.append({len(found): row.active})
+            found.append(row.J)
+        else:
+            by.append({place[row.body] + k: x * row.active for k, x in enumerate(row.arm)})
+    return found, [[each.get(k, ZERO) for k in range(len(found))] for each in by]
 
 
 def _touching(scene: Scene, at: State, contact: Contact) -> Constraint:
@@ -136,7 +181,15 @@ def _touching(scene: Scene, at: State, contact: Contact) -> Constraint:
         d = impedance(law, gap)
         asked, R = reference(law, d, gap, speed), softness(d, touch.weight)
         active = if_positive(-gap, 1.0, 0.0)
-    rows = [Row(normal, asked - n.dot(turning), active)]
+    body = 0 if touch.other is not None else touch.ball.body
+    lever = contact.point - at.places.X0[touch.ball.body].r
+
+    def arm(direction: Vector3, scale: float = 1.0) -> list[Scalar] | None:
+        if not body:
+            return None
+        return [x * scale if scale != 1.0 else x for x in (*lever.cross(direction), *direction)]
+
+    rows = [Row(normal, asked - n.dot(turning), active, arm(n), body)]
     if not touch.friction:
         return Constraint(rows, Push(), R)
     # in rows scaled so, softness is the same along all of them
@@ -148,7 +201,7 @@ def _touching(scene: Scene, at: State, contact: Contact) -> Constraint:
         asked = asked - t.dot(turning)
         if scale != 1.0:
             row, asked = [x * scale for x in row], asked * scale
-        rows.append(Row(row, asked, active))
+        rows.append(Row(row, asked, active, arm(t, scale), body))
     return Constraint(rows, Cone(touch.friction / scale), R)
 
 
