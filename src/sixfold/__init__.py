@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
+    ContactShapeWarning,
     DisagreementError,
     DomainError,
     InternalError,
@@ -110,6 +111,14 @@ from sixfold.spatial import (
 
 if TYPE_CHECKING:
     from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
+    from sixfold.contact import (
+        ContactCapsule,
+        ContactForces,
+        ContactPair,
+        ContactPoint,
+        Ground,
+        contact_forces,
+    )
     from sixfold.control import Linearization, controllers, linearize, lqr
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
@@ -159,6 +168,10 @@ _LATER = {
     "model.edit.rename": ("rename",),
     "report": ("plot", "write_report"),
     "constraints": ("Mobility", "actuator_forces", "assemble", "mobility"),
+    "contact": (
+        *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
+        "contact_forces",
+    ),
     "control": ("Linearization", "controllers", "linearize", "lqr"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
@@ -193,6 +206,11 @@ __all__ = [
     "CallbackError",
     "Code",
     "Comparison",
+    "ContactCapsule",
+    "ContactForces",
+    "ContactPair",
+    "ContactPoint",
+    "ContactShapeWarning",
     "Converter",
     "CustomJoint",
     "Cylindrical",
@@ -205,6 +223,7 @@ __all__ = [
     "Fixed",
     "Force",
     "Free",
+    "Ground",
     "Helical",
     "Inertia",
     "InternalError",
@@ -272,6 +291,7 @@ __all__ = [
     "constraint_gaps",
     "constraint_jacobian",
     "constraint_wrenches",
+    "contact_forces",
     "controllers",
     "convert",
     "coriolis_matrix",

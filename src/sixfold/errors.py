@@ -281,6 +281,10 @@ class PythonCallbackWarning(RuntimeWarning):
     """A controller runs as Python, which is slow: it could not be compiled."""
 
 
+class ContactShapeWarning(UserWarning):
+    """A model has collision shapes that contact has no counterpart for."""
+
+
 MAX_SHOWN = 200
 """Characters of a value in a message, at most; five times as many of a text about it."""
 

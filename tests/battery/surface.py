@@ -103,6 +103,10 @@ def _identity() -> Matrix3:
     return Matrix3.of(np.eye(3).tolist())
 
 
+def _ground() -> sf.Ground:
+    return sf.Ground(height=-10.0, points=[sf.ContactPoint("lower", (1.0, 0.0, 0.0), 0.1)])
+
+
 GOOD: dict[str, Callable[[], Any]] = {
     "model": dp,
     "robot": dp,
@@ -121,6 +125,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "steps": lambda: 3,
     "every": lambda: 1,
     "duration": lambda: 0.02,
+    "contacts": _ground,
     "integrator": lambda: "rk4",
     "control": lambda: _law,
     "events": lambda: _event,
@@ -266,6 +271,12 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "controllers.PD": {"kp": lambda: (1.0, 1.0), "kd": lambda: (1.0, 1.0)},
     "controllers.Saturated": {"limit": lambda: (1.0, 1.0)},
     "simulate": {"integrator": lambda: "rk4"},
+    "ContactPoint": {"body": lambda: "lower", "position": _VECTOR, "radius": lambda: 0.1},
+    "ContactCapsule": {"body": lambda: "lower", "start": _VECTOR, "radius": lambda: 0.1},
+    "ContactPair": {
+        "first": lambda: sf.ContactPoint("lower", radius=0.1),
+        "second": lambda: sf.ContactPoint("upper", radius=0.1),
+    },
     "lqr": {"A": lambda: np.eye(2), "B": lambda: np.eye(2), "Q": lambda: 1.0, "R": lambda: 1.0},
     "Linearization": {"A": lambda: np.eye(4), "B": lambda: np.ones((4, 2))},
     "Linearization.select": {"index": lambda: 1},
@@ -284,6 +295,7 @@ FORCED: dict[str, dict[str, Any]] = {
     "view": {"block": False, "open_browser": False},
     "compare_with": {"samples": 2},
     "rollout_gradient": {"cost": _cost},
+    "contact_forces": {"dt": None},
 }
 SKIPPED = {
     "view",  # starts a server; its arguments are looked at in tests/viewer
@@ -308,6 +320,15 @@ def _result(name: str) -> Any:
         "Code": lambda: sf.export(dp()),
         "Comparison": lambda: sf.Comparison("r", "mujoco", "3", 1, 0, (), ()),
         "Converter": _converter,
+        "Ground": _ground,
+        "ContactPoint": lambda: sf.ContactPoint("lower"),
+        "ContactCapsule": lambda: sf.ContactCapsule("lower", (0, 0, 0), (0, 0, 1), 0.1),
+        "ContactPair": lambda: sf.ContactPair(
+            sf.ContactPoint("lower", radius=0.1), sf.ContactPoint("upper")
+        ),
+        "ContactForces": lambda: sf.contact_forces(
+            dp(), [0.1, 0.2], [0, 0], [0, 0], contacts=_ground()
+        ),
         "RolloutGradient": _gradient,
         "Trajectory": motion,
         "Linearization": lambda: sf.linearize(dp(), np.zeros((3, 2)), np.zeros(2), np.zeros(2)),

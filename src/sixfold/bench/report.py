@@ -60,6 +60,10 @@ def document(results: Results, settings: Settings, missing: Sequence[str]) -> di
             asdict(r) | {"ns": r.ns, "peer_ns": r.peer_ns, "ratio": r.ratio}
             for r in results.derivatives
         ],
+        "contact": [
+            asdict(r) | {"ns_per_step": r.ns, "mujoco_ns_per_step": r.mujoco_ns, "ratio": r.ratio}
+            for r in results.contact
+        ],
         "disagreements": results.disagreements,
         "notes": results.notes,
         "left_out": list(missing),

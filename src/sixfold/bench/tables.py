@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sixfold.bench.sections.accuracy import Accuracy
 from sixfold.bench.sections.chains import Chain
+from sixfold.bench.sections.contact import Touched
 from sixfold.bench.sections.derivatives import Derivatives
 from sixfold.bench.sections.latency import Latency
 from sixfold.bench.sections.rollouts import RolledOut
@@ -177,6 +178,25 @@ def rollouts_table(records: Sequence[RolledOut]) -> str:
     ]
     sizes = f"{records[0].rows} trajectories of {records[0].steps} steps" if records else ""
     return table(f"rollouts without contact, {sizes}", head, rows)
+
+
+def contact_table(records: Sequence[Touched]) -> str:
+    """Return the cost of one step of a robot on the ground, and the ratio to MuJoCo's rollout."""
+    head = ["robot", "freedoms", "points", "first [s]", "ns/step", "mujoco", "ratio", "difference"]
+    rows = [
+        [
+            r.robot,
+            str(r.freedoms),
+            str(r.points),
+            figure(r.first_s, ".2f"),
+            figure(r.ns),
+            figure(r.mujoco_ns),
+            times(r.ratio),
+            figure(r.difference, ".1e"),
+        ]
+        for r in records
+    ]
+    return table("rollouts with frictional contact, 100 steps of 1 ms", head, rows)
 
 
 def chains_table(records: Sequence[Chain]) -> str:

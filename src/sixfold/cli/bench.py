@@ -67,6 +67,7 @@ def _functions(_: click.Context, __: click.Parameter, text: str) -> tuple[str, .
 )
 @click.option("--derivatives", is_flag=True, help="Also derivatives beside Pinocchio's.")
 @click.option("--rollout", is_flag=True, help="Also steps in time beside MuJoCo's rollout.")
+@click.option("--contact", is_flag=True, help="Also robots on the ground beside MuJoCo's.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Keep every figure.")
 @click.option(
     "--plot", "plot_file", type=click.Path(dir_okay=False), help="Draw: .svg, .png, .pdf."

@@ -77,6 +77,8 @@ from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, thre
 from sixfold.evaluate.kernels.threads import cuts, get_threads, set_threads, share, spread
 from sixfold.evaluate.kernels.trace_function import graph_of, numbers_array
 from sixfold.evaluate.public import quantity
+from sixfold.evaluate.scalar_functions import inverse_masses
+from sixfold.evaluate.scenes import evaluate_with_scene
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
@@ -113,6 +115,7 @@ __all__ = [
     "difference",
     "difference_derivatives",
     "enough_memory",
+    "evaluate_with_scene",
     "evaluated",
     "forward_dynamics",
     "forward_dynamics_derivatives",
@@ -129,6 +132,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
+    "inverse_masses",
     "jacobian",
     "jacobian_bias",
     "jacobian_derivatives",

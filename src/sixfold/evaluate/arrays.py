@@ -200,7 +200,7 @@ def _split(flat: Array, shapes: Sequence[Shape]) -> Results:
         return (flat.reshape((*flat.shape[:-1], *shapes[0])),)
     ends = np.cumsum([prod(shape) for shape in shapes])
     return tuple(
-        np.ascontiguousarray(flat[..., end - prod(shape) : end]).reshape(*flat.shape[:-1], *shape)
+        np.ascontiguousarray(flat[..., end - prod(shape) : end]).reshape((*flat.shape[:-1], *shape))
         for end, shape in zip(ends, shapes, strict=True)
     )
 

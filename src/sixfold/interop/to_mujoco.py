@@ -45,6 +45,12 @@ def to_mujoco(model: Model) -> Any:
             joints that do not start at the world) or refuses the model, with its words.
     """
     mujoco = mujoco_package()
+    spec, _ = robot_spec(mujoco, model)
+    return compiled_spec(mujoco, spec, model)
+
+
+def robot_spec(mujoco: Any, model: Model) -> tuple[Any, list[Any]]:
+    """Return the robot as a `mujoco.MjSpec`, and its bodies there."""
     spec = mujoco.MjSpec()
     spec.modelname = model.name
     spec.option.gravity = list(model.gravity)
@@ -57,6 +63,15 @@ def to_mujoco(model: Model) -> Any:
         carrier = spec.worldbody if frame.body < 0 else bodies[frame.body]
         position, wxyz = _pose(frame.placement)
         carrier.add_site(name=frame.name, pos=position, quat=wxyz)
+    return spec, bodies
+
+
+def compiled_spec(mujoco: Any, spec: Any, model: Model) -> Any:
+    """Return the `mujoco.MjModel` of what `robot_spec` made.
+
+    Raises:
+        NotApplicableError: if MuJoCo refuses it, with its words.
+    """
     try:
         with listening(mujoco, []):
             compiled = spec.compile()

@@ -41,13 +41,7 @@ class Numeric(System):
 
     def accelerations(self, t: Any, q: Array, v: Array, tau: Array) -> Array:
         """Return accelerations under these joint forces, shape (..., nv)."""
-        pushed = tau
-        if self.stops:
-            pushed = tau.copy()
-            for k, stop in enumerate(self.stops):
-                gains = self.gains[2 * k : 2 * k + 2]
-                pushed[..., stop.v] += stop.force(q[..., stop.q], v[..., stop.v], *gains)
-        outside = None if self.wrenches is None else self.wrenches(t, q, v)
+        pushed, outside = self._pushed_by_stops(q, v, tau), self._outside(t, q, v)
         if self.inertias is not None or self.stabilization is not None:
             return self._in_numpy(q, v, pushed, outside)
         with warnings.catch_warnings():
@@ -96,8 +90,50 @@ class Numeric(System):
 
         return replace(self, rows=rows)
 
+    def touching(
+        self, t: Any, q: Sequence[Any], v: Sequence[Any], h: Any, warm: Sequence[Any]
+    ) -> tuple[Numeric, list[Any]]:
+        """Return the system whose accelerations under contact are known, and the memory after."""
+        at, u, nv = joined(q), joined(v), self.model.nv
+        both = self.forces(t, at, u)
+        found = self.response(t, at, u[..., :nv], both[..., :nv], warm, h)
+        a = joined(found.a, at.shape[:-1])
+        return replace(self, solved=split(a) + split(both[..., nv:])), found.memory
+
+    def response(self, t: Any, q: Array, v: Array, tau: Array, warm: Any, h: Any = None) -> Any:
+        """Return the response of contacts under these joint forces, in NumPy's arithmetic."""
+        pushed, outside = self._pushed_by_stops(q, v, tau), self._outside(t, q, v)
+        assert self.contacts is not None
+        return scalar_functions.contact_dynamics(
+            self.model,
+            self._own_tree(),
+            split(q),
+            split(v),
+            split(pushed),
+            None if outside is None else split(outside.reshape((*outside.shape[:-2], -1))),
+            warm,
+            scene=self.contacts,
+            frame=self.f_ext_frame,
+            h=h,
+        )
+
+    def _pushed_by_stops(self, q: Array, v: Array, tau: Array) -> Array:
+        """Return joint forces with those of the stops."""
+        if not self.stops:
+            return tau
+        pushed = tau.copy()
+        for k, stop in enumerate(self.stops):
+            gains = self.gains[2 * k : 2 * k + 2]
+            pushed[..., stop.v] += stop.force(q[..., stop.q], v[..., stop.v], *gains)
+        return pushed
+
+    def _outside(self, t: Any, q: Array, v: Array) -> Array | None:
+        return None if self.wrenches is None else self.wrenches(t, q, v)
+
     def acceleration(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """Return dv/dt as a list of numbers, each holding the batch."""
+        if self.solved is not None:
+            return list(self.solved)
         at, u, nv = joined(q), joined(v), self.model.nv
         both = self.forces(t, at, u)
         a = self.accelerations(t, at, u[..., :nv], both[..., :nv])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
+from sixfold.contact import Ground
 from sixfold.errors import (
     NonFiniteStateWarning,
     OptionError,
@@ -31,6 +32,7 @@ from sixfold.simulation.checks.options import (
     inertial_parameters,
     open_loop_forces,
     refuse_negative_masses,
+    touching,
     vector,
     wrenches,
 )
@@ -60,6 +62,7 @@ def rollout(
     f_ext: Any = None,
     f_ext_frame: str = "world",
     limits: Any = None,
+    contacts: Ground | None = None,
     events: None = None,
     inertias: ArrayLike | None = None,
     method: str | None = None,
@@ -99,6 +102,8 @@ def rollout(
             state that returns (nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
         limits: True or `JointStops(...)` makes joint limits push back; off when left out.
+        contacts: the ground and what may touch it, with semi-implicit Euler steps; the solver of
+            each step starts from the forces of the step before.
         events: refused; `simulate` finds them.
         inertias: inertial parameters of all bodies in place of the model's own, shape
             (..., nb, 10), each (m, h, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
@@ -121,7 +126,7 @@ def rollout(
         SingularModelError: if some joint has no inertia behind it.
     """
     special = (control, parameters, x0, compiled, f_ext, limits, events, inertias, method, backend)
-    plain = all(option is None for option in (*special, stabilize))
+    plain = all(option is None for option in (*special, stabilize, contacts))
     plain = plain and hold is False and compensated is False and f_ext_frame == "world"
     if plain:
         found = run_prepared(model, q0, v0, tau, dt, steps, integrator, every, out)
@@ -141,6 +146,8 @@ def rollout(
     check_force_frame("rollout", f_ext, f_ext_frame)
     h = step_length("rollout", dt)
     check_rate("rollout", control, bool(hold), h)
+    idle = {"method": method is not None, "compensated": bool(compensated)}
+    scene = touching("rollout", model, contacts, integrator, h, **idle)
     count, between = step_count("rollout", "steps", steps), step_count("rollout", "every", every)
     if inertias is None:
         refuse_singular(model)
@@ -184,6 +191,7 @@ def rollout(
         method,
         compiled,
         stabilization=stabilization_of("rollout", model, stabilize),
+        contacts=scene,
     )
     if out is not None:
         sizes = [model.nq, model.nv, *([nx] if nx else [])]
@@ -214,7 +222,7 @@ def _run(
 ) -> tuple[tuple[Array, ...], bool]:
     """Take all steps of all rows; return also whether some state may be not finite."""
     setup = stepper.setup
-    kept = len(parts) - setup.compensated
+    kept = len(parts) - setup.compensated - (setup.contacts is not None)
     shapes = [(*lead, steps // every, n) for n in setup.carried]
     times = step_times(steps, stepper.dt)
     if stepper.kernel is not None:

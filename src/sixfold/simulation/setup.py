@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array, Shape
+from sixfold.dynamics.contact.scene import Scene
 from sixfold.evaluate import numbers_array
 from sixfold.model import Model
 from sixfold.scalar import Scalar
 from sixfold.simulation.callbacks.callbacks import Callback, declared
+from sixfold.simulation.ground_step import ground_step
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.stabilization import NO_STABILIZATION, Stabilization
 from sixfold.simulation.stops import Stop, with_inertias
@@ -28,8 +30,9 @@ number of axes that it has for one trajectory."""
 class Setup:
     """A motion to integrate: the robot, what acts on it, and how steps are taken.
 
-    The state of one trajectory is (q, v, x, carry): x are the controller's own states, and the
-    carry holds what rounding took from earlier sums, if steps are compensated.
+    The state of one trajectory is (q, v, x, carry, memory): x are the controller's own states, the
+    carry holds what rounding took from earlier sums, if steps are compensated, and the memory is
+    what the solver of contact starts from.
     """
 
     caller: str
@@ -64,6 +67,8 @@ class Setup:
     """Further callbacks of the same run."""
     stabilization: Stabilization = NO_STABILIZATION
     """What keeps the model's constraints from drifting apart."""
+    contacts: Scene | None = None
+    """What may touch."""
 
     @property
     def states(self) -> int:
@@ -72,10 +77,12 @@ class Setup:
 
     @cached_property
     def carried(self) -> tuple[int, ...]:
-        """Sizes of the parts of a state that there are: q, v, x, carry."""
+        """Sizes of the parts of a state that there are: q, v, x, carry, memory."""
         model, nx = self.model, self.states
         carry = len(model.coordinates.additive) + model.nv + nx
-        return (model.nq, model.nv, *([nx] if nx else []), *([carry] if self.compensated else []))
+        memory = 0 if self.contacts is None else self.contacts.memory
+        given = (model.nq, model.nv, nx, carry if self.compensated else 0, memory)
+        return (*given[:2], *(n for n in given[2:] if n))
 
     @property
     def size(self) -> int:
@@ -91,7 +98,7 @@ class Setup:
     def start(self, q: Array, v: Array, x: Array | None) -> list[Array]:
         """Return the parts of the states at the start."""
         parts = [q, v, *([] if x is None else [x])]
-        return [*parts, np.zeros(self.carried[-1])] if self.compensated else parts
+        return [*parts, *(np.zeros(n) for n in self.carried[len(parts) :])]
 
     # -- the arrays of a kernel
 
@@ -144,6 +151,7 @@ class Setup:
             tuple((name, array.shape[-1]) for name, array in self.constants.items()),
             self.tau_each,
             self.stabilization,
+            self.contacts,
         )
 
     # -- one step
@@ -170,6 +178,7 @@ class Setup:
             method=self.dynamics,
             tree=None if inertias is None else with_inertias(self.model.tree, inertias),
             stabilization=self.stabilization.rate,
+            contacts=self.contacts,
         )
         state = [x for part in lists[:n] for x in part]
         return system, given["t"][0], given["dt"][0], state, given.get("tau")
@@ -181,10 +190,11 @@ class Setup:
             system: the equations of motion, on the kind of numbers that the state holds.
             t: time at the start of the step.
             h: length of the step.
-            state: q, v, x and carry in one list.
+            state: q, v, x, carry and memory in one list.
             push: joint forces beside those of the controller.
         """
         q, v, *more = self.parts(state)
+        memory = more.pop() if self.contacts is not None else []
         carry = more.pop() if self.compensated else []
         v = [*v, *(more[0] if more else [])]
         following: list[Any] = []
@@ -193,6 +203,10 @@ class Setup:
             v = v[: self.model.nv]
         if push is not None:
             system = system.pushed(push)
+        if self.contacts is not None:
+            system, memory = system.touching(t, q, v, h, memory)
+            moved, faster = ground_step(system, self.model, t, q, v, h)
+            return [*moved, *faster, *following, *memory]
         method = INTEGRATORS[self.integrator]
         if not self.compensated:
             moved, faster = method(system, t, q, v, h)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sixfold.contact import Ground
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import kinetic_energy, model_checked, potential_energy, refuse_singular
 from sixfold.model import Model
@@ -18,10 +19,12 @@ from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.failures import lost_pivot, not_converged, not_finite
 from sixfold.simulation.checks.limits import limit_notes
 from sixfold.simulation.checks.options import (
+    EULER,
     check_force_frame,
     check_rate,
     check_shared,
     check_steps,
+    touching,
     vector,
     wrenches,
 )
@@ -41,7 +44,7 @@ def simulate(
     duration: float,
     *,
     dt: float = 1e-3,
-    integrator: str = "rk4",
+    integrator: str | None = None,
     compensated: bool | None = None,
     control: Any = None,
     parameters: ArrayLike | None = None,
@@ -51,6 +54,7 @@ def simulate(
     f_ext: Any = None,
     f_ext_frame: str = "world",
     limits: bool | JointStops | None = None,
+    contacts: Ground | None = None,
     events: Any = None,
     every: int = 1,
     t0: float = 0.0,
@@ -72,9 +76,10 @@ def simulate(
         dt: length of a step [s]; with "solve_ivp" the distance of samples.
         integrator: "semi_implicit_euler" (order 1), "rk4" (order 4 on the coordinates),
             "lie_rk4" (order 4 on the group of rotations), "midpoint" (order 2, implicit, without
-            a trend in the energy) or "solve_ivp" (adaptive steps; needs SciPy).
+            a trend in the energy) or "solve_ivp" (adaptive steps; needs SciPy).  Left out, "rk4",
+            and "semi_implicit_euler" with contacts.
         compensated: carry what rounding takes from the sums of a step over to the next one, as
-            when left out; False takes the plain steps of `rollout`.
+            when left out; False takes the plain steps of `rollout`, and so do contacts.
         control: function of (t, q, v), or of (t, q, v, parameters), for one state, that returns
             the joint forces (nv,).  It is compiled if it is built from arithmetic and sixfold
             functions and is proved pure (it keeps nothing between calls); otherwise it runs as
@@ -92,6 +97,7 @@ def simulate(
             state that returns (nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
         limits: True or `JointStops(...)` makes joint limits push back; off when left out.
+        contacts: the ground and what may touch it; the trajectory records forces, points and gaps.
         events: functions of (t, q, v), or `Event`s, whose zero crossings are found (one start).
         every: keep each so many steps; the start and the end are always kept.
         t0: time at the start [s].
@@ -106,8 +112,8 @@ def simulate(
         backend: "numpy" runs every step in Python, for debugging a controller.
 
     Returns:
-        A Trajectory with arrays t, q, v, a, tau and energies, with x0 also x; time is the last axis
-        but one.
+        A Trajectory with arrays t, q, v, a, tau and energies, with x0 also x, with contacts also
+        contact_forces, contact_points and contact_gaps; time is the last axis but one of q and v.
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
@@ -118,6 +124,8 @@ def simulate(
     """
     refuse_singular(model_checked("simulate", model))
     grid = grid_of(t0, duration, dt, every)
+    if integrator is None:
+        integrator = "rk4" if contacts is None else EULER
     if x0 is None:
         x0 = declared(control, "x0")
     given = {"control": control is not None, "parameters": parameters, "x0": x0, "f_ext": f_ext}
@@ -126,6 +134,8 @@ def simulate(
     adaptive = check_steps(integrator, solver, hold, compensated, rtol=rtol, atol=atol)
     kept = stabilization_of("simulate", model, stabilize, adaptive.get("solver"))
     check_force_frame("simulate", f_ext, f_ext_frame)
+    idle = {"method": method is not None, "compensated": compensated is True}
+    scene = touching("simulate", model, contacts, integrator, grid.dt, **idle)
     tell = progress_of(progress)
     arrays, lead = states_of(
         "simulate",
@@ -147,7 +157,7 @@ def simulate(
         "simulate",
         model,
         "rk4" if adaptive else integrator,
-        compensated is not False,
+        compensated is not False and scene is None,
         None
         if control is None
         else control_callback(
@@ -168,6 +178,7 @@ def simulate(
             *((progress,) if callable(progress) else ()),
         ),
         stabilization=kept,
+        contacts=scene,
     )
     stepper = stepper_of(setup, grid.dt, fixed=not adaptive, single=bool(watched))
     if adaptive:
@@ -209,11 +220,17 @@ def _trajectory(
     q, both = outcome.x[..., : model.nq], outcome.x[..., model.nq : model.nq + n]
     v, x = both[..., : model.nv], both[..., model.nv :]
     if stepper.live:
-        tau, a = (np.stack(both, axis=-2) for both in zip(*outcome.seen, strict=True))
+        seen = tuple(np.stack(each, axis=-2) for each in zip(*outcome.seen, strict=True))
     else:
-        tau, a = stepper.observe(outcome.t, q, both)
+        seen = stepper.observe(outcome.t, outcome.x)
+    tau, a, *touched = seen
     arrays: dict[str, Any] = {"q": q, "v": v, "a": a, "tau": np.broadcast_to(tau, v.shape)}
     arrays |= {"kinetic": kinetic_energy(model, q, v), "potential": potential_energy(model, q)}
+    for each in touched:
+        each = each.reshape((*each.shape[:-1], -1, 7))
+        arrays |= {"contact_forces": each[..., :3], "contact_points": each[..., 3:6]}
+        arrays |= {"contact_gaps": each[..., 6]}
+    limited = bool(setup.stops) or bool(setup.contacts and setup.contacts.stops)
     return Trajectory(
         model,
         outcome.t,
@@ -222,5 +239,5 @@ def _trajectory(
         x=x if setup.states else None,
         steps=outcome.steps,
         events=crossings,
-        notes=(*stepper.notes, *limit_notes(model, outcome.t, q, bool(setup.stops))),
+        notes=(*stepper.notes, *limit_notes(model, outcome.t, q, limited)),
     )

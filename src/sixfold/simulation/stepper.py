@@ -63,17 +63,27 @@ class Stepper:
             return self.system
         return _numeric(self.setup.of_row(lead, index), self.kernels)
 
-    def look(self, t: float, state: Array) -> tuple[Array, Array]:
-        """Return joint forces and accelerations at one time."""
-        nq, n = self.system.model.nq, self.system.model.nv + self.system.states
-        return _observed(self.system, t, state[..., :nq], state[..., nq : nq + n])
+    def look(self, t: float, state: Array) -> tuple[Array, ...]:
+        """Return joint forces and accelerations at one time, and contacts if there are some."""
+        return self._observed(self.system, t, state)
 
-    def observe(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return joint forces and accelerations at all times, q being (..., len(t), nq).
+    def observe(self, t: Array, states: Array) -> tuple[Array, ...]:
+        """Return joint forces and accelerations at all times, states being (..., len(t), size).
 
-        The states of the controller follow the velocities in v.
+        With contacts comes what `flat_contacts` returns.
         """
-        return _observed(_numeric(self.setup, self.kernels, along=True), t, q, v)
+        return self._observed(_numeric(self.setup, self.kernels, along=True), t, states)
+
+    def _observed(self, system: Numeric, t: Any, states: Array) -> tuple[Array, ...]:
+        q, *_ = parts = self.setup.parts(states)
+        nq, nv, n = self.setup.model.nq, self.setup.model.nv, self.setup.states
+        v = states[..., nq : nq + nv + n]
+        tau = system.forces(t, q, v)[..., :nv]
+        if system.contacts is None:
+            return tau, system.accelerations(t, q, v[..., :nv], tau)
+        tau = np.broadcast_to(tau, v[..., :nv].shape)
+        found = system.response(t, q, v[..., :nv], tau, split(parts[-1]), self.dt)
+        return tau, joined(found.a, q.shape[:-1]), flat_contacts(found, q.shape[:-1])
 
     def advancing(self, advance: Advance) -> Stepper:
         """Return the stepper with another way to advance."""
@@ -144,10 +154,10 @@ def _tracings(setup: Setup) -> dict[str, Tracing]:
     return result
 
 
-def _observed(system: Numeric, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
-    nv = system.model.nv
-    tau = system.forces(t, q, v)[..., :nv]
-    return tau, system.accelerations(t, q, v[..., :nv], tau)
+def flat_contacts(found: Any, lead: Shape) -> Array:
+    """Return force, point and gap of each contact, seven numbers each, shape (*lead, 7 nc)."""
+    each = zip(found.forces, found.points, found.gaps, strict=True)
+    return joined([x for force, point, gap in each for x in (*force, *point, gap)], lead)
 
 
 def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> Numeric:
@@ -186,6 +196,7 @@ def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> N
         method=setup.dynamics,
         inertias=None if setup.inertias is None else constant(setup.inertias, 2),
         stabilization=setup.stabilization.rate,
+        contacts=setup.contacts,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.dynamics.contact.scene import Scene
 from sixfold.evaluate import evaluated, kernel_tree, numbers_array, scalar_functions, solved
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
@@ -45,6 +46,10 @@ class System:
     """Of forward dynamics; by the model when left out."""
     stabilization: float | None = None
     """Rate at which constraint forces pull gaps shut [1/s]."""
+    contacts: Scene | None = None
+    """What may touch."""
+    solved: Numbers | None = None
+    """Accelerations under contact that are known already, and dx/dt."""
 
     @property
     def additive(self) -> tuple[tuple[int, int], ...]:
@@ -57,17 +62,49 @@ class System:
 
     def acceleration(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
         """Return the acceleration under control, external forces and stops, and dx/dt."""
+        if self.solved is not None:
+            return list(self.solved)
         return list(evaluated(self._acceleration, [t], q, v))
 
-    def _acceleration(self, time: Numbers, q: Numbers, v: Numbers) -> list[Scalar]:
-        (t,) = time
+    def _pushes(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[Any, Any, Any]:
+        """Return joint forces with those of the stops, rates of states, and external forces."""
         nv = self.model.nv
-        both, u = self.effort(t, q, v), v[:nv]
+        both = self.effort(t, q, v)
         tau, rates = both[:nv], both[nv:]
         for k, stop in enumerate(self.stops):
             gains = self.gains[2 * k : 2 * k + 2]
             tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v], *gains)
-        outside = None if self.force is None else self.force(t, q, u)
+        return tau, rates, None if self.force is None else self.force(t, q, v[:nv])
+
+    def touching(
+        self, t: Scalar, q: Numbers, v: Numbers, h: Scalar, warm: Numbers
+    ) -> tuple[System, list[Scalar]]:
+        """Return the system whose accelerations under contact are known at this state.
+
+        With it comes what the solver of the next step starts from, as `warm` is for this one.
+        """
+        assert self.contacts is not None
+        tau, rates, outside = self._pushes(t, q, v)
+        page = partial(scalar_functions.contact_forces, frame=self.f_ext_frame)
+        tree = self.tree or kernel_tree(page, self.model)
+        found = scalar_functions.contact_dynamics(
+            self.model,
+            tree,
+            q,
+            v[: self.model.nv],
+            tau,
+            outside,
+            warm,
+            scene=self.contacts,
+            frame=self.f_ext_frame,
+            h=h,
+        )
+        return replace(self, solved=[*found.a, *rates]), found.memory
+
+    def _acceleration(self, time: Numbers, q: Numbers, v: Numbers) -> list[Scalar]:
+        (t,) = time
+        u = v[: self.model.nv]
+        tau, rates, outside = self._pushes(t, q, v)
         solve = self.solver()
         tree = self.tree or kernel_tree(solve, self.model)
         return [*solve(self.model, tree, q, u, tau, outside), *rates]

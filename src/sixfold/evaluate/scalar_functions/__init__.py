@@ -13,6 +13,12 @@ from sixfold.evaluate.scalar_functions.constraints import (
     project,
     project_velocity,
 )
+from sixfold.evaluate.scalar_functions.contact import (
+    contact_dynamics,
+    contact_forces,
+    flat_response,
+    inverse_masses,
+)
 from sixfold.evaluate.scalar_functions.derivatives import (
     forward_dynamics_derivatives,
     forward_second_derivatives,
@@ -84,11 +90,14 @@ __all__ = [
     "constraint_gaps",
     "constraint_jacobian",
     "constraint_wrenches",
+    "contact_dynamics",
+    "contact_forces",
     "coriolis_matrix",
     "difference",
     "difference_derivatives",
     "express",
     "external_forces",
+    "flat_response",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_second_derivatives",
@@ -101,6 +110,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
+    "inverse_masses",
     "jacobian",
     "jacobian_bias",
     "jacobian_derivatives",

@@ -41,7 +41,7 @@ def not_finite(
     k = next((k for k in order if not np.isfinite(after[index][k])), order[0])
     fix = "make dt smaller, or look for gains and forces that are too large for it"
     if setup.control is not None and not stepper.live:
-        tau, _ = stepper.look(t, before)
+        tau, *_ = stepper.look(t, before)
         if not np.isfinite(tau).all():
             fix = "look into control: its joint forces are not finite at the state before"
     of = f", start {list(index)}" if index else ""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array, Shape
+from sixfold.contact import scene_of
+from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import NotApplicableError, NumberError, OptionError
 from sixfold.evaluate import Argument, scalar_functions
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
@@ -139,6 +142,39 @@ def check_force_frame(function: str, f_ext: Any, f_ext_frame: Any) -> None:
     idle = f_ext is None and f_ext_frame != "world"
     where = "a motion without external forces"
     refuse_idle(function, "f_ext_frame", idle, where, "pass f_ext=..., or leave it out")
+
+
+EULER = "semi_implicit_euler"
+
+
+def touching(
+    function: str, model: Model, contacts: Any, integrator: str, h: float, **idle: bool
+) -> Scene | None:
+    """Return what may touch; refuse options that contact leaves without effect.
+
+    A time constant below two steps is raised to them, as MuJoCo does.
+
+    Args:
+        function: the caller.
+        model: the robot.
+        contacts: the option.
+        integrator: by name.
+        h: length of a step [s].
+        idle: options without effect, and whether they are given.
+    """
+    if contacts is None:
+        return None
+    scene = scene_of(function, model, contacts)
+    if integrator != EULER:
+        where = "contacts, whose forces are those of a step"
+        raise NotApplicableError(f"{function}: integrator '{integrator}'", where, f"use '{EULER}'")
+    where = "contacts, whose step is one of its own"
+    for option, given in idle.items():
+        refuse_idle(function, option, given, where, "leave it out")
+    time, ratio = scene.law.solref
+    if 0 < time < 2 * h:
+        scene = replace(scene, law=replace(scene.law, solref=(2 * h, ratio)))
+    return scene
 
 
 def wrenches(model: Model, f_ext: Any) -> Argument | None:

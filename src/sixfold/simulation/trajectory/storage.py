@@ -24,6 +24,8 @@ from sixfold.simulation.trajectory.tables import at_once, to_csv, to_parquet
 FORMAT = "sixfold trajectory 1"
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
 """The arrays of a trajectory that have a time axis, `t` apart."""
+TOUCH = {"contact_forces": (3,), "contact_points": (3,), "contact_gaps": ()}
+"""What is recorded of each contact, with its shape; after the axis of contacts."""
 
 
 def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
@@ -39,8 +41,9 @@ def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
 def _save_npz(trajectory: Any, target: Path) -> None:
     """Write a trajectory, its model and its notes; the file is replaced atomically."""
     arrays = {name: getattr(trajectory, name) for name in ("t", *ALONG)}
-    if trajectory.x is not None:
-        arrays["x"] = trajectory.x
+    for name in ("x", *TOUCH):
+        if getattr(trajectory, name) is not None:
+            arrays[name] = getattr(trajectory, name)
     for k, event in enumerate(trajectory.events):
         arrays[f"event{k}"] = np.concatenate([[event.t], event.q, event.v])
     about = {
@@ -103,7 +106,7 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
             "elapsed": float(about["elapsed"]),
             "events": _crossings(model, about["events"], data),
             "notes": tuple(map(str, about["notes"])),
-            "x": np.asarray(data["x"], float) if "x" in data else None,
+            **{name: _numbers(data, name) if name in data else None for name in ("x", *TOUCH)},
         }
     except TrajectoryFileError:
         raise
@@ -164,7 +167,9 @@ def _crossings(model: Model, names: list[str], data: dict[str, Array]) -> tuple[
     )
 
 
-def shapes(model: Model, t: Array, q: Array, x: Array | None = None) -> dict[str, tuple[int, ...]]:
+def shapes(
+    model: Model, t: Array, q: Array, x: Array | None = None, gaps: Array | None = None
+) -> dict[str, tuple[int, ...]]:
     """Return the shapes that the arrays of a trajectory have.
 
     Args:
@@ -172,19 +177,23 @@ def shapes(model: Model, t: Array, q: Array, x: Array | None = None) -> dict[str
         t: the times.
         q: the positions.
         x: the states of the controller, if it has some.
+        gaps: of the contacts, if there are some.
     """
     n, lead = t.size, q.shape[:-2]
     sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "tau": model.nv}
     along = {name: (*lead, n, sizes[name]) if name in sizes else (*lead, n) for name in ALONG}
     if x is not None:
         along["x"] = (*lead, n, *x.shape[-1:])
+    if gaps is not None:
+        along |= {name: (*lead, n, *gaps.shape[-1:], *core) for name, core in TOUCH.items()}
     return {"t": (n,), **along}
 
 
 def _check_shapes(source: Path, model: Model, fields: dict[str, Any]) -> None:
     """Refuse arrays whose shapes do not fit each other and the model."""
-    for name, expected in shapes(model, fields["t"], fields["q"], fields["x"]).items():
-        got = fields[name].shape
+    right = shapes(model, fields["t"], fields["q"], fields["x"], fields["contact_gaps"])
+    for name, expected in right.items():
+        got = np.shape(fields[name])
         if got != expected:
             what = f"array '{name}' has shape {got} where {expected} belongs"
             raise TrajectoryFileError(source, what, "write it with Trajectory.save")

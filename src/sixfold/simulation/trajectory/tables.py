@@ -39,6 +39,15 @@ def columns(trajectory: Any) -> dict[str, Array]:
     if trajectory.x is not None:
         states = trajectory.x.reshape(count * n, -1)
         table |= {f"x[{k}]": states[:, k] for k in range(states.shape[1])}
+    if trajectory.contact_gaps is not None:
+        gaps = trajectory.contact_gaps.reshape(count * n, -1)
+        forces = trajectory.contact_forces.reshape(count * n, -1, 3)
+        points = trajectory.contact_points.reshape(count * n, -1, 3)
+        for k in range(gaps.shape[1]):
+            table[f"contact_gap[{k}]"] = gaps[:, k]
+            for m, axis in enumerate("xyz"):
+                table[f"contact_force[{k}].{axis}"] = forces[:, k, m]
+                table[f"contact_point[{k}].{axis}"] = points[:, k, m]
     for name in ("kinetic", "potential", "total"):
         table[name] = getattr(trajectory, name).reshape(-1)
     return table
@@ -90,6 +99,11 @@ def to_xarray(trajectory: Any) -> Any:
     variables = {name: ((*lead, "time", names[name]), getattr(trajectory, name)) for name in names}
     if trajectory.x is not None:
         variables["x"] = ((*lead, "time", "x_coordinate"), trajectory.x)
+    if trajectory.contact_gaps is not None:
+        across = (*lead, "time", "contact")
+        variables["contact_gaps"] = (across, trajectory.contact_gaps)
+        for name in ("contact_forces", "contact_points"):
+            variables[name] = ((*across, "axis"), getattr(trajectory, name))
     for name in ("kinetic", "potential", "total"):
         variables[name] = ((*lead, "time"), getattr(trajectory, name))
     places = {

@@ -26,7 +26,7 @@ from sixfold.scalar import together
 from sixfold.simulation.events import Crossing
 from sixfold.simulation.trajectory import storage, tables
 from sixfold.simulation.trajectory.interpolate import between
-from sixfold.simulation.trajectory.storage import ALONG
+from sixfold.simulation.trajectory.storage import ALONG, TOUCH
 
 MAX_SAMPLES = 10**8
 """Largest number of times in one call of interpolation."""
@@ -61,6 +61,13 @@ class Trajectory:
     notes: tuple[str, ...] = ()
     x: Array | None = None
     """States of the controller, shape (..., samples, nx); None if it has none."""
+    contact_forces: Array | None = None
+    """Force of each contact in world axes [N], shape (..., samples, nc, 3); None without a ground.
+    They are those of the step that begins at the sample."""
+    contact_points: Array | None = None
+    """Where it acts, in world coordinates [m], shape (..., samples, nc, 3)."""
+    contact_gaps: Array | None = None
+    """Distance of the surfaces, negative inside [m], shape (..., samples, nc)."""
 
     def __post_init__(self) -> None:
         """Check the arrays against the model and each other, and make them read-only."""
@@ -71,7 +78,8 @@ class Trajectory:
                 array = np.ascontiguousarray(checked("Trajectory", name, given), float)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
-        for name, shape in storage.shapes(self.model, self.t, self.q, self.x).items():
+        shapes = storage.shapes(self.model, self.t, self.q, self.x, self.contact_gaps)
+        for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 fix = "give one row of each array for each of the times"
                 raise ShapeError("Trajectory", name, str(shape), getattr(self, name).shape, fix)
@@ -94,8 +102,15 @@ class Trajectory:
 
     @property
     def _along(self) -> tuple[str, ...]:
-        """The arrays that have a time axis, `t` apart: first those with coordinates."""
-        return ALONG if self.x is None else ("x", *ALONG)
+        """The arrays that have a time axis, `t` apart."""
+        present = (name for name in ("x", *TOUCH) if getattr(self, name) is not None)
+        return (*ALONG, *present)
+
+    def _after_time(self, name: str) -> int:
+        """Return how many axes an array has after that of time."""
+        if name in TOUCH:
+            return 1 + len(TOUCH[name])
+        return 0 if name in ("kinetic", "potential") else 1
 
     @property
     def total(self) -> Array:
@@ -136,8 +151,11 @@ class Trajectory:
                 shown(part),
                 "use .select(...) to choose among the starts of a batch",
             )
-        arrays = {name: getattr(self, name)[..., part, :] for name in self._along[:-2]}
-        arrays |= {name: getattr(self, name)[..., part] for name in self._along[-2:]}
+        whole = slice(None)
+        arrays = {
+            name: getattr(self, name)[(..., part, *[whole] * self._after_time(name))]
+            for name in self._along
+        }
         return replace(self, t=self.t[part], **arrays)
 
     def select(self, *index: int | slice) -> Trajectory:
@@ -161,8 +179,8 @@ class Trajectory:
         """Return the motion at other times within its span, by cubic curves between samples.
 
         Positions follow their velocities and velocities their accelerations at the samples;
-        quaternions stay of unit length.  Joint forces, accelerations and states of the controller
-        are interpolated linearly, energies are recomputed.
+        quaternions stay of unit length.  Joint forces, accelerations, states of the controller and
+        contacts are interpolated linearly, energies are recomputed.
         """
         wanted = checked("Trajectory.at", "times", Argument(times, (), "times [s]"))
         if wanted.size > MAX_SAMPLES:
@@ -186,17 +204,13 @@ class Trajectory:
             )
         wanted = np.clip(wanted, self.t[0], self.t[-1])
         q, v = between(self.model, self.t, self.q, self.v, self.a, wanted)
-        return replace(
-            self,
-            t=wanted,
-            q=q,
-            v=v,
-            a=_lines(self.t, self.a, wanted),
-            tau=_lines(self.t, self.tau, wanted),
-            x=None if self.x is None else _lines(self.t, self.x, wanted),
-            kinetic=kinetic_energy(self.model, q, v),
-            potential=potential_energy(self.model, q),
-        )
+        arrays: dict[str, Any] = {
+            name: _lines(self.t, getattr(self, name), wanted, self._after_time(name))
+            for name in self._along
+            if name not in ("q", "v", "kinetic", "potential")
+        }
+        arrays |= {"t": wanted, "q": q, "v": v, "kinetic": kinetic_energy(self.model, q, v)}
+        return replace(self, **arrays, potential=potential_energy(self.model, q))
 
     def resample(self, dt: float) -> Trajectory:
         """Return the motion at even times, dt [s] apart, from the first sample on."""
@@ -281,8 +295,12 @@ def _whole(part: slice) -> bool:
     return whole and (part.step is None or part.step != 0)
 
 
-def _lines(t: Array, x: Array, times: Array) -> Array:
-    """Return the columns of x, interpolated linearly."""
+def _lines(t: Array, x: Array, times: Array, axes: int = 1) -> Array:
+    """Return x, interpolated linearly in time, which so many axes follow."""
+    if axes > 1:
+        flat = x.reshape((*x.shape[:-axes], -1))
+        there = _lines(t, flat, times)
+        return there.reshape((*there.shape[:-1], *x.shape[-axes:]))
     k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
     after = np.minimum(k + 1, len(t) - 1)
     h = t[after] - t[k]

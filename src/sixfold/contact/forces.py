@@ -1,0 +1,82 @@
+"""`sf.contact_forces`: accelerations and forces of a model that touches the ground."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.contact.ground import Ground
+from sixfold.contact.places import scene_of
+from sixfold.errors import NotApplicableError
+from sixfold.evaluate import evaluate_with_scene, model_checked
+from sixfold.model import Model
+
+
+class ContactForces(NamedTuple):
+    """What `contact_forces` returns; nc contacts: those with the ground, then the pairs."""
+
+    a: Array
+    """Joint accelerations, shape (..., nv)."""
+    forces: Array
+    """Force on each body that touches, on the first one of a pair, in world axes [N],
+    shape (..., nc, 3)."""
+    points: Array
+    """Where it acts, halfway between the surfaces, in world coordinates [m], shape (..., nc, 3)."""
+    gaps: Array
+    """Distance of the surfaces, negative inside [m], shape (..., nc)."""
+    joint_forces: Array
+    """What limits and dry friction add to the joint forces [N m or N], shape (..., nv)."""
+    residual: Array
+    """Largest change of a force that one more projected step of the solver would make [N],
+    shape (...)."""
+
+
+def contact_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    contacts: Ground,
+    dt: float | None = None,
+    f_ext_frame: str = "world",
+    backend: str | None = None,
+) -> ContactForces:
+    """Return the accelerations of a model that touches the ground, and the contact forces.
+
+    The solver starts from no force; `simulate` and `rollout` start it from the step before.
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        tau: joint forces [N m or N], shape (..., nv).
+        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
+        contacts: the ground and what may touch it.
+        dt: length of a step [s], for a rigid ground, whose forces are those of a step.
+        f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        A tuple (a, forces, points, gaps, joint_forces, residual).
+
+    Raises:
+        ShapeError: if a last axis is not nq or nv.
+        ArgumentError, NotApplicableError: if `contacts` is no ground, or does not suit the model.
+        SingularModelError: if some joint has no inertia behind it at every configuration.
+
+    Reference: Todorov, Convex and analytically-invertible dynamics with contacts and constraints,
+    ICRA 2014; MuJoCo documentation, chapter Computation.
+    """
+    scene = scene_of("contact_forces", model_checked("contact_forces", model), contacts)
+    if scene.rigid != (dt is not None):
+        where = "a rigid ground" if scene.rigid else "a soft ground"
+        fix = "pass the length of a step, dt" if scene.rigid else "leave dt out"
+        what = "contact_forces without dt" if scene.rigid else "contact_forces: option 'dt'"
+        raise NotApplicableError(what, where, fix)
+    values: tuple[Any, ...] = (q, v, tau, *((dt,) if scene.rigid else ()), f_ext)
+    results = evaluate_with_scene(model, scene, values, f_ext_frame, backend)
+    return ContactForces(*results)

@@ -1,0 +1,166 @@
+"""`sf.Ground`: what a robot may touch, and how contact gives way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixfold.contact import checks
+from sixfold.contact.shapes import ContactPair, ContactPoint
+from sixfold.errors import NotApplicableError, OptionError
+
+MAX_LINES = 33
+"""Most lines of a grid of heights in one direction: a step reads all of them."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The ground, what may touch it, and the law of contact.
+
+    Contacts follow MuJoCo's convex soft model; `solref` and `solimp` have the meaning that they
+    have there, with elliptic friction cones.
+
+    Args:
+        height: where the plane lies along its normal [m]; or a function of (x, y) that returns the
+            height z, written with arithmetic and sixfold functions.
+        normal: of the plane, pointing out of the ground; of any length.
+        grid: heights [m] of a small grid, rows along x and columns along y, in place of a plane;
+            linear between its lines and level beyond its edges.
+        grid_corner: (x, y) of the first height [m].
+        grid_spacing: distance of lines along x and y [m].
+        friction: Coulomb's coefficient of all contacts that have none of their own.
+        points: points and spheres that may touch the ground.  Left out, those of the model's
+            collision shapes: spheres, the ends of capsules and the corners of boxes.
+        pairs: spheres that may touch spheres or capsules of other bodies.
+        solref: time constant [s] and damping ratio with which penetration goes; two negative
+            numbers are stiffness and damping themselves.
+        solimp: impedance at the surface and at depth `width`, that width [m], and midpoint and
+            power of the sigmoid between them.
+        margin: gap below which a contact is active [m].
+        impratio: softness along the normal over that of friction.
+        limits: joint limits push, as constraints of the same kind, with the same law.
+        dry_friction: the model's dry friction of joints holds them still with so much force, as a
+            constraint, in place of a force that follows the speed.
+        rigid: contacts without softness: the speed after a step is that of Newton's law of impact
+            in place of solref and solimp; needs semi-implicit Euler steps.
+        restitution: speed after an impact over that before it, with rigid=True.
+        iterations: rounds of the solver in each step.
+        newton: steps of Newton's method after them; by the shapes if left out: 4 if some body has
+            more than two points, else 0.
+    """
+
+    height: float | Callable[[Any, Any], Any] = 0.0
+    normal: tuple[float, ...] = (0.0, 0.0, 1.0)
+    grid: tuple[tuple[float, ...], ...] | None = None
+    grid_corner: tuple[float, ...] = (0.0, 0.0)
+    grid_spacing: tuple[float, ...] = (1.0, 1.0)
+    friction: float = 1.0
+    points: tuple[ContactPoint, ...] | None = None
+    pairs: tuple[ContactPair, ...] = ()
+    solref: tuple[float, ...] = (0.02, 1.0)
+    solimp: tuple[float, ...] = (0.9, 0.95, 0.001, 0.5, 2.0)
+    margin: float = 0.0
+    impratio: float = 1.0
+    limits: bool = False
+    dry_friction: bool = False
+    rigid: bool = False
+    restitution: float = 0.0
+    iterations: int = 12
+    newton: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check every number; lists become tuples, so that the ground can be hashed."""
+
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        if not callable(self.height):
+            put("height", checks.number("Ground", "height", self.height, _HEIGHT, lambda _: True))
+        normal = checks.numbers("Ground", "normal", self.normal, 3, "(x, y, z), not zero")
+        length = math.hypot(*normal)
+        if not length:
+            raise OptionError("Ground", "normal", "(x, y, z), not zero", self.normal)
+        put("normal", normal if length == 1.0 else tuple(x / length for x in normal))
+        self._check_surface(put)
+        put("friction", checks.not_negative("Ground", "friction", self.friction))
+        for name, kind in (("points", ContactPoint), ("pairs", ContactPair)):
+            given = getattr(self, name)
+            if given is None and name == "points":
+                continue
+            listed = tuple(given) if isinstance(given, (list, tuple)) else ()
+            if not isinstance(given, (list, tuple)) or not all(isinstance(x, kind) for x in listed):
+                raise OptionError("Ground", name, f"a list of {kind.__name__}", given)
+            put(name, listed)
+        self._check_law(put)
+        for name in ("limits", "dry_friction", "rigid"):
+            if not isinstance(getattr(self, name), bool):
+                raise OptionError("Ground", name, (True, False), getattr(self, name))
+        e = checks.number(
+            "Ground", "restitution", self.restitution, "a number from 0 to 1", lambda x: 0 <= x <= 1
+        )
+        put("restitution", e)
+        if e and not self.rigid:
+            where = "soft contacts, whose rebound follows from solref"
+            raise NotApplicableError("Ground: restitution", where, "pass rigid=True, or leave it")
+        put("iterations", checks.count("Ground", "iterations", self.iterations, 1, 1000))
+        if self.newton is not None:
+            put("newton", checks.count("Ground", "newton", self.newton, 0, 100))
+
+    def _check_surface(self, put: Callable[[str, Any], None]) -> None:
+        """Check the grid, and that only one surface is given."""
+        corner = checks.numbers("Ground", "grid_corner", self.grid_corner, 2, "(x, y) [m]")
+        put("grid_corner", corner)
+        spacing = checks.numbers("Ground", "grid_spacing", self.grid_spacing, 2, "(dx, dy) > 0 [m]")
+        if min(spacing) <= 0:
+            raise OptionError("Ground", "grid_spacing", "(dx, dy) > 0 [m]", self.grid_spacing)
+        put("grid_spacing", spacing)
+        if self.grid is not None:
+            words = f"finite heights, 2 to {MAX_LINES} rows and columns"
+            try:
+                heights = np.array(self.grid, float)
+            except Exception:  # no numbers, or rows of several lengths
+                raise OptionError("Ground", "grid", words, self.grid) from None
+            fits = heights.ndim == 2 and all(2 <= n <= MAX_LINES for n in heights.shape)
+            if not fits or not np.isfinite(heights).all():
+                raise OptionError("Ground", "grid", words, self.grid)
+            put("grid", tuple(map(tuple, heights.tolist())))
+        tilted = self.normal != (0.0, 0.0, 1.0)
+        curved = "a grid" if self.grid is not None else "a height function"
+        if (self.grid is not None or callable(self.height)) and tilted:
+            raise NotApplicableError("Ground: normal", curved, "leave the normal out")
+        if self.grid is not None and (callable(self.height) or self.height):
+            raise NotApplicableError("Ground: height", "a grid", "add it to the heights")
+        if self.grid is None and (corner, spacing) != ((0.0, 0.0), (1.0, 1.0)):
+            where = "a ground without a grid"
+            raise NotApplicableError("Ground: grid_corner, grid_spacing", where, "pass grid=...")
+
+    def _check_law(self, put: Callable[[str, Any], None]) -> None:
+        """Check what a contact gives way by."""
+        words = "(time constant, damping ratio) > 0, or (-stiffness, -damping)"
+        solref = checks.numbers("Ground", "solref", self.solref, 2, words)
+        if not (min(solref) > 0 or max(solref) < 0):
+            raise OptionError("Ground", "solref", words, self.solref)
+        put("solref", solref)
+        words = "(d0, dwidth, width, midpoint, power): 0 < d < 1, width >= 0, 0 < midpoint < 1 <= p"
+        d0, d1, width, midpoint, power = solimp = checks.numbers(
+            "Ground", "solimp", self.solimp, 5, words
+        )
+        fits = 0 < d0 < 1 and 0 < d1 < 1 and width >= 0 and 0 < midpoint < 1 and power >= 1
+        if not fits:
+            raise OptionError("Ground", "solimp", words, self.solimp)
+        put("solimp", solimp)
+        put("margin", checks.not_negative("Ground", "margin", self.margin, " [m]"))
+        words = "a number > 0"
+        put("impratio", checks.number("Ground", "impratio", self.impratio, words, lambda x: x > 0))
+        defaults = {f: Ground.__dataclass_fields__[f].default for f in ("solref", "solimp")}
+        own = [f for f, usual in defaults.items() if getattr(self, f) != usual]
+        if own and self.rigid and not (self.limits or self.dry_friction):
+            fix = "leave them out, or rigid=True"
+            raise NotApplicableError(f"Ground: {', '.join(own)}", "rigid contacts", fix)
+
+
+_HEIGHT = "a finite number [m], or a function of (x, y)"

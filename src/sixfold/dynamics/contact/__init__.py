@@ -1,0 +1,1 @@
+"""Contact with friction: gaps, the convex soft model, and its solver."""

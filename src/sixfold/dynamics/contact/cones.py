@@ -1,0 +1,78 @@
+"""Sets that forces belong to: projections on them, and the slopes of the projections.
+
+The slope of a projection on a convex set is symmetric with eigenvalues from 0 to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sixfold.scalar import Scalar, if_positive, sqrt
+
+Numbers = Sequence[Scalar]
+TINY = 1e-60
+"""Added to a squared length, so that the direction of no force is a number."""
+
+
+class Cone(NamedTuple):
+    """Forces (n, t, s) with |(t, s)| <= mu n: Coulomb's law."""
+
+    mu: Scalar
+
+    def project(self, z: Numbers) -> list[Scalar]:
+        """Return the nearest force of the cone."""
+        n, t, s = z
+        r = sqrt(t * t + s * s + TINY)
+        slide = _positive((n + r * self.mu) * (1.0 / (1.0 + self.mu * self.mu)))
+        sticks = n * self.mu - r
+        k = if_positive(sticks, 1.0, slide * self.mu / r)
+        return [if_positive(sticks, n, slide), k * t, k * s]
+
+    def slope(self, z: Numbers) -> list[list[Scalar]]:
+        """Return the matrix: 1 inside; on the edge, along it whole and across it by k."""
+        n, t, s = z
+        r = sqrt(t * t + s * s + TINY)
+        over = 1.0 / r
+        t, s = t * over, s * over
+        scale = 1.0 / (1.0 + self.mu * self.mu)
+        slide = _positive((n + r * self.mu) * scale)
+        sticks, touches = n * self.mu - r, if_positive(slide, scale, 0.0)
+        k = if_positive(sticks, 1.0, slide * self.mu * over)
+        a = if_positive(sticks, 1.0, touches)
+        b = if_positive(sticks, 0.0, touches * self.mu)
+        c = if_positive(sticks, 0.0, touches * (self.mu * self.mu) - k)
+        bt, bs, ct = b * t, b * s, c * t
+        return [[a, bt, bs], [bt, ct * t + k, ct * s], [bs, ct * s, c * s * s + k]]
+
+
+class Push(NamedTuple):
+    """One force that can only push."""
+
+    def project(self, z: Numbers) -> list[Scalar]:
+        """Return the nearest force that is not negative."""
+        return [_positive(z[0])]
+
+    def slope(self, z: Numbers) -> list[list[Scalar]]:
+        """Return one number."""
+        return [[if_positive(z[0], 1.0, 0.0)]]
+
+
+class Box(NamedTuple):
+    """One force between bounds."""
+
+    lower: Scalar
+    upper: Scalar
+
+    def project(self, z: Numbers) -> list[Scalar]:
+        """Return the nearest force within the bounds."""
+        below = if_positive(z[0] - self.lower, z[0], self.lower)
+        return [if_positive(self.upper - below, below, self.upper)]
+
+    def slope(self, z: Numbers) -> list[list[Scalar]]:
+        """Return one number."""
+        return [[if_positive(z[0] - self.lower, if_positive(self.upper - z[0], 1.0, 0.0), 0.0)]]
+
+
+def _positive(x: Scalar) -> Scalar:
+    return if_positive(x, x, 0.0)

@@ -1,0 +1,146 @@
+"""Contact points, frames and Jacobian rows, in world axes.
+
+A joint j with the column (ang, lin) moves a point p of a body behind it by l + w x (p - p_j), with
+w and l the two in world axes: cheaper than transforming unit forces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sixfold.dynamics.contact.scene import Ball, Rod, Scene, Touch
+from sixfold.dynamics.contact.surfaces import Frame, tangents
+from sixfold.dynamics.kinematics import transforms
+from sixfold.model.joint.standard import Free
+from sixfold.model.tree import Table, Tree
+from sixfold.scalar import Scalar, if_positive, sqrt
+from sixfold.spatial import ZERO3, Vector3
+
+Columns = dict[int, Vector3]
+"""What unit velocities of freedoms do to a point, in world axes."""
+
+
+class Contact(NamedTuple):
+    """A contact, open or closed."""
+
+    touch: Touch
+    gap: Scalar
+    point: Vector3
+    """Halfway between the surfaces, in world coordinates."""
+    frame: Frame
+    """The normal points from the ground, or from the other shape, to the ball."""
+
+
+class Places:
+    """Poses of all bodies, and the directions of all freedoms, in world axes."""
+
+    def __init__(self, tree: Tree, q: Table) -> None:
+        """Take a tree and the positions of its joints."""
+        self.tree = tree
+        _, self.X0 = transforms(tree, q)
+        self._axes: dict[int, list[tuple[Vector3, Vector3]]] = {}
+        for j in tree.bodies:
+            S, turn = tree.joint[j].calc(q[j], tree.zero_velocity(j)).S, self.X0[j].E.T
+            self._axes[j] = [(turn @ s.ang, turn @ s.lin) for s in S.columns]
+
+    def point(self, body: int, place: tuple[float, float, float]) -> Vector3:
+        """Return a point of a body in world coordinates."""
+        E, r = self.X0[body]
+        p: Vector3 = r + E.T @ Vector3.of(place)
+        return p
+
+    def columns(self, body: int, point: Vector3) -> Columns:
+        """Return the Jacobian of a body's point, by freedom."""
+        found: Columns = {}
+        for j in self.tree.support(body) if body else ():
+            arm = point - self.X0[j].r
+            start = self.tree.velocity_slices[j].start
+            for k, (w, lin) in enumerate(self._axes[j], start):
+                found[k] = lin + w.cross(arm)
+        return found
+
+    def spatial(self, body: int) -> list[dict[int, Scalar]]:
+        """Return the Jacobian of a body in world axes at its origin: angular, then linear rows."""
+        turns: Columns = {}
+        for j in self.tree.support(body):
+            start = self.tree.velocity_slices[j].start
+            turns |= {k: w for k, (w, _) in enumerate(self._axes[j], start)}
+        slides = self.columns(body, self.X0[body].r)
+        return [
+            {k: column[i] for k, column in both.items()}
+            for both in (turns, slides)
+            for i in range(3)
+        ]
+
+    def turning(self, body: int, qd: Table) -> Vector3:
+        """Return w x v of the free joint that a body hangs on, if it does.
+
+        Velocities of a free joint are in body axes; in MuJoCo the linear ones are in world axes,
+        and their rates differ by this.
+        """
+        if not body:
+            return ZERO3
+        root = self.tree.support(body)[0]
+        if not isinstance(self.tree.joint[root], Free):
+            return ZERO3
+        v = qd[root]
+        w, u = Vector3(*v[:3]), Vector3(*v[3:])
+        bias: Vector3 = self.X0[root].E.T @ w.cross(u)
+        return bias
+
+
+def contacts(scene: Scene, places: Places) -> list[Contact]:
+    """Return all contacts of a scene."""
+    return [_contact(scene, places, touch) for touch in scene.touches]
+
+
+def _contact(scene: Scene, places: Places, touch: Touch) -> Contact:
+    ball, other = touch.ball, touch.other
+    center = places.point(ball.body, ball.center)
+    if other is None:
+        distance, frame = scene.surface.meet(center)
+        gap = distance - ball.radius if ball.radius else distance
+        return Contact(touch, gap, center - frame.n * (gap * 0.5 + ball.radius), frame)
+    near = _nearest(places, other, center)
+    apart = center - near
+    length = sqrt(apart.dot(apart))
+    n = apart / length
+    gap = length - (ball.radius + other.radius)
+    frame = Frame(n, *tangents(n))
+    return Contact(touch, gap, center - n * (gap * 0.5 + ball.radius), frame)
+
+
+def _nearest(places: Places, other: Ball | Rod, center: Vector3) -> Vector3:
+    """Return the point of a ball's centre or a rod's axis that is nearest."""
+    if isinstance(other, Ball):
+        return places.point(other.body, other.center)
+    start, end = places.point(other.body, other.start), places.point(other.body, other.end)
+    along = end - start
+    s = (center - start).dot(along) / along.dot(along)
+    s = if_positive(s, if_positive(1.0 - s, s, 1.0), 0.0)
+    return start + along * s
+
+
+def jacobian(places: Places, contact: Contact) -> Columns:
+    """Return how fast the surfaces part at a contact, by freedom."""
+    touch, point = contact.touch, contact.point
+    found = places.columns(touch.ball.body, point)
+    if touch.other is not None:
+        for k, column in places.columns(touch.other.body, point).items():
+            found[k] = found[k] - column if k in found else -column
+    return found
+
+
+def bias(places: Places, contact: Contact, qd: Table) -> Vector3:
+    """Return what is added to J a for MuJoCo's accelerations."""
+    touch = contact.touch
+    total = places.turning(touch.ball.body, qd)
+    if touch.other is not None:
+        total = total - places.turning(touch.other.body, qd)
+    return total
+
+
+def along(columns: Mapping[int, Vector3], direction: Vector3) -> dict[int, Scalar]:
+    """Return one row of a Jacobian, by freedom."""
+    return {k: direction.dot(column) for k, column in columns.items()}

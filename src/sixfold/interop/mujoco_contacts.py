@@ -1,0 +1,120 @@
+"""A robot on its ground as a `mujoco.MjModel`: the same contacts, by the same law."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sixfold.contact import Ground, scene_of
+from sixfold.dynamics.contact.scene import Ball, Rod, Scene
+from sixfold.dynamics.contact.surfaces import Plane
+from sixfold.errors import NotApplicableError
+from sixfold.formats.mjcf.read import mujoco_package
+from sixfold.interop.to_mujoco import compiled_spec, robot_spec
+from sixfold.model import Model
+
+POINT_RADIUS = 1e-6
+"""Of the spheres that stand for points, which MuJoCo does not have [m]."""
+GROUND, POINTS = 1, 2
+"""Collision bits of the plane and of what touches it."""
+
+
+def to_mujoco_with_contacts(model: Model, ground: Ground, *, dt: float = 0.002) -> Any:
+    """Return a robot on a plane as a `mujoco.MjModel` with elliptic friction cones.
+
+    Contacts are in the order of `contact_forces`.  Joint damping is integrated explicitly, and
+    joint limits and dry friction are on where the ground has them.
+
+    Args:
+        model: the robot.
+        ground: a plane, and what may touch it.
+        dt: length of a step [s].
+
+    Raises:
+        NotApplicableError: for a ground that is no plane or is rigid, and for robots that MuJoCo
+            cannot take.
+    """
+    mujoco = mujoco_package()
+    scene = scene_of("to_mujoco_with_contacts", model, ground)
+    if not isinstance(scene.surface, Plane) or scene.rigid:
+        where = "a ground that is no plane, or rigid"
+        raise NotApplicableError("to_mujoco_with_contacts", where, "pass a soft plane")
+    spec, bodies = robot_spec(mujoco, model)
+    _add_plane(mujoco, spec, scene)
+    for k, touch in enumerate(scene.touches):
+        bits = {"contype": POINTS, "conaffinity": 0} if touch.other is None else {}
+        _add_shape(mujoco, spec, bodies, f"touch{k}", touch.ball, scene, touch.friction, **bits)
+        if touch.other is not None:
+            name = f"touched{k}"
+            _add_shape(mujoco, spec, bodies, name, touch.other, scene, touch.friction)
+            _add_pair(spec, f"touch{k}", name, scene, touch.friction)
+    solref, solimp = list(scene.law.solref), list(scene.law.solimp)
+    for joint in spec.joints:
+        joint.solref_limit, joint.solimp_limit = solref, solimp
+        joint.solref_friction, joint.solimp_friction = solref, solimp
+        if not scene.stops:
+            joint.limited = mujoco.mjtLimited.mjLIMITED_FALSE
+        if not scene.drags:
+            joint.frictionloss = 0.0
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.impratio = scene.impratio
+    spec.option.timestep = dt
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
+    return compiled_spec(mujoco, spec, model)
+
+
+def _add_plane(mujoco: Any, spec: Any, scene: Scene) -> None:
+    normal = np.array(scene.surface.normal)
+    axis = np.cross([0.0, 0.0, 1.0], normal)
+    turn = np.array([1.0 + normal[2], *axis])
+    spec.worldbody.add_geom(
+        name="ground",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=[0, 0, 1],
+        pos=normal * scene.surface.height,
+        quat=turn / np.linalg.norm(turn) if turn.any() else [0, 1, 0, 0],
+        contype=0,
+        conaffinity=POINTS,
+        **_law(scene, 0.0),
+    )
+
+
+def _law(scene: Scene, friction: float) -> dict[str, Any]:
+    return {
+        "condim": 3 if friction else 1,
+        "friction": [friction, 0.0, 0.0],
+        "solref": list(scene.law.solref),
+        "solimp": list(scene.law.solimp),
+        "margin": 0.5 * scene.margin,
+    }
+
+
+def _add_shape(
+    mujoco: Any,
+    spec: Any,
+    bodies: list[Any],
+    name: str,
+    shape: Ball | Rod,
+    scene: Scene,
+    friction: float,
+    **bits: int,
+) -> None:
+    body = bodies[shape.body - 1] if shape.body else spec.worldbody
+    settings = {"name": name, "mass": 0.0, "contype": 0, "conaffinity": 0, **bits}
+    settings |= _law(scene, friction)
+    if isinstance(shape, Ball):
+        kind, size = mujoco.mjtGeom.mjGEOM_SPHERE, [shape.radius or POINT_RADIUS, 0, 0]
+        body.add_geom(type=kind, size=size, pos=shape.center, **settings)
+    else:
+        ends = [*shape.start, *shape.end]
+        kind, size = mujoco.mjtGeom.mjGEOM_CAPSULE, [shape.radius, 0, 0]
+        body.add_geom(type=kind, size=size, fromto=ends, **settings)
+
+
+def _add_pair(spec: Any, first: str, second: str, scene: Scene, friction: float) -> None:
+    pair = spec.add_pair(geomname1=first, geomname2=second)
+    pair.condim = 3 if friction else 1
+    pair.friction = [friction, friction, 0.0, 0.0, 0.0]
+    pair.solref, pair.solimp = list(scene.law.solref), list(scene.law.solimp)
+    pair.margin = scene.margin
