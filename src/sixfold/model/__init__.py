@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Sphere,
     )
     from sixfold.model.grouping import grouped
+    from sixfold.model.impact_point import ImpactPoint
     from sixfold.model.joint.custom import CustomJoint
     from sixfold.model.samples import SAMPLES, random_tree, sample
     from sixfold.model.source_file import Link, SourceInfo
@@ -57,6 +58,7 @@ _LATER = {
         *("Geometry", "Mesh", "Shape", "Sphere"),
     ),
     "grouping": ("grouped",),
+    "impact_point": ("ImpactPoint",),
     "joint.custom": ("CustomJoint",),
     "source_file": ("Link", "SourceInfo"),
     "samples": ("SAMPLES", "random_tree", "sample"),
@@ -92,6 +94,7 @@ __all__ = [
     "FreeJoint",
     "Geometry",
     "Helical",
+    "ImpactPoint",
     "Joint",
     "JointState",
     "Link",

@@ -30,6 +30,7 @@ from sixfold.evaluate.scalar_functions.dynamics import (
     potential_energy,
     reduced_mass_matrix,
 )
+from sixfold.evaluate.scalar_functions.impacts import delassus_matrix, impact
 from sixfold.evaluate.scalar_functions.kinematic_derivatives import (
     center_of_mass_jacobian,
     centroidal_momentum_bias,
@@ -72,6 +73,7 @@ __all__ = [
     "centroidal_momentum_matrix",
     "constraint_forces",
     "coriolis_matrix",
+    "delassus_matrix",
     "difference",
     "difference_derivatives",
     "express",
@@ -83,6 +85,7 @@ __all__ = [
     "frame_velocity",
     "frame_velocity_derivatives",
     "gravity_force",
+    "impact",
     "integrate",
     "integrate_derivatives",
     "inverse_dynamics",
