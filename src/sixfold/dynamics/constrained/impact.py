@@ -26,7 +26,7 @@ Matrix = list[list[Scalar]]
 Vector = list[Scalar]
 
 PROXIMAL_SHARE = 1e-7
-"""R as a share of G's diagonal: far above rounding, far below the pivots of rows that differ."""
+"""R as a share of G's diagonal and scale: far above rounding, far below pivots that matter."""
 
 PROXIMAL_STEPS = 4
 """Each leaves R / (R + lambda) of the error along an eigenvector: 1e-16 where lambda = 1e-3 G."""
@@ -45,13 +45,15 @@ class Contact:
     held: bool
 
 
-def impulses(G: Matrix, b: Sequence[Scalar], contacts: Sequence[Contact]) -> Vector:
+def impulses(G: Matrix, b: Sequence[Scalar], contacts: Sequence[Contact], scale: Scalar) -> Vector:
     """Return the impulse along each row.
 
     Args:
         G: Delassus matrix.
         b: velocities of the rows before the impact, normal ones times 1 + e.
         contacts: which rows belong together; rows that are exactly zero get no impulse.
+        scale: what G's diagonal would be at points that can move every way: beside it a row shows
+            that nothing can move it in this state but for rounding.
     """
     # rows that nothing can move
     moving = {r for r in range(len(b)) if not isinstance(G[r][r], Zero)}
@@ -59,7 +61,8 @@ def impulses(G: Matrix, b: Sequence[Scalar], contacts: Sequence[Contact]) -> Vec
     free = [c for c in contacts if not c.held and c.rows[0] in moving]
     p: Vector = [ZERO] * len(b)
     # eliminate what is held: G' = G - G_rh G_hh^-1 G_hr
-    hold = _proximal([[G[r][s] for s in held] for r in held])
+    floor = PROXIMAL_SHARE * scale
+    hold = _proximal([[G[r][s] for s in held] for r in held], floor)
     columns = {r: hold([G[h][r] for h in held]) for c in free for r in c.rows}
     start = hold([b[h] for h in held])
     rest = sorted(columns)
@@ -67,18 +70,17 @@ def impulses(G: Matrix, b: Sequence[Scalar], contacts: Sequence[Contact]) -> Vec
     b_rest = [b[r] - dot([G[r][h] for h in held], start) for r in rest]
     places = {r: k for k, r in enumerate(rest)}
     local = [Contact(tuple(places[r] for r in c.rows), c.friction, False) for c in free]
-    for r, value in zip(rest, _unilateral(G_rest, b_rest, local), strict=True):
+    for r, value in zip(rest, _unilateral(G_rest, b_rest, local, floor), strict=True):
         p[r] = value
     for k, h in enumerate(held):
         p[h] = -(start[k] + dot([columns[r][k] for r in rest], [p[r] for r in rest]))
     return p
 
 
-def _unilateral(G: Matrix, b: Vector, contacts: Sequence[Contact]) -> Vector:
+def _unilateral(G: Matrix, b: Vector, contacts: Sequence[Contact], floor: Scalar) -> Vector:
     """Return impulses of contacts that may open or slide: Gauss-Seidel from all of them held."""
     if not contacts:
         return []
-    floor = _floor(G)
     steps = [_step(G, b, contact, floor) for contact in contacts]
 
     def sweep(p: Vector) -> Vector:
@@ -86,7 +88,7 @@ def _unilateral(G: Matrix, b: Vector, contacts: Sequence[Contact]) -> Vector:
             p = step(p)
         return p
 
-    p: Vector = [-x for x in _proximal(G)(b)]
+    p: Vector = [-x for x in _proximal(G, floor)(b)]
     for contact in contacts:
         p = _projected(p, contact)
     rounds = ROUNDS if len(b) > len(contacts) else FRICTIONLESS_ROUNDS
@@ -136,13 +138,12 @@ def _projected(p: Vector, contact: Contact) -> Vector:
     return found
 
 
-def _proximal(G: Matrix) -> Callable[[Sequence[Scalar]], Vector]:
+def _proximal(G: Matrix, floor: Scalar) -> Callable[[Sequence[Scalar]], Vector]:
     """Return the solve x of G x = b by proximal steps with one factor."""
     n = len(G)
     if not n:
         return lambda _: []
-    floor = _floor(G)
-    R = [PROXIMAL_SHARE * (G[r][r] + floor) for r in range(n)]
+    R = [PROXIMAL_SHARE * G[r][r] + floor for r in range(n)]
     factor = ldl([[G[r][c] + (R[r] if r == c else ZERO) for c in range(n)] for r in range(n)])
 
     def solve(b: Sequence[Scalar]) -> Vector:
@@ -154,8 +155,3 @@ def _proximal(G: Matrix) -> Callable[[Sequence[Scalar]], Vector]:
         return x
 
     return solve
-
-
-def _floor(G: Matrix) -> Scalar:
-    """Return a number that is small beside G, for rows that nothing can move in some states."""
-    return PROXIMAL_SHARE * sum((G[r][r] for r in range(len(G))), ZERO) / len(G)

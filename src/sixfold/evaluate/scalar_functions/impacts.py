@@ -16,21 +16,31 @@ from sixfold.model.impact_point import ImpactPoint
 from sixfold.scalar import ZERO, Scalar, Zero, exact
 from sixfold.spatial import Transform, Vector3
 
+Matrix = list[list[Scalar]]
+
+LEVER_SQUARED = 1e-5
+"""Of a point so near to the axes of all joints that it counts as one that does not move [m^2]."""
+
 
 class _Struck(NamedTuple):
-    """The directions of a point in world axes, normal first, and their rows of the Jacobian."""
+    """The directions of a point in world axes, normal first, and rows of its Jacobian."""
 
     directions: list[Vector3]
-    rows: list[list[Scalar]]
+    """Those along which there may be an impulse."""
+    rows: Matrix
+    """One for each of them."""
+    more: Matrix
+    """Those of the tangents of a point without friction."""
 
 
 def impact(
     model: Model, tree: Tree, q: Numbers, v: Numbers, *, points: Sequence[ImpactPoint]
 ) -> list[Scalar]:
     """V + M^-1 J^T p, then the impulses of all points in world axes."""
-    struck = _struck(model, tree, q, points, frictionless=1)
+    struck = _struck(model, tree, q, points)
     J = [row for each in struck for row in each.rows]
-    factor, Y, G = _delassus(model, tree, q, J)
+    factor = _factor(model, tree, q)
+    Y, G = _delassus(factor, J)
     b: list[Scalar] = []
     contacts = []
     for point, each in zip(points, struck, strict=True):
@@ -38,7 +48,7 @@ def impact(
         b += [_dot(row, v) for row in each.rows]
         b[count] = b[count] * (1.0 + point.restitution)
         contacts.append(Contact(tuple(range(count, len(b))), point.friction, point.held))
-    p = impulses(G, b, contacts)
+    p = impulses(G, b, contacts, _scale(factor, struck, G))
     y: list[Scalar] = [ZERO] * model.nv
     for value, row in zip(p, Y, strict=True):
         y = [total + value * x for total, x in zip(y, row, strict=True)]
@@ -55,15 +65,14 @@ def delassus_matrix(
     model: Model, tree: Tree, q: Numbers, *, points: Sequence[ImpactPoint]
 ) -> list[Scalar]:
     """J M^-1 J^T, row by row: each point's normal, then its two tangents."""
-    struck = _struck(model, tree, q, points, frictionless=3)
-    _, _, G = _delassus(model, tree, q, [row for each in struck for row in each.rows])
+    struck = _struck(model, tree, q, points)
+    rows = [row for each in struck for row in (*each.rows, *each.more)]
+    _, G = _delassus(_factor(model, tree, q), rows)
     return [x for row in G for x in row]
 
 
-def _struck(
-    model: Model, tree: Tree, q: Numbers, points: Sequence[ImpactPoint], frictionless: int
-) -> list[_Struck]:
-    """Return the rows of all points; `frictionless` is how many a point without friction has."""
+def _struck(model: Model, tree: Tree, q: Numbers, points: Sequence[ImpactPoint]) -> list[_Struck]:
+    """Return the rows of all points."""
     x = model.positions(q)
     _, X0 = kinematics.transforms(tree, x)
 
@@ -78,18 +87,17 @@ def _struck(
     for point in points:
         k, placement = model.locate(point.frame)
         X = Transform.translation([exact(x) for x in point.position]) @ placement @ X0[k + 1]
-        directions = _axes(point)[: 3 if point.friction else frictionless]
+        directions = _axes(point)
         if point.against is None:
-            result.append(_Struck(directions, rows_of(k, X.r, directions)))
-            continue
-        other, held = model.locate(point.against)
-        back = (held @ X0[other + 1]).E.T
-        directions = [back @ d for d in directions]
-        rows, less = rows_of(k, X.r, directions), rows_of(other, X.r, directions)
-        differences = [
-            [a - b for a, b in zip(*two, strict=True)] for two in zip(rows, less, strict=True)
-        ]
-        result.append(_Struck(directions, differences))
+            rows = rows_of(k, X.r, directions)
+        else:
+            other, held = model.locate(point.against)
+            back = (held @ X0[other + 1]).E.T
+            directions = [back @ d for d in directions]
+            both = zip(rows_of(k, X.r, directions), rows_of(other, X.r, directions), strict=True)
+            rows = [[x - y for x, y in zip(a, b, strict=True)] for a, b in both]
+        count = 3 if point.friction else 1
+        result.append(_Struck(directions[:count], rows[:count], rows[count:]))
     return result
 
 
@@ -110,19 +118,31 @@ def _axes(point: ImpactPoint) -> list[Vector3]:
     return [n, t, n.cross(t)]
 
 
-def _delassus(
-    model: Model, tree: Tree, q: Numbers, J: list[list[Scalar]]
-) -> tuple[Factor, list[list[Scalar]], list[list[Scalar]]]:
-    """Return the factor of M, Y = L^-T J^T row by row, and G = Y D^-1 Y^T."""
+def _factor(model: Model, tree: Tree, q: Numbers) -> Factor:
+    """Return the factor of M; under couplings M is dense."""
     parents = tuple(range(-1, model.nv - 1)) if model.couplings else tree.dof_parent
-    factor = Factor(reduced_mass_matrix(model, tree, q), parents)
+    return Factor(reduced_mass_matrix(model, tree, q), parents)
+
+
+def _delassus(factor: Factor, J: Matrix) -> tuple[Matrix, Matrix]:
+    """Return Y = L^-T J^T row by row, and G = Y D^-1 Y^T."""
     Y = [factor.half(row) for row in J]
     scaled = [factor.scaled(y) for y in Y]
-    G: list[list[Scalar]] = [[ZERO] * len(J) for _ in J]
+    G: Matrix = [[ZERO] * len(J) for _ in J]
     for r in range(len(J)):
         for s in range(r + 1):
             G[r][s] = G[s][r] = _dot(Y[r], scaled[s])
-    return factor, Y, G
+    return Y, G
+
+
+def _scale(factor: Factor, struck: Sequence[_Struck], G: Matrix) -> Scalar:
+    """Return the mean of G's diagonal over all directions, and a little of all freedoms."""
+    total = sum((G[r][r] for r in range(len(G))), ZERO)
+    for each in struck:
+        for row in each.more:
+            y = factor.half(row)
+            total = total + _dot(y, factor.scaled(y))
+    return total / (3 * len(struck)) + LEVER_SQUARED * sum(factor.reciprocals)
 
 
 def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:

@@ -20,8 +20,12 @@ HALVINGS = 80
 MAX_RESETS = 10_000
 """Resets in one step."""
 
+MAX_RESETS_AT_ONCE = 100
+"""Resets at one time: feet that strike together, or in turn, make a few."""
+
 ON_SURFACE = 1e-9
-"""Share of an event's values in a step up to which a value counts as zero after a reset."""
+"""Share of an event's values in a step up to which its value at the start, or after a reset, counts
+as zero."""
 
 PROBE = 1e-3
 """Share of a step to look ahead and back for the direction of an event after a reset."""
@@ -62,8 +66,9 @@ class Watch:
         self._model, self._events = model, events
         self._kept = model.nq + model.nv + states
         self._restart = restart
-        self._signs = [_sign(self._value(event, t, x)) for event in events]
-        self._last = [-math.inf] * len(events)
+        self._start: list[float] | None = [self._value(event, t, x) for event in events]
+        self._signs = [_sign(value) for value in self._start]
+        self._last, self._still = -math.inf, 0
         self.crossings: list[Crossing] = []
         self.jumps: list[tuple[float, Array]] = []
         """Times and states before and after each reset."""
@@ -85,7 +90,7 @@ class Watch:
                 if event.stop or (event.reset is not None and moved is None):
                     return Stepped(t + s, at, stopped=True)
                 if moved is not None:
-                    self._check_progress(k, t + s, end)
+                    self._check_progress(event, t + s)
                     self._signs = self._signs_after(
                         k, signs, (t, x), (t + h, after), (t + s, moved), PROBE * (end - begin)
                     )
@@ -107,6 +112,8 @@ class Watch:
         found: list[tuple[float, int]] = []
         for k, event in enumerate(self._events):
             value = self._value(event, t + h, after)
+            if self._start and abs(self._start[k]) <= ON_SURFACE * abs(value):
+                self._signs[k] = 0  # a start on the zero but for rounding, which is no event
             before, now = self._signs[k], _sign(value)
             if before and now != before:
                 self._signs[k] = now = -before
@@ -114,6 +121,7 @@ class Watch:
                     found.append((self._locate(event, t, h, x, before, value, advance), k))
             elif now:
                 self._signs[k] = now
+        self._start = None
         return sorted(found, key=lambda pair: pair[0])
 
     def _signs_after(
@@ -197,11 +205,12 @@ class Watch:
             self.crossings.append(crossing)
             self.jumps += [(t, at), (t, moved)]
 
-    def _check_progress(self, k: int, t: float, end: float) -> None:
-        """Refuse a reset at the time of the last one of the same event."""
-        since, self._last[k] = t - self._last[k], t
-        if since <= 4.0 * math.ulp(max(abs(t), abs(end))):
-            raise self._endless(self._events[k], t, f"two resets {since:.1e} s apart")
+    def _check_progress(self, event: Event, t: float) -> None:
+        """Refuse resets that time stands still for: a few may follow each other at once."""
+        still = t - self._last <= 4.0 * math.ulp(abs(t))
+        self._last, self._still = t, self._still + 1 if still else 0
+        if self._still >= MAX_RESETS_AT_ONCE:
+            raise self._endless(event, t, f"{self._still} resets at this time")
 
     def _endless(self, event: Event, t: float, got: str) -> SimulationError:
         fix = (
