@@ -368,3 +368,53 @@ def test_points_that_a_model_does_not_have_are_named():
         sf.impact(model, q, v, [sf.ImpactPoint("rod")] * 65)
     with pytest.raises(sf.ShapeError, match="'v'"):
         sf.impact(model, q, v[:5], sf.ImpactPoint("rod"))
+
+
+# -- against other formulations
+
+
+def test_held_points_solve_the_saddle_point_system():
+    model = quadruped()
+    q, v = sf.random_state(model, 20, seed=12)
+    points = [sf.ImpactPoint(f"foot{k}", friction=math.inf, restitution=0.2) for k in (0, 3)]
+    after, impulses = sf.impact(model, q, v, points)
+    n = model.nv
+    for k in range(20):
+        J = jacobians(model, q[k], points).reshape(6, n)
+        wanted = J @ v[k] * np.tile([0.0, 0.0, -0.2], 2)
+        K = np.block([[sf.mass_matrix(model, q[k]), -J.T], [J, np.zeros((6, 6))]])
+        x = np.linalg.solve(K, [*(sf.mass_matrix(model, q[k]) @ v[k]), *wanted])
+        np.testing.assert_allclose(after[k], x[:n], atol=1e-9)
+        np.testing.assert_allclose(impulses[k].reshape(-1), x[n:], atol=1e-9)
+
+
+def test_normal_impulses_are_those_of_the_one_set_of_contacts_that_fits():
+    from itertools import product
+
+    model = quadruped()
+    q, v = sf.random_state(model, 30, seed=13)
+    points = [sf.ImpactPoint(f"foot{k}", restitution=0.1 * k) for k in range(4)]
+    _, impulses = sf.impact(model, q, v, points)
+    J = jacobians(model, q, points)[:, :, 2]
+    G = J @ np.linalg.solve(sf.mass_matrix(model, q), J.swapaxes(-1, -2))
+    b = np.einsum("spj,sj->sp", J, v) * [1.0, 1.1, 1.2, 1.3]
+    for k in range(30):
+        fitting = []
+        for closed in product([False, True], repeat=4):
+            on = np.flatnonzero(closed)
+            p = np.zeros(4)
+            p[on] = np.linalg.solve(G[k][np.ix_(on, on)], -b[k][on])
+            if p.min() >= 0 and (G[k] @ p + b[k]).min() > -1e-12:
+                fitting.append(p)
+        assert len(fitting) == 1
+        np.testing.assert_allclose(impulses[k, :, 2], fitting[0], atol=1e-11)
+
+
+def test_a_controller_that_uses_the_delassus_matrix_is_compiled():
+    arm, tip = sf.load("double_pendulum"), sf.ImpactPoint("lower")
+
+    def control(t, q, v):
+        return -0.01 * sf.delassus_matrix(arm, q, tip)[0, 0] * v
+
+    run = sf.simulate(arm, [0.5, 0.2], None, 0.05, control=control)
+    assert not run.notes and np.abs(run.tau).max() > 0
