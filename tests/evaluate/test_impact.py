@@ -238,6 +238,37 @@ def test_held_points_stay_and_others_may_leave():
     assert np.abs(law).max() < 1e-9
 
 
+def test_held_points_that_contradict_each_other_get_usual_impulses():
+    box = free_body("box", center=(0.01, 0.02, 0))
+    q, v = sf.random_state(box, 200, seed=14)
+    # a tilted face that is held at its corners cannot bounce along the world's z
+    points = [sf.ImpactPoint("box", c, friction=math.inf, restitution=0.5) for c in CORNERS]
+    after, impulses = sf.impact(box, q, v, points)
+    assert np.abs(after).max() < np.abs(v).max() and np.abs(impulses).max() < 50
+    plastic = [sf.ImpactPoint("box", c, friction=math.inf) for c in CORNERS]
+    after, _ = sf.impact(box, q, v, plastic)
+    np.testing.assert_allclose(after, 0, atol=1e-11)
+    for kind in (np.float32, np.float64):
+        found = sf.impact(box, q.astype(kind), v.astype(kind), plastic)
+        assert all(np.isfinite(x).all() for x in found)
+
+
+def test_four_corners_of_a_box_with_friction_stay_in_their_cones():
+    box = free_body("box")
+    q, v = sf.random_state(box, 500, seed=15)
+    v[:, 5] -= 2.0
+    for mu, open_states in ((0.0, 3), (0.3, 35), (1.0, 125)):
+        points = [sf.ImpactPoint("box", c, restitution=0.3, friction=mu) for c in CORNERS]
+        after, impulses = sf.impact(box, q, v, points)
+        wrong = violation(box, q, v, points, after, impulses)
+        assert np.median(wrong) < 1e-14 and (wrong > 1e-9).sum() <= open_states
+        slack = mu * impulses[..., 2] - np.linalg.norm(impulses[..., :2], axis=-1)
+        assert impulses[..., 2].min() >= 0 and slack.min() > -1e-12
+        change = np.einsum("sij,sj->si", sf.mass_matrix(box, q), after - v)
+        pushed = np.einsum("spij,spi->sj", jacobians(box, q, points), impulses)
+        np.testing.assert_allclose(change, pushed, atol=1e-12)
+
+
 def test_bodies_that_strike_each_other_keep_their_momentum():
     builder = sf.ModelBuilder("two")
     for name, mass in (("a", 1.0), ("b", 3.0)):

@@ -18,7 +18,7 @@ from sixfold.spatial import Transform, Vector3
 
 Matrix = list[list[Scalar]]
 
-LEVER_SQUARED = 1e-5
+LEVER_SQUARED = 1e-6
 """Of a point so near to the axes of all joints that it counts as one that does not move [m^2]."""
 
 
