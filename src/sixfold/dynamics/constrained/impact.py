@@ -113,24 +113,28 @@ def _step(G: Matrix, b: Vector, contact: Contact, floor: Scalar) -> Callable[[Ve
     that what does not change from round to round is exact.
     """
     n, *tangents = contact.rows
-    pivot = 1.0 / (G[n][n] + floor)
+    if not tangents:
+        pivot = 1.0 / (G[n][n] + floor)
+
+        def push(p: Vector) -> Vector:
+            value = positive(p[n] - pivot * (dot(G[n], p) + b[n]))
+            return [value if r == n else x for r, x in enumerate(p)]
+
+        return push
+    own = [[G[r][s] for s in contact.rows] for r in contact.rows]
     solve = one_contact(
-        [[G[r][s] + (floor if r == s else ZERO) for s in contact.rows] for r in contact.rows],
+        [[x + (floor if r == s else ZERO) for s, x in enumerate(row)] for r, row in enumerate(own)],
         contact.friction,
     )
 
     def step(p: Vector) -> Vector:
-        moved = list(p)
-        if not tangents:
-            moved[n] = positive(p[n] - pivot * (dot(G[n], p) + b[n]))
-            return moved
-        others = []
-        for r in contact.rows:
-            own = dot([G[r][s] for s in contact.rows], [p[s] for s in contact.rows])
-            others.append(dot(G[r], p) + b[r] - own - floor * p[r])
-        for r, value in zip(contact.rows, solve(others), strict=True):
-            moved[r] = value
-        return moved
+        mine = [p[r] for r in contact.rows]
+        others = [
+            dot(G[r], p) + b[r] - dot(row, mine) - floor * p[r]
+            for r, row in zip(contact.rows, own, strict=True)
+        ]
+        moved = dict(zip(contact.rows, solve(others), strict=True))
+        return [moved.get(r, x) for r, x in enumerate(p)]
 
     return step
 

@@ -29,8 +29,6 @@ def one_contact(G: Sequence[Sequence[Scalar]], mu: float) -> Callable[[Vector], 
         G: the 3 x 3 Delassus matrix, normal first; positive definite.
         mu: coefficient of friction.
     """
-    if len(G) == 1:
-        return lambda b: [positive(-b[0] / G[0][0])]
     pivot = 1.0 / G[0][0]
     g = [G[1][0] * pivot, G[2][0] * pivot]
     S = [[G[1 + r][1 + s] - g[r] * G[1 + s][0] for s in range(2)] for r in range(2)]

@@ -36,7 +36,7 @@ class _Struck(NamedTuple):
 def impact(
     model: Model, tree: Tree, q: Numbers, v: Numbers, *, points: Sequence[ImpactPoint]
 ) -> list[Scalar]:
-    """V + M^-1 J^T p, then the impulses of all points in world axes."""
+    """Velocities v + M^-1 J^T p, then the impulses of all points in world axes."""
     struck = _struck(model, tree, q, points)
     J = [row for each in struck for row in each.rows]
     factor = _factor(model, tree, q)
@@ -53,12 +53,12 @@ def impact(
     for value, row in zip(p, Y, strict=True):
         y = [total + value * x for total, x in zip(y, row, strict=True)]
     after = [x + dx for x, dx in zip(v, factor.outward(factor.scaled(y)), strict=True)]
-    totals = [
-        [sum((p[r] * d[k] for r, d in zip(c.rows, each.directions, strict=True)), ZERO)]
+    in_world = [
+        sum((p[r] * d[k] for r, d in zip(c.rows, each.directions, strict=True)), ZERO)
         for c, each in zip(contacts, struck, strict=True)
         for k in range(3)
     ]
-    return [*after, *(x for total in totals for x in total)]
+    return [*after, *in_world]
 
 
 def delassus_matrix(
