@@ -86,6 +86,10 @@ def _event(t: Any, q: Any, v: Any) -> Any:
     return q[0]
 
 
+def _reset(t: Any, q: Any, v: Any) -> Any:
+    return q, -v
+
+
 def _turning(q: Any) -> sf.Transform:
     from sixfold.spatial import rotation
 
@@ -204,6 +208,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "n": lambda: 3,
     "t": lambda: 0.0,
     "options": dict,
+    "points": lambda: (sf.ImpactPoint("lower", (0.1, 0.0, 0.2), friction=0.5),),
     "rounds": lambda: 3,
     "step": lambda: _halved,
     "carried": lambda: [0.5, np.ones(2)],
@@ -260,7 +265,20 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "write_report": {"path": lambda: "out.html"},
     "frame_pose": {"name": lambda: "tip"},
     "export": {"function": lambda: "inverse_dynamics", "name": lambda: "kernel"},
-    "Event": {"function": lambda: _event, "name": lambda: "e", "direction": lambda: 0},
+    "Event": {
+        "function": lambda: _event,
+        "name": lambda: "e",
+        "direction": lambda: 0,
+        "reset": lambda: _reset,
+    },
+    "ImpactPoint": {
+        "frame": lambda: "lower",
+        "position": lambda: (0.1, 0.2, 0.3),
+        "normal": lambda: (0.0, 0.6, 0.8),
+        "restitution": lambda: 0.5,
+        "friction": lambda: 0.5,
+        "against": lambda: "upper",
+    },
     "JointStops": {"time_constant": lambda: 0.02, "damping_ratio": lambda: 1.0},
     "Trajectory.to_parquet": {"path": lambda: "out.parquet"},
     "Trajectory.load": {"path": lambda: "good.npz"},
@@ -337,6 +355,7 @@ def _result(name: str) -> Any:
         "PlanarChain": chain,
         "CustomJoint": lambda: sf.CustomJoint(_turning),
         "Event": lambda: sf.Event(_event),
+        "ImpactPoint": lambda: sf.ImpactPoint("lower"),
         "Motion": _MOTION,
         "Force": _FORCE,
         "Inertia": GOOD["inertia"],

@@ -92,6 +92,26 @@ def test_the_regulator_balances_what_stands_upright(capsys, tmp_path):
     assert picture.stat().st_size > 20_000
 
 
+def test_the_wheel_without_a_rim_finds_its_speed(capsys):
+    found = main_of("rimless_wheel")
+    for start in (1.0, 3.0):
+        assert found[start]["speeds"][-1] == pytest.approx(found["exact"], abs=1e-10)
+        np.testing.assert_allclose(found[start]["shrinks"], 0.5, rtol=1e-6)
+    assert "by the formula" in capsys.readouterr().out
+
+
+def test_the_walker_finds_its_gait(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "gait.png"
+    found = main_of("compass_gait", ["--picture", str(picture)])
+    state = [0.218668802939, -0.323388558059, -1.091826677490, -0.377181558403]
+    np.testing.assert_allclose(found["state"], state, atol=1e-11)
+    assert found["period"] == pytest.approx(0.734720962155, abs=1e-11)
+    assert found["last"] == pytest.approx(found["period"], abs=1e-4)
+    assert np.abs(found["multipliers"]).max() < 0.6
+    assert picture.stat().st_size > 20_000
+
+
 def test_there_is_a_test_for_every_example():
     tested = Path(__file__).read_text(encoding="utf-8")
     names = [path.stem for path in EXAMPLES.glob("*.py")]

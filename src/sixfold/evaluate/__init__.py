@@ -43,6 +43,7 @@ from sixfold.evaluate.functions.dynamics import (
     momentum,
     potential_energy,
 )
+from sixfold.evaluate.functions.impacts import delassus_matrix, impact
 from sixfold.evaluate.functions.kinematic_derivatives import (
     center_of_mass_jacobian,
     centroidal_momentum_bias,
@@ -112,6 +113,7 @@ __all__ = [
     "constraint_wrenches",
     "coriolis_matrix",
     "cuts",
+    "delassus_matrix",
     "difference",
     "difference_derivatives",
     "enough_memory",
@@ -127,6 +129,7 @@ __all__ = [
     "gradient_kernel",
     "graph_of",
     "gravity_force",
+    "impact",
     "integrate",
     "integrate_derivatives",
     "inverse_dynamics",

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Sphere,
     )
     from sixfold.model.grouping import grouped
+    from sixfold.model.impact_point import ImpactPoint
     from sixfold.model.joint.custom import CustomJoint
     from sixfold.model.samples import SAMPLES, random_tree, sample
     from sixfold.model.source_file import Link, SourceInfo
@@ -58,6 +59,7 @@ _LATER = {
         *("Geometry", "Mesh", "Shape", "Sphere"),
     ),
     "grouping": ("grouped",),
+    "impact_point": ("ImpactPoint",),
     "joint.custom": ("CustomJoint",),
     "source_file": ("Link", "SourceInfo"),
     "samples": ("SAMPLES", "random_tree", "sample"),
@@ -96,6 +98,7 @@ __all__ = [
     "Gear",
     "Geometry",
     "Helical",
+    "ImpactPoint",
     "Joint",
     "JointState",
     "Link",

@@ -22,11 +22,12 @@ MAX_STEPS_PER_SAMPLE = 1_000_000
 
 
 def adaptive_step(
-    stepper: Stepper, t0: float, end: float, solver: str, rtol: float, atol: float
-) -> Callable[[float, float, Array], Array]:
+    stepper: Stepper, end: float, solver: str, rtol: float, atol: float
+) -> tuple[Callable[[float, float, Array], Array], Callable[[], None]]:
     """Return a function (t, h, x) -> x that follows SciPy's solver, one for each start.
 
-    It is to be called forward in time; within the last interval it may be asked for any time.
+    It is to be called forward in time; within the last interval it may be asked for any time.  The
+    second function makes it begin anew from the x of the next call.
     """
     method = getattr(optional("scipy.integrate", "integrator 'solve_ivp'"), solver)
     model = stepper.system.model
@@ -49,7 +50,7 @@ def adaptive_step(
         for index in np.ndindex(lead):
             if index not in flows:
                 rates = partial(slope, stepper.row(lead, index))
-                made = method(rates, t0, x[index][:n], end, rtol=rtol, atol=atol)
+                made = method(rates, t, x[index][:n], end, rtol=rtol, atol=atol)
                 flows[index] = _Flow(made, closed if projects else None)
             after[index][:n] = flows[index].at(t, t + h)
         if projects:
@@ -60,7 +61,7 @@ def adaptive_step(
         after[..., :nq] = integrate(model, after[..., :nq], np.zeros_like(after[..., nq : nq + nv]))
         return after
 
-    return advance
+    return advance, flows.clear
 
 
 class _Flow:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.errors import CallbackError
+from sixfold.errors import CallbackError, SimulationError
 from sixfold.simulation.callbacks.progress import Progress
-from sixfold.simulation.events import Watch
+from sixfold.simulation.events.watch import Watch
 from sixfold.simulation.stepper import Stepper
 
 BLOCK_STEPS = 8192
@@ -73,8 +73,8 @@ class Outcome:
     steps: int
     failure: tuple[float, Array, Array] | None = None
     """Time and state of the first numbers that are not finite, and the state before."""
-    error: CallbackError | None = None
-    """The error that a callback raised."""
+    error: CallbackError | SimulationError | None = None
+    """The error that a callback raised, or that resets without end did."""
 
 
 def run_steps(
@@ -149,9 +149,13 @@ def _step_by_step(
     x = samples[..., 0, :]
     seen.append(look(grid.t0, x))
     row = k = 0
+    jumps = watch.jumps if watch else []
+    jumped: list[Any] = []
 
     def cut(rows: int, steps: int, **end: Any) -> Outcome:
-        return Outcome(t[:rows], samples[..., :rows, :], seen, steps, **end)
+        jumped.extend(look(*jump) for jump in jumps[len(jumped) :])
+        kept = Outcome(t[:rows], samples[..., :rows, :], seen, steps, **end)
+        return _with_jumps(kept, jumps, jumped) if jumps else kept
 
     try:
         for row in range(1, grid.samples):
@@ -160,20 +164,39 @@ def _step_by_step(
                 after = stepper.advance(grid.time(k), h, x)
                 if not np.isfinite(after).all():
                     return cut(row, k, failure=(grid.time(k + 1), after, x))
-                stopped = watch.step(grid.time(k), h, x, after, stepper.advance) if watch else None
-                if stopped:
-                    seen.append(look(*stopped))
-                    t[row], samples[..., row, :] = stopped
-                    return cut(row + 1, k + 1)
+                if watch:
+                    end, after, stopped = watch.step(grid.time(k), h, x, after, stepper.advance)
+                    jumped.extend(look(*jump) for jump in jumps[len(jumped) :])
+                    if stopped:
+                        seen.append(look(end, after))
+                        t[row], samples[..., row, :] = end, after
+                        return cut(row + 1, k + 1)
+                    if not np.isfinite(after).all():
+                        return cut(row, k, failure=(grid.time(k + 1), after, x))
                 if k % PROGRESS_STEPS == 0:
                     tell(grid.time(k + 1) - grid.t0, grid.duration)
                 x = after
             seen.append(look(grid.time(k + 1), x))
             samples[..., row, :] = x
-    except CallbackError as error:
+    except (CallbackError, SimulationError) as error:
         return cut(row, k, error=error)
     tell(grid.duration, grid.duration)
-    return whole
+    return cut(grid.samples, grid.steps)
+
+
+def _with_jumps(outcome: Outcome, jumps: list[tuple[float, Array]], seen: list[Any]) -> Outcome:
+    """Return the samples with both sides of each jump among them."""
+    times = np.array([t for t, _ in jumps])
+    places = np.searchsorted(outcome.t, times, side="left")
+    listed = list(outcome.seen)
+    for place, each in zip(places[::-1], reversed(seen), strict=True):
+        listed.insert(place, each)
+    return replace(
+        outcome,
+        t=np.insert(outcome.t, places, times),
+        x=np.insert(outcome.x, places, np.stack([x for _, x in jumps]), axis=-2),
+        seen=listed,
+    )
 
 
 def _first_bad(stepper: Stepper, grid: Grid, whole: Outcome, row: int) -> Outcome:

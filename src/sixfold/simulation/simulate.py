@@ -29,7 +29,8 @@ from sixfold.simulation.checks.options import (
     wrenches,
 )
 from sixfold.simulation.checks.start import grid_of, room_for, states_of
-from sixfold.simulation.events import Crossing, Watch, events_of
+from sixfold.simulation.events import Crossing, events_of
+from sixfold.simulation.events.watch import Watch
 from sixfold.simulation.run_steps import Outcome, run_steps
 from sixfold.simulation.setup import Setup
 from sixfold.simulation.stepper import Stepper, stepper_of
@@ -99,6 +100,7 @@ def simulate(
         limits: True or `JointStops(...)` makes joint limits push back; off when left out.
         contacts: the ground and what may touch it; the trajectory records forces, points and gaps.
         events: functions of (t, q, v), or `Event`s, whose zero crossings are found (one start).
+            An event with a reset changes the state; the samples hold both sides of the jump.
         every: keep each so many steps; the start and the end are always kept.
         t0: time at the start [s].
         progress: True for a bar on a terminal, or a function of (time reached, duration).
@@ -119,7 +121,8 @@ def simulate(
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
         NotApplicableError: if an option has no effect beside the others.
         CallbackError: if a function of yours gives no usable numbers.
-        SimulationError: if a state becomes infinite or NaN; its `.trajectory` is what came before.
+        SimulationError: if a state becomes infinite or NaN, or if resets follow each other without
+            end; its `.trajectory` is what came before.
         SingularModelError: if some joint has no inertia behind it.
     """
     refuse_singular(model_checked("simulate", model))
@@ -151,6 +154,9 @@ def simulate(
     if watched and lead:
         fix = "simulate the starts one by one"
         raise NotApplicableError("simulate with events", f"a batch of starts {lead}", fix)
+    if hold and any(event.reset is not None for event in watched):
+        where = "hold=True: a reset within a step would end what is held"
+        raise NotApplicableError("simulate with events that reset", where, "leave hold out")
     x = arrays.get("x0")
     stops, gains = stops_of("simulate", model, limits, arrays["q0"])
     setup = Setup(
@@ -175,6 +181,7 @@ def simulate(
         compiled=compiled,
         others=(
             *(event.function for event in watched),
+            *(event.reset for event in watched if event.reset is not None),
             *((progress,) if callable(progress) else ()),
         ),
         stabilization=kept,
@@ -183,11 +190,13 @@ def simulate(
     stepper = stepper_of(setup, grid.dt, fixed=not adaptive, single=bool(watched))
     if adaptive:
         end = grid.t0 + grid.duration
-        stepper = stepper.advancing(adaptive_step(stepper, grid.t0, end, **adaptive))
+        stepper = stepper.advancing(*adaptive_step(stepper, end, **adaptive))
     room_for(grid, lead, setup.size, model)
     parts = setup.start(arrays["q0"], arrays["v0"], x)
     start = np.concatenate([np.broadcast_to(y, (*lead, y.shape[-1])) for y in parts], -1)
-    watch = Watch(model, watched, grid.t0, start) if watched else None
+    watch = None
+    if watched:
+        watch = Watch(model, watched, grid.t0, start, setup.states, stepper.restart)
     with np.errstate(all="ignore"):
         begun = time.perf_counter()
         outcome = run_steps(stepper, grid, start, watch, tell)

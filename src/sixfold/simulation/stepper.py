@@ -43,6 +43,8 @@ class Stepper:
     """Forces must be recorded as they occur: a callback may keep state between calls."""
     notes: tuple[str, ...] = ()
     """Why callbacks run as Python."""
+    restart: Callable[[], None] = lambda: None
+    """To be called where the state jumps."""
 
     def many(self, times: Array, state: Array, every: int) -> Array:
         """Return the states after every so many of the steps that begin at these times.
@@ -85,9 +87,9 @@ class Stepper:
         found = system.response(t, q, v[..., :nv], tau, split(parts[-1]), self.dt)
         return tau, joined(found.a, q.shape[:-1]), flat_contacts(found, q.shape[:-1])
 
-    def advancing(self, advance: Advance) -> Stepper:
-        """Return the stepper with another way to advance."""
-        return replace(self, advance=advance, kernel=None)
+    def advancing(self, advance: Advance, restart: Callable[[], None]) -> Stepper:
+        """Return the stepper with another way to advance, and to begin anew after a jump."""
+        return replace(self, advance=advance, kernel=None, restart=restart)
 
 
 def stepper_of(

@@ -1,1 +1,1 @@
-"""Trees with motion constraints beside their joints: rows, forces, projection."""
+"""Trees with motion constraints beside their joints: rows, forces, projection, impacts."""

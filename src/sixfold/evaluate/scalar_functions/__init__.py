@@ -44,6 +44,7 @@ from sixfold.evaluate.scalar_functions.dynamics import (
     reduced_mass_matrix,
 )
 from sixfold.evaluate.scalar_functions.forward import METHODS, forward_dynamics
+from sixfold.evaluate.scalar_functions.impacts import delassus_matrix, impact
 from sixfold.evaluate.scalar_functions.kinematic_derivatives import (
     center_of_mass_jacobian,
     centroidal_momentum_bias,
@@ -93,6 +94,7 @@ __all__ = [
     "contact_dynamics",
     "contact_forces",
     "coriolis_matrix",
+    "delassus_matrix",
     "difference",
     "difference_derivatives",
     "express",
@@ -105,6 +107,7 @@ __all__ = [
     "frame_velocity",
     "frame_velocity_derivatives",
     "gravity_force",
+    "impact",
     "integrate",
     "integrate_derivatives",
     "inverse_dynamics",

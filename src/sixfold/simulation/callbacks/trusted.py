@@ -110,6 +110,7 @@ def trusted() -> dict[int, Any]:
     listed += [np.ndarray, np.dtype, functools.reduce, functools.partial, neutral]
     evaluate = import_module("sixfold.evaluate")
     listed += [getattr(evaluate, name) for name in QUANTITIES if hasattr(evaluate, name)]
+    listed += [evaluate.delassus_matrix, evaluate.impact]
     listed += [*_SCALAR, *_SPATIAL]
     return {id(x): x for x in listed}
 

@@ -45,7 +45,8 @@ def _save_npz(trajectory: Any, target: Path) -> None:
         if getattr(trajectory, name) is not None:
             arrays[name] = getattr(trajectory, name)
     for k, event in enumerate(trajectory.events):
-        arrays[f"event{k}"] = np.concatenate([[event.t], event.q, event.v])
+        after = () if event.q_after is None else (event.q_after, event.v_after)
+        arrays[f"event{k}"] = np.concatenate([[event.t], event.q, event.v, *after])
     about = {
         "format": FORMAT,
         "model": trajectory.model.name,
@@ -158,11 +159,17 @@ def _model(source: Path, data: dict[str, Array]) -> Model:
 
 def _crossings(model: Model, names: list[str], data: dict[str, Array]) -> tuple[Crossing, ...]:
     rows = [_numbers(data, f"event{k}") for k in range(len(names))]
-    n = model.nq
-    if any(row.shape != (1 + n + model.nv,) for row in rows):
+    n, size = model.nq, model.nq + model.nv
+    if any(row.shape not in ((1 + size,), (1 + 2 * size,)) for row in rows):
         raise ValueError("an event has another size than the model's state")
+
+    def parts(row: Array) -> list[Array]:
+        """Return q and v before, and after a reset if there was one."""
+        states = [row[k : k + size] for k in range(1, len(row), size)]
+        return [part for state in states for part in (state[:n], state[n:])]
+
     return tuple(
-        Crossing(str(name), float(row[0]), row[1 : 1 + n], row[1 + n :])
+        Crossing(str(name), float(row[0]), *parts(row))
         for name, row in zip(names, rows, strict=True)
     )
 
