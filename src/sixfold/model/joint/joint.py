@@ -12,7 +12,7 @@ import numpy as np
 
 from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError
 from sixfold.model.joint.fingerprint import fingerprint
-from sixfold.scalar import ZERO, Scalar, is_plain, several_numbers
+from sixfold.scalar import ZERO, Scalar, is_plain, several_numbers, sqrt
 from sixfold.spatial import (
     Column,
     ForceSubspace,
@@ -233,8 +233,10 @@ class Joint(ABC):
         for _ in range(NEAREST_ROUNDS):
             XJ, S, _, _ = self.calc(q, (ZERO,) * self.nv)
             error = deviation(X @ XJ.inverse())
+            # 2 sin(angle / 2) in place of 2 tan(angle / 2): a step that never overshoots a turn
+            turn = error.ang / sqrt(1.0 + 0.25 * error.ang.dot(error.ang))
             gram = [[a.ang.dot(b.ang) + a.lin.dot(b.lin) for b in S.columns] for a in S.columns]
-            along = [c.ang.dot(error.ang) + c.lin.dot(error.lin) for c in S.columns]
+            along = [c.ang.dot(turn) + c.lin.dot(error.lin) for c in S.columns]
             q = self.step(q, ldl_solve(*ldl(gram), along))
         return Column(q)
 
