@@ -129,6 +129,38 @@ OTHERS = {
 }
 
 
+def small_loop():
+    """A hinged and a free body that meet in a universal joint."""
+    rng = np.random.default_rng(11)
+    builder = sf.ModelBuilder("small loop")
+    builder.add_body("left", joint=sf.Revolute((1, 2, 3)), inertia=solid(rng))
+    builder.add_body("right", joint=sf.Free(), inertia=solid(rng))
+    return builder.close("left", "right", sf.Universal(), frame(rng), frame(rng)).build()
+
+
+def small_train():
+    """Three hinges with a gear between two, and a rod from the last to the base."""
+    rng = np.random.default_rng(12)
+    builder = sf.ModelBuilder("small train")
+    for name, parent in (("one", None), ("two", "one"), ("three", None)):
+        axis = (1, 2, 3) if name == "two" else "z"
+        place = {"parent": parent, "placement": (0.2, 0.1, 0.3), "inertia": solid(rng)}
+        builder.add_body(name, joint=sf.Revolute(axis), **place)
+    builder.add_gear("two_joint", ("one_joint", (0.5, 0.2)))
+    return builder.add_rod("two", "three", 0.6, (0.3, 0.2, 0.1), (-0.1, 0.3, 0.2)).build()
+
+
+def small_wheel():
+    """A disc alone on the ground."""
+    solid = sf.Inertia.from_mass(2.0, rotational=(0.02, 0.02, 0.04))
+    builder = sf.ModelBuilder("wheel").add_body("wheel", joint=sf.Free(), inertia=solid)
+    return builder.add_rolling("wheel", 0.2).build()
+
+
+SMALL = {"loop": small_loop, "train": small_train, "wheel": small_wheel}
+"""For what is compiled."""
+
+
 def closed(model, seed=0):
     """Return a state that satisfies the constraints, by Newton's method in NumPy."""
     q, v = sf.random_state(model, seed=seed)
