@@ -66,6 +66,7 @@ COORDINATES = {
     "difference": (("q0", "nq"), ("q1", "nq")),
     "rate": (("q", "nq"), ("qd", "nv")),
     "bracket": (("a", "nv"), ("b", "nv")),
+    "forbidden": (("q", "nq"),),
 }
 """The arguments of methods that take coordinates, and how many each has."""
 
@@ -90,6 +91,19 @@ def _explaining(method: Any) -> Any:
                     n = getattr(self, size)
                     several_numbers(where, name, given[name], n, f"give {n} numbers ({size})")
             raise
+
+    return call
+
+
+def _of_transform(method: Any) -> Any:
+    """Return a method of a joint that takes a transform, and refuses anything else."""
+
+    @wraps(method)
+    def call(self: Joint, X: Any) -> Any:
+        if not isinstance(X, Transform):
+            where = f"{type(self).__name__}.{method.__name__}: argument 'X'"
+            raise ArgumentError(where, "a Transform", X, "pass what calc returns as XJ")
+        return method(self, X)
 
     return call
 
@@ -122,6 +136,8 @@ class Joint(ABC):
             cls.is_code = True
         for name in COORDINATES.keys() & vars(cls).keys():
             setattr(cls, name, _explaining(vars(cls)[name]))
+        if "nearest" in vars(cls):
+            cls.nearest = _of_transform(vars(cls)["nearest"])  # type: ignore[method-assign]
 
     velocity_is_rate: ClassVar[bool] = True
     fixed_axis: ClassVar[bool] = False
@@ -224,6 +240,7 @@ class Joint(ABC):
             at = several_numbers(f"{type(self).__name__}.constraint_basis", "q", q, self.nq, fix)
         return constraint_basis(self.calc(at, (0.0,) * self.nv).S)
 
+    @_of_transform
     def nearest(self, X: Transform) -> Column:
         """Return the position whose transform XJ is X, or close to X if the joint cannot be there.
 
@@ -240,6 +257,7 @@ class Joint(ABC):
             q = self.step(q, ldl_solve(*ldl(gram), along))
         return Column(q)
 
+    @_explaining
     def forbidden(self, q: Values) -> ForceSubspace | None:
         """Return T of `constraint_basis` over any kind of number, where a joint has its own form.
 
