@@ -29,6 +29,8 @@ MAX_GUESSES = 12
 """Guesses for a start that gets stuck: the given one, then others near it."""
 FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-3, 1e-12, 1e8
 """Of the mean of J J^T's diagonal."""
+MIN_MEAN = 1e-12
+"""Of J J^T's diagonal; at a dead centre, where no joint moves the gap, steps are zero, not NaN."""
 
 
 def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = ()) -> Array:
@@ -130,7 +132,7 @@ def _least_squares(model: Model, q: Array, moving: Array) -> tuple[Array, Array]
         at, g = q[active], gaps[active]
         J = constraint_jacobian(model, at) * moving
         gram = J @ J.swapaxes(-1, -2)
-        mean = np.trace(gram, axis1=-2, axis2=-1) / model.nc + np.finfo(float).tiny
+        mean = np.maximum(np.trace(gram, axis1=-2, axis2=-1) / model.nc, MIN_MEAN)
         shift = (damping[active] * mean)[:, None, None] * eye
         step = -(J.swapaxes(-1, -2) @ np.linalg.solve(gram + shift, g[..., None]))[..., 0]
         tried = integrate(model, at, step)
