@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import ArgumentError, NotApplicableError, StateError, visible
+from sixfold.errors import ArgumentError, NotApplicableError, StateError, TooLargeError, visible
 from sixfold.evaluate import (
     Argument,
     checked,
@@ -58,14 +58,16 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
         raise NotApplicableError("assemble", where, "leave it out")
     given = neutral(model) if q is None else q
     argument = Argument(given, (model.nq,), f"nq coordinates of model '{model.name}'")
-    start = np.asarray(checked("assemble", "q", argument), np.float64)
-    if not np.isfinite(start).all():
-        raise StateError("assemble: argument 'q'", "finite numbers", "others", "give a guess")
+    start = checked("assemble", "q", argument)
     moving = _moving(model, hold)
-    lead = start.shape[:-1]
-    flat = integrate(model, start.reshape(-1, model.nq), np.zeros(model.nv))
-    closed = _closed(model, flat, moving)
-    return closed.reshape((*lead, model.nq))
+    try:
+        start = np.asarray(start, np.float64)
+        if not np.isfinite(start).all():
+            raise StateError("assemble: argument 'q'", "finite numbers", "others", "give a guess")
+        flat = integrate(model, start.reshape(-1, model.nq), np.zeros(model.nv))
+        return _closed(model, flat, moving).reshape(start.shape)
+    except MemoryError as error:
+        raise TooLargeError("assemble", f"{error}", "pass fewer guesses at a time") from None
 
 
 def _moving(model: Model, hold: Any) -> Array:
