@@ -139,6 +139,8 @@ def test_motions_that_tear_loops_or_need_other_motors_are_refused(linkage):
         sf.actuator_forces(two.build(), rest, rest, rest, actuated=["a_joint"])
     with pytest.raises(sf.ArgumentError):
         sf.actuator_forces(weld, at, np.zeros(6), np.zeros(6), actuated="a_joint")
+    with pytest.raises(sf.StateError, match="finite"):
+        sf.actuator_forces(linkage, q * np.nan, rest, rest, actuated=["crank_joint"])
     with pytest.raises(sf.NotApplicableError):
         sf.actuator_forces(sf.load("pendulum"), [0.0], [0.0], [0.0], actuated=["hinge"])
 
