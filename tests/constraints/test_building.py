@@ -94,8 +94,20 @@ def test_locking_a_leader_moves_the_gears_offset():
         sf.lock_joints(full, {"c_joint": 0.0})
 
 
-def test_what_has_no_form_for_constraints_says_so():
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, q, z: sf.forward_dynamics(m, q, z, z, method="aba"),
+        lambda m, q, z: sf.forward_dynamics_derivatives(m, q, z, z),
+        lambda m, q, z: sf.forward_second_derivatives(m, q, z, z, z),
+        lambda m, q, z: sf.linearize(m, q, z, z),
+        lambda m, q, z: sf.linearize(m, q, z, z, dt=0.01),
+        lambda m, q, z: sf.save(m, "loop.urdf"),
+        lambda m, q, z: sf.save(m, "loop.json"),
+    ],
+)
+def test_what_knows_of_trees_only_says_so(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     model = four_bar(1.0, 0.5, 1.2, 0.9, (0.5, 1.2, 0.9))
-    q, zero = np.array([0.3, 0.7, 1.1]), np.zeros(3)
-    with pytest.raises(sf.NotApplicableError):
-        sf.forward_dynamics(model, q, zero, zero, method="aba")
+    with pytest.raises(sf.NotApplicableError, match="four-bar"):
+        call(model, np.array([0.3, 0.7, 1.1]), np.zeros(3))

@@ -178,3 +178,23 @@ def test_starts_that_gape_are_refused_with_the_way_out(linkage):
     for bad in ("baumgarte", -1.0, True, np.nan):
         with pytest.raises(sf.OptionError, match="stabilize"):
             sf.simulate(linkage, q, None, 0.1, stabilize=bad)
+
+
+def test_the_gradient_of_a_rollout_goes_through_the_loops(linkage):
+    """Against differences of the rollout without stabilisation, in one number of each kind."""
+    q = sf.assemble(linkage, [1.0, -0.7, 1.1])
+    tau = np.tile([0.3, 0.1, -0.2], (10, 1))
+    options = {"dt": 0.01, "steps": 10}
+
+    def cost(tau):
+        _, v = sf.rollout(linkage, q, None, tau, stabilize=0, **options)
+        return (v[-1] ** 2).sum()
+
+    found = sf.rollout_gradient(linkage, q, None, tau, final_cost=lambda q, v: v @ v, **options)
+    assert found.cost == pytest.approx(cost(tau), rel=1e-13)
+    for k, j in ((0, 0), (4, 1), (9, 2)):
+        ends = [tau.copy(), tau.copy()]
+        ends[0][k, j] += 1e-4
+        ends[1][k, j] -= 1e-4
+        slope = (cost(ends[0]) - cost(ends[1])) / 2e-4
+        assert found.tau[k, j] == pytest.approx(slope, rel=1e-6)
