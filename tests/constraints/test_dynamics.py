@@ -176,6 +176,7 @@ def test_batches_of_two_axes_and_out_give_the_bits_of_single_calls(case, functio
             np.testing.assert_array_equal(alone, batch[1, 2 - row])
 
 
+@pytest.mark.parametrize("case", ["loop", "wheel"], indirect=True)
 def test_every_number_of_lanes_gives_the_same_bits(case, monkeypatch):
     model, given = case
     listed = [np.tile(given[x], (4, 1))[:11] for x in "qvt"]

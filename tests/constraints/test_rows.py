@@ -47,7 +47,7 @@ def rows_hold(model, q, v, seed=3):
 @pytest.mark.parametrize("name", CLOSING)
 def test_a_loop_forbids_what_its_joint_forbids_and_nothing_else(name):
     joint = CLOSING[name]
-    for seed in range(3):
+    for seed in range(2):
         model, q, v = pair(joint, seed)
         assert model.nc == 6 - joint.nv == np.linalg.matrix_rank(jacobian(model, q))
         rows_hold(model, q, v)
@@ -66,7 +66,7 @@ def test_rows_hold_on_a_floating_tree_with_shared_ancestors(name):
 @pytest.mark.parametrize("name", OTHERS)
 def test_rows_of_rods_gears_wheels_and_couplings_hold(name):
     model = OTHERS[name]()
-    for seed in range(3):
+    for seed in range(2):
         rows_hold(model, *closed(model, seed))
 
 
