@@ -71,6 +71,17 @@ def test_the_bricard_mechanism_keeps_its_energy_although_a_row_is_redundant():
     assert np.abs(sf.constraint_gaps(model, run.q, backend="numpy")).max() < 1e-13
 
 
+def test_single_precision_keeps_accelerations_of_redundant_rows():
+    """How redundant rows share a force is lost in rounding; what they do together is not."""
+    model, q = bricard(), np.full(5, np.pi / 2)
+    v = crank_motion(model, q) * np.linspace(-3.0, 3.0, 20)[:, None]
+    tau = np.random.default_rng(1).normal(size=(20, 5))
+    exact, _ = sf.constrained_dynamics(model, q, v, tau)
+    rough, _ = sf.constrained_dynamics(model, *(x.astype(np.float32) for x in (q, v, tau)))
+    assert rough.dtype == np.float32
+    np.testing.assert_allclose(rough, exact, rtol=0, atol=1e-3 * np.abs(exact).max())
+
+
 def test_a_flat_parallelogram_is_singular_and_stays_finite():
     """All rods in line: a second motion appears, and G loses rank on the way."""
     model = four_bar(1.0, 0.5, 1.0, 0.5, (0.5, 1.0, 0.5))
