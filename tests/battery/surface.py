@@ -103,6 +103,17 @@ def _builder() -> sf.ModelBuilder:
     return builder.add_body("b", parent="a", joint=sf.Revolute("z"), joint_name="jb")
 
 
+@cache
+def loop() -> sf.Model:
+    """Two hinges and a rod between the last body and the base."""
+    solid = sf.Inertia.from_mass(1.0, (0.3, 0.0, 0.0), (0.1, 0.1, 0.1))
+    builder = sf.ModelBuilder("loop")
+    builder.add_body("a", joint=sf.Revolute("z"), inertia=solid, joint_name="ja")
+    more = {"placement": (1.0, 0.0, 0.0), "inertia": solid}
+    builder.add_body("b", parent="a", joint=sf.Revolute("z"), joint_name="jb", **more)
+    return builder.add_rod("world", "b", 1.0, (1.5, 0.5, 0.0), (1.0, 0.0, 0.0)).build()
+
+
 def _identity() -> Matrix3:
     return Matrix3.of(np.eye(3).tolist())
 
@@ -223,7 +234,27 @@ _MATRIX = {"E": _identity, "r": _VECTOR}
 
 _PLANE = {"f_E": lambda: (1.0, 0.0), "point": lambda: (0.1, 0.0), "gravity": lambda: (0, 0)}
 
+_LOOP = {"model": loop, "forces": lambda: np.array([0.7]), "hold": lambda: ["ja"]}
+_LOOP |= {"actuated": lambda: ["ja"]}
+_ENDS = {"body_a": lambda: "a", "body_b": lambda: "b", "point_a": _VECTOR, "point_b": _VECTOR}
+_ENDS |= dict.fromkeys(("placement", "placement_a", "placement_b"), lambda: (0.1, 0.0, 0.2))
+_ENDS |= {"body": lambda: "b", "shape": lambda: "disc", "axis": lambda: "y"}
+
 SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
+    "constrained_dynamics": _LOOP,
+    "constraint_bias": _LOOP,
+    "constraint_gaps": _LOOP,
+    "constraint_jacobian": _LOOP,
+    "constraint_wrenches": _LOOP,
+    "project": _LOOP,
+    "assemble": _LOOP,
+    "mobility": _LOOP,
+    "actuator_forces": {**_LOOP, "a": lambda: np.zeros(2), "v": lambda: np.zeros(2)},
+    "Mobility": dict.fromkeys(("freedoms", "rows", "rank"), lambda: 2) | {"singular": bool},
+    "ModelBuilder.close": {**_ENDS, "joint": lambda: sf.Spherical()},
+    "ModelBuilder.add_rod": {**_ENDS, "length": lambda: 0.5},
+    "ModelBuilder.add_gear": {**_ENDS, "leaders": lambda: ("ja", (1.0, 0.5))},
+    "ModelBuilder.add_rolling": _ENDS,
     "Motion": {"ang": _VECTOR, "lin": _VECTOR},
     "Force": {"ang": _VECTOR, "lin": _VECTOR},
     "Inertia": {"m": lambda: 1.0, "h": _VECTOR, "I": _SYMMETRIC},

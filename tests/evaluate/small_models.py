@@ -1,4 +1,4 @@
-"""Five small models that together have every feature, and every public function's arguments."""
+"""Small models that together have every feature, and every public function's arguments."""
 
 import inspect
 from functools import cache
@@ -60,6 +60,25 @@ def coupled_arm():
     return builder.build()
 
 
+def held_arm():
+    """Three hinges and a ball joint that meet in a point: nq = 7, nv = 6, nc = 3."""
+    builder = sf.ModelBuilder("held_arm")
+    _links(builder, sf.Revolute("z"), sf.Revolute("x"), sf.Revolute((1, 2, 3)), armature=0.1)
+    stay = sf.Inertia.from_mass(2.0, (0.1, 0.2, 0.1), (0.3, 0.4, 0.5))
+    builder.add_body("stay", joint=sf.Spherical(), placement=(1.0, 0, 0), inertia=stay)
+    return builder.close("stay", "link3", sf.Spherical(), (0.3, 0.5, 0.2), (0.2, 0, 0)).build()
+
+
+CONSTRAINED = (
+    "constrained_dynamics",
+    "constraint_bias",
+    "constraint_gaps",
+    "constraint_jacobian",
+    "constraint_wrenches",
+    "project",
+)
+"""Functions that trees have no use for."""
+
 MAKERS = {
     "double_pendulum": lambda: sf.load("double_pendulum"),
     "cart_pendulum": lambda: sf.load("cart_pendulum"),
@@ -69,9 +88,22 @@ MAKERS = {
 }
 
 
+HELD = "held_arm"
+"""The model that CONSTRAINED runs on."""
+
+
+def applies(model_name, function):
+    return (public(function) in CONSTRAINED) == (model_name == HELD)
+
+
+def pairs():
+    """Return each model with each function that applies to it, (model, function)."""
+    return [(m, f) for m in (*MAKERS, HELD) for f in ARGUMENTS if applies(m, f)]
+
+
 @cache
 def model_named(name):
-    return MAKERS[name]()
+    return held_arm() if name == HELD else MAKERS[name]()
 
 
 def frame_of(model):
@@ -84,7 +116,7 @@ def core_shape(model, argument):
         return (model.nq,)
     if argument in ("force", "point"):
         return (3,)
-    return {"f_ext": (model.nb, 6), "dt": ()}.get(argument, (model.nv,))
+    return {"f_ext": (model.nb, 6), "dt": (), "forces": (model.nc,)}.get(argument, (model.nv,))
 
 
 def state(model, argument, lead=()):

@@ -1,6 +1,6 @@
 """Thousands of calls: each gives the right answer or an error of the library, nothing else.
 
-Every array argument of every public function is passed in every way of `GOOD` and `BAD`, on five
+Every array argument of every public function is passed in every way of `GOOD` and `BAD`, on six
 small models; names, options, models and the order of arguments are spoilt in turn.
 """
 
@@ -25,6 +25,7 @@ import sixfold as sf
 from sixfold.evaluate.quantities import QUANTITIES
 from tests.evaluate.small_models import (
     ARGUMENTS,
+    CONSTRAINED,
     MAKERS,
     NAMES,
     OPTIONS,
@@ -33,6 +34,7 @@ from tests.evaluate.small_models import (
     called,
     core_shape,
     model_named,
+    pairs,
     plain_values,
     public,
     state,
@@ -388,7 +390,8 @@ def good_call(model_name, function, argument, good):
 
 
 def has_zero_quaternion(model, q):
-    slices = {"floating_link": [(3, 7)], "spherical_tree": [(0, 4), (4, 8)]}.get(model.name, ())
+    places = {"floating_link": [(3, 7)], "spherical_tree": [(0, 4), (4, 8)], "held_arm": [(3, 7)]}
+    slices = places.get(model.name, ())
     return any((q[..., i:j] == 0).all(axis=-1).any() for i, j in slices)
 
 
@@ -508,7 +511,7 @@ def whole_calls(model_name, function):
         yield Case(function, other, "leading axes that do not fit", mismatch(other))
 
 
-PAIRS = list(itertools.product(MAKERS, ARGUMENTS))
+PAIRS = pairs()
 
 
 @pytest.mark.parametrize(("model_name", "function"), PAIRS)
@@ -521,6 +524,16 @@ def test_every_call_gives_the_right_answer_or_a_sixfold_error(model_name, functi
             except BaseException as error:
                 error.add_note(f"case: {model_name} {function} {case.argument}: {case.label}")
                 raise
+
+
+@pytest.mark.parametrize("model_name", MAKERS)
+@pytest.mark.parametrize("function", CONSTRAINED)
+def test_trees_are_refused_by_functions_for_constraints(model_name, function):
+    model = model_named(model_name)
+    words = f"{function} does not apply to model '{model.name}', which has no constraints"
+    for options in ({}, {"backend": "numpy"}):
+        with pytest.raises(sf.NotApplicableError, match=words):
+            call(function, model, plain_values(function, model, (LEAD,)), **options)
 
 
 def test_the_battery_has_at_least_five_thousand_calls():

@@ -9,13 +9,20 @@ import pytest
 
 import sixfold as sf
 from sixfold.evaluate.quantities import QUANTITIES
+from tests.evaluate.small_models import CONSTRAINED, held_arm
 
 MODELS = ("puma560", "floating_link")
+HELD = held_arm()
 
 
 @pytest.fixture(scope="module", params=MODELS)
 def model(request):
     return sf.load(request.param)
+
+
+def fitting(model, name):
+    """Return the model, or one with constraints for functions of those."""
+    return HELD if name in CONSTRAINED else model
 
 
 def arguments(row, model, rows=5, optional=False):
@@ -24,6 +31,7 @@ def arguments(row, model, rows=5, optional=False):
     some = {"q": q, "q0": q, "q1": q[::-1].copy(), "v": v, "a": v[::-1].copy(), "tau": v}
     some |= {"f_ext": np.ones((rows, model.nb, 6)), "force": np.ones((rows, 3))}
     some |= {"point": np.full((rows, 3), 0.1), "dt": np.full(rows, 0.1), "weights": v[::-1].copy()}
+    some |= {"forces": np.linspace(-1.0, 1.0, rows * model.nc).reshape(rows, model.nc)}
     given = {n: some[n] for n in row.arrays if optional or n not in row.optional}
     return given | ({row.place: model.body_names[-1]} if row.place else {})
 
@@ -57,7 +65,7 @@ def assert_filled(returned, out):
 @pytest.mark.parametrize("optional", [False, True], ids=["required", "all arrays"])
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_keywords_positions_and_out_give_the_same_bits(model, name, optional):
-    row, function = QUANTITIES[name], getattr(sf, name)
+    row, function, model = QUANTITIES[name], getattr(sf, name), fitting(model, name)
     given = arguments(row, model, optional=optional)
     first = several(function(model, **given))
     assert len(first) == len(row.outputs)
@@ -77,7 +85,8 @@ def test_keywords_positions_and_out_give_the_same_bits(model, name, optional):
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_the_fast_call_is_kept_and_goes_with_the_model(name):
-    model = sf.load("puma560").without(armature=True)
+    model = held_arm() if name in CONSTRAINED else sf.load("puma560")
+    model = model.without(armature=True)
     row, function = QUANTITIES[name], getattr(sf, name)
     given = arguments(row, model)
     before = len(row.prepared)
@@ -89,7 +98,7 @@ def test_the_fast_call_is_kept_and_goes_with_the_model(name):
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_a_result_array_that_does_not_fit_is_refused(model, name):
-    row, function = QUANTITIES[name], getattr(sf, name)
+    row, function, model = QUANTITIES[name], getattr(sf, name), fitting(model, name)
     given = arguments(row, model)
     *others, last = several(function(model, **given))
     shape = last.shape

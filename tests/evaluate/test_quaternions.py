@@ -6,18 +6,20 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
-from tests.evaluate.small_models import ARGUMENTS, call, model_named, plain_values
+from tests.evaluate.small_models import ARGUMENTS, applies, call, model_named, plain_values
 
 PLACES = {
     "floating_link": ("free", slice(3, 7)),
     "spherical_tree": ("link2_joint", slice(4, 8)),
+    "held_arm": ("stay_joint", slice(3, 7)),
 }
 CONFIGURATIONS = ("q", "q0", "q1")
 EVERY = [
     (model, function, argument)
     for model in PLACES
     for function, arguments in ARGUMENTS.items()
-    if model == "floating_link" or "," in function or function == "difference"
+    if applies(model, function)
+    if model != "spherical_tree" or "," in function or function == "difference"
     for argument in arguments
     if argument in CONFIGURATIONS
 ]

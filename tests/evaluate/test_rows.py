@@ -8,17 +8,17 @@ import pytest
 import sixfold as sf
 from tests.evaluate.small_models import (
     ARGUMENTS,
-    MAKERS,
     NAMES,
     arrays_of,
     call,
     model_named,
+    pairs,
     plain_values,
     public,
     state,
 )
 
-PAIRS = list(itertools.product(MAKERS, ARGUMENTS))
+PAIRS = pairs()
 everywhere = pytest.mark.parametrize(("model_name", "function"), PAIRS)
 
 
@@ -121,8 +121,7 @@ def test_inputs_are_never_modified_nor_handed_out_again(model_name, function):
     np.testing.assert_array_equal(call(function, model, values), kept)
 
 
-@pytest.mark.parametrize("model_name", MAKERS)
-@pytest.mark.parametrize("function", [f for f in ARGUMENTS if len(arrays_of(f)) > 1])
+@pytest.mark.parametrize(("model_name", "function"), [p for p in PAIRS if len(arrays_of(p[1])) > 1])
 def test_leading_axes_broadcast_as_numpy_does(model_name, function):
     model = model_named(model_name)
     names = arrays_of(function)

@@ -118,3 +118,26 @@ def test_there_is_a_test_for_every_example():
     assert len(names) >= 8
     for name in names:
         assert f'main_of("{name}"' in tested
+
+
+def test_the_bicycle_balances_itself_between_weave_and_capsize(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "bicycle.png"
+    found = main_of("bicycle", ["--picture", str(picture)])
+    assert found["stable"].tolist() == [4.5, 5.0, 5.5, 6.0]
+    assert found["error"] < 1e-9
+    assert picture.stat().st_size > 20_000
+    assert "balances itself" in capsys.readouterr().out
+
+
+def test_the_four_bar_turns_and_its_motor_works_for_nothing(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "four_bar.png"
+    found = main_of("four_bar", ["--picture", str(picture)])
+    assert found["mobility"].mobility == 1 and found["mobility"].redundant == 3
+    assert abs(found["work"]) < 1e-10  # a whole turn
+    assert np.abs(found["torque"]).max() > 10 and found["drift"] < 1e-5
+    np.testing.assert_allclose(
+        found["q"][-1] - found["q"][0], [2 * np.pi, -2 * np.pi, 0], atol=1e-9
+    )
+    assert picture.stat().st_size > 20_000

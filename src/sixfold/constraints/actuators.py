@@ -65,6 +65,7 @@ def actuator_forces(
     options: dict[str, Any] = {} if f_ext is None else {"f_ext_frame": f_ext_frame}
     need = inverse_dynamics(model, q, v, a, f_ext, **options)
     J = np.asarray(constraint_jacobian(model, q))
+    _refuse_unknown(need, J)
     _refuse_broken(J, np.asarray(a, float), constraint_bias(model, q, v))
     n = model.nv
     # rows of tau and of the constraints side by side; scaled so that units do not matter
@@ -92,6 +93,13 @@ def actuator_forces(
     tau = np.zeros((*lead, n))
     tau[..., motors] = x[..., : len(motors)] * scale[..., motors]
     return tau, x[..., len(motors) :] * weight
+
+
+def _refuse_unknown(need: Array, J: Array) -> None:
+    """Refuse states without finite forces or rows: none of their parts is a least one."""
+    if not (np.isfinite(need).all() and np.isfinite(J).all()):
+        fix = "leave out states that are NaN or infinite"
+        raise StateError("actuator_forces: arguments 'q/v/a'", "finite numbers", "others", fix)
 
 
 def _refuse_broken(J: Array, a: Array, gamma: Array) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import ArgumentError, NotApplicableError, StateError, visible
+from sixfold.errors import ArgumentError, NotApplicableError, StateError, TooLargeError, visible
 from sixfold.evaluate import (
     Argument,
     checked,
@@ -29,6 +29,8 @@ MAX_GUESSES = 12
 """Guesses for a start that gets stuck: the given one, then others near it."""
 FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-3, 1e-12, 1e8
 """Of the mean of J J^T's diagonal."""
+MIN_MEAN = 1e-12
+"""Of J J^T's diagonal; at a dead centre, where no joint moves the gap, steps are zero, not NaN."""
 
 
 def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = ()) -> Array:
@@ -56,14 +58,16 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
         raise NotApplicableError("assemble", where, "leave it out")
     given = neutral(model) if q is None else q
     argument = Argument(given, (model.nq,), f"nq coordinates of model '{model.name}'")
-    start = np.asarray(checked("assemble", "q", argument), np.float64)
-    if not np.isfinite(start).all():
-        raise StateError("assemble: argument 'q'", "finite numbers", "others", "give a guess")
+    start = checked("assemble", "q", argument)
     moving = _moving(model, hold)
-    lead = start.shape[:-1]
-    flat = integrate(model, start.reshape(-1, model.nq), np.zeros(model.nv))
-    closed = _closed(model, flat, moving)
-    return closed.reshape((*lead, model.nq))
+    try:
+        start = np.asarray(start, np.float64)
+        if not np.isfinite(start).all():
+            raise StateError("assemble: argument 'q'", "finite numbers", "others", "give a guess")
+        flat = integrate(model, start.reshape(-1, model.nq), np.zeros(model.nv))
+        return _closed(model, flat, moving).reshape(start.shape)
+    except MemoryError as error:
+        raise TooLargeError("assemble", f"{error}", "pass fewer guesses at a time") from None
 
 
 def _moving(model: Model, hold: Any) -> Array:
@@ -130,7 +134,7 @@ def _least_squares(model: Model, q: Array, moving: Array) -> tuple[Array, Array]
         at, g = q[active], gaps[active]
         J = constraint_jacobian(model, at) * moving
         gram = J @ J.swapaxes(-1, -2)
-        mean = np.trace(gram, axis1=-2, axis2=-1) / model.nc + np.finfo(float).tiny
+        mean = np.maximum(np.trace(gram, axis1=-2, axis2=-1) / model.nc, MIN_MEAN)
         shift = (damping[active] * mean)[:, None, None] * eye
         step = -(J.swapaxes(-1, -2) @ np.linalg.solve(gram + shift, g[..., None]))[..., 0]
         tried = integrate(model, at, step)

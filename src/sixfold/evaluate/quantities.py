@@ -115,6 +115,14 @@ class Quantity:
         return found
 
 
+def refuse_constraints(function: str, model: Model) -> None:
+    """Refuse loops, rods, gears and rolling where only the tree is differentiated."""
+    if model.constraints:
+        where = f"model '{model.name}', which has constraints beside its joints"
+        fix = "take differences of sixfold.forward_dynamics, or sixfold.rollout_gradient"
+        raise NotApplicableError(function, where, fix)
+
+
 def refuse_method_with_couplings(function: str, model: Model, method: str | None) -> None:
     """Refuse a method of forward dynamics where there is no choice."""
     if method is not None and model.constraints:

@@ -175,18 +175,19 @@ class ConstraintBuilder:
                 or a point of the plane; the x-y plane if left out.
             name: unique; "plane-body" when left out.
         """
-        where, name = self._name("add_rolling", plane or self.base_name, body, name)
+        ground = self.base_name if plane is None else plane
+        where, name = self._name("add_rolling", ground, body, name)
         (size,) = numbers_of(where, "radius", radius, 1, positive=True)
         if not size:
             raise ModelError(where, "radius = 0", "give a radius above zero [m]")
-        if shape not in ("disc", "ball"):
+        if not isinstance(shape, str) or shape not in ("disc", "ball"):
             raise ModelError(where, f"shape is {shown(shape)}", "choose 'disc' or 'ball'")
         XP = placement_of(where, placement)
         p = numbers_of(where, "center", center, 3)
         XB = Transform(_axes(where, axis), Vector3(*map(exact, p)))
 
         def made(at: Attachments, _: list[Body]) -> Constraint:
-            (a, PA), (b, PB) = self._pair(where, at, plane or self.base_name, body)
+            (a, PA), (b, PB) = self._pair(where, at, ground, body)
             XA, X = (XP @ PA).over(exact), (XB @ PB).over(exact)
             return Rolling(name, a, XA, b, X, size, shape == "disc")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -18,11 +18,16 @@ _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}
 
 
-def _refuse_trees(model: Model, _: Mapping[str, Any]) -> None:
-    if not model.constraints:
-        where = f"model '{model.name}', which has no constraints beside its joints"
-        fix = "close loops with ModelBuilder.close, or take the function for trees"
-        raise NotApplicableError("a function for constrained models", where, fix)
+def _needs_constraints(function: str) -> Callable[[Model, Mapping[str, Any]], None]:
+    """Return what refuses trees in the name of a function."""
+
+    def refuse(model: Model, _: Mapping[str, Any]) -> None:
+        if not model.constraints:
+            where = f"model '{model.name}', which has no constraints beside its joints"
+            fix = "close loops with ModelBuilder.close, or take the function for trees"
+            raise NotApplicableError(function, where, fix)
+
+    return refuse
 
 
 @quantity(
@@ -32,7 +37,7 @@ def _refuse_trees(model: Model, _: Mapping[str, Any]) -> None:
     options=_FORCES,
     keywords=_AS_FRAME,
     solves=True,
-    refuses=_refuse_trees,
+    refuses=_needs_constraints("constrained_dynamics"),
 )
 def constrained_dynamics(
     model: Model,
@@ -76,7 +81,7 @@ def constrained_dynamics(
     raise NotImplementedError
 
 
-@quantity(pages.constraint_gaps, "nc", refuses=_refuse_trees)
+@quantity(pages.constraint_gaps, "nc", refuses=_needs_constraints("constraint_gaps"))
 def constraint_gaps(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
 ) -> Array:
@@ -88,7 +93,7 @@ def constraint_gaps(
     raise NotImplementedError
 
 
-@quantity(pages.constraint_jacobian, "nc nv", refuses=_refuse_trees)
+@quantity(pages.constraint_jacobian, "nc nv", refuses=_needs_constraints("constraint_jacobian"))
 def constraint_jacobian(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
 ) -> Array:
@@ -96,7 +101,7 @@ def constraint_jacobian(
     raise NotImplementedError
 
 
-@quantity(pages.constraint_bias, "nc", refuses=_refuse_trees)
+@quantity(pages.constraint_bias, "nc", refuses=_needs_constraints("constraint_bias"))
 def constraint_bias(
     model: Model,
     q: ArrayLike,
@@ -109,7 +114,7 @@ def constraint_bias(
     raise NotImplementedError
 
 
-@quantity(pages.constraint_wrenches, "nb 6", refuses=_refuse_trees)
+@quantity(pages.constraint_wrenches, "nb 6", refuses=_needs_constraints("constraint_wrenches"))
 def constraint_wrenches(
     model: Model,
     q: ArrayLike,
@@ -134,7 +139,7 @@ def constraint_wrenches(
     raise NotImplementedError
 
 
-@quantity(pages.project, "nq", "nv", solves=True, refuses=_refuse_trees)
+@quantity(pages.project, "nq", "nv", solves=True, refuses=_needs_constraints("project"))
 def project(
     model: Model,
     q: ArrayLike,

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
 from sixfold.model import Model
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
@@ -78,6 +78,7 @@ def inverse_dynamics_derivatives(
     options=_FORCES,
     keywords=_AS_FRAME,
     solves=True,
+    refuses=lambda model, _: refuse_constraints("forward_dynamics_derivatives", model),
 )
 def forward_dynamics_derivatives(
     model: Model,
@@ -117,6 +118,7 @@ def forward_dynamics_derivatives(
     Raises:
         ShapeError: if a last axis is not nq or nv.
         SingularModelError: if some joint has no inertia behind it at every configuration.
+        NotApplicableError: if the model has constraints beside its joints.
 
     Reference: d a/dq = -M^-1 d tau/dq at the accelerations of forward dynamics (Carpentier and
     Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, RSS 2018), with M = L^T D L
@@ -165,7 +167,12 @@ def second_derivatives(
     raise NotImplementedError
 
 
-@quantity(pages.forward_second_derivatives, *_MATRICES, solves=True)
+@quantity(
+    pages.forward_second_derivatives,
+    *_MATRICES,
+    solves=True,
+    refuses=lambda model, _: refuse_constraints("forward_second_derivatives", model),
+)
 def forward_second_derivatives(
     model: Model,
     q: ArrayLike,
@@ -198,5 +205,6 @@ def forward_second_derivatives(
 
     Raises:
         SingularModelError: if some joint has no inertia behind it at every configuration.
+        NotApplicableError: if the model has constraints beside its joints.
     """
     raise NotImplementedError

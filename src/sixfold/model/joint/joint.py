@@ -12,7 +12,7 @@ import numpy as np
 
 from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError
 from sixfold.model.joint.fingerprint import fingerprint
-from sixfold.scalar import ZERO, Scalar, is_plain, several_numbers
+from sixfold.scalar import ZERO, Scalar, is_plain, several_numbers, sqrt
 from sixfold.spatial import (
     Column,
     ForceSubspace,
@@ -67,9 +67,8 @@ COORDINATES = {
     "rate": (("q", "nq"), ("qd", "nv")),
     "bracket": (("a", "nv"), ("b", "nv")),
     "forbidden": (("q", "nq"),),
-    "nearest": (),
 }
-"""The arguments of methods that take coordinates, and how many each has; none: a transform."""
+"""The arguments of methods that take coordinates, and how many each has."""
 
 
 def _explaining(method: Any) -> Any:
@@ -87,8 +86,6 @@ def _explaining(method: Any) -> Any:
         except Exception:
             where, sizes = f"{type(self).__name__}.{method.__name__}", COORDINATES[method.__name__]
             given = dict(zip((name for name, _ in sizes), columns, strict=False)) | named
-            if not sizes:
-                _check_transform(where, *columns, **named)
             for name, size in sizes:
                 if name in given:
                     n = getattr(self, size)
@@ -98,10 +95,17 @@ def _explaining(method: Any) -> Any:
     return call
 
 
-def _check_transform(where: str, X: Any) -> None:
-    if not isinstance(X, Transform):
-        fix = "pass the transform from the joint's parent side to its body side"
-        raise ArgumentError(f"{where}: argument 'X'", "a Transform", X, fix)
+def _of_transform(method: Any) -> Any:
+    """Return a method of a joint that takes a transform, and refuses anything else."""
+
+    @wraps(method)
+    def call(self: Joint, X: Any) -> Any:
+        if not isinstance(X, Transform):
+            where = f"{type(self).__name__}.{method.__name__}: argument 'X'"
+            raise ArgumentError(where, "a Transform", X, "pass what calc returns as XJ")
+        return method(self, X)
+
+    return call
 
 
 def of_the_library(kind: type) -> bool:
@@ -132,6 +136,8 @@ class Joint(ABC):
             cls.is_code = True
         for name in COORDINATES.keys() & vars(cls).keys():
             setattr(cls, name, _explaining(vars(cls)[name]))
+        if "nearest" in vars(cls):
+            cls.nearest = _of_transform(vars(cls)["nearest"])  # type: ignore[method-assign]
 
     velocity_is_rate: ClassVar[bool] = True
     fixed_axis: ClassVar[bool] = False
@@ -234,7 +240,7 @@ class Joint(ABC):
             at = several_numbers(f"{type(self).__name__}.constraint_basis", "q", q, self.nq, fix)
         return constraint_basis(self.calc(at, (0.0,) * self.nv).S)
 
-    @_explaining
+    @_of_transform
     def nearest(self, X: Transform) -> Column:
         """Return the position whose transform XJ is X, or close to X if the joint cannot be there.
 
@@ -244,8 +250,10 @@ class Joint(ABC):
         for _ in range(NEAREST_ROUNDS):
             XJ, S, _, _ = self.calc(q, (ZERO,) * self.nv)
             error = deviation(X @ XJ.inverse())
+            # 2 sin(angle / 2) in place of 2 tan(angle / 2): a step that never overshoots a turn
+            turn = error.ang / sqrt(1.0 + 0.25 * error.ang.dot(error.ang))
             gram = [[a.ang.dot(b.ang) + a.lin.dot(b.lin) for b in S.columns] for a in S.columns]
-            along = [c.ang.dot(error.ang) + c.lin.dot(error.lin) for c in S.columns]
+            along = [c.ang.dot(turn) + c.lin.dot(error.lin) for c in S.columns]
             q = self.step(q, ldl_solve(*ldl(gram), along))
         return Column(q)
 

@@ -1,0 +1,1 @@
+"""Closed loops, rods, gears and rolling: laws and reference problems."""
