@@ -118,14 +118,15 @@ class ConstraintBuilder:
 
         Args:
             follower: name of a joint with one freedom.
-            leaders: pairs (joint name, ratio), or (joint name, coefficients of q, q^2, ...).
+            leaders: pairs (joint name, ratio), or (joint name, coefficients of q, q^2, ...);
+                without any, the joint is held at the offset.
             offset: position of the follower when all leaders are at zero.
             name: unique; "gear of follower" when left out.
         """
         check_name("add_gear: argument 'follower'", follower)
         label = f"gear of {follower}" if name is None else name
         where = self._new(f"gear of joint '{follower}'", label)
-        if not leaders or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in leaders):
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in leaders):
             raise ModelError(where, f"leaders {shown(leaders)}", "give pairs (joint name, ratio)")
         terms: list[tuple[str, tuple[float, ...]]] = []
         for leader, given in leaders:
