@@ -17,7 +17,7 @@ HIDDEN_GROUP = 3
 
 @dataclass(frozen=True)
 class Names:
-    """A unique name for each body, joint and site."""
+    """A unique name for each body, joint, site and equality constraint."""
 
     bodies: list[str]
     joints: list[str]
@@ -25,6 +25,7 @@ class Names:
     geoms: list[str]
     materials: list[str]
     meshes: list[str]
+    equalities: list[str]
 
 
 def names_of(m: Any) -> Names:
@@ -44,7 +45,8 @@ def names_of(m: Any) -> Names:
     plain = [_text(raw, adr) for adr in m.name_geomadr[: m.ngeom]]
     materials = [_text(raw, adr) for adr in m.name_matadr[: m.nmat]]
     meshes = [_text(raw, adr) for adr in m.name_meshadr[: m.nmesh]]
-    return Names(bodies, joints, sites, plain, materials, meshes)
+    equalities = _named(raw, m.name_eqadr[: m.neq], "equality")
+    return Names(bodies, joints, sites, plain, materials, meshes, equalities)
 
 
 def _named(
