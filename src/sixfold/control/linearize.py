@@ -13,7 +13,7 @@ from sixfold.arrays import Array
 from sixfold.control.step_derivatives import rate_derivatives, step_derivatives
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import model_checked, quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
 from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.simulation import INTEGRATORS
@@ -151,10 +151,13 @@ def linearize(
 
     Raises:
         ShapeError, NumberError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others.
+        NotApplicableError: if an option has no effect beside the others, or for a model with
+            constraints: its states have no nv independent directions.
         SingularModelError: if some joint has no inertia behind it at every configuration.
     """
     model_checked("linearize", model)
+    fix = 'use sixfold.compile(sixfold.forward_dynamics, model, derivative="tangent")'
+    refuse_constraints("linearize", model, fix)
     n = model.nv
     if dt is None:
         if integrator is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,4 @@ def _rows(model: Model) -> list[Array]:
     """Return a mask of its rows for each constraint."""
     ends = np.cumsum([0, *(each.rows for each in model.constraints)])
     numbers = np.arange(model.nc)
-    return [
-        ((a <= numbers) & (numbers < b)).astype(float)
-        for a, b in zip(ends[:-1], ends[1:], strict=True)
-    ]
+    return [((a <= numbers) & (numbers < b)).astype(float) for a, b in pairwise(ends)]

@@ -125,6 +125,14 @@ def refuse_method_with_couplings(function: str, model: Model, method: str | None
         raise NotApplicableError(f"{function}: option 'method'", where, "leave it out")
 
 
+def refuse_constraints(function: str, model: Model, fix: str) -> None:
+    """Refuse a function of the tree whose result would not be that of a constrained model."""
+    if model.constraints:
+        where = f"model '{model.name}' with constraints"
+        tree = "model.without(constraints=True) is the tree alone"
+        raise NotApplicableError(function, where, f"{fix}; {tree}")
+
+
 QUANTITIES: dict[str, Quantity] = {}
 """All rows, by name."""
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
 from sixfold.model import Model
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
@@ -15,6 +19,11 @@ _AS_FRAME = {"f_ext_frame": "frame"}
 _Three = tuple[Array, Array, Array]
 _Four = tuple[Array, Array, Array, Array]
 _MATRICES = ("nv nv",) * 4
+
+
+def _refuse_constraints(function: str, model: Model, _: Mapping[str, Any]) -> None:
+    fix = 'compile them: sixfold.compile(sixfold.forward_dynamics, model, derivative="tangent")'
+    refuse_constraints(function, model, fix)
 
 
 @quantity(
@@ -78,6 +87,7 @@ def inverse_dynamics_derivatives(
     options=_FORCES,
     keywords=_AS_FRAME,
     solves=True,
+    refuses=partial(_refuse_constraints, "forward_dynamics_derivatives"),
 )
 def forward_dynamics_derivatives(
     model: Model,
@@ -117,6 +127,7 @@ def forward_dynamics_derivatives(
     Raises:
         ShapeError: if a last axis is not nq or nv.
         SingularModelError: if some joint has no inertia behind it at every configuration.
+        NotApplicableError: for a model with constraints; `sixfold.compile` has their derivatives.
 
     Reference: d a/dq = -M^-1 d tau/dq at the accelerations of forward dynamics (Carpentier and
     Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, RSS 2018), with M = L^T D L
@@ -165,7 +176,12 @@ def second_derivatives(
     raise NotImplementedError
 
 
-@quantity(pages.forward_second_derivatives, *_MATRICES, solves=True)
+@quantity(
+    pages.forward_second_derivatives,
+    *_MATRICES,
+    solves=True,
+    refuses=partial(_refuse_constraints, "forward_second_derivatives"),
+)
 def forward_second_derivatives(
     model: Model,
     q: ArrayLike,
@@ -198,5 +214,6 @@ def forward_second_derivatives(
 
     Raises:
         SingularModelError: if some joint has no inertia behind it at every configuration.
+        NotApplicableError: for a model with constraints; `sixfold.compile` has their derivatives.
     """
     raise NotImplementedError
