@@ -123,3 +123,17 @@ def test_check_fails_for_an_open_loop_and_sets_constraints_aside(tmp_path):
     rows = json.loads(result.output)["formulations"]
     assert rows["agree"]
     assert rows["findings"][-1]["note"].startswith("set aside")
+
+
+def test_commands_take_a_file_of_constraints(tmp_path):
+    model = fourbar().build()
+    loops = str(tmp_path / "loops.json")
+    sf.save(model, tmp_path / "m.urdf", constraints=loops)
+    text = run("inspect", str(tmp_path / "m.urdf"), "--constraints", loops).output
+    assert "constraint pin: revolute, coupler to rocker, 5 rows" in text
+    result = run(
+        "check", str(tmp_path / "m.urdf"), "--constraints", loops, "--no-formulations", "--json"
+    )
+    found = [f["code"] for f in json.loads(result.output)["diagnosis"]["findings"]]
+    assert "constraint-redundant" in found
+    assert "constraint" not in run("inspect", str(tmp_path / "m.urdf")).output

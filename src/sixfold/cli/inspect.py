@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import click
 
+from sixfold.cli.options import side_file
 from sixfold.cli.show import tree_lines
 from sixfold.constraints import mobility
 from sixfold.errors import StateError, visible
@@ -15,9 +16,10 @@ from sixfold.model import Distance, Gear, Model
 
 @click.command()
 @click.argument("robot")
-def inspect(robot: str) -> None:
-    """Print the tree, joints, masses and limits of ROBOT."""
-    model = load(robot)
+@side_file
+def inspect(robot: str, constraints: str | None) -> None:
+    """Print the tree, joints, masses, limits and constraints of ROBOT."""
+    model = load(robot, constraints=constraints)
     for line in describe(model):
         click.echo(line)
 
