@@ -21,8 +21,8 @@ from sixfold.model import (
 
 FORMAT = "sixfold model"
 PLAIN_VERSION, VERSION = 1, 2
-"""Files of models without constraints are what they were in version 1; the key `constraints`
-came with version 2."""
+"""Files of models without constraints and contact options are what they were in version 1; the
+key `constraints`, and `contact` of geometries, came with version 2."""
 CONSTRAINTS_FORMAT, CONSTRAINTS_VERSION = "sixfold constraints", 1
 MODEL = (
     "format",
@@ -57,6 +57,11 @@ NO_LIMIT = {
 }
 """What null means in these lists."""
 BODY = ("name", "joint_name", "parent", "joint", "placement", "inertia", *PER_FREEDOM)
+CONTACT = {
+    **{"friction": 3, "solref": 2, "solimp": 5, "solmix": 1, "margin": 1, "gap": 1},
+    **{"condim": 0, "contype": 0, "conaffinity": 0, "priority": 0},
+}
+"""Keys of how a shape touches others, and how many numbers each has; 0 means a whole one."""
 GEOMETRY = ("body", "placement", "shape", "color", "material", "name", "link", "collides")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from sixfold.errors import ModelError, UnknownNameError
 from sixfold.formats.json import form
@@ -11,7 +12,7 @@ from sixfold.formats.json.constraints import with_constraints
 from sixfold.formats.json.nodes import Document, Node
 from sixfold.formats.json.parts import chosen, read_joint, read_placement, reason, version
 from sixfold.formats.xml.parse import shown
-from sixfold.model import Geometry, Model, ModelBuilder, Shape, SourceInfo
+from sixfold.model import ContactOptions, Geometry, Model, ModelBuilder, Shape, SourceInfo
 from sixfold.spatial import Inertia
 
 
@@ -59,7 +60,8 @@ def _model(root: Node) -> Model:
         model = builder.build()
     except (ModelError, UnknownNameError) as error:
         root.fail(*reason(error))
-    shapes = tuple(_geometry(item, known) for item in top["geometries"].items())
+    optional = ("contact",) if newer else ()
+    shapes = tuple(_geometry(item, known, optional) for item in top["geometries"].items())
     model = replace(model, geometries=shapes)
     return with_constraints(model, top["constraints"]) if newer else model
 
@@ -120,8 +122,8 @@ def _coupling(builder: ModelBuilder, node: Node) -> None:
     builder.couple(fields["follower"].text(), *terms, offset=fields["offset"].number())
 
 
-def _geometry(node: Node, known: Mapping[str, int]) -> Geometry:
-    fields = node.fields(form.GEOMETRY)
+def _geometry(node: Node, known: Mapping[str, int], optional: tuple[str, ...]) -> Geometry:
+    fields = node.fields(form.GEOMETRY, optional)
     color = fields["color"]
     return Geometry(
         body=known[_known(fields["body"], known)],
@@ -132,7 +134,20 @@ def _geometry(node: Node, known: Mapping[str, int]) -> Geometry:
         name=fields["name"].text(),
         link=fields["link"].text(),
         collides=fields["collides"].truth(),
+        contact=_contact(fields["contact"]) if "contact" in fields else None,
     )
+
+
+def _contact(node: Node) -> ContactOptions:
+    fields = node.fields(tuple(form.CONTACT))
+    values: dict[str, Any] = {}
+    for key, size in form.CONTACT.items():
+        values[key] = fields[key].numbers(size) if size > 1 else fields[key].number()
+        if not size:
+            if values[key] != int(values[key]):
+                fields[key].wrong("a whole number")
+            values[key] = int(values[key])
+    return ContactOptions(**values)
 
 
 def _shape(node: Node) -> Shape:

@@ -49,7 +49,7 @@ def to_json(model: Model) -> str:
         ],
         "geometries": [_geometry(item, carrier(item.body)) for item in model.geometries],
     }
-    if model.constraints:
+    if model.constraints or any(item.contact is not None for item in model.geometries):
         top |= {"version": form.VERSION, "constraints": plain_constraints(model)}
     return text_of(top)
 
@@ -78,7 +78,7 @@ def _geometry(item: Geometry, body: str) -> Plain:
     for key, size in form.SHAPES[kind][1].items():
         value = getattr(item.shape, key)
         shape[key] = value if size == 0 else float(value) if size == 1 else plain_numbers(value)
-    return {
+    plain = {
         "body": body,
         "placement": plain_placement(item.placement),
         "shape": shape,
@@ -88,6 +88,11 @@ def _geometry(item: Geometry, body: str) -> Plain:
         "link": item.link,
         "collides": item.collides,
     }
+    if item.contact is None:
+        return plain
+    given = {key: getattr(item.contact, key) for key in form.CONTACT}
+    listed = {k: plain_numbers(x) if isinstance(x, tuple) else x for k, x in given.items()}
+    return plain | {"contact": listed}
 
 
 def _block(value: Any) -> str:

@@ -44,7 +44,8 @@ def notes_on(
     colliding = int(np.count_nonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
     if colliding > 1:
         geom = document.first.get("geom")
-        add(f"contacts of {colliding} geoms", "bodies do not touch each other here", geom)
+        meaning = "bodies do not touch each other here; how they would is kept with their shapes"
+        add(f"contacts of {colliding} geoms", meaning, geom)
     for what, meaning, *keys in (*_effects(m), *_armatures(document)):
         add(what, meaning, next((p for k in keys if (p := document.first.get(k))), None))
     known = document.equalities if len(document.equalities) == m.neq else []

@@ -25,10 +25,11 @@ FLAGS = frozenset(
     {"constraint", "equality", "gravity", "passive", "spring", "damper", "frictionloss"}
 )
 OPTIONS = frozenset({"gravity", "timestep", "density", "viscosity", "wind"})
-CONTACT = frozenset(
-    {"friction", "solref", "solimp", "solmix", "gap", "priority", "condim", "margin"}
-)
-"""Attributes of a geom, or of what else is soft, that do not reach the compiler."""
+CONTACT = {
+    **{"friction": 3, "solref": 2, "solimp": 5, "solmix": 1},
+    **{"gap": 1, "priority": 1, "condim": 1, "margin": 1},
+}
+"""Attributes of a geom that only contact needs, and how many numbers each has at most."""
 WATCHED = frozenset({"option", "body", "joint", "tendon", "actuator"})
 """Elements and sections whose attributes are remembered with their first places."""
 COMPILER_SKIPPED = frozenset(
