@@ -54,10 +54,11 @@ def notes_on(
         place = known[k] if known else None
         add(what, meaning, place, not what.startswith("inactive"))
     if off.equality and m.neq:
-        notes.append(f"{m.neq} equality constraints are switched off by the option flags")
+        notes.append(f"equality constraints ({m.neq}) are switched off by the option flags")
     elif len(skipped) < m.neq:
         count = m.neq - len(skipped)
-        notes.append(f"{count} equality constraints hold exactly here; MuJoCo's are soft")
+        verb = "s hold" if count > 1 else " holds"
+        notes.append(f"{count} equality constraint{verb} exactly here; MuJoCo's are soft")
     for what, meaning, body in _aligned(m):
         places = document.bodies
         add(what, meaning, places[body - 1] if len(places) == m.nbody - 1 else None)
