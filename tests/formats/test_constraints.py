@@ -113,14 +113,14 @@ def test_what_may_be_left_out_is(urdf, tmp_path):
     kinds = (
         {"type": "loop", "body_a": "world", "body_b": "coupler", "joint": {"type": "fixed"}},
         {"type": "rod", "body_a": "world", "body_b": "rocker", "length": 2},
-        {"type": "gear", "follower": "crank_joint", "terms": []},
+        {"type": "gear", "follower": "crank_joint", "terms": [], "offset": 0},
         {"type": "rolling", "body_a": "world", "body_b": "crank", "radius": 2, "shape": "ball"},
     )
     got = sf.load(urdf, constraints=side_file(tmp_path, *kinds))
     b = fourbar()
     b._constraints.clear()
     b.close("world", "coupler", sf.Fixed()).add_rod("world", "rocker", 2.0)
-    b.add_gear("crank_joint").add_rolling("crank", 2.0, shape="ball")
+    b.add_gear("crank_joint", offset=0.0).add_rolling("crank", 2.0, shape="ball")
     assert got == b.build()
 
 
@@ -192,7 +192,8 @@ def test_loops_are_refused_with_path_and_line(urdf, tmp_path, change, what):
     [
         ({"type": "rod", "body_a": "world", "body_b": "crank"}, "has no 'length'"),
         ({"type": "rod", "body_a": "world", "body_b": "crank", "length": 0}, "length = 0"),
-        ({"type": "gear", "follower": "x", "terms": []}, "no joint named 'x'"),
+        ({"type": "gear", "follower": "x", "terms": [], "offset": 1}, "no joint named 'x'"),
+        ({"type": "gear", "follower": "crank_joint", "terms": []}, "leaders ()"),
         (
             {"type": "gear", "follower": "crank_joint", "terms": [{"joint": "crank_joint"}]},
             "constraints[1].terms[0]: has no 'coefficients'",

@@ -156,8 +156,7 @@ def linearize(
         SingularModelError: if some joint has no inertia behind it at every configuration.
     """
     model_checked("linearize", model)
-    fix = 'use sixfold.compile(sixfold.forward_dynamics, model, derivative="tangent")'
-    refuse_constraints("linearize", model, fix)
+    refuse_constraints("linearize", model)
     n = model.nv
     if dt is None:
         if integrator is not None:

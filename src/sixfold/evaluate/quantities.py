@@ -125,7 +125,10 @@ def refuse_method_with_couplings(function: str, model: Model, method: str | None
         raise NotApplicableError(f"{function}: option 'method'", where, "leave it out")
 
 
-def refuse_constraints(function: str, model: Model, fix: str) -> None:
+COMPILE_DERIVATIVES = 'use sixfold.compile(sixfold.forward_dynamics, model, derivative="tangent")'
+
+
+def refuse_constraints(function: str, model: Model, fix: str = COMPILE_DERIVATIVES) -> None:
     """Refuse a function of the tree whose result would not be that of a constrained model."""
     if model.constraints:
         where = f"model '{model.name}' with constraints"

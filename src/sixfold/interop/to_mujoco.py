@@ -48,6 +48,13 @@ def to_mujoco(model: Model) -> Any:
             words.
     """
     mujoco = mujoco_package()
+    spec, bodies = robot_spec(mujoco, model)
+    add_equalities(mujoco, spec, model, bodies)
+    return compiled_spec(mujoco, spec, model)
+
+
+def robot_spec(mujoco: Any, model: Model) -> tuple[Any, list[Any]]:
+    """Return the robot as a `mujoco.MjSpec`, and its bodies there."""
     spec = mujoco.MjSpec()
     spec.modelname = model.name
     spec.option.gravity = list(model.gravity)
@@ -60,7 +67,15 @@ def to_mujoco(model: Model) -> Any:
         carrier = spec.worldbody if frame.body < 0 else bodies[frame.body]
         position, wxyz = _pose(frame.placement)
         carrier.add_site(name=frame.name, pos=position, quat=wxyz)
-    add_equalities(mujoco, spec, model, bodies)
+    return spec, bodies
+
+
+def compiled_spec(mujoco: Any, spec: Any, model: Model) -> Any:
+    """Return the `mujoco.MjModel` of what `robot_spec` made.
+
+    Raises:
+        NotApplicableError: if MuJoCo refuses it, with its words.
+    """
     try:
         with listening(mujoco, []):
             compiled = spec.compile()

@@ -22,8 +22,7 @@ _MATRICES = ("nv nv",) * 4
 
 
 def _refuse_constraints(function: str, model: Model, _: Mapping[str, Any]) -> None:
-    fix = 'compile them: sixfold.compile(sixfold.forward_dynamics, model, derivative="tangent")'
-    refuse_constraints(function, model, fix)
+    refuse_constraints(function, model)
 
 
 @quantity(

@@ -137,7 +137,7 @@ def _gear(reader: _Reader, node: Node) -> Constraint:
         pair = item.fields(("joint", "coefficients"))
         numbers = tuple(x.number() for x in pair["coefficients"].items())
         terms.append((pair["joint"].text(), numbers))
-    offset = fields["offset"].number() if "offset" in fields else 0.0
+    offset = fields["offset"].number() if "offset" in fields else None
     follower = fields["follower"].text()
     builder = reader.builder().add_gear(follower, *terms, offset=offset, name=_name(fields))
     return reader.made(builder)
