@@ -234,3 +234,9 @@ def test_a_chain_on_which_pinocchio_disagrees_gets_no_time_of_it(monkeypatch):
 def test_pinocchio_is_not_asked_for_chains_that_fill_the_memory(monkeypatch):
     monkeypatch.setattr(chains, "LONGEST_PEER", 5)
     assert chains.measure(10, "inverse_dynamics", 16, 0, 2).difference is None
+
+
+def test_robots_are_measured_without_their_constraints():
+    builder = sf.ModelBuilder("held").add_body("arm", joint=sf.Revolute("z"))
+    model = builder.close("world", "arm", sf.Spherical()).build()
+    assert robots.bare(model).constraints == ()

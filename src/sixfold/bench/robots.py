@@ -74,7 +74,7 @@ def _robot(name: str) -> Robot:
 
 def bare(model: Model) -> Model:
     """Return the rigid bodies alone, which is what all engines compute."""
-    return model.without(damping=True, friction=True, springs=True, armature=True)
+    return model.without(damping=True, friction=True, springs=True, armature=True, constraints=True)
 
 
 def with_peers(name: str, model: Model, example: Any = None) -> Robot:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from sixfold.cli.options import random_states, refuse_idle
+from sixfold.cli.options import random_states, refuse_idle, side_file
 from sixfold.doctor import Diagnosis, diagnose
 from sixfold.doctor.finding import json_text
 from sixfold.errors import RobotFileWarning
@@ -24,6 +24,7 @@ COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 @click.command()
 @click.argument("robot")
 @random_states
+@side_file
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--no-formulations", is_flag=True, help="Examine the model only.")
 @click.option("--strict", is_flag=True, help="Warnings count as errors, faults of the file too.")
@@ -32,6 +33,7 @@ def check(
     robot: str,
     samples: int,
     seed: int,
+    constraints: str | None,
     as_json: bool,
     no_formulations: bool,
     strict: bool,
@@ -47,7 +49,7 @@ def check(
     with warnings.catch_warnings():
         # the diagnosis lists them all
         warnings.simplefilter("ignore", RobotFileWarning)
-        model = load(robot)
+        model = load(robot, constraints=constraints)
     diagnosis = diagnose(model, samples=samples, seed=seed)
     report = None if no_formulations else run_check(model, samples, seed=seed)
     bad = bool(diagnosis.errors or (strict and diagnosis.warnings))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
+from sixfold.cli.options import side_file
 from sixfold.cli.show import tree_lines
-from sixfold.errors import visible
+from sixfold.constraints import mobility
+from sixfold.errors import StateError, visible
 from sixfold.formats import load
-from sixfold.model import Model
+from sixfold.model import Distance, Gear, Model
 
 
 @click.command()
 @click.argument("robot")
-def inspect(robot: str) -> None:
-    """Print the tree, joints, masses and limits of ROBOT."""
-    model = load(robot)
+@side_file
+def inspect(robot: str, constraints: str | None) -> None:
+    """Print the tree, joints, masses, limits and constraints of ROBOT."""
+    model = load(robot, constraints=constraints)
     for line in describe(model):
         click.echo(line)
 
@@ -49,7 +54,39 @@ def describe(model: Model) -> list[str]:
         terms = " + ".join(f"{r:g} x {names[m]}" for m, r in coupling.terms)
         follower = names[coupling.follower]
         lines.append(f"joint {follower} follows {terms} + {coupling.offset:g}")
-    return lines
+    return [*lines, *_constraints(model)]
+
+
+def _constraints(model: Model) -> Iterator[str]:
+    """Yield a line for each constraint, and what they leave."""
+    if not model.constraints:
+        return
+    bodies = {-1: visible(model.base_name)}
+    bodies |= {k: visible(name) for k, name in enumerate(model.body_names)}
+    for each in model.constraints:
+        if isinstance(each, Gear):
+            what = _law(each, [visible(name) for name in model.joint_names])
+        else:
+            what = f"{bodies[each.body_a]} to {bodies[each.body_b]}"
+        size = f" of {each.length:g} m" if isinstance(each, Distance) else ""
+        rows = f"{each.rows} row{'s' * (each.rows > 1)}"
+        yield f"constraint {visible(each.name)}: {each.kind}{size}, {what}, {rows}"
+    try:
+        yield str(mobility(model))
+    except StateError as error:
+        place, _, more = str(error).removeprefix("assemble: ").partition("\n")
+        got = more.partition("got: ")[2].partition("\n")[0]
+        yield f"mobility not known: the loops do not close near neutral ({place}: {got})"
+
+
+def _law(gear: Gear, names: list[str]) -> str:
+    terms = [
+        f"{c:g} x {names[k]}{f'^{n}' * (n > 1)}"
+        for k, powers in gear.terms
+        for n, c in enumerate(powers, 1)
+        if c
+    ]
+    return f"{names[gear.follower]} = {' + '.join([*terms, f'{gear.offset:g}'])}"
 
 
 def _properties(body: object) -> str:

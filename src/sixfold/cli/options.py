@@ -29,6 +29,14 @@ def refuse_idle(
         raise NotApplicableError(f"option {option}", where, fix)
 
 
+side_file = click.option(
+    "--constraints",
+    metavar="FILE",
+    help="JSON file of loops, rods, gears and rolling wheels beside a robot file without them.",
+)
+"""Add --constraints, as in `sixfold.load`."""
+
+
 def random_states(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --samples and --seed: which random states a command looks at."""
     seed = click.option(

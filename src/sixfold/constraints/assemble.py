@@ -70,6 +70,29 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
         raise TooLargeError("assemble", f"{error}", "pass fewer guesses at a time") from None
 
 
+def nearest(model: Model, rows: Array | None = None) -> tuple[Array, Array]:
+    """Return a configuration near the neutral one with the least gaps, and these gaps.
+
+    Args:
+        model: a robot with constraints.
+        rows: one for each row that counts, zero for the others; all if left out.
+    """
+    begin, moving = np.asarray(neutral(model), float)[None], np.ones(model.nv)
+    weight = np.ones(model.nc) if rows is None else np.asarray(rows, float)
+    rng = np.random.default_rng(0)
+    best: tuple[Array, Array] | None = None
+    for guess in range(MAX_GUESSES):
+        step = rng.normal(size=(1, model.nv)) * (0.1 * guess)
+        (q,), (gaps,) = _least_squares(model, integrate(model, begin, step), moving, weight)
+        size = np.abs(gaps).max()
+        if best is None or size < np.abs(best[1]).max():
+            best = q, gaps
+        if size <= CLOSED * size_of(model):
+            break
+    assert best is not None
+    return best
+
+
 def _moving(model: Model, hold: Any) -> Array:
     """Return one for each freedom that may move, and zero for the others."""
     if isinstance(hold, str) or not isinstance(hold, Iterable):
@@ -98,7 +121,7 @@ def _closed(model: Model, q: Array, moving: Array) -> Array:
         better = size < best[left]
         best[left[better]] = size[better]
         worst_rows[left[better]] = np.abs(gaps).argmax(axis=-1)[better]
-        done = size <= CLOSED * _size(model)
+        done = size <= CLOSED * size_of(model)
         found[left[done]] = end[done]
         left = left[~done]
         if not len(left):
@@ -113,18 +136,20 @@ def _closed(model: Model, q: Array, moving: Array) -> Array:
     )
 
 
-def _size(model: Model) -> float:
+def size_of(model: Model) -> float:
     """Return a length that gaps are compared with: 1 m, or the longest placement."""
     lengths = [float(np.linalg.norm([float(x) for x in b.placement.r])) for b in model.bodies]
     return max([1.0, *lengths])
 
 
-def _least_squares(model: Model, q: Array, moving: Array) -> tuple[Array, Array]:
+def _least_squares(
+    model: Model, q: Array, moving: Array, rows: Array | float = 1.0
+) -> tuple[Array, Array]:
     """Return configurations (n, nq) with the least gaps near the given ones, and their gaps."""
     damping = np.full(len(q), FIRST_DAMPING)
-    gaps = constraint_gaps(model, q)
+    gaps = constraint_gaps(model, q) * rows
     cost = _cost(gaps)
-    target = (0.01 * CLOSED * _size(model)) ** 2
+    target = (0.01 * CLOSED * size_of(model)) ** 2
     active = np.arange(len(q))
     eye = np.eye(model.nc)
     for _ in range(MAX_STEPS):
@@ -132,13 +157,13 @@ def _least_squares(model: Model, q: Array, moving: Array) -> tuple[Array, Array]
         if not len(active):
             break
         at, g = q[active], gaps[active]
-        J = constraint_jacobian(model, at) * moving
+        J = constraint_jacobian(model, at) * moving * np.reshape(rows, (-1, 1))
         gram = J @ J.swapaxes(-1, -2)
         mean = np.maximum(np.trace(gram, axis1=-2, axis2=-1) / model.nc, MIN_MEAN)
         shift = (damping[active] * mean)[:, None, None] * eye
         step = -(J.swapaxes(-1, -2) @ np.linalg.solve(gram + shift, g[..., None]))[..., 0]
         tried = integrate(model, at, step)
-        new = constraint_gaps(model, tried)
+        new = constraint_gaps(model, tried) * rows
         lower = _cost(new)
         good = lower < cost[active]
         kept = active[good]

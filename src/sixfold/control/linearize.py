@@ -151,8 +151,8 @@ def linearize(
 
     Raises:
         ShapeError, NumberError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others, or the model has
-            constraints beside its joints.
+        NotApplicableError: if an option has no effect beside the others, or for a model with
+            constraints: its states have no nv independent directions.
         SingularModelError: if some joint has no inertia behind it at every configuration.
     """
     model_checked("linearize", model)

@@ -168,6 +168,13 @@ class Case:
         lines = self.model.origin.joint_lines if self.model.origin else {}
         return self._finding(code, f"joint '{name}'", lines.get(name, 0), what, values, **changes)
 
+    def about_constraint(
+        self, code: str, k: int, what: str, values: Mapping[str, Any], **changes: Any
+    ) -> Finding:
+        """Return a finding about a constraint beside the tree's joints."""
+        name = self.model.constraints[k].name
+        return self._finding(code, f"constraint '{name}'", 0, what, values, **changes)
+
     def about_model(
         self, code: str, what: str, values: Mapping[str, Any], line: int = 0, **changes: Any
     ) -> Finding:

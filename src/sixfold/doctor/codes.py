@@ -184,6 +184,43 @@ CODES: dict[str, Code] = {
         "The joint is coupled to others with a ratio of zero, so it cannot move.",
         "give the ratio, or make the joint fixed",
     ),
+    "loop-open": Code(
+        ("error",),
+        "constraint that cannot be satisfied",
+        "From the neutral configuration, and from others near it, no motion of the joints closes "
+        "this constraint, so there is no state to start from. Usual causes: lengths that do not "
+        "reach, placements in the wrong frame, an axis out of the plane.",
+        "look at lengths and placements; if it closes elsewhere, start sixfold.assemble there",
+    ),
+    "constraints-contradict": Code(
+        ("error",),
+        "constraints that cannot all be satisfied",
+        "Each closes by itself, but not together with the others, from the neutral configuration "
+        "and from others near it: where they gape least, their gaps lie outside of what any motion "
+        "of the joints changes.",
+        "take one away, or give it more freedoms (a ball for a hinge); if all close elsewhere, "
+        "start sixfold.assemble there",
+    ),
+    "constraint-idle": Code(
+        ("warning",),
+        "constraint that forbids nothing",
+        "Its bodies cannot move against each other in the ways that it forbids: their joints see "
+        "to that already. The force in it is not determined.",
+        "remove it, or name the bodies that it should hold",
+    ),
+    "constraint-redundant": Code(
+        ("note",),
+        "constraint rows that follow from others",
+        "The motion is determined, but not how redundant rows share their force: the forces of "
+        "least norm are taken. A planar linkage closed by a hinge has three such rows.",
+        "nothing to do for motions; for forces close loops with joints of more freedoms",
+    ),
+    "mechanism-rigid": Code(
+        ("warning",),
+        "constraints that leave no freedom",
+        "There are as many independent constraint rows as freedoms, so nothing can move.",
+        "check the kinds of joints that close the loops: one of them has too few freedoms",
+    ),
     "body-idle": Code(
         ("note",),
         "moving body without any part",

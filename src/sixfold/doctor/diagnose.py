@@ -21,7 +21,7 @@ MANY = 300
 
 
 def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
-    """Examine a model: inertias, masses, units, joints, limits, symmetry, mass matrix.
+    """Examine a model: inertias, masses, units, joints, limits, symmetry, mass matrix, loops.
 
     The links are judged as the model's file gives them, each with its line; a model from no file,
     and a body that was edited since, is judged body by body.
@@ -52,6 +52,7 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
 
 def _findings(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
     from sixfold.doctor.inertias import inertias
+    from sixfold.doctor.loops import loops
     from sixfold.doctor.motion import idle, joints, matrix, pivots
     from sixfold.doctor.plausible import masses, sizes, units
     from sixfold.doctor.symmetry import symmetry
@@ -59,6 +60,7 @@ def _findings(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
     for check in (inertias, masses, units, sizes, symmetry, joints, idle, pivots):
         yield from check(case)
     yield from matrix(case, figures)
+    yield from loops(case, figures)
     yield from _left_out(case)
 
 

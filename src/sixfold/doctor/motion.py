@@ -12,7 +12,7 @@ import numpy as np
 from sixfold.doctor.case import EPS, Case
 from sixfold.doctor.finding import Finding
 from sixfold.evaluate import lost_pivots, mass_matrix, possibly_singular_joints, singular_joints
-from sixfold.model import Body, Model
+from sixfold.model import Body, Gear, Model
 
 LARGEST = 150
 """Most freedoms for which mass matrices are formed."""
@@ -43,6 +43,8 @@ def idle(case: Case) -> Iterator[Finding]:
     model = case.model
     busy = {body.parent for body in model.bodies}
     busy |= {frame.body for frame in model.frames} | {g.body for g in model.geometries}
+    for each in model.constraints:
+        busy |= {each.follower} if isinstance(each, Gear) else {each.body_a, each.body_b}
     for k, body in enumerate(model.bodies):
         if k not in busy and not body.inertia.array().any():
             what = f"moves '{body.name}', which has no inertia, shape, frame or child"

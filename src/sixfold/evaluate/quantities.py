@@ -115,14 +115,6 @@ class Quantity:
         return found
 
 
-def refuse_constraints(function: str, model: Model) -> None:
-    """Refuse loops, rods, gears and rolling where only the tree is differentiated."""
-    if model.constraints:
-        where = f"model '{model.name}', which has constraints beside its joints"
-        fix = "take differences of sixfold.forward_dynamics, or sixfold.rollout_gradient"
-        raise NotApplicableError(function, where, fix)
-
-
 def refuse_method_with_couplings(function: str, model: Model, method: str | None) -> None:
     """Refuse a method of forward dynamics where there is no choice."""
     if method is not None and model.constraints:
@@ -131,6 +123,17 @@ def refuse_method_with_couplings(function: str, model: Model, method: str | None
     if method is not None and model.couplings:
         where = f"model '{model.name}': coupled joints always solve their reduced mass matrix"
         raise NotApplicableError(f"{function}: option 'method'", where, "leave it out")
+
+
+COMPILE_DERIVATIVES = 'use sixfold.compile(sixfold.forward_dynamics, model, derivative="tangent")'
+
+
+def refuse_constraints(function: str, model: Model, fix: str = COMPILE_DERIVATIVES) -> None:
+    """Refuse a function of the tree whose result would not be that of a constrained model."""
+    if model.constraints:
+        where = f"model '{model.name}' with constraints"
+        tree = "model.without(constraints=True) is the tree alone"
+        raise NotApplicableError(function, where, f"{fix}; {tree}")
 
 
 QUANTITIES: dict[str, Quantity] = {}

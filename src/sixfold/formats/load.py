@@ -22,6 +22,7 @@ from sixfold.errors import (
     yes_or_no,
 )
 from sixfold.formats import bundled, files
+from sixfold.formats.json.constraints import read_side_file
 from sixfold.formats.json.read import read_json
 from sixfold.formats.urdf.read import UrdfReader
 from sixfold.formats.xml import parse
@@ -38,6 +39,7 @@ def load(
     package_dirs: Iterable[str | os.PathLike[str]] = (),
     lock: Locks = (),
     mimic: str = "couple",
+    constraints: str | os.PathLike[str] | None = None,
     strict: bool = False,
 ) -> Model:
     """Return the robot of a file or of a name.
@@ -54,6 +56,9 @@ def load(
         lock: joints to fix: names (at their neutral position) or a mapping from names to positions.
         mimic: "couple" lets mimic joints follow their masters exactly, with fewer freedoms; "free"
             gives each a freedom of its own, as most other libraries do.
+        constraints: path of a JSON file with loops, rods, gears and rolling wheels between the
+            robot's links and joints, which URDF has no words for; they are added to the model's own
+            ("Loops beside a URDF" in docs/robots.md has the form).
         strict: refuse a file that would be read with a warning.  Otherwise what concerns pictures
             and contact never stops a file, and what is wrong but has one sensible reading is read
             so; each is told in a RobotFileWarning with its line, and in `model.origin.blemishes`.
@@ -72,6 +77,7 @@ def load(
         fix = "pass a path, or a name that `sixfold robots` lists"
         raise ArgumentError("load", "a path or the name of a robot", source, fix)
     folders = _listed(package_dirs)
+    beside = None if constraints is None else files.path_of("load", constraints, "loops.json")
     path = _path(source, text)
     if path is None:
         _only_urdf(floating_base, f"sample '{text}'")
@@ -83,6 +89,8 @@ def load(
     else:
         model = _from_file(path, floating_base, folders, mimic, strict)
         _warn(model)
+    if beside is not None:
+        model = read_side_file(files.read(beside), str(beside), model)
     return _locked(model, lock)
 
 

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, RobotFileError
 from sixfold.formats import files
+from sixfold.formats.json.constraints import plain_side_file, read_side_file
 from sixfold.formats.json.read import read_json
-from sixfold.formats.json.write import to_json
+from sixfold.formats.json.write import text_of, to_json
 from sixfold.formats.urdf.read import UrdfReader
 from sixfold.formats.urdf.write import to_urdf
 from sixfold.formats.xml import parse
 from sixfold.model import Model
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
+def save(
+    model: Model,
+    path: str | os.PathLike[str],
+    *,
+    constraints: str | os.PathLike[str] | None = None,
+) -> None:
     """Write a model to a `.urdf` or `.json` file; `load` gives back an equal model, bit for bit.
 
     What URDF has no words for (springs, armature, gravity, friction that differs by direction...)
     goes into `<sixfold>` elements, which other readers skip.  JSON holds every joint but those of
     the user's own making.  The file appears at once or not at all.
 
+    Args:
+        model: the robot.
+        path: of the file; its suffix chooses the format.
+        constraints: path of a JSON file beside a URDF for the loops, rods, gears and rolling wheels
+            of the model, which URDF has no words for; pass it to `load` as well.
+
     Raises:
-        NotApplicableError: if the format has no counterpart for a joint or a name.
+        NotApplicableError: if the format has no counterpart for a joint, a name or a constraint.
         RobotFileError: if the file cannot be written.
     """
     if not isinstance(model, Model):
@@ -36,10 +49,35 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     }
     if target.suffix.lower() not in ways:
         raise OptionError("save", "path", (f"*{suffix}" for suffix in ways), str(path))
-    write, read = ways[target.suffix.lower()]
-    data = _encoded(write(model), model)
-    _check(model, data, read, target.suffix.lower())
+    suffix = target.suffix.lower()
+    write, read = ways[suffix]
+    beside = _beside(model, suffix, constraints)
+    alone = model if beside is None else model.without(constraints=True)
+    data = _encoded(write(alone), model)
+    _check(alone, data, read, suffix)
+    if beside is not None:
+        loops = _encoded(text_of(plain_side_file(model)), model)
+        _check(model, loops, lambda found: read_side_file(found, "saved", alone), ".json")
+        files.write(beside, loops)
     files.write(target, data)
+
+
+def _beside(model: Model, suffix: str, constraints: str | os.PathLike[str] | None) -> Path | None:
+    """Return the file for constraints beside a URDF; refuse to lose them."""
+    if constraints is not None:
+        beside = files.path_of("save", constraints, "loops.json")
+        if suffix != ".urdf":
+            fix = "leave it out: the file holds the constraints itself"
+            raise NotApplicableError("save: option 'constraints'", f"a {suffix} file", fix)
+        if beside.suffix.lower() != ".json":
+            raise OptionError("save", "constraints", ("*.json",), str(constraints))
+        return beside
+    if suffix == ".urdf" and model.constraints:
+        first = model.constraints[0]
+        where = f"model '{model.name}' with constraint '{first.name}' ({first.kind})"
+        fix = 'name a second file, constraints="loops.json", or save the model as JSON'
+        raise NotApplicableError("URDF", where, fix)
+    return None
 
 
 def _urdf(data: bytes) -> Model:

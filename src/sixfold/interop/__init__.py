@@ -1,6 +1,7 @@
 """The same robot in Pinocchio and MuJoCo: models, states, and how far results differ."""
 
 from sixfold.interop.compare import Comparison, compare_with
+from sixfold.interop.constraints import pinocchio_constraints
 from sixfold.interop.converter import Converter
 from sixfold.interop.differences import Difference
 from sixfold.interop.matching import convert
@@ -17,6 +18,7 @@ __all__ = [
     "convert",
     "from_mujoco",
     "from_pinocchio",
+    "pinocchio_constraints",
     "to_mujoco",
     "to_pinocchio",
 ]

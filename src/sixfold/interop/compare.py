@@ -21,8 +21,9 @@ from sixfold.evaluate import BACKENDS, singular_joints
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
 from sixfold.formats.xml.parse import parse
+from sixfold.interop.closed import constrained_difference
 from sixfold.interop.differences import Difference, differences
-from sixfold.interop.matching import LIBRARIES
+from sixfold.interop.matching import LIBRARIES, convert
 from sixfold.interop.mujoco import MuJoCo
 from sixfold.interop.pinocchio import Pinocchio
 from sixfold.interop.to_mujoco import mujoco_from_mjcf, mujoco_from_urdf, to_mujoco
@@ -85,6 +86,8 @@ def compare_with(
     A file is read by both libraries, each with its own reader; Pinocchio gets MJCF files, and both
     get models, from Sixfold.  Damping, friction and springs are switched off here, and constraints,
     actuators and passive forces there; MuJoCo's springs and dampers are compared on their own.
+    Constraints of the model are set aside as well; with Pinocchio the constrained accelerations are
+    compared on their own, if all constraints are points, hinges or welds.
 
     Args:
         library: "pinocchio" or "mujoco"; it has to be installed.
@@ -100,7 +103,8 @@ def compare_with(
         Worst differences: of the largest element, relative to the largest element of that state.
         The potential energy is taken relative to the sum of its parts' sizes, accelerations are
         weighed by the roots of the mass matrix's diagonal.  Allowed are 1e-12, and for forward
-        dynamics 100 eps x the condition number of the mass matrix scaled to a unit diagonal.
+        dynamics 100 eps x the condition number of the mass matrix scaled to a unit diagonal, for
+        constrained dynamics 1e-9.
 
     Raises:
         NotApplicableError: if the library is missing or cannot take the robot.
@@ -138,19 +142,28 @@ def compare(
     backend: str | None = None,
 ) -> Comparison:
     """Compare a model with an engine that already holds the same robot."""
+    tree = model.without(constraints=True)
+    found = differences(tree, engine, samples, seed, backend)
+    remarks = list(_left_out(tree, engine))
+    if model.constraints:
+        c = convert(model, engine.robot)
+        one, remark = constrained_difference(model, engine, c, samples, seed, backend)
+        found = found if one is None else (*found, one)
+        remarks.append(remark)
     return Comparison(
         robot=model.name,
         library=engine.name,
         version=engine.version,
         samples=samples,
         seed=seed,
-        differences=differences(model, engine, samples, seed, backend),
-        left_out=tuple(_left_out(model, engine)),
+        differences=found,
+        left_out=tuple(remarks),
     )
 
 
 def _from_model(library: str, model: Model) -> Any:
-    return Pinocchio(to_pinocchio(model)) if library == "pinocchio" else MuJoCo(to_mujoco(model))
+    tree = model.without(constraints=True)
+    return Pinocchio(to_pinocchio(tree)) if library == "pinocchio" else MuJoCo(to_mujoco(tree))
 
 
 def _from_file(library: str, model: Model, floating_base: bool) -> Any:

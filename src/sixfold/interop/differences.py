@@ -64,7 +64,7 @@ def differences(
     q, v = random_state(model, samples, seed=rng)
     a, push = rng.standard_normal((2, samples, model.nv))
     bare = model.without(damping=True, friction=True, springs=True)
-    tau = push * _strength(bare, q, v)
+    tau = push * strength(bare, q, v)
     there: dict[str, Array] = {}
     found = []
     for each in (None, "numpy") if backend is None else (backend,):
@@ -83,7 +83,7 @@ def differences(
     return tuple(replace(d, numpy=n) for d, n in zip(first, others[0], strict=True))
 
 
-def _strength(model: Model, q: Array, v: Array) -> Array:
+def strength(model: Model, q: Array, v: Array) -> Array:
     """Return forces as large as gravity and speed make them, for joints of the same inertia.
 
     Weaker ones would only show how well large forces cancel.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from sys import float_info
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import NotApplicableError
+from sixfold.interop.constraints import pinocchio_constraints
 from sixfold.interop.to_pinocchio import pinocchio_package
 from sixfold.model import Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
 from sixfold.spatial import Inertia, Transform
@@ -17,6 +18,8 @@ from sixfold.spatial import Inertia, Transform
 Array = NDArray[np.float64]
 Results = dict[str, Array]
 
+PROXIMAL = (1e-14, 1e-10, 50)
+"""Accuracy, mu and most steps of the constrained dynamics; redundant rows need a mu."""
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
@@ -126,6 +129,23 @@ class Pinocchio:
         pin.framesForwardKinematics(robot, data, q)
         found["poses"] = np.array([data.oMf[k].homogeneous for k in self.numbers])
         return found
+
+    def constrained(self, model: Model) -> Callable[[Array, Array, Array], Array]:
+        """Return Pinocchio's constrained dynamics, a function of its q, v and tau."""
+        pin, robot, data = self.pin, self.robot, self.robot.createData()
+        contacts = pinocchio_constraints(model, robot)
+        parts = [contact.createData() for contact in contacts]
+        try:
+            pin.initConstraintDynamics(robot, data, contacts, parts)
+        except TypeError:  # before version 4
+            pin.initConstraintDynamics(robot, data, contacts)
+        steps = pin.ProximalSettings(*PROXIMAL)
+
+        def solve(q: Array, v: Array, tau: Array) -> Array:
+            found = pin.constraintDynamics(robot, data, q, v, tau, contacts, parts, steps)
+            return np.array(found)
+
+        return solve
 
     def remarks(self) -> Iterator[str]:
         """Yield what the comparison has to allow for."""

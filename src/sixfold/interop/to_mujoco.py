@@ -13,6 +13,7 @@ from sixfold.formats.files import read
 from sixfold.formats.mjcf.compile import listening
 from sixfold.formats.mjcf.read import mujoco_package
 from sixfold.formats.xml.parse import Element, parse
+from sixfold.interop.constraints import add_equalities
 from sixfold.interop.rotations import quaternion_of
 from sixfold.model import (
     Body,
@@ -38,14 +39,17 @@ def to_mujoco(model: Model) -> Any:
 
     Joints of several freedoms become several joints of MuJoCo, called `name.0`, `name.1`...
     Damping, dry friction, springs, armature and limits go with them.  Joints that follow others
-    become free.
+    become free.  Points, hinges (two points on the axis), welds and gears with one leader become
+    equality constraints, which are soft there (`solref`, `solimp` of MuJoCo's defaults).
 
     Raises:
         NotApplicableError: where MuJoCo has no counterpart (helical and user-defined joints, free
-            joints that do not start at the world) or refuses the model, with its words.
+            joints that do not start at the world, other constraints) or refuses the model, with its
+            words.
     """
     mujoco = mujoco_package()
-    spec, _ = robot_spec(mujoco, model)
+    spec, bodies = robot_spec(mujoco, model)
+    add_equalities(mujoco, spec, model, bodies)
     return compiled_spec(mujoco, spec, model)
 
 

@@ -40,7 +40,8 @@ def to_pinocchio(model: Model) -> Any:
     Joints are numbered depth first, as Pinocchio's mass matrix needs them, so their order may
     differ from the model's; `sixfold.convert` matches them by name.  Armature goes with them.
     Damping, friction and springs do not: Pinocchio has no springs, and stores damping and friction
-    without using them.  Joints that follow others become free.
+    without using them.  Joints that follow others become free.  Pinocchio keeps constraints apart
+    from its models: `pinocchio_constraints` makes them.
 
     Raises:
         NotApplicableError: for a user-defined joint, or if Pinocchio is missing.
@@ -54,12 +55,12 @@ def to_pinocchio(model: Model) -> Any:
     for k in order:
         body = model.bodies[k]
         joint = _joint(pin, body.joint, body.joint_name)
-        place = _se3(pin, body.placement)
+        place = se3_of(pin, body.placement)
         j = number[k] = robot.addJoint(number[body.parent], joint, place, body.joint_name)
         robot.appendBodyToJoint(j, _inertia(pin, body.inertia), pin.SE3.Identity())
         robot.addBodyFrame(body.name, j, pin.SE3.Identity(), 0)
     for frame in model.frames:
-        robot.addBodyFrame(frame.name, number[frame.body], _se3(pin, frame.placement), 0)
+        robot.addBodyFrame(frame.name, number[frame.body], se3_of(pin, frame.placement), 0)
     robot.armature = np.array([x for k in order for x in model.bodies[k].armature], float)
     return robot
 
@@ -112,7 +113,8 @@ def _vector(axis: Any) -> Any:
     return np.array([float(x) for x in axis])
 
 
-def _se3(pin: Any, X: Transform) -> Any:
+def se3_of(pin: Any, X: Transform) -> Any:
+    """Return a placement as a `pinocchio.SE3`."""
     rotation = np.array([[float(x) for x in row] for row in X.E.T])
     return pin.SE3(rotation, np.array([float(x) for x in X.r]))
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sixfold.model.geometry import (
         Box,
         Capsule,
+        ContactOptions,
         Cylinder,
         Ellipsoid,
         Geometry,
@@ -55,7 +56,7 @@ _LATER = {
     "edit.lock": ("lock_joints",),
     "edit.payload": ("add_payload", "replace_inertias"),
     "geometry": (
-        *("Box", "Capsule", "Cylinder", "Ellipsoid"),
+        *("Box", "Capsule", "ContactOptions", "Cylinder", "Ellipsoid"),
         *("Geometry", "Mesh", "Shape", "Sphere"),
     ),
     "grouping": ("grouped",),
@@ -83,6 +84,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Constraint",
+    "ContactOptions",
     "Coordinates",
     "Coupling",
     "CustomJoint",

@@ -109,7 +109,7 @@ class ConstraintBuilder:
         self,
         follower: str,
         *leaders: tuple[str, float | Sequence[float]],
-        offset: float = 0.0,
+        offset: float | None = None,
         name: str | None = None,
     ) -> Self:
         """Gear a joint to others: q = offset + sum of ratio x q_leader, or of polynomials in it.
@@ -118,14 +118,16 @@ class ConstraintBuilder:
 
         Args:
             follower: name of a joint with one freedom.
-            leaders: pairs (joint name, ratio), or (joint name, coefficients of q, q^2, ...).
-            offset: position of the follower when all leaders are at zero.
+            leaders: pairs (joint name, ratio), or (joint name, coefficients of q, q^2, ...);
+                without any, the joint is held at the offset, which must be given then.
+            offset: position of the follower when all leaders are at zero; 0 if left out.
             name: unique; "gear of follower" when left out.
         """
         check_name("add_gear: argument 'follower'", follower)
         label = f"gear of {follower}" if name is None else name
         where = self._new(f"gear of joint '{follower}'", label)
-        if not leaders or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in leaders):
+        pairs = all(isinstance(pair, tuple) and len(pair) == 2 for pair in leaders)
+        if not pairs or (not leaders and offset is None):
             raise ModelError(where, f"leaders {shown(leaders)}", "give pairs (joint name, ratio)")
         terms: list[tuple[str, tuple[float, ...]]] = []
         for leader, given in leaders:
@@ -133,7 +135,7 @@ class ConstraintBuilder:
             terms.append((leader, _coefficients(where, given)))
         if len({leader for leader, _ in terms} | {follower}) <= len(terms):
             raise ModelError(where, "a joint appears twice", "name each joint once")
-        (shift,) = numbers_of(where, "offset", offset, 1)
+        (shift,) = numbers_of(where, "offset", 0.0 if offset is None else offset, 1)
 
         def made(_: Attachments, bodies: list[Body]) -> Constraint:
             number = {body.joint_name: k for k, body in enumerate(bodies)}

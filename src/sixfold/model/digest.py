@@ -58,6 +58,9 @@ def digest_of(model: Any) -> str:
         _sort_out(vars(shape).values(), texts, numbers)
         numbers += color or ()
         numbers += _placement(geometry.placement)
+        if geometry.contact is not None:
+            texts.append("contact")
+            numbers += geometry.contact.numbers()
     digest = hashlib.blake2b(repr(texts).encode("utf-8", "surrogatepass"), digest_size=20)
     # adding zero takes the sign from zeros
     digest.update((np.frombuffer(array("d", numbers)) + 0.0).tobytes())

@@ -56,6 +56,49 @@ class Mesh:
     scale: Numbers = (1.0, 1.0, 1.0)
 
 
+@dataclass(frozen=True)
+class ContactOptions:
+    """How a shape touches others, in MuJoCo's terms and with its defaults; data only."""
+
+    friction: Numbers = (1.0, 0.005, 0.0001)
+    """Sliding, torsional [m] and rolling [m]."""
+    solref: Numbers = (0.02, 1.0)
+    """Time constant [s] and damping ratio, or stiffness and damping with a minus."""
+    solimp: Numbers = (0.9, 0.95, 0.001, 0.5, 2.0)
+    """Impedance at the surface and at depth, the depth [m], midpoint and power."""
+    solmix: float = 1.0
+    """Weight when two shapes with equal priority meet."""
+    margin: float = 0.0
+    """Distance at which a contact is found [m]."""
+    gap: float = 0.0
+    """Part of the margin where a contact makes no force yet [m]."""
+    condim: int = 3
+    """1 without friction, 3 sliding, 4 with torsional, 6 with rolling friction."""
+    contype: int = 1
+    """Bits of its kind."""
+    conaffinity: int = 1
+    """Bits of the kinds that it touches."""
+    priority: int = 0
+    """Of two shapes the one with more decides."""
+
+    def numbers(self) -> Numbers:
+        """Return all numbers in a row, in the order of the fields."""
+        values = vars(self).values()
+        return tuple(
+            float(x) for value in values for x in (value if isinstance(value, tuple) else [value])
+        )
+
+    @classmethod
+    def of(cls, numbers: Numbers) -> ContactOptions:
+        """Return the options of 17 numbers, as `numbers` gives them."""
+        solmix, margin, gap = numbers[10:13]
+        condim, contype, conaffinity, priority = (int(x) for x in numbers[13:])
+        soft = numbers[:3], numbers[3:5], numbers[5:10]
+        return cls(*soft, solmix, margin, gap, condim, contype, conaffinity, priority)
+
+
+CONTACT_NUMBERS = len(ContactOptions().numbers())
+
 Shape = Box | Sphere | Cylinder | Capsule | Ellipsoid | Mesh
 
 
@@ -76,3 +119,5 @@ class Geometry:
     """The link of the robot file that it came with."""
     collides: bool = False
     """Part of the collision shape rather than of the picture."""
+    contact: ContactOptions | None = None
+    """How it touches others, where a file says that it does."""

@@ -75,9 +75,15 @@ def check_rest(model: Any) -> None:
             if isinstance(each, Gear)
             else (each.body_a, each.body_b)
         )
-        if any(type(k) is not int or not -1 <= k < n for k in numbers):
+        least = 0 if isinstance(each, Gear) else -1
+        if any(type(k) is not int or not least <= k < n for k in numbers):
             what = f"constraint '{each.name}' names bodies {shown(numbers)}"
-            raise ModelError(where, what, f"give indices from -1 (the base) to {n - 1}")
+            fix = f"give indices from {least} to {n - 1}" + ", -1 for the base" * (least < 0)
+            raise ModelError(where, what, fix)
+    names = [each.name for each in model.constraints]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ModelError(where, f"two constraints are named '{twice}'", "give each its own name")
     for coupling in model.couplings:
         named = (coupling.follower, *(master for master, _ in coupling.terms))
         if any(type(k) is not int or not 0 <= k < n for k in named):

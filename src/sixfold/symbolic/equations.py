@@ -11,6 +11,7 @@ from typing import Any
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, yes_or_no
 from sixfold.evaluate import model_checked
+from sixfold.evaluate.quantities import refuse_constraints
 from sixfold.model import Model
 from sixfold.model.grouping import grouped
 from sixfold.symbolic.forms import Forms
@@ -208,12 +209,13 @@ def equations(
 
     Raises:
         DisagreementError: if a closed form differs from the kernels by more than rounding.
-        NotApplicableError: if the motion of a joint is no polynomial in sines and cosines, or if
-            the equations would be too long.
+        NotApplicableError: if the motion of a joint is no polynomial in sines and cosines, if the
+            equations would be too long, or for a model with constraints.
 
     Reference: Khatib, M qdd + V + G = tau; Craig's B and C; Christoffel symbols.
     """
     model_checked("equations", model)
+    refuse_constraints("equations", model, "write the tree's, and add J^T times the forces")
     for option, choices, got in (
         ("parameters", PARAMETERS, parameters),
         ("inertias", INERTIAS, inertias),

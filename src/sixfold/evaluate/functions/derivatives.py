@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
@@ -15,6 +19,10 @@ _AS_FRAME = {"f_ext_frame": "frame"}
 _Three = tuple[Array, Array, Array]
 _Four = tuple[Array, Array, Array, Array]
 _MATRICES = ("nv nv",) * 4
+
+
+def _refuse_constraints(function: str, model: Model, _: Mapping[str, Any]) -> None:
+    refuse_constraints(function, model)
 
 
 @quantity(
@@ -78,7 +86,7 @@ def inverse_dynamics_derivatives(
     options=_FORCES,
     keywords=_AS_FRAME,
     solves=True,
-    refuses=lambda model, _: refuse_constraints("forward_dynamics_derivatives", model),
+    refuses=partial(_refuse_constraints, "forward_dynamics_derivatives"),
 )
 def forward_dynamics_derivatives(
     model: Model,
@@ -118,7 +126,7 @@ def forward_dynamics_derivatives(
     Raises:
         ShapeError: if a last axis is not nq or nv.
         SingularModelError: if some joint has no inertia behind it at every configuration.
-        NotApplicableError: if the model has constraints beside its joints.
+        NotApplicableError: for a model with constraints; `sixfold.compile` has their derivatives.
 
     Reference: d a/dq = -M^-1 d tau/dq at the accelerations of forward dynamics (Carpentier and
     Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, RSS 2018), with M = L^T D L
@@ -171,7 +179,7 @@ def second_derivatives(
     pages.forward_second_derivatives,
     *_MATRICES,
     solves=True,
-    refuses=lambda model, _: refuse_constraints("forward_second_derivatives", model),
+    refuses=partial(_refuse_constraints, "forward_second_derivatives"),
 )
 def forward_second_derivatives(
     model: Model,
@@ -205,6 +213,6 @@ def forward_second_derivatives(
 
     Raises:
         SingularModelError: if some joint has no inertia behind it at every configuration.
-        NotApplicableError: if the model has constraints beside its joints.
+        NotApplicableError: for a model with constraints; `sixfold.compile` has their derivatives.
     """
     raise NotImplementedError

@@ -12,6 +12,7 @@ from sixfold.model import (
     Capsule,
     Cylinder,
     Ellipsoid,
+    Fixed,
     Joint,
     Mesh,
     Shape,
@@ -19,7 +20,10 @@ from sixfold.model import (
 )
 
 FORMAT = "sixfold model"
-VERSION = 1
+PLAIN_VERSION, VERSION = 1, 2
+"""Files of models without constraints and contact options are what they were in version 1; the
+key `constraints`, and `contact` of geometries, came with version 2."""
+CONSTRAINTS_FORMAT, CONSTRAINTS_VERSION = "sixfold constraints", 1
 MODEL = (
     "format",
     "version",
@@ -53,6 +57,11 @@ NO_LIMIT = {
 }
 """What null means in these lists."""
 BODY = ("name", "joint_name", "parent", "joint", "placement", "inertia", *PER_FREEDOM)
+CONTACT = {
+    **{"friction": 3, "solref": 2, "solimp": 5, "solmix": 1, "margin": 1, "gap": 1},
+    **{"condim": 0, "contype": 0, "conaffinity": 0, "priority": 0},
+}
+"""Keys of how a shape touches others, and how many numbers each has; 0 means a whole one."""
 GEOMETRY = ("body", "placement", "shape", "color", "material", "name", "link", "collides")
 
 
@@ -60,10 +69,14 @@ def _keys(kind: type[Joint]) -> tuple[str, ...]:
     return tuple(name for name in ("axis", "pitch") if hasattr(kind, name))
 
 
-JOINTS: Mapping[str, tuple[Callable[..., Joint], tuple[str, ...]]] = {
-    kind.__name__.lower(): (kind, _keys(kind)) for kind in STANDARD_JOINTS
-}
+Joints = Mapping[str, tuple[Callable[..., Joint], tuple[str, ...]]]
+JOINTS: Joints = {kind.__name__.lower(): (kind, _keys(kind)) for kind in STANDARD_JOINTS}
 """Class of each joint type and the keys beside its type."""
+CLOSING_JOINTS: Joints = {
+    "fixed": (Fixed, ()),
+    **{name: row for name, row in JOINTS.items() if name != "free"},
+}
+"""The same for joints that close loops."""
 SHAPES: Mapping[str, tuple[Callable[..., Shape], Mapping[str, int]]] = {
     "box": (Box, {"size": 3}),
     "sphere": (Sphere, {"radius": 1}),

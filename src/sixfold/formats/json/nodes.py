@@ -42,18 +42,20 @@ class Node:
             "has the wrong type", "correct it", expected=expected, got=shown(repr(self.value))
         )
 
-    def fields(self, keys: tuple[str, ...]) -> dict[str, Node]:
-        """Return the members of an object that must have just these keys."""
+    def fields(self, keys: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Node]:
+        """Return the members of an object that must have just these keys, and may have others."""
         if not isinstance(self.value, dict):
             self.wrong("an object { }")
         missing = [key for key in keys if key not in self.value]
-        unknown = [key for key in self.value if key not in keys]
+        known = (*keys, *optional)
+        unknown = [key for key in self.value if key not in known]
         if missing:
-            self.fail(f"has no '{missing[0]}'", "add it", expected=", ".join(keys))
+            self.fail(f"has no '{missing[0]}'", "add it", expected=", ".join(known))
         if unknown:
             at = Node(self.doc, None, (*self.path, unknown[0]))
-            at.fail("the key is not known", "remove it", expected=", ".join(keys))
-        return {key: Node(self.doc, self.value[key], (*self.path, key)) for key in keys}
+            at.fail("the key is not known", "remove it", expected=", ".join(known))
+        given = (key for key in known if key in self.value)
+        return {key: Node(self.doc, self.value[key], (*self.path, key)) for key in given}
 
     def items(self, n: int | None = None) -> list[Node]:
         """Return the members of a list, n of them if n is given."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from sixfold.errors import ModelError, UnknownNameError
 from sixfold.formats.json import form
+from sixfold.formats.json.constraints import with_constraints
 from sixfold.formats.json.nodes import Document, Node
-from sixfold.formats.rotations import exact_axes
+from sixfold.formats.json.parts import chosen, read_joint, read_placement, reason, version
 from sixfold.formats.xml.parse import shown
-from sixfold.model import Geometry, Joint, Model, ModelBuilder, Shape, SourceInfo
-from sixfold.scalar import exact
-from sixfold.spatial import Inertia, Transform, Vector3
+from sixfold.model import ContactOptions, Geometry, Model, ModelBuilder, Shape, SourceInfo
+from sixfold.spatial import Inertia
 
 
 def read_json(data: bytes, file: str, package_dirs: tuple[str, ...] = ()) -> Model:
@@ -35,14 +35,10 @@ def _model(root: Node) -> Model:
             expected=f'"format": "{form.FORMAT}"',
             got=shown(repr(root.value.get("format"))),
         )
-    top = root.fields(form.MODEL)
-    if top["version"].number() != form.VERSION:
-        top["version"].fail(
-            "the version is not known",
-            "read it with the sixfold that wrote it",
-            expected=str(form.VERSION),
-            got=repr(top["version"].value),
-        )
+    # in version 1 there were no constraints
+    newer = isinstance(root.value, dict) and root.value.get("version") == form.VERSION
+    top = root.fields((*form.MODEL, "constraints") if newer else form.MODEL)
+    version(top["version"], form.PLAIN_VERSION, form.VERSION)
     try:
         builder = ModelBuilder(
             top["name"].text(),
@@ -51,7 +47,7 @@ def _model(root: Node) -> Model:
             friction_speed=top["friction_speed"].number(),
         )
     except ModelError as error:
-        root.fail(*_reason(error))
+        root.fail(*reason(error))
     known: dict[str, int] = {builder.base_name: -1}
     for body in top["bodies"].items():
         name = _body(builder, body, known)
@@ -63,14 +59,16 @@ def _model(root: Node) -> Model:
     try:
         model = builder.build()
     except (ModelError, UnknownNameError) as error:
-        root.fail(*_reason(error))
-    shapes = tuple(_geometry(item, known) for item in top["geometries"].items())
-    return replace(model, geometries=shapes)
+        root.fail(*reason(error))
+    optional = ("contact",) if newer else ()
+    shapes = tuple(_geometry(item, known, optional) for item in top["geometries"].items())
+    model = replace(model, geometries=shapes)
+    return with_constraints(model, top["constraints"]) if newer else model
 
 
 def _body(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> str:
     fields = node.fields(form.BODY)
-    joint = _joint(fields["joint"])
+    joint = read_joint(fields["joint"])
     numbers: dict[str, tuple[float, ...]] = {}
     for key, per in form.PER_FREEDOM.items():
         size = joint.nq if per == "q" else joint.nv
@@ -87,47 +85,13 @@ def _body(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> str:
             parent=parent,
             joint=joint,
             joint_name=fields["joint_name"].text(),
-            placement=_placement(fields["placement"]),
+            placement=read_placement(fields["placement"]),
             inertia=Inertia.from_parameters(ten),
             **numbers,
         )
     except ModelError as error:
-        node.fail(*_reason(error))
+        node.fail(*reason(error))
     return name
-
-
-def _chosen(node: Node, what: str, choices: Mapping[str, Any]) -> Any:
-    """Return the choice that a node's type names."""
-    kind = node.value.get("type") if isinstance(node.value, dict) else None
-    if not isinstance(kind, str) or kind not in choices:
-        node.fail(
-            f"the {what} is not known",
-            f"choose one of the {what}s",
-            expected=", ".join(choices),
-            got=shown(repr(kind)),
-        )
-    return choices[kind]
-
-
-def _joint(node: Node) -> Joint:
-    make, keys = _chosen(node, "joint type", form.JOINTS)
-    fields = node.fields(("type", *keys))
-    values: dict[str, Any] = {}
-    if "axis" in keys:
-        values["axis"] = Vector3(*map(exact, fields["axis"].numbers(3)))
-    if "pitch" in keys:
-        values["pitch"] = fields["pitch"].number()
-    try:
-        return make(**values)
-    except ModelError as error:
-        node.fail(*_reason(error))
-
-
-def _placement(node: Node) -> Transform:
-    fields = node.fields(("rotation", "translation"))
-    rows = [row.numbers(3) for row in fields["rotation"].items(3)]
-    r = fields["translation"].numbers(3)
-    return Transform(exact_axes(tuple(x for row in rows for x in row)), Vector3(*map(exact, r)))
 
 
 def _known(node: Node, known: Mapping[str, int]) -> str:
@@ -144,9 +108,9 @@ def _frame(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> None:
     fields = node.fields(("name", "body", "placement"))
     try:
         body = _known(fields["body"], known)
-        builder.add_frame(fields["name"].text(), body, _placement(fields["placement"]))
+        builder.add_frame(fields["name"].text(), body, read_placement(fields["placement"]))
     except ModelError as error:
-        node.fail(*_reason(error))
+        node.fail(*reason(error))
 
 
 def _coupling(builder: ModelBuilder, node: Node) -> None:
@@ -158,23 +122,36 @@ def _coupling(builder: ModelBuilder, node: Node) -> None:
     builder.couple(fields["follower"].text(), *terms, offset=fields["offset"].number())
 
 
-def _geometry(node: Node, known: Mapping[str, int]) -> Geometry:
-    fields = node.fields(form.GEOMETRY)
+def _geometry(node: Node, known: Mapping[str, int], optional: tuple[str, ...]) -> Geometry:
+    fields = node.fields(form.GEOMETRY, optional)
     color = fields["color"]
     return Geometry(
         body=known[_known(fields["body"], known)],
-        placement=_placement(fields["placement"]),
+        placement=read_placement(fields["placement"]),
         shape=_shape(fields["shape"]),
         color=None if color.value is None else color.numbers(4),
         material=fields["material"].text(),
         name=fields["name"].text(),
         link=fields["link"].text(),
         collides=fields["collides"].truth(),
+        contact=_contact(fields["contact"]) if "contact" in fields else None,
     )
 
 
+def _contact(node: Node) -> ContactOptions:
+    fields = node.fields(tuple(form.CONTACT))
+    values: dict[str, Any] = {}
+    for key, size in form.CONTACT.items():
+        values[key] = fields[key].numbers(size) if size > 1 else fields[key].number()
+        if not size:
+            if values[key] != int(values[key]):
+                fields[key].wrong("a whole number")
+            values[key] = int(values[key])
+    return ContactOptions(**values)
+
+
 def _shape(node: Node) -> Shape:
-    make, keys = _chosen(node, "shape", form.SHAPES)
+    make, keys = chosen(node, "shape", form.SHAPES)
     fields = node.fields(("type", *keys))
     values = [
         fields[key].text()
@@ -185,8 +162,3 @@ def _shape(node: Node) -> Shape:
         for key, size in keys.items()
     ]
     return make(*values)
-
-
-def _reason(error: Exception) -> tuple[str, str]:
-    what, _, fix = str(error).partition("\n  fix: ")
-    return what, fix or "correct the file"

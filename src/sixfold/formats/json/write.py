@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable
 from typing import Any
 
-from sixfold.errors import NotApplicableError
 from sixfold.formats.json import form
-from sixfold.formats.rotations import rotation_numbers
-from sixfold.model import Body, CustomJoint, Geometry, Joint, Model
-from sixfold.spatial import Transform
-
-Plain = dict[str, Any]
+from sixfold.formats.json.constraints import plain_constraints
+from sixfold.formats.json.parts import Plain, plain_joint, plain_numbers, plain_placement
+from sixfold.model import Body, Geometry, Model
 
 
 def to_json(model: Model) -> str:
@@ -30,7 +25,7 @@ def to_json(model: Model) -> str:
 
     top: Plain = {
         "format": form.FORMAT,
-        "version": form.VERSION,
+        "version": form.PLAIN_VERSION,
         "name": model.name,
         "base_name": model.base_name,
         "gravity": list(model.gravity),
@@ -40,7 +35,7 @@ def to_json(model: Model) -> str:
             {
                 "name": frame.name,
                 "body": carrier(frame.body),
-                "placement": _placement(frame.placement),
+                "placement": plain_placement(frame.placement),
             }
             for frame in model.frames
         ],
@@ -54,6 +49,13 @@ def to_json(model: Model) -> str:
         ],
         "geometries": [_geometry(item, carrier(item.body)) for item in model.geometries],
     }
+    if model.constraints or any(item.contact is not None for item in model.geometries):
+        top |= {"version": form.VERSION, "constraints": plain_constraints(model)}
+    return text_of(top)
+
+
+def text_of(top: Plain) -> str:
+    """Return an object as text: one key a line."""
     lines = [f"{_text(key)}: {_block(value)}" for key, value in top.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -63,33 +65,11 @@ def _body(body: Body, parent: str) -> Plain:
         "name": body.name,
         "joint_name": body.joint_name,
         "parent": parent,
-        "joint": _joint(body.joint, body.joint_name),
-        "placement": _placement(body.placement),
-        "inertia": _numbers(body.inertia.parameters()),
+        "joint": plain_joint(body.joint, body.joint_name),
+        "placement": plain_placement(body.placement),
+        "inertia": plain_numbers(body.inertia.parameters()),
     }
-    return plain | {key: _numbers(getattr(body, key)) for key in form.PER_FREEDOM}
-
-
-def _joint(joint: Joint, name: str) -> Plain:
-    if isinstance(joint, CustomJoint) or joint.kind not in form.JOINTS:
-        raise NotApplicableError(
-            "save",
-            f"joint '{name}', which is of your own making: it is code, and a file holds data",
-            "keep the Python that builds the model, or lock the joint",
-        )
-    plain: Plain = {"type": joint.kind}
-    for key in form.JOINTS[joint.kind][1]:
-        value = getattr(joint, key)
-        plain[key] = float(value) if key == "pitch" else _numbers(value)
-    return plain
-
-
-def _placement(X: Transform) -> Plain:
-    nine = rotation_numbers(X.E)
-    return {
-        "rotation": [list(nine[k : k + 3]) for k in (0, 3, 6)],
-        "translation": _numbers(X.r),
-    }
+    return plain | {key: plain_numbers(getattr(body, key)) for key in form.PER_FREEDOM}
 
 
 def _geometry(item: Geometry, body: str) -> Plain:
@@ -97,23 +77,22 @@ def _geometry(item: Geometry, body: str) -> Plain:
     shape: Plain = {"type": kind}
     for key, size in form.SHAPES[kind][1].items():
         value = getattr(item.shape, key)
-        shape[key] = value if size == 0 else float(value) if size == 1 else _numbers(value)
-    return {
+        shape[key] = value if size == 0 else float(value) if size == 1 else plain_numbers(value)
+    plain = {
         "body": body,
-        "placement": _placement(item.placement),
+        "placement": plain_placement(item.placement),
         "shape": shape,
-        "color": None if item.color is None else _numbers(item.color),
+        "color": None if item.color is None else plain_numbers(item.color),
         "material": item.material,
         "name": item.name,
         "link": item.link,
         "collides": item.collides,
     }
-
-
-def _numbers(values: Iterable[Any]) -> list[float | None]:
-    """Return plain numbers, null for infinity."""
-    listed = [float(x) for x in values]
-    return [None if math.isinf(x) else x for x in listed]
+    if item.contact is None:
+        return plain
+    given = {key: getattr(item.contact, key) for key in form.CONTACT}
+    listed = {k: plain_numbers(x) if isinstance(x, tuple) else x for k, x in given.items()}
+    return plain | {"contact": listed}
 
 
 def _block(value: Any) -> str:

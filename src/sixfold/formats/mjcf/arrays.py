@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sixfold.errors import ModelError
+from sixfold.formats.mjcf.equality import add_equalities
 from sixfold.formats.mjcf.shapes import clean_pose, geometries, names_of, turned
 from sixfold.model import (
     Fixed,
@@ -42,6 +43,7 @@ class Off:
     springs: bool = False
     damping: bool = False
     friction: bool = False
+    equality: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ def model_from_arrays(
     for site, label in enumerate(names.sites):
         pose = clean_pose(m.site_pos[site], m.site_quat[site])
         builder.add_frame(label, names.bodies[int(m.site_bodyid[site])], pose)
+    if not off.equality:
+        add_equalities(builder, m, names, floating)
     model = builder.build()
     _check_finite(model)
     origin = SourceInfo(

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from sixfold.errors import visible
-from sixfold.formats.mjcf.arrays import BALL, HINGE, SLIDE, inertial_offset
+from sixfold.formats.mjcf.arrays import BALL, HINGE, SLIDE, Off, inertial_offset
+from sixfold.formats.mjcf.equality import left_out
 from sixfold.formats.mjcf.rules import SECTIONS
 from sixfold.formats.mjcf.xml import Document, Place
 
 MEANING = {
     **SECTIONS,
+    "equality": "only connect, weld and joint become loops and gears here",
     "plugin": "plugins make no forces here",
     "flexcomp": "bodies are rigid here, its mass is missing",
     "field": "height and distance fields are not shapes here",
@@ -23,7 +25,9 @@ DATA_ONLY = frozenset({"custom", "keyframe", "sensor", "extension"})
 """Left out without changing how the robot moves."""
 
 
-def notes_on(mujoco: Any, m: Any, document: Document) -> tuple[list[str], list[str]]:
+def notes_on(
+    m: Any, document: Document, off: Off, floating: int = 0
+) -> tuple[list[str], list[str]]:
     """Return all notes, and in short those on forces that the model does not have."""
     notes: list[str] = [f"option timestep = {float(m.opt.timestep)!r} s"]
     notes += [f"MuJoCo's compiler says: {' '.join(remark.split())}" for remark in document.remarks]
@@ -40,9 +44,21 @@ def notes_on(mujoco: Any, m: Any, document: Document) -> tuple[list[str], list[s
     colliding = int(np.count_nonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
     if colliding > 1:
         geom = document.first.get("geom")
-        add(f"contacts of {colliding} geoms", "bodies do not touch each other here", geom)
+        meaning = "bodies do not touch each other here; how they would is kept with their shapes"
+        add(f"contacts of {colliding} geoms", meaning, geom)
     for what, meaning, *keys in (*_effects(m), *_armatures(document)):
         add(what, meaning, next((p for k in keys if (p := document.first.get(k))), None))
+    known = document.equalities if len(document.equalities) == m.neq else []
+    skipped = list(left_out(m, floating)) if not off.equality else []
+    for k, what, meaning in skipped:
+        place = known[k] if known else None
+        add(what, meaning, place, not what.startswith("inactive"))
+    if off.equality and m.neq:
+        notes.append(f"equality constraints ({m.neq}) are switched off by the option flags")
+    elif len(skipped) < m.neq:
+        count = m.neq - len(skipped)
+        verb = "s hold" if count > 1 else " holds"
+        notes.append(f"{count} equality constraint{verb} exactly here; MuJoCo's are soft")
     for what, meaning, body in _aligned(m):
         places = document.bodies
         add(what, meaning, places[body - 1] if len(places) == m.nbody - 1 else None)
@@ -107,7 +123,6 @@ def _effects(m: Any) -> list[tuple[str, ...]]:
         numbers = np.asarray(getattr(m, array, 0.0), float)
         if np.any(np.isfinite(numbers) & (numbers != 0)):
             found.append((what, "only the linear part is kept"))
-    for count, what in ((m.neq, "equality constraints"), (m.ntendon, "tendons")):
-        if count:
-            found.append((f"{count} {what} of composites", "no loops are made from them"))
+    if m.ntendon:
+        found.append((f"{m.ntendon} tendons of composites", "no loops are made from them"))
     return found

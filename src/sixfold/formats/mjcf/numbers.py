@@ -10,11 +10,12 @@ from sixfold.formats.mjcf.rules import CONTACT, NUMBERS
 from sixfold.formats.notes import Notes
 from sixfold.formats.xml.parse import Element, shown
 
+WHOLE = re.compile(r"[+-]?\d{1,9}\Z", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 
 
 def checked(element: Element, file: str, notes: Notes) -> dict[str, str]:
-    """Return the attributes, without those that are empty, and those that only contact needs.
+    """Return the attributes, without those that are empty.
 
     A colour or number of contact that is wrong is left out too: neither stops a file.
 
@@ -27,7 +28,7 @@ def checked(element: Element, file: str, notes: Notes) -> dict[str, str]:
         if name == "user":
             continue
         if element.tag != "flag" and (contact or name in NUMBERS):
-            what = _wrong(name, value)
+            what = _wrong(name, value) or (_wrong_contact(name, value) if contact else "")
             if what:
                 error = _error(element, file, name, what)
                 if not contact and name != "rgba" and value.strip():
@@ -37,7 +38,7 @@ def checked(element: Element, file: str, notes: Notes) -> dict[str, str]:
             elif name == "mass" and any(float(word) < 0 for word in value.split()):
                 # MuJoCo itself takes it for zero where the body does not move
                 raise _error(element, file, name, "the mass is negative")
-            if what or contact:
+            if what:
                 continue
         kept[name] = value
     return kept
@@ -52,6 +53,18 @@ def _wrong(name: str, value: str) -> str:
         return f"attribute '{name}' is not a finite number"
     if name == "rgba" and len(words) != 4:
         return "attribute 'rgba' has the wrong number of numbers"
+    return ""
+
+
+def _wrong_contact(name: str, value: str) -> str:
+    """Return what is wrong with finite numbers of contact."""
+    words = value.split()
+    if len(words) > CONTACT[name]:
+        return f"attribute '{name}' has too many numbers"
+    if name in ("condim", "priority") and not WHOLE.match(words[0]):
+        return f"attribute '{name}' is not a whole number"
+    if name == "condim" and int(words[0]) not in (1, 3, 4, 6):
+        return "attribute 'condim' is none of 1, 3, 4 and 6"
     return ""
 
 

@@ -40,8 +40,9 @@ def load_mjcf(
 
     MuJoCo's compiler resolves defaults, includes, frames, angle units and inertias from shapes.
     Files that the robot file names are read only under its folder or the folder above, and meshes
-    only where an inertia is computed from them.  What has no counterpart (contacts, actuators,
-    tendons, equality constraints...) is listed in `model.origin.notes` and in one warning.
+    only where an inertia is computed from them.  Equality constraints (connect, weld, joint) become
+    loops and gears.  What has no counterpart (contacts, actuators, tendons...) is listed in
+    `model.origin.notes` and in one warning.
 
     Args:
         path: the file.
@@ -59,15 +60,17 @@ def load_mjcf(
     mujoco = mujoco_package()
     document = read_document(path, map(Path, package_dirs), strict=strict)
     m = compiled(mujoco, document)
-    notes, forces = notes_on(mujoco, m, document)
+    off = switched_off(mujoco, m)
+    floating = _floating(m, document) if floating_base else 0
+    notes, forces = notes_on(m, document, off, floating)
     if forces and strict:
         raise _left_out(forces, document)
     try:
         model = model_from_arrays(
             m,
             name or model_name_of(m, path),
-            off=switched_off(mujoco, m),
-            floating=_floating(m, document) if floating_base else 0,
+            off=off,
+            floating=floating,
             file=str(path),
             lines=_lines(m, document),
             notes=notes,
@@ -116,7 +119,8 @@ def switched_off(mujoco: Any, m: Any) -> Off:
         gravity=off("GRAVITY"),
         springs=off("SPRING", "PASSIVE"),
         damping=off("DAMPER", "PASSIVE"),
-        friction=off("FRICTIONLOSS"),
+        friction=off("FRICTIONLOSS", "CONSTRAINT"),
+        equality=off("EQUALITY", "CONSTRAINT"),
     )
 
 

@@ -7,7 +7,6 @@ SECTIONS = {
     "contact": "bodies do not touch each other here",
     "custom": "data of the user",
     "deformable": "bodies are rigid here",
-    "equality": "no loops or couplings are made from it",
     "extension": "plugins",
     "keyframe": "stored states",
     "sensor": "sensors",
@@ -18,14 +17,19 @@ PICTURE = frozenset({"visual", "statistic", "size"})
 """Sections that say nothing about motion."""
 LOOKS = frozenset({"camera", "light", "texture", "hfield", "skin", "layer"})
 """Elements that only a picture needs."""
-DEFAULTS = frozenset({"default", "geom", "joint", "material", "mesh", "site"})
+DEFAULTS = frozenset({"default", "equality", "geom", "joint", "material", "mesh", "site"})
 """What is kept of a class of defaults."""
-FLAGS = frozenset({"gravity", "passive", "spring", "damper", "frictionloss"})
-OPTIONS = frozenset({"gravity", "timestep", "density", "viscosity", "wind"})
-CONTACT = frozenset(
-    {"friction", "solref", "solimp", "solmix", "gap", "priority", "condim", "margin"}
+EQUALITIES = frozenset({"connect", "weld", "joint"})
+"""Equality constraints that become loops and gears."""
+FLAGS = frozenset(
+    {"constraint", "equality", "gravity", "passive", "spring", "damper", "frictionloss"}
 )
-"""Attributes of a geom that only contact needs: they do not reach the compiler."""
+OPTIONS = frozenset({"gravity", "timestep", "density", "viscosity", "wind"})
+CONTACT = {
+    **{"friction": 3, "solref": 2, "solimp": 5, "solmix": 1},
+    **{"gap": 1, "priority": 1, "condim": 1, "margin": 1},
+}
+"""Attributes of a geom that only contact needs, and how many numbers each has at most."""
 WATCHED = frozenset({"option", "body", "joint", "tendon", "actuator"})
 """Elements and sections whose attributes are remembered with their first places."""
 COMPILER_SKIPPED = frozenset(
@@ -35,7 +39,8 @@ _NUMBERS = """
 pos quat axisangle xyaxes zaxis euler axis fromto size mass density diaginertia fullinertia
 range ref springref springdamper stiffness damping armature frictionloss gravity timestep
 viscosity wind gravcomp scale refpos refquat vertex rgba offset count settotalmass boundmass
-boundinertia fitscale margin group actuatorfrcrange inertiagrouprange params
+boundinertia fitscale margin group actuatorfrcrange inertiagrouprange params anchor
+relpose torquescale polycoef
 """
 NUMBERS = frozenset(_NUMBERS.split())
 """Attributes whose value is a list of finite numbers, wherever they stand."""

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from sys import float_info
 from typing import Any
 
-from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Model, Shape, Sphere
+from sixfold.model import (
+    Box,
+    Capsule,
+    ContactOptions,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    Model,
+    Shape,
+    Sphere,
+)
 from sixfold.spatial import Transform, Vector3
 
 HIDDEN_GROUP = 3
@@ -17,7 +28,7 @@ HIDDEN_GROUP = 3
 
 @dataclass(frozen=True)
 class Names:
-    """A unique name for each body, joint and site."""
+    """A unique name for each body, joint, site and equality constraint."""
 
     bodies: list[str]
     joints: list[str]
@@ -25,6 +36,7 @@ class Names:
     geoms: list[str]
     materials: list[str]
     meshes: list[str]
+    equalities: list[str]
 
 
 def names_of(m: Any) -> Names:
@@ -44,7 +56,8 @@ def names_of(m: Any) -> Names:
     plain = [_text(raw, adr) for adr in m.name_geomadr[: m.ngeom]]
     materials = [_text(raw, adr) for adr in m.name_matadr[: m.nmat]]
     meshes = [_text(raw, adr) for adr in m.name_meshadr[: m.nmesh]]
-    return Names(bodies, joints, sites, plain, materials, meshes)
+    equalities = _named(raw, m.name_eqadr[: m.neq], "equality")
+    return Names(bodies, joints, sites, plain, materials, meshes, equalities)
 
 
 def _named(
@@ -133,7 +146,19 @@ def geometries(m: Any, model: Model, names: Names, files: Mapping[str, str]) -> 
             name=names.geoms[g],
             link=link,
             collides=int(m.geom_group[g]) >= HIDDEN_GROUP,
+            contact=_contact(m, g),
         )
+
+
+def _contact(m: Any, g: int) -> ContactOptions | None:
+    """Return how a shape touches others, None for one that touches nothing."""
+    if not m.geom_contype[g] and not m.geom_conaffinity[g]:
+        return None
+    rows = m.geom_friction[g], m.geom_solref[g], m.geom_solimp[g]
+    single = (m.geom_solmix, m.geom_margin, m.geom_gap)
+    whole = (m.geom_condim, m.geom_contype, m.geom_conaffinity, m.geom_priority)
+    numbers = [*(x for row in rows for x in row), *(array[g] for array in (*single, *whole))]
+    return ContactOptions.of(tuple(float(x) for x in numbers))
 
 
 def _color(m: Any, g: int, material: int) -> tuple[float, ...]:

@@ -17,7 +17,9 @@ from sixfold.formats.files import read
 from sixfold.formats.mjcf.numbers import checked
 from sixfold.formats.mjcf.rules import (
     COMPILER_SKIPPED,
+    CONTACT,
     DEFAULTS,
+    EQUALITIES,
     FLAGS,
     LOOKS,
     OPTIONS,
@@ -70,6 +72,7 @@ class Document:
     inertias: dict[int, Place] = field(default_factory=dict)
     """Place of each explicit inertia, by the number of its body."""
     joints: list[Place] = field(default_factory=list)
+    equalities: list[Place] = field(default_factory=list)
     generated: bool = False
     """True where elements make more bodies than the file names one by one."""
     meshes: dict[str, MeshFile] = field(default_factory=dict)
@@ -251,6 +254,9 @@ def _taken_out(document: Document, item: _Open) -> bool:
         return False
     if tag in LOOKS or tag == "lengthrange":
         return True
+    if item.inside == "equality" and tag not in EQUALITIES:
+        document.leave("equality", place)
+        return True
     if tag in ("plugin", "flexcomp"):
         document.leave(tag, place)
         return True
@@ -261,7 +267,7 @@ def _attributes(document: Document, item: _Open) -> dict[str, str]:
     """Return the attributes that stay."""
     tag = item.element.tag
     given = checked(item.element, item.place.file, document.notes)
-    if tag in WATCHED:
+    if tag in WATCHED and item.inside != "equality":
         document.watch(tag, given, item.place)
     if tag == "geom" and item.top != "default":
         document.first.setdefault("geom", item.place)
@@ -273,6 +279,8 @@ def _attributes(document: Document, item: _Open) -> dict[str, str]:
         return {name: value for name, value in given.items() if name in OPTIONS}
     if tag == "flag":
         return {name: value for name, value in given.items() if name in FLAGS}
+    if "equality" in (tag, item.inside):
+        return {name: value for name, value in given.items() if name not in CONTACT}
     if tag == "material":
         given.pop("texture", None)
     if tag == "mesh" and item.top == "asset":
@@ -313,6 +321,8 @@ def _copies(item: _Open) -> float:
 def _remember(document: Document, item: _Open) -> int:
     """Note the places of bodies, inertias and joints; return the number of the body."""
     tag, place = item.element.tag, item.place
+    if item.inside == "equality":
+        document.equalities.append(place)
     if item.top != "worldbody":
         return item.body
     if tag in ("replicate", "composite"):

@@ -286,6 +286,7 @@ def _geometries(
             name=picture.name,
             link=link.name if picture.link is None else picture.link,
             collides=picture.collides,
+            contact=picture.contact,
         )
         found.append((picture.order, shape))
     found.sort(key=lambda pair: (pair[0], pair[1].body))

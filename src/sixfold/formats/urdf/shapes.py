@@ -10,7 +10,17 @@ from sixfold.formats.notes import Notes
 from sixfold.formats.urdf.origin import origin
 from sixfold.formats.xml.fields import NONE, Fields
 from sixfold.formats.xml.parse import shown
-from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from sixfold.model import (
+    Box,
+    Capsule,
+    ContactOptions,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Shape,
+    Sphere,
+)
+from sixfold.model.geometry import CONTACT_NUMBERS
 from sixfold.spatial import Transform
 
 Color = tuple[float, ...] | None
@@ -20,7 +30,7 @@ NAME, COLOR, RGBA = frozenset({"name"}), frozenset({"color"}), frozenset({"rgba"
 PICTURE = frozenset({"origin", "geometry", "material", "sixfold"})
 MATERIAL = frozenset({"color", "texture", "sixfold"})
 GEOMETRY = SHAPES | {"sixfold"}
-PLACE, FORM = frozenset({"link", "index"}), frozenset({"shape", "radii"})
+PLACE, FORM = frozenset({"link", "index", "contact"}), frozenset({"shape", "radii"})
 
 
 class Picture(NamedTuple):
@@ -39,6 +49,7 @@ class Picture(NamedTuple):
     """Its place in a model that was saved, where shapes do not go by bodies; 0 otherwise."""
     collides: bool
     line: int
+    contact: ContactOptions | None = None
 
 
 def pictures(link: Fields, notes: Notes) -> Iterator[Picture]:
@@ -72,7 +83,14 @@ def _picture(element: Fields, notes: Notes) -> Picture:
         order=ours.number("index", 0.0) if ours else 0.0,
         collides=element.element.tag == "collision",
         line=element.line,
+        contact=_contact(ours),
     )
+
+
+def _contact(ours: Fields | None) -> ContactOptions | None:
+    if ours is None or "contact" not in ours.element.attributes:
+        return None
+    return ContactOptions.of(ours.numbers("contact", CONTACT_NUMBERS))
 
 
 def add_color(material: Fields, colors: dict[str, Color], notes: Notes) -> None:

@@ -129,6 +129,8 @@ def _picture(link: str, shape: Geometry, index: int) -> Lines:
     yield f"    <{tag} {_attributes(**name)}>" if name else f"    <{tag}>"
     own = {"link": shape.link} if shape.link != link else {}
     own |= {"index": str(index)} if index else {}
+    if shape.contact is not None:
+        own["contact"] = _numbers(shape.contact.numbers())
     if own:
         yield f"      <sixfold {_attributes(**own)}/>"
     yield f"      {_origin(shape.placement)}"

@@ -21,6 +21,8 @@ def rename(
 ) -> Model:
     """Return the model with other names, {old: new}; all change at once, so two may be swapped.
 
+    Constraints keep their names, and hold the same bodies and joints as before.
+
     Args:
         model: the robot.
         names: names of joints, bodies, frames or the base.
@@ -74,7 +76,11 @@ def prefixed(model: Model, prefix: str) -> Model:
     """Return the model with a text before each of its names."""
     if not isinstance(prefix, str):
         raise ModelError("attach", f"prefix is {shown(prefix)}", "give a text")
-    return _named(model, prefix.__add__, prefix.__add__) if prefix else model
+    if not prefix:
+        return model
+    named = _named(model, prefix.__add__, prefix.__add__)
+    constraints = tuple(replace(each, name=prefix + each.name) for each in model.constraints)
+    return replace(named, constraints=constraints)
 
 
 def _named(model: Model, joint: Naming, body: Naming) -> Model:
@@ -93,7 +99,6 @@ def _named(model: Model, joint: Naming, body: Naming) -> Model:
             replace(b, name=body(b.name), joint_name=joint(b.joint_name)) for b in model.bodies
         ),
         frames=tuple(replace(frame, name=body(frame.name)) for frame in model.frames),
-        constraints=tuple(replace(each, name=body(each.name)) for each in model.constraints),
         geometries=tuple(replace(g, link=body(g.link) if g.link else "") for g in model.geometries),
         origin=origin,
     )
@@ -108,6 +113,7 @@ def refuse_clashes(where: str, model: Model, added: Model) -> None:
             (*model.body_names, *model.frame_names, model.base_name),
             (*added.body_names, *added.frame_names, added.base_name),
         ),
+        ("constraint", *([each.name for each in m.constraints] for m in (model, added))),
     )
     for kind, taken, new in kinds:
         both = sorted(set(taken) & set(new))

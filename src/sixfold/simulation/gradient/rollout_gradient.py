@@ -19,6 +19,7 @@ from sixfold.errors import (
 from sixfold.evaluate import enough_memory, model_checked, refuse_singular
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
+from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.options import (
     check_fixed_step,
     check_force_frame,
@@ -83,6 +84,7 @@ def rollout_gradient(
     inertial: bool = False,
     method: str | None = None,
     checkpoint: int | None = None,
+    stabilize: str | float | None = None,
 ) -> RolloutGradient:
     """Return what rollouts cost, and the derivatives of the cost by all that they start from.
 
@@ -132,12 +134,14 @@ def rollout_gradient(
         checkpoint: keep the state after every so many steps and compute the others again on the way
             back, which takes less memory and the time of another rollout.  By the memory if left
             out: all states, or about every sqrt(steps)-th.  It changes no bit.
+        stabilize: what keeps the constraints of a model, as in `simulate`.
 
     Returns:
         A `RolloutGradient`: the cost, shape (...), and its derivatives by q0 (along the motion
         subspaces: nv numbers, for spherical and free joints too; add them up with `integrate`), v0,
         tau, x0, parameters and inertias, each with the leading axes of the whole batch.  Steps are
-        taken in float64, whatever the dtype of the arguments.
+        taken in float64, whatever the dtype of the arguments.  Of a model with constraints, those
+        by q0 and v0 count along changes that keep the constraints.
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
@@ -181,6 +185,7 @@ def rollout_gradient(
         cost_parameters=vector(NAME, "cost_parameters", cost_parameters, "numbers for the costs"),
     )
     refuse_negative_masses(NAME, arrays)
+    closed_start(NAME, model, arrays)
     x = arrays.get("x0")
     law = None
     if control is not None:
@@ -201,6 +206,7 @@ def rollout_gradient(
         tau_each=forces is not None and len(forces.shape) == 2,
         hold=bool(hold),
         dynamics=method,
+        stabilization=stabilization_of(NAME, model, stabilize),
     )
     given = arrays.get("cost_parameters")
     numbers = None if given is None else given.shape[-1]
