@@ -45,6 +45,23 @@ def to_mujoco(model: Model) -> Any:
             joints that do not start at the world) or refuses the model, with its words.
     """
     mujoco = mujoco_package()
+    spec = mujoco_spec(model)
+    try:
+        with listening(mujoco, []):
+            compiled = spec.compile()
+    except ValueError as error:
+        raise NotApplicableError(
+            "to_mujoco",
+            f"model '{model.name}': MuJoCo says: {' '.join(str(error).split())}",
+            "change what MuJoCo refuses",
+        ) from None
+    _set_rests(compiled, model)
+    return compiled
+
+
+def mujoco_spec(model: Model) -> Any:
+    """Return the robot as a `mujoco.MjSpec`, to which more can be added before it is compiled."""
+    mujoco = mujoco_package()
     spec = mujoco.MjSpec()
     spec.modelname = model.name
     spec.option.gravity = list(model.gravity)
@@ -57,17 +74,7 @@ def to_mujoco(model: Model) -> Any:
         carrier = spec.worldbody if frame.body < 0 else bodies[frame.body]
         position, wxyz = _pose(frame.placement)
         carrier.add_site(name=frame.name, pos=position, quat=wxyz)
-    try:
-        with listening(mujoco, []):
-            compiled = spec.compile()
-    except ValueError as error:
-        raise NotApplicableError(
-            "to_mujoco",
-            f"model '{model.name}': MuJoCo says: {' '.join(str(error).split())}",
-            "change what MuJoCo refuses",
-        ) from None
-    _set_rests(compiled, model)
-    return compiled
+    return spec
 
 
 def _add_body(mujoco: Any, parent: Any, body: Body) -> Any:
