@@ -13,7 +13,16 @@ from sixfold.bench.engines.engines import States, draw
 from sixfold.bench.engines.extras import versions
 from sixfold.bench.machine import load_average, processor
 from sixfold.bench.robots import Robot, said
-from sixfold.bench.sections import accuracy, chains, derivatives, latency, rollouts, speed, threads
+from sixfold.bench.sections import (
+    accuracy,
+    chains,
+    constraints,
+    derivatives,
+    latency,
+    rollouts,
+    speed,
+    threads,
+)
 from sixfold.bench.sections.chains import LENGTHS
 from sixfold.errors import NotApplicableError, SixfoldError
 from sixfold.evaluate import get_threads, set_threads
@@ -37,6 +46,7 @@ class Settings:
     longest: int = LENGTHS[-1]
     rollout: bool = False
     derivatives: bool = False
+    constraints: bool = False
 
     @property
     def precise_states(self) -> int:
@@ -56,6 +66,7 @@ class Results:
     chains: list[chains.Chain] = field(default_factory=list)
     rollouts: list[rollouts.RolledOut] = field(default_factory=list)
     derivatives: list[derivatives.Derivatives] = field(default_factory=list)
+    constraints: list[constraints.Constrained] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     load_average: float | None = None
     """Programs that were running at the start, over a minute."""
@@ -78,6 +89,11 @@ class Results:
             + [
                 f"pinocchio DISAGREES on {r.function} derivatives of {r.robot}: {r.difference:.1e}"
                 for r in self.derivatives
+                if r.difference is not None and not r.peer_rounds_ns
+            ]
+            + [
+                f"pinocchio DISAGREES on constrained dynamics of {r.robot}: {r.difference:.1e}"
+                for r in self.constraints
                 if r.difference is not None and not r.peer_rounds_ns
             ]
         )
@@ -103,6 +119,8 @@ def run(robots: Sequence[Robot], settings: Settings, say: Say) -> Results:
             _rollouts(robots, settings, results, say)
         if settings.derivatives:
             _derivatives(robots, settings, results, say)
+        if settings.constraints:
+            _constraints(settings, results, say)
     finally:
         set_threads(before)
     results.notes += disturbed(results.speed)
@@ -216,6 +234,14 @@ def _derivatives(robots: Sequence[Robot], settings: Settings, results: Results, 
                 continue
             results.derivatives.append(found)
     say("\n" + tables.derivatives_table(results.derivatives))
+
+
+def _constraints(settings: Settings, results: Results, say: Say) -> None:
+    for name, model, q in constraints.cases():
+        _watched(f"constrained dynamics of {name}")
+        found = constraints.measure(name, model, q, settings.batch, settings.seed, settings.rounds)
+        results.constraints.append(found)
+    say("\n" + tables.constraints_table(results.constraints))
 
 
 def _watched(what: str) -> None:
