@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.scalar import ZERO, Scalar, Zero
-from sixfold.spatial import JointMatrix, ldl_solve
+from sixfold.spatial import ldl_solve
 
 STEPS = 3
 """Proximal steps; each takes a factor of mu / (mu + s) from the error along an eigenvalue s."""
@@ -43,8 +43,7 @@ class Delassus:
         for r in range(m):
             trace = trace + self.G[r][r]
         self.mu = trace * (MU / max(m, 1))
-        shifted = JointMatrix(self.G) + [self.mu] * m
-        self._factors = shifted.factors()
+        self._factors = _ldl(self.G, self.mu)
 
     def along(self, z: Sequence[Scalar]) -> list[Scalar]:
         """Return J M^-1 b of z = L^-T b."""
@@ -72,3 +71,26 @@ def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
         if not (isinstance(x, Zero) or isinstance(y, Zero)):
             total = total + x * y
     return total
+
+
+def _ldl(G: Sequence[Sequence[Scalar]], mu: Scalar) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """Return L and d of G + mu 1 = L diag(d) L^T.
+
+    Each element is finished before the next is begun, so that its sum stays in a register.
+    """
+    m = len(G)
+    L: list[list[Scalar]] = [[ZERO] * m for _ in range(m)]
+    d: list[Scalar] = []
+    for i in range(m):
+        row: list[Scalar] = []  # of L diag(d)
+        for j in range(i):
+            x = G[i][j]
+            for k in range(j):
+                x = x - L[j][k] * row[k]
+            row.append(x)
+        pivot = G[i][i] + mu
+        for j in range(i):
+            L[i][j] = row[j] / d[j]
+            pivot = pivot - L[i][j] * row[j]
+        d.append(pivot)
+    return L, d
