@@ -246,3 +246,14 @@ def test_random_trees_take_joints_branching_and_properties():
     rich = sf.random_tree(20, 0, properties=True)
     assert all(any(body.damping) and any(body.stiffness) for body in rich.bodies)
     assert not any(any(body.damping) for body in sf.random_tree(20, 0).bodies)
+
+
+@pytest.mark.parametrize(
+    "name, mobility", [("four_bar_leg", 11), ("delta", 3), ("gripper", 4), ("stewart", 6)]
+)
+def test_samples_with_loops_are_closed_at_the_neutral_configuration(name, mobility):
+    model = sf.load(name)
+    q = sf.neutral(model)
+    np.testing.assert_allclose(sf.constraint_gaps(model, q), 0.0, atol=1e-15)
+    rank = np.linalg.matrix_rank(sf.constraint_jacobian(model, q), tol=1e-6)
+    assert model.nv - rank == mobility

@@ -64,6 +64,10 @@ def document(results: Results, settings: Settings, missing: Sequence[str]) -> di
             asdict(r) | {"ns_per_step": r.ns, "mujoco_ns_per_step": r.mujoco_ns, "ratio": r.ratio}
             for r in results.contact
         ],
+        "constraints": [
+            asdict(r) | {"ns": r.ns, "peer_ns": r.peer_ns, "ratio": r.ratio}
+            for r in results.constraints
+        ],
         "disagreements": results.disagreements,
         "notes": results.notes,
         "left_out": list(missing),

@@ -16,6 +16,7 @@ from sixfold.bench.robots import Robot, said
 from sixfold.bench.sections import (
     accuracy,
     chains,
+    constraints,
     contact,
     derivatives,
     latency,
@@ -47,6 +48,7 @@ class Settings:
     rollout: bool = False
     derivatives: bool = False
     contact: bool = False
+    constraints: bool = False
 
     @property
     def precise_states(self) -> int:
@@ -67,6 +69,7 @@ class Results:
     rollouts: list[rollouts.RolledOut] = field(default_factory=list)
     derivatives: list[derivatives.Derivatives] = field(default_factory=list)
     contact: list[contact.Touched] = field(default_factory=list)
+    constraints: list[constraints.Constrained] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     load_average: float | None = None
     """Programs that were running at the start, over a minute."""
@@ -96,6 +99,11 @@ class Results:
                 for r in self.derivatives
                 if r.difference is not None and not r.peer_rounds_ns
             ]
+            + [
+                f"pinocchio DISAGREES on constrained dynamics of {r.robot}: {r.difference:.1e}"
+                for r in self.constraints
+                if r.difference is not None and not r.peer_rounds_ns
+            ]
         )
 
 
@@ -121,6 +129,8 @@ def run(robots: Sequence[Robot], settings: Settings, say: Say) -> Results:
             _derivatives(robots, settings, results, say)
         if settings.contact:
             _contact(settings, results, say)
+        if settings.constraints:
+            _constraints(settings, results, say)
     finally:
         set_threads(before)
     results.notes += disturbed(results.speed)
@@ -245,6 +255,14 @@ def _contact(settings: Settings, results: Results, say: Say) -> None:
         _watched(f"contacts of {stance.name}")
         results.contact.append(contact.measure(stance, settings.seed, settings.rounds))
     say("\n" + tables.contact_table(results.contact))
+
+
+def _constraints(settings: Settings, results: Results, say: Say) -> None:
+    for name, model, q in constraints.cases():
+        _watched(f"constrained dynamics of {name}")
+        found = constraints.measure(name, model, q, settings.batch, settings.seed, settings.rounds)
+        results.constraints.append(found)
+    say("\n" + tables.constraints_table(results.constraints))
 
 
 def _watched(what: str) -> None:

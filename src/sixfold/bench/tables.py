@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sixfold.bench.sections.accuracy import Accuracy
 from sixfold.bench.sections.chains import Chain
+from sixfold.bench.sections.constraints import Constrained
 from sixfold.bench.sections.contact import Touched
 from sixfold.bench.sections.derivatives import Derivatives
 from sixfold.bench.sections.latency import Latency
@@ -234,3 +235,22 @@ def derivatives_table(records: Sequence[Derivatives]) -> str:
         for r in records
     ]
     return table("derivatives of one state; pin: its call less the cost of calling", head, rows)
+
+
+def constraints_table(records: Sequence[Constrained]) -> str:
+    """Return constrained forward dynamics of one state beside Pinocchio inside C++."""
+    head = ["robot", "freedoms, rows", "first [s]", "operations", "ns", "pin [ns]", "ratio"]
+    rows = [
+        [
+            r.robot,
+            f"{r.nv}, {r.rows}",
+            figure(r.first_s, ".2f"),
+            str(r.flops),
+            figure(r.ns),
+            figure(r.peer_ns),
+            times(r.ratio),
+        ]
+        for r in records
+    ]
+    title = "constrained dynamics of one state, accelerations and forces"
+    return table(f"{title}; pin: its call less the cost of calling", head, rows)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from sixfold.model.joint.joint import Joint
-from sixfold.scalar import Scalar, Zero, is_plain
+from sixfold.scalar import Scalar, Zero, exact, is_plain
 from sixfold.spatial import Column, Inertia, Motion, Transform
 
 Table = dict[int, Any]
@@ -34,6 +34,8 @@ class Tree:
     friction_speed: Scalar
     stiffness: tuple[Column, ...]
     rest: tuple[Column, ...]
+    back: tuple[Transform, ...] = ()
+    """Where frames were moved: from this tree's frame of each body to that of the model's own."""
 
     @property
     def bodies(self) -> range:
@@ -64,6 +66,10 @@ class Tree:
     def zero_velocities(self) -> Table:
         """Return velocities, or accelerations, of all joints that are exactly zero."""
         return {i: self.zero_velocity(i) for i in self.bodies}
+
+    def placed(self, i: int, X: Transform) -> Transform:
+        """Return a placement on body i, given against the model's own frame, against the tree's."""
+        return (X @ self.back[i]).over(exact) if self.back else X
 
     def ancestors(self, i: int) -> Iterator[int]:
         """Yield the bodies between body i and the base, nearest first, without i itself."""

@@ -1,22 +1,22 @@
 """Constraints as rows: J qd = 0, its rate J qdd + gamma = 0, and the gap that should be zero.
 
 A row is known by what it does to the freedoms that move one of its bodies against the other; those
-that carry both alike have exact zeros.  Columns of Jacobians are taken in world axes, about the
-point in question: w = E^T ang, and E^T lin + w x (p - p_j).
+that carry both alike have exact zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sixfold.dynamics.kinematics import motions, transforms
+from sixfold.dynamics.constrained.relative import Relative, relative
+from sixfold.dynamics.kinematics import transforms
 from sixfold.errors import ModelError
 from sixfold.model.constraint import Constraint, Distance, Gear, Loop, Rolling
 from sixfold.model.joint.closing import constraint_space, gap, is_constant, joint_state
 from sixfold.model.tree import Table, Tree
-from sixfold.scalar import ZERO, Scalar, Zero, sqrt
-from sixfold.spatial import Force, Motion, Transform, Vector3
+from sixfold.scalar import ZERO, Scalar, Zero, exact, sqrt
+from sixfold.spatial import IDENTITY3, ZERO3, Force, Transform, Vector3
 
 
 class Row(NamedTuple):
@@ -28,57 +28,36 @@ class Row(NamedTuple):
     """What J qdd must cancel: J qdd + gamma = 0."""
     gap: Scalar
     force: Force | None
-    """What a force of 1 does to body B, and its opposite to body A: a world force about the world
-    origin.  None for a gear, which works on joints."""
+    """What a force of 1 does to body B, and its opposite to body A, in the frame that `_frame`
+    names.  None for a gear, which works on joints."""
 
 
-class Placed:
-    """Where the bodies are and how they move, and columns of Jacobians there."""
+class State(NamedTuple):
+    """A tree, where it is and how it moves."""
 
-    def __init__(self, tree: Tree, q: Table, qd: Table | None = None) -> None:
-        """Take a state; without velocities gamma is zero."""
-        self.tree, self.q = tree, q
-        self.qd = tree.zero_velocities() if qd is None else qd
-        _, self.X0 = transforms(tree, q)
-        self.v, self.a = motions(tree, q, self.qd, tree.zero_velocities())
+    tree: Tree
+    q: Table
+    qd: Table
 
-    def point(self, X: Transform, p: Vector3) -> Vector3:
-        """Return a point given in the coordinates that X leads to, in world coordinates."""
-        return X.r + X.E.T @ p
+    def relative(self, a: int, XA: Transform, b: int, XB: Transform) -> Relative:
+        """Return how a frame on body b moves against one on body a; -1 is the base.
 
-    def between(self, a: int, b: int) -> Iterator[tuple[int, float]]:
-        """Yield the joints that move body b against body a, with the sign of what they do."""
-        on_a, on_b = (set(self.tree.support(i)) if i else set() for i in (a, b))
-        for j in sorted(on_a ^ on_b):
-            yield j, 1.0 if j in on_b else -1.0
+        Placements are given against the frames of the model's own bodies.
+        """
+        at = [(i + 1, self.tree.placed(i + 1, X)) for i, X in ((a, XA), (b, XB))]
+        return relative(self.tree, self.q, self.qd, *at[0], *at[1])
 
-    def columns(self, j: int, p: Vector3) -> Iterator[tuple[int, Motion]]:
-        """Yield the freedoms of joint j, each with the motion it gives at p, in world axes."""
-        E, r = self.X0[j]
-        S = self.tree.joint[j].calc(self.q[j], self.tree.zero_velocity(j)).S
-        for k, s in enumerate(S.columns, self.tree.velocity_slices[j].start):
-            w = E.T @ s.ang
-            yield k, Motion(w, E.T @ s.lin + w.cross(p - r))
-
-    def relative(self, a: int, b: int, p: Vector3) -> dict[int, Motion]:
-        """Return the motion at p of b against a by each freedom that has one, in world axes."""
-        found: dict[int, Motion] = {}
-        for j, sign in self.between(a, b):
-            for k, s in self.columns(j, p):
-                found[k] = s if sign > 0 else -s
-        return found
-
-    def empty(self) -> list[Scalar]:
-        """Return a row of zeros."""
-        return [ZERO] * self.tree.nv
+    def row(self, columns: dict[int, Scalar]) -> list[Scalar]:
+        """Return a row with these elements, and zeros."""
+        return [columns.get(k, ZERO) for k in range(self.tree.nv)]
 
 
 def rows(tree: Tree, constraints: Sequence[Constraint], q: Table, qd: Table | None) -> list[Row]:
-    """Return the rows of all constraints, one after the other."""
-    placed = Placed(tree, q, qd)
+    """Return the rows of all constraints, one after the other; without velocities gamma is zero."""
+    at = State(tree, q, tree.zero_velocities() if qd is None else qd)
     found: list[Row] = []
     for each in constraints:
-        found += _ROWS[type(each)](placed, each)
+        found += _ROWS[type(each)](at, each)
     return found
 
 
@@ -90,84 +69,78 @@ def wrenches(
     Gears work on joints and do nothing here.
     """
     total = {i: Force.zero() for i in (0, *tree.bodies)}
-    placed, start = Placed(tree, q), 0
+    at, start = State(tree, q, tree.zero_velocities()), 0
+    _, X0 = transforms(tree, q)
     for each in constraints:
-        found = _ROWS[type(each)](placed, each)
-        for row, x in zip(found, forces[start : start + each.rows], strict=True):
-            if row.force is not None and not isinstance(each, Gear):
-                total[each.body_b + 1] = total[each.body_b + 1] + row.force * x
-                total[each.body_a + 1] = total[each.body_a + 1] - row.force * x
+        values = forces[start : start + each.rows]
         start += each.rows
+        if isinstance(each, Gear):
+            continue
+        body, placement = _frame(each)
+        push = Force.zero()
+        for row, x in zip(_ROWS[type(each)](at, each), values, strict=True):
+            push = push if row.force is None else push + row.force * x
+        push = (tree.placed(body + 1, placement) @ X0[body + 1]).T @ push
+        total[each.body_b + 1] = total[each.body_b + 1] + push
+        total[each.body_a + 1] = total[each.body_a + 1] - push
     return {i: total[i] for i in tree.bodies}
 
 
-def _loop(at: Placed, loop: Loop) -> list[Row]:
+def _frame(each: Loop | Distance | Rolling) -> tuple[int, Transform]:
+    """Return the body and the placement of the frame that a constraint's rows are told in."""
+    match each:
+        case Loop():
+            return each.body_b, each.placement_b
+        case Distance():
+            return each.body_b, _at(each.point_b)
+        case Rolling():
+            return each.body_a, each.placement_a
+
+
+def _at(point: Sequence[float]) -> Transform:
+    return Transform.translation(tuple(map(exact, point)))
+
+
+def _loop(at: State, loop: Loop) -> list[Row]:
     """T^T (v_B - v_A) = 0 in coordinates of the closing frame on B."""
-    a, b = loop.body_a + 1, loop.body_b + 1
-    XA, XB = loop.placement_a @ at.X0[a], loop.placement_b @ at.X0[b]
-    X = XB @ XA.inverse()
-    vA, vB = X @ (loop.placement_a @ at.v[a]), loop.placement_b @ at.v[b]
-    v = vB - vA
-    rate = loop.placement_b @ at.a[b] - X @ (loop.placement_a @ at.a[a]) + v.cross(vA)
+    X, v, rate, columns = at.relative(loop.body_a, loop.placement_a, *_frame(loop))
     if is_constant(loop.joint):
         T = constraint_space(loop.joint, loop.joint.neutral())
     else:
         # T^T S = 0 for all time: the rate of T costs what the rate of S would give
         q, state = joint_state(loop.joint, X, v)
         T, rate = constraint_space(loop.joint, q), rate - state.cJ
-    relative = at.relative(a, b, XB.r)
-    found = []
-    for force, g in zip(T.columns, gap(loop.joint, X), strict=True):
-        n, f = XB.E.T @ force.ang, XB.E.T @ force.lin
-        J = at.empty()
-        for k, s in relative.items():
-            J[k] = n.dot(s.ang) + f.dot(s.lin)
-        gamma = force.ang.dot(rate.ang) + force.lin.dot(rate.lin)
-        found.append(Row(J, gamma, g, Force(n + XB.r.cross(f), f)))
-    return found
+    return [
+        Row(at.row({k: s.dot(force) for k, s in columns.items()}), rate.dot(force), g, force)
+        for force, g in zip(T.columns, gap(loop.joint, X), strict=True)
+    ]
 
 
-def _velocity(at: Placed, body: int, p: Vector3) -> tuple[Vector3, Vector3]:
-    """Return velocity and acceleration of a body's point, given in body axes, in world axes."""
-    v, a = at.v[body], at.a[body]
-    u = v.lin + v.ang.cross(p)
-    back = at.X0[body].E.T
-    return back @ u, back @ (a.lin + a.ang.cross(p) + v.ang.cross(u))
-
-
-def _distance(at: Placed, rod: Distance) -> list[Row]:
+def _distance(at: State, rod: Distance) -> list[Row]:
     """Along the rod, points have the same velocity."""
-    a, b = rod.body_a + 1, rod.body_b + 1
-    pa, pb = Vector3.of(rod.point_a), Vector3.of(rod.point_b)
-    A, B = at.point(at.X0[a], pa), at.point(at.X0[b], pb)
-    d = B - A
+    X, v, rate, columns = at.relative(rod.body_a, _at(rod.point_a), *_frame(rod))
+    d, u = X.E @ X.r, v.lin
     length = sqrt(d.dot(d))
     n = d / length
-    J = at.empty()
-    for j, sign in at.between(a, b):
-        for k, s in at.columns(j, B if sign > 0 else A):
-            J[k] = n.dot(s.lin) * sign
-    (ua, wa), (ub, wb) = _velocity(at, a, pa), _velocity(at, b, pb)
-    u = ub - ua
+    J = at.row({k: n.dot(s.lin) for k, s in columns.items()})
     along = n.dot(u)
-    gamma = n.dot(wb - wa) + (u.dot(u) - along * along) / length
-    return [Row(J, gamma, length - rod.length, Force(B.cross(n), n))]
+    gamma = n.dot(rate.lin + v.ang.cross(u)) + (u.dot(u) - along * along) / length
+    return [Row(J, gamma, length - rod.length, Force(ZERO3, n))]
 
 
-def _gear(at: Placed, gear: Gear) -> list[Row]:
+def _gear(at: State, gear: Gear) -> list[Row]:
     """The follower's speed less that of the polynomials."""
     slices = at.tree.velocity_slices
-    J = at.empty()
     i = gear.follower + 1
-    J[slices[i].start] = 1.0
+    J: dict[int, Scalar] = {slices[i].start: 1.0}
     gamma: Scalar = ZERO
     rest: Scalar = at.q[i][0] - gear.offset
     for master, coefficients in gear.terms:
         x, u = at.q[master + 1][0], at.qd[master + 1][0]
         value, slope, bend = _polynomial((0.0, *coefficients), x)
-        J[slices[master + 1].start] = J[slices[master + 1].start] - slope
+        J[slices[master + 1].start] = -slope
         gamma, rest = gamma - bend * u * u, rest - value
-    return [Row(J, gamma, rest, None)]
+    return [Row(at.row(J), gamma, rest, None)]
 
 
 def _polynomial(c: Sequence[float], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -182,28 +155,21 @@ def _polynomial(c: Sequence[float], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return value, slope, bend
 
 
-def _rolling(at: Placed, wheel: Rolling) -> list[Row]:
+def _rolling(at: State, wheel: Rolling) -> list[Row]:
     """The wheel's material point at the contact rests on the plane; rows along x, y, z of it."""
-    a, b = wheel.body_a + 1, wheel.body_b + 1
-    XP, XB = wheel.placement_a @ at.X0[a], wheel.placement_b @ at.X0[b]
-    X = XP @ XB.inverse()  # wheel to plane
-    vP, vB = wheel.placement_a @ at.v[a], X @ (wheel.placement_b @ at.v[b])
-    v = vB - vP
-    rate = X @ (wheel.placement_b @ at.a[b]) + v.cross(vB) - wheel.placement_a @ at.a[a]
-    c = XP.E @ (XB.r - XP.r)
+    X, back, back_rate, columns = at.relative(wheel.body_b, wheel.placement_b, *_frame(wheel))
+    v, rate = -back, -back_rate  # of the wheel against the plane
+    c = -(X.E @ X.r)
     k = X.E @ Vector3(ZERO, ZERO, 1.0)
     c_rate, k_rate = v.lin + v.ang.cross(c), v.ang.cross(k)
     rho, rho_rate = _lowest(wheel, k, k_rate)
     p, p_rate = c + rho, c_rate + rho_rate
     bias = rate.lin + rate.ang.cross(p) + v.ang.cross(p_rate)
-    contact = at.point(XP, p)
-    relative = at.relative(a, b, contact)
+    moved = {k: -(s.lin + s.ang.cross(p)) for k, s in columns.items()}
     found = []
-    for axis, gamma, g in zip(XP.E, bias, (ZERO, ZERO, p.z), strict=True):
-        J = at.empty()
-        for n, s in relative.items():
-            J[n] = axis.dot(s.lin)
-        found.append(Row(J, gamma, g, Force(contact.cross(axis), axis)))
+    for n, (axis, gamma, g) in enumerate(zip(IDENTITY3, bias, (ZERO, ZERO, p.z), strict=True)):
+        J = at.row({k: u[n] for k, u in moved.items()})
+        found.append(Row(J, gamma, g, Force(p.cross(axis), axis)))
     return found
 
 
@@ -211,7 +177,7 @@ def _lowest(wheel: Rolling, k: Vector3, k_rate: Vector3) -> tuple[Vector3, Vecto
     """Return the lowest point against the centre, and its rate, for an axis k in plane axes."""
     n = Vector3(ZERO, ZERO, 1.0)
     if not wheel.disc:
-        return n * -wheel.radius, Vector3(ZERO, ZERO, ZERO)
+        return n * -wheel.radius, ZERO3
     d, d_rate = k.z, k_rate.z
     s = sqrt(1.0 - d * d)
     up = n - k * d
@@ -223,7 +189,7 @@ def _lowest(wheel: Rolling, k: Vector3, k_rate: Vector3) -> tuple[Vector3, Vecto
     return up * (-wheel.radius / s), (up_rate - up * (s_rate / s)) * (-wheel.radius / s)
 
 
-_ROWS: dict[type, Callable[[Placed, Any], list[Row]]] = {
+_ROWS: dict[type, Callable[[State, Any], list[Row]]] = {
     Loop: _loop,
     Distance: _distance,
     Gear: _gear,

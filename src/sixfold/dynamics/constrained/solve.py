@@ -3,7 +3,7 @@
 With M = L^T D L and y_r = L^-T J_r^T, G_rs = y_r . D^-1 y_s: no inverse of M is formed, and a row
 costs only the freedoms that support its bodies.  Redundant rows make G singular.  Proximal steps
 
-    (G + mu 1) dlam = b - G lam,    lam <- lam + dlam
+    (G + mu 1) lam <- b + mu lam
 
 (Carpentier, Budhiraja, Mansard, RSS 2021) converge for consistent rows whatever the rank: a part of
 lam along an eigenvalue s is left with an error of (mu / (mu + s))^steps, and one along the null
@@ -16,13 +16,14 @@ from collections.abc import Sequence
 
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.scalar import ZERO, Scalar, Zero
-from sixfold.spatial import ldl, ldl_solve
+from sixfold.spatial import ldl_solve
 
-STEPS = 4
+STEPS = 3
 """Proximal steps; each takes a factor of mu / (mu + s) from the error along an eigenvalue s."""
-MU = 1e-7
-"""Of the mean of G's diagonal.  eps / MU is the accuracy of one step, MU^STEPS = 1e-28 what four
-leave along a mean eigenvalue; one of 1e-4 of the mean is still solved to 1e-12."""
+MU = 1e-8
+"""Of the mean of G's diagonal.  eps / MU is the accuracy along directions that are redundant,
+MU^STEPS = 1e-24 what three steps leave along a mean eigenvalue; one of 1e-4 of the mean is still
+solved to 1e-12."""
 
 
 class Delassus:
@@ -41,10 +42,8 @@ class Delassus:
         trace: Scalar = ZERO
         for r in range(m):
             trace = trace + self.G[r][r]
-        mu = trace * (MU / max(m, 1))
-        self._factors = ldl(
-            [[x + mu if r == s else x for s, x in enumerate(row)] for r, row in enumerate(self.G)]
-        )
+        self.mu = trace * (MU / max(m, 1))
+        self._factors = _ldl(self.G, self.mu)
 
     def along(self, z: Sequence[Scalar]) -> list[Scalar]:
         """Return J M^-1 b of z = L^-T b."""
@@ -54,9 +53,8 @@ class Delassus:
         """Return lam with G lam = b, of least norm where rows are redundant."""
         lam: list[Scalar] = list(ldl_solve(*self._factors, b))
         for _ in range(steps - 1):
-            left = [x - _dot(row, lam) for x, row in zip(b, self.G, strict=True)]
-            more = ldl_solve(*self._factors, left)
-            lam = [x + dx for x, dx in zip(lam, more, strict=True)]
+            kept = [x + self.mu * old for x, old in zip(b, lam, strict=True)]
+            lam = list(ldl_solve(*self._factors, kept))
         return lam
 
     def pushed(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
@@ -73,3 +71,26 @@ def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
         if not (isinstance(x, Zero) or isinstance(y, Zero)):
             total = total + x * y
     return total
+
+
+def _ldl(G: Sequence[Sequence[Scalar]], mu: Scalar) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """Return L and d of G + mu 1 = L diag(d) L^T.
+
+    Each element is finished before the next is begun, so that its sum stays in a register.
+    """
+    m = len(G)
+    L: list[list[Scalar]] = [[ZERO] * m for _ in range(m)]
+    d: list[Scalar] = []
+    for i in range(m):
+        row: list[Scalar] = []  # of L diag(d)
+        for j in range(i):
+            x = G[i][j]
+            for k in range(j):
+                x = x - L[j][k] * row[k]
+            row.append(x)
+        pivot = G[i][i] + mu
+        for j in range(i):
+            L[i][j] = row[j] / d[j]
+            pivot = pivot - L[i][j] * row[j]
+        d.append(pivot)
+    return L, d

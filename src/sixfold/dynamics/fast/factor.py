@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from sixfold.dynamics.book.factorization import ltdl, path
+from sixfold.dynamics.book.factorization import path
 from sixfold.scalar import ZERO, Scalar, Zero, subroutine
 
 Matrix = list[list[Scalar]]
@@ -16,7 +16,7 @@ class Factor:
 
     def __init__(self, M: Matrix, parent: Sequence[int]) -> None:
         """Factorise; `parent` is `Tree.dof_parent`."""
-        self.L, pivots = ltdl(M, parent)
+        self.L, pivots = _ltdl(M, parent)
         self.reciprocals = [1.0 / d for d in pivots]
         """Of the pivots D; computed once, for all solves."""
         self.paths = [tuple(path(parent, k)) for k in range(len(parent))]
@@ -103,3 +103,28 @@ class Factor:
     @cached_property
     def _hanging(self) -> dict[tuple[int, tuple[int, ...]], dict[int, Scalar]]:
         return {}
+
+
+def _ltdl(H: Matrix, parent: Sequence[int]) -> tuple[Matrix, list[Scalar]]:
+    """Return what `book.factorization.ltdl` does, bit by bit.
+
+    Each element is finished before the next is begun.  Kernels compute in the order in which a page
+    does: so a sum stays in a register, where the book's order would load and store it at each term.
+    """
+    n = len(H)
+    behind: list[list[int]] = [[] for _ in range(n)]
+    for k in reversed(range(n)):
+        for i in path(parent, k):
+            behind[i].append(k)
+    L: Matrix = [[ZERO] * n for _ in range(n)]
+    DL: Matrix = [[ZERO] * n for _ in range(n)]
+    for i in reversed(range(n)):
+        for j in (i, *path(parent, i)):
+            x = H[i][j]
+            for k in behind[i]:
+                x = x - L[k][i] * DL[k][j]
+            DL[i][j] = x
+        L[i][i] = 1.0
+        for j in path(parent, i):
+            L[i][j] = DL[i][j] / DL[i][i]
+    return L, [DL[i][i] for i in range(n)]

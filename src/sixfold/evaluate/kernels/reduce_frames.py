@@ -61,6 +61,7 @@ def reduce_frames(tree: Tree) -> Tree:
         joint=tuple(frames.joint),
         Xtree=tuple(frames.place),
         inertia=tuple(frames.inertia),
+        back=tuple(frames.back),
     )
 
 
@@ -72,6 +73,7 @@ class _Frames:
         self.place = list(tree.Xtree)
         self.inertia = [I.with_second_moments() for I in tree.inertia]
         self.joint = list(tree.joint)
+        self.back = [Transform.identity() for _ in tree.parent]
         self.children: list[list[int]] = [[] for _ in tree.parent]
         self.behind = [abs(float(I.m)) for I in tree.inertia]
         for i in tree.bodies:
@@ -100,6 +102,7 @@ class _Frames:
             self.place[j] = X
         back = move.inverse()
         self.inertia[i] = back.T @ self.inertia[i] @ back
+        self.back[i] = _chained(self.back[i], back)
 
     def improve(self, i: int) -> bool:
         """Move the frame of body i to where it and its children need fewest numbers, if any."""

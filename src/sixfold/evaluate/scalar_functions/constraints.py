@@ -18,10 +18,9 @@ PROJECTION_STEPS = 2
 """Gauss-Newton steps that close gaps; each about squares a small one."""
 
 
-def _rows(model: Model, q: Numbers, v: Numbers | None) -> list[constrained.Row]:
-    """Return all rows over the model's own coordinates; frames are those of the model."""
+def _rows(model: Model, tree: Tree, q: Numbers, v: Numbers | None) -> list[constrained.Row]:
+    """Return all rows over the model's own coordinates."""
     x, xd = model.positions(q), None if v is None else model.velocities(v)
-    tree = model.tree
     found = constrained.rows(tree, model.constraints, x, xd)
     if not model.couplings:
         return found
@@ -38,26 +37,26 @@ def factor(model: Model, tree: Tree, q: Numbers) -> Factor:
 @page()
 def constraint_gaps(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """How far each row is from being satisfied."""
-    return [row.gap for row in _rows(model, q, None)]
+    return [row.gap for row in _rows(model, tree, q, None)]
 
 
 @page()
 def constraint_jacobian(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """J, row by row."""
-    return [x for row in _rows(model, q, None) for x in row.J]
+    return [x for row in _rows(model, tree, q, None) for x in row.J]
 
 
 @page()
 def constraint_bias(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """Gamma in J a + gamma = 0."""
-    return [row.gamma for row in _rows(model, q, v)]
+    return [row.gamma for row in _rows(model, tree, q, v)]
 
 
 @page()
 def constraint_wrenches(model: Model, tree: Tree, q: Numbers, forces: Numbers) -> list[Scalar]:
     """What constraint forces do to each body."""
-    table = constrained.wrenches(model.tree, model.constraints, model.positions(q), forces)
-    return model.tree.rows(lambda i: six(table[i]))
+    table = constrained.wrenches(tree, model.constraints, model.positions(q), forces)
+    return tree.rows(lambda i: six(table[i]))
 
 
 @page(joint_space=True)
@@ -76,7 +75,7 @@ def constrained_dynamics(
     M = factor(model, tree, q)
     C = dynamics.bias_force(model, tree, q, v, f_ext, frame=frame)
     z = M.half(Column(tau) - Column(C))
-    found = _rows(model, q, v)
+    found = _rows(model, tree, q, v)
     J = [row.J for row in found]
     G = Delassus(M, J)
     b = [-(row.gamma + x) for row, x in zip(found, G.along(z), strict=True)]
@@ -93,7 +92,7 @@ def project(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """The nearest state that satisfies the constraints, by the metric of the mass matrix."""
     x = list(q)
     for _ in range(PROJECTION_STEPS):
-        found = _rows(model, x, None)
+        found = _rows(model, tree, x, None)
         G = Delassus(factor(model, tree, x), [row.J for row in found])
         lam = G.solve([-row.gap for row in found])
         x = integrate(model, model.tree, x, G.pushed([ZERO] * model.nv, lam))
@@ -102,7 +101,7 @@ def project(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
 
 def project_velocity(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """V - M^-1 J^T G^-1 J v."""
-    J = [row.J for row in _rows(model, q, None)]
+    J = [row.J for row in _rows(model, tree, q, None)]
     G = Delassus(factor(model, tree, q), J)
     lam = G.solve([-_dot(row, v) for row in J])
     return [a + b for a, b in zip(v, G.pushed([ZERO] * model.nv, lam), strict=True)]
