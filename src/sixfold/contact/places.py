@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,14 @@ LeftOut = tuple[tuple[str, int], ...]
 _SCENES: dict[tuple[str, Ground], tuple[Scene, LeftOut]] = {}
 
 
-def scene_of(function: str, model: Model, ground: Any) -> Scene:
+def scene_of(function: str, model: Model, ground: Any, *, stepping: bool = False) -> Scene:
     """Return what a ground is for a model.
 
     Args:
         function: the caller, for messages.
         model: the robot.
         ground: what was given as `contacts`.
+        stepping: the solver starts from the forces of a step before.
     """
     if not isinstance(ground, Ground):
         fix = "pass sixfold.Ground(...)"
@@ -56,6 +58,12 @@ def scene_of(function: str, model: Model, ground: Any) -> Scene:
             ContactShapeWarning,
             stacklevel=3,
         )
+    flat = scene.newton > 0
+    rounds = {(False, False): 12, (False, True): 8, (True, False): 12, (True, True): 4}
+    if ground.iterations is None:
+        scene = replace(scene, iterations=rounds[flat, stepping])
+    if ground.newton is None and flat and stepping:
+        scene = replace(scene, newton=NEWTON_STEPS - 1)
     return scene
 
 
@@ -122,7 +130,7 @@ def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
         law,
         ground.margin,
         ground.impratio,
-        ground.iterations,
+        ground.iterations or 1,
         newton,
         ground.rigid,
         ground.restitution,

@@ -114,7 +114,7 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
         b = [row.asked * row.active - pull for row, pull in zip(rows, pulls, strict=True)]
         problem = Carried(R, b, cones, sizes, P, G)
     start = [x * on for x, on in zip(warm, active, strict=True)]
-    f, z, residual = solve(problem, start, scene.iterations, scene.newton)
+    f, memory, residual = solve(problem, start, scene.iterations, scene.newton)
 
     # M a = net + J^T f, by the same factor
     on = [x * k for x, k in zip(f, active, strict=True)] if P is None else transposed_times(P, f)
@@ -128,7 +128,7 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
     for force, row in zip(rest, rows[len(rows) - len(rest) :], strict=True):
         joints = [x + j * force for x, j in zip(joints, row.J, strict=True)]
     points, gaps = [c.point for c in found], [c.gap for c in found]
-    return Response(a, forces, points, gaps, joints, residual, z)
+    return Response(a, forces, points, gaps, joints, residual, memory)
 
 
 def _both(a: Scalar, b: Scalar) -> Scalar:
