@@ -50,7 +50,7 @@ class Ground:
         restitution: speed after an impact over that before it, with rigid=True.
         iterations: rounds of the solver.  Left out, 12 where it starts from no force, as in
             `contact_forces`; 8 in steps, which start from the forces of the step before, or 4 if
-            Newton's method follows.
+            Newton's method follows; 20 with a rigid ground.
         newton: steps of Newton's method after them.  Left out, none, but for bodies with more than
             two points: 4, and 3 in steps.
     """

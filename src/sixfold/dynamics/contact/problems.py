@@ -161,19 +161,24 @@ class Carried(Problem):
     def round(self, rho: Scalar) -> Round:
         """Return a round of ADMM; its matrix is inverted in the space of carriers (Woodbury)."""
         E = [1.0 / (r + rho) for r in self.R]
-        n, L = len(self.G), self.factor.L
+        L = self.factor.L
         weights = [
             [[E[start] if i == j else ZERO for j in range(size)] for i in range(size)]
             for start, size in zip(self.starts, self.sizes, strict=True)
         ]
-        inner = self._stiffened(weights).inverse()
-        half = [times(inner, row) for row in L]
-        T = symmetric(n, lambda i, j: dot(half[i], L[j]))
+        inner = self._stiffened(weights)
+        V = inner.inverse_factor()
+
+        def shared(x: Numbers) -> list[Scalar]:
+            """Return L (L^T P^T E^-1 P L + D^-1)^-1 L^T x."""
+            y = times(V, transposed_times(L, x))
+            y = [a * d for a, d in zip(y, inner.over, strict=True)]
+            return times(L, transposed_times(V, y))
 
         def around(w: list[Scalar]) -> list[Scalar]:
             turned = self.reflect(w)
             g = [(rho * s + c) * e for s, c, e in zip(turned, self.b, E, strict=True)]
-            back = times(self.P, times(T, transposed_times(self.P, g)))
+            back = times(self.P, shared(transposed_times(self.P, g)))
             x = [y - e * d for y, e, d in zip(g, E, back, strict=True)]
             kept = [
                 y * (1.0 - 0.5 * OVER_RELAXATION) - s * (0.5 * OVER_RELAXATION)
