@@ -48,11 +48,11 @@ class Ground:
         rigid: contacts without softness: the speed after a step is that of Newton's law of impact
             in place of solref and solimp; needs semi-implicit Euler steps.
         restitution: speed after an impact over that before it, with rigid=True.
-        iterations: rounds of the solver.  Left out, 12 where it starts from no force, as in
-            `contact_forces`; 8 in steps, which start from the forces of the step before, or 4 if
-            Newton's method follows; 20 with a rigid ground.
+        iterations: rounds of the solver.  Left out, 16 where it starts from no force, as in
+            `contact_forces` and with a rigid ground; 8 in steps, which start from the forces of the
+            step before.  20 and 4 if Newton's method follows.
         newton: steps of Newton's method after them.  Left out, none, but for bodies with more than
-            two points: 4, and 3 in steps.
+            two points: 5, and 3 in steps.
     """
 
     height: float | Callable[[Any, Any], Any] = 0.0

@@ -28,7 +28,14 @@ from sixfold.spatial import Transform, Vector3
 
 FLAT_POINTS = 3
 """Points on one body from which Newton's method is used: more rows than its freedoms bear."""
-NEWTON_STEPS = 4
+ROUNDS = {
+    (False, False): (16, 0),
+    (False, True): (8, 0),
+    (True, False): (20, 5),
+    (True, True): (4, 3),
+}
+"""Rounds of ADMM and steps of Newton, by whether a body has so many points and whether the solver
+starts from the forces of a step before."""
 MAX_SCENES = 64
 """Scenes that are kept; a scene is a few numbers and takes milliseconds to make."""
 
@@ -60,10 +67,11 @@ def scene_of(function: str, model: Model, ground: Any, *, stepping: bool = False
         )
     # an impact of rigid bodies is far from the forces of the step before
     near, flat = stepping and not scene.rigid, scene.newton > 0
+    rounds, steps = ROUNDS[flat, near]
     if ground.iterations is None:
-        scene = replace(scene, iterations=(4 if flat else 8) if near else 20 if scene.rigid else 12)
-    if ground.newton is None and flat and near:
-        scene = replace(scene, newton=NEWTON_STEPS - 1)
+        scene = replace(scene, iterations=rounds)
+    if ground.newton is None:
+        scene = replace(scene, newton=steps)
     return scene
 
 
@@ -120,7 +128,7 @@ def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
     newton = ground.newton
     if newton is None:
         most = max(Counter(t.ball.body for t in found).values(), default=0)
-        newton = NEWTON_STEPS if most >= FLAT_POINTS else 0
+        newton = int(most >= FLAT_POINTS)
     law = Law(_pair(ground.solref), _five(ground.solimp))
     scene = Scene(
         _surface(ground),
