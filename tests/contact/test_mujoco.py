@@ -47,20 +47,20 @@ def _errors(
     return errors
 
 
-@pytest.mark.parametrize(("iterations", "bound"), [(12, 1e-5), (40, 1e-12)])
-def test_quadruped_forces_equal_mujocos(iterations: int, bound: float) -> None:
+@pytest.mark.parametrize(("iterations", "bound"), [(None, 1e-5), (40, 1e-12)])
+def test_quadruped_forces_equal_mujocos(iterations: int | None, bound: float) -> None:
     ground = feet(iterations=iterations)
-    errors = _errors(quadruped(), ground, Twin(quadruped(), ground), 300, height=0.29, spread=0.02)
-    assert len(errors) > 200
+    errors = _errors(quadruped(), ground, Twin(quadruped(), ground), 1000, height=0.29, spread=0.02)
+    assert len(errors) > 900
     assert max(errors) < bound, sorted(errors)[-8:]
 
 
 def test_humanoid_with_flat_feet() -> None:
-    for iterations, bound, backend in ((12, 1e-5, None), (40, 1e-8, "numpy")):
+    for iterations, bound, backend in ((None, 1e-5, None), (40, 1e-8, "numpy")):
         ground = soles(iterations=iterations)
         twin = Twin(humanoid(), ground)
-        errors = _errors(humanoid(), ground, twin, 100, backend, height=0.775, spread=0.01)
-        assert len(errors) > 60
+        errors = _errors(humanoid(), ground, twin, 700, backend, height=0.775, spread=0.01)
+        assert len(errors) > 500
         assert max(errors) < bound, sorted(errors)[-20:]
 
 

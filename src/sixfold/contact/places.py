@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,14 @@ from sixfold.spatial import Transform, Vector3
 
 FLAT_POINTS = 3
 """Points on one body from which Newton's method is used: more rows than its freedoms bear."""
-NEWTON_STEPS = 4
+ROUNDS = {
+    (False, False): (16, 0),
+    (False, True): (8, 0),
+    (True, False): (20, 5),
+    (True, True): (4, 3),
+}
+"""Rounds of ADMM and steps of Newton, by whether a body has so many points and whether the solver
+starts from the forces of a step before."""
 MAX_SCENES = 64
 """Scenes that are kept; a scene is a few numbers and takes milliseconds to make."""
 
@@ -36,13 +44,14 @@ LeftOut = tuple[tuple[str, int], ...]
 _SCENES: dict[tuple[str, Ground], tuple[Scene, LeftOut]] = {}
 
 
-def scene_of(function: str, model: Model, ground: Any) -> Scene:
+def scene_of(function: str, model: Model, ground: Any, *, stepping: bool = False) -> Scene:
     """Return what a ground is for a model.
 
     Args:
         function: the caller, for messages.
         model: the robot.
         ground: what was given as `contacts`.
+        stepping: the solver starts from the forces of a step before.
     """
     if not isinstance(ground, Ground):
         fix = "pass sixfold.Ground(...)"
@@ -56,6 +65,13 @@ def scene_of(function: str, model: Model, ground: Any) -> Scene:
             ContactShapeWarning,
             stacklevel=3,
         )
+    # an impact of rigid bodies is far from the forces of the step before
+    near, flat = stepping and not scene.rigid, scene.newton > 0
+    rounds, steps = ROUNDS[flat, near]
+    if ground.iterations is None:
+        scene = replace(scene, iterations=rounds)
+    if ground.newton is None:
+        scene = replace(scene, newton=steps)
     return scene
 
 
@@ -112,7 +128,7 @@ def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
     newton = ground.newton
     if newton is None:
         most = max(Counter(t.ball.body for t in found).values(), default=0)
-        newton = NEWTON_STEPS if most >= FLAT_POINTS else 0
+        newton = int(most >= FLAT_POINTS)
     law = Law(_pair(ground.solref), _five(ground.solimp))
     scene = Scene(
         _surface(ground),
@@ -122,7 +138,7 @@ def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
         law,
         ground.margin,
         ground.impratio,
-        ground.iterations,
+        ground.iterations or 1,
         newton,
         ground.rigid,
         ground.restitution,

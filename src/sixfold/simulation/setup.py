@@ -80,9 +80,10 @@ class Setup:
         """Sizes of the parts of a state that there are: q, v, x, carry, memory."""
         model, nx = self.model, self.states
         carry = len(model.coordinates.additive) + model.nv + nx
-        memory = 0 if self.contacts is None else self.contacts.memory
-        given = (model.nq, model.nv, nx, carry if self.compensated else 0, memory)
-        return (*given[:2], *(n for n in given[2:] if n))
+        more = [nx] if nx else []
+        more += [carry] if self.compensated else []
+        more += [] if self.contacts is None else [self.contacts.memory]
+        return (model.nq, model.nv, *more)
 
     @property
     def size(self) -> int:

@@ -23,6 +23,9 @@ OPERATIONS_PER_FREEDOM = 300
 STAGES = {"semi_implicit_euler": 1, "rk4": 4, "lie_rk4": 4, "midpoint": 7}
 """Evaluations of forward dynamics in a step."""
 
+OBSERVED_STATES = 4096
+"""States whose contacts are observed at once."""
+
 Advance = Callable[..., Array]
 """(t, h, state[, tau]) -> the state after a step of length h; states are (..., size)."""
 
@@ -84,8 +87,22 @@ class Stepper:
         if system.contacts is None:
             return tau, system.accelerations(t, q, v[..., :nv], tau)
         tau = np.broadcast_to(tau, v[..., :nv].shape)
-        found = system.response(t, q, v[..., :nv], tau, split(parts[-1]), self.dt)
-        return tau, joined(found.a, q.shape[:-1]), flat_contacts(found, q.shape[:-1])
+        if np.ndim(t) == 0:
+            return tau, *self._touched(system, t, q, v[..., :nv], tau, parts[-1])
+        # a few times at once: thousands of intermediate numbers are held for each state
+        few = max(1, OBSERVED_STATES * len(t) // max(1, q[..., 0].size))
+        found = [
+            self._touched(system, t[k], *(x[..., k, :] for x in (q, v[..., :nv], tau, parts[-1])))
+            for k in (slice(start, start + few) for start in range(0, len(t), few))
+        ]
+        return tau, *(np.concatenate(each, axis=-2) for each in zip(*found, strict=True))
+
+    def _touched(
+        self, system: Numeric, t: Any, q: Array, v: Array, tau: Array, memory: Array
+    ) -> tuple[Array, Array]:
+        """Return accelerations under contact, and the contacts."""
+        found = system.response(t, q, v, tau, split(memory), self.dt)
+        return joined(found.a, q.shape[:-1]), flat_contacts(found, q.shape[:-1])
 
     def advancing(self, advance: Advance, restart: Callable[[], None]) -> Stepper:
         """Return the stepper with another way to advance, and to begin anew after a jump."""

@@ -32,13 +32,18 @@ class Dense:
             L[k][k] = 1.0
         self.L = L
 
-    def inverse(self) -> Matrix:
-        """Return A^-1 = L^-T D^-1 L^-1."""
+    def inverse_factor(self) -> Matrix:
+        """Return L^-1."""
         n, L = len(self.L), self.L
         V: Matrix = [[1.0 if i == j else ZERO for j in range(n)] for i in range(n)]
         for i in range(n):
             for j in range(i):
                 V[i][j] = -total([L[i][k] * V[k][j] for k in range(j, i)])
+        return V
+
+    def inverse(self) -> Matrix:
+        """Return A^-1 = L^-T D^-1 L^-1."""
+        n, V = len(self.L), self.inverse_factor()
         scaled = [[x * d for x in row] for row, d in zip(V, self.over, strict=True)]
         return symmetric(n, lambda i, j: total([V[k][i] * scaled[k][j] for k in range(i, n)]))
 

@@ -69,23 +69,28 @@ class Problem:
     def round(self, rho: Scalar) -> Round:
         """Return a round of over-relaxed ADMM, in terms of w, the force before its projection f.
 
-        A reflection at the cones and one product with a matrix: no triangular solve, whose steps
-        wait for each other.
+        A reflection at the cones and products with L^-1 of A + R + rho = L D L^T and its transpose:
+        no triangular solve, whose steps wait for each other.
         """
         n = len(self.b)
-        over = 1.0 / rho
-        scaled = [[self.A[i][j] * over if j <= i else ZERO for j in range(n)] for i in range(n)]
+        K = [[self.A[i][j] if j <= i else ZERO for j in range(n)] for i in range(n)]
         for k in range(n):
-            scaled[k][k] = scaled[k][k] + (self.R[k] * over + 1.0)
-        Q = [[x * OVER_RELAXATION for x in row] for row in Dense(scaled).inverse()]
-        given = times(Q, [x * over for x in self.b])
-        for k in range(n):
-            Q[k][k] = Q[k][k] - 0.5 * OVER_RELAXATION
+            K[k][k] = K[k][k] + (self.R[k] + rho)
+        factor = Dense(K)
+        V = factor.inverse_factor()
+        over = [x * OVER_RELAXATION for x in factor.over]
+        firm = [x * rho for x in over]
+        columns = [list(column) for column in zip(*V, strict=True)]
+        given = times(columns, [x * y for x, y in zip(times(V, self.b), over, strict=True)])
 
         def around(w: list[Scalar]) -> list[Scalar]:
             turned = self.reflect(w)
-            kept = [y * (1.0 - 0.5 * OVER_RELAXATION) + c for y, c in zip(w, given, strict=True)]
-            return [k + dot(row, turned) for k, row in zip(kept, Q, strict=True)]
+            inner = [x * y for x, y in zip(times(V, turned), firm, strict=True)]
+            kept = [
+                y * (1.0 - 0.5 * OVER_RELAXATION) + c - s * (0.5 * OVER_RELAXATION)
+                for y, c, s in zip(w, given, turned, strict=True)
+            ]
+            return [k + dot(column, inner) for k, column in zip(kept, columns, strict=True)]
 
         return around
 
@@ -156,19 +161,24 @@ class Carried(Problem):
     def round(self, rho: Scalar) -> Round:
         """Return a round of ADMM; its matrix is inverted in the space of carriers (Woodbury)."""
         E = [1.0 / (r + rho) for r in self.R]
-        n, L = len(self.G), self.factor.L
+        L = self.factor.L
         weights = [
             [[E[start] if i == j else ZERO for j in range(size)] for i in range(size)]
             for start, size in zip(self.starts, self.sizes, strict=True)
         ]
-        inner = self._stiffened(weights).inverse()
-        half = [times(inner, row) for row in L]
-        T = symmetric(n, lambda i, j: dot(half[i], L[j]))
+        inner = self._stiffened(weights)
+        V = inner.inverse_factor()
+
+        def shared(x: Numbers) -> list[Scalar]:
+            """Return L (L^T P^T E^-1 P L + D^-1)^-1 L^T x."""
+            y = times(V, transposed_times(L, x))
+            y = [a * d for a, d in zip(y, inner.over, strict=True)]
+            return times(L, transposed_times(V, y))
 
         def around(w: list[Scalar]) -> list[Scalar]:
             turned = self.reflect(w)
             g = [(rho * s + c) * e for s, c, e in zip(turned, self.b, E, strict=True)]
-            back = times(self.P, times(T, transposed_times(self.P, g)))
+            back = times(self.P, shared(transposed_times(self.P, g)))
             x = [y - e * d for y, e, d in zip(g, E, back, strict=True)]
             kept = [
                 y * (1.0 - 0.5 * OVER_RELAXATION) - s * (0.5 * OVER_RELAXATION)

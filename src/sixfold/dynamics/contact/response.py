@@ -77,6 +77,21 @@ class State(NamedTuple):
     gravity: Vector3
     h: Scalar | None
     """Length of the step; rigid contacts need it."""
+    carriers: dict[int, list[list[Scalar]]]
+    """The six rows of each body whose many points go by them: moment and force about its origin, in
+    world axes."""
+
+
+def carriers_of(scene: Scene, places: Places, reduce: Reduce) -> dict[int, list[list[Scalar]]]:
+    """Return the rows of the bodies with more rows of contact than six; none without Newton."""
+    if not scene.newton:
+        return {}
+    rows: Counter[int] = Counter()
+    for touch, size in zip(scene.touches, scene.sizes, strict=False):
+        if touch.other is None:
+            rows[touch.ball.body] += size
+    many = [body for body, n in rows.items() if n > 6]
+    return {body: [reduce(row) for row in places.spatial(body)] for body in many}
 
 
 def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers) -> Response:
@@ -114,7 +129,7 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
         b = [row.asked * row.active - pull for row, pull in zip(rows, pulls, strict=True)]
         problem = Carried(R, b, cones, sizes, P, G)
     start = [x * on for x, on in zip(warm, active, strict=True)]
-    f, z, residual = solve(problem, start, scene.iterations, scene.newton)
+    f, memory, residual = solve(problem, start, scene.iterations, scene.newton)
 
     # M a = net + J^T f, by the same factor
     on = [x * k for x, k in zip(f, active, strict=True)] if P is None else transposed_times(P, f)
@@ -128,7 +143,7 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
     for force, row in zip(rest, rows[len(rows) - len(rest) :], strict=True):
         joints = [x + j * force for x, j in zip(joints, row.J, strict=True)]
     points, gaps = [c.point for c in found], [c.gap for c in found]
-    return Response(a, forces, points, gaps, joints, residual, z)
+    return Response(a, forces, points, gaps, joints, residual, memory)
 
 
 def _both(a: Scalar, b: Scalar) -> Scalar:
@@ -142,16 +157,15 @@ def _carriers(
     """Return rows of Jacobians that carry all constraints, and each constraint by its carriers.
 
     Without Newton's method each row is its own carrier.  With it, rows of a body with many points
-    go by the six of the body: moment and force about its origin, in world axes.
+    go by the six of the body.
     """
     if not scene.newton:
         return [row.J for row in rows], None
-    many = [body for body, n in Counter(row.body for row in rows if row.arm).items() if n > 6]
     found: list[list[Scalar]] = []
     place = {}
-    for body in many:
+    for body, six in at.carriers.items():
         place[body] = len(found)
-        found += [at.reduce(row) for row in at.places.spatial(body)]
+        found += six
     by: list[dict[int, Scalar]] = []
     for row in rows:
         if row.arm is None or row.body not in place:
@@ -167,8 +181,14 @@ def _touching(scene: Scene, at: State, contact: Contact) -> Constraint:
     touch, law = contact.touch, scene.law
     columns, turning = jacobian(at.places, contact), bias(at.places, contact, at.qd)
     n, *across = contact.frame
+    body = 0 if touch.other is not None else touch.ball.body
+    lever = contact.point - at.places.X0[touch.ball.body].r
     normal = at.reduce(along(columns, n))
-    speed = _dot(normal, at.v)
+    moving = None
+    if body in at.carriers:
+        twist = [_dot(row, at.v) for row in at.carriers[body]]
+        moving = Vector3(*twist[3:]) + Vector3(*twist[:3]).cross(lever)
+    speed = _dot(normal, at.v) if moving is None else n.dot(moving)
     gap = contact.gap - scene.margin if scene.margin else contact.gap
     if scene.rigid:
         assert at.h is not None, "rigid contacts need the length of a step"
@@ -181,8 +201,6 @@ def _touching(scene: Scene, at: State, contact: Contact) -> Constraint:
         d = impedance(law, gap)
         asked, R = reference(law, d, gap, speed), softness(d, touch.weight)
         active = if_positive(-gap, 1.0, 0.0)
-    body = 0 if touch.other is not None else touch.ball.body
-    lever = contact.point - at.places.X0[touch.ball.body].r
 
     def arm(direction: Vector3, scale: float = 1.0) -> list[Scalar] | None:
         if not body:
@@ -196,7 +214,7 @@ def _touching(scene: Scene, at: State, contact: Contact) -> Constraint:
     scale = scene.impratio**0.5
     for t in across:
         row = at.reduce(along(columns, t))
-        slip = _dot(row, at.v)
+        slip = _dot(row, at.v) if moving is None else t.dot(moving)
         asked = -(slip / at.h) if scene.rigid else damping(law, slip)
         asked = asked - t.dot(turning)
         if scale != 1.0:

@@ -23,7 +23,7 @@ class Forces(NamedTuple):
     """What the solver finds."""
 
     f: list[Scalar]
-    z: list[Scalar]
+    memory: list[Scalar]
     """Forces before the projection: where the next step starts."""
     residual: Scalar
     """Largest change of a force in one more projected step, in the unit of the force."""
@@ -34,7 +34,7 @@ def solve(problem: Problem, warm: Numbers, iterations: int, newton: int) -> Forc
 
     Args:
         problem: the model.
-        warm: z of a problem near this one, or zeros.
+        warm: the memory of a problem near this one, or zeros.
         iterations: of ADMM.
         newton: steps of Newton after them; of both results the better one is taken.
     """
@@ -45,11 +45,19 @@ def solve(problem: Problem, warm: Numbers, iterations: int, newton: int) -> Forc
     diagonal = problem.diagonal()
     count = total([if_positive(x, 1.0, 0.0) for x in diagonal])
     stiff = total(diagonal) / if_positive(count, count, 1.0) + total(problem.R) * (1.0 / n)
-    f, z = _admm(problem, warm, stiff * problem.penalty, iterations)
-    step = 1.0 / stiff
-    left = _residual(problem, f, step)
+    rho, step = stiff * problem.penalty, 1.0 / stiff
     if not newton:
-        return Forces(f, z, _largest(left))
+        w = _admm(problem, warm, rho, iterations)
+        f = problem.project(w)
+        return Forces(f, w, _largest(_residual(problem, f, step)))
+    # the dual variable of ADMM is (z - f) R / rho
+    rates = [r / rho for r in problem.R]
+    f = problem.project(warm)
+    w = [x + (z - x) * r for z, x, r in zip(warm, f, rates, strict=True)]
+    w = _admm(problem, w, rho, iterations)
+    f = problem.project(w)
+    z = [x + (y - x) / r for x, y, r in zip(f, w, rates, strict=True)]
+    left = _residual(problem, f, step)
     z2 = repeat(newton, problem.newton, z)
     f2 = problem.project(z2)
     left2 = _residual(problem, f2, step)
@@ -61,21 +69,14 @@ def solve(problem: Problem, warm: Numbers, iterations: int, newton: int) -> Forc
     )
 
 
-def _admm(
-    problem: Problem, warm: Numbers, rho: Scalar, iterations: int
-) -> tuple[list[Scalar], list[Scalar]]:
-    """Return forces in the cones, and z; the dual variable of ADMM is (z - f) R / rho."""
-    over = 1.0 / rho
-    f = problem.project(warm)
-    w = [x + (z - x) * (r * over) for z, x, r in zip(warm, f, problem.R, strict=True)]
-    around = problem.round(rho)
-    if len(w) ** 2 * iterations <= MAX_UNROLLED_PRODUCTS:
-        for _ in range(iterations):
-            w = around(w)
-    else:
-        w = repeat(iterations, around, w)
-    f = problem.project(w)
-    return f, [x + (y - x) * (rho / r) for x, y, r in zip(f, w, problem.R, strict=True)]
+def _admm(problem: Problem, w: Numbers, rho: Scalar, iterations: int) -> list[Scalar]:
+    """Return the force before its projection after so many rounds."""
+    around, found = problem.round(rho), list(w)
+    if len(found) ** 2 * iterations > MAX_UNROLLED_PRODUCTS:
+        return repeat(iterations, around, found)
+    for _ in range(iterations):
+        found = around(found)
+    return found
 
 
 def _residual(problem: Problem, f: Numbers, step: Scalar) -> list[Scalar]:

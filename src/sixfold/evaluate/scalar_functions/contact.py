@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sixfold.dynamics.contact.response import Reduce, Response, State, respond, weights
+from sixfold.dynamics.contact.response import Reduce, Response, State, carriers_of, respond, weights
 from sixfold.dynamics.contact.rows import Places
 from sixfold.dynamics.contact.scene import Numbers3, Scene
 from sixfold.dynamics.fast.factor import Factor
@@ -42,7 +42,9 @@ def contact_dynamics(
     net = [t - c for t, c in zip(tau, C, strict=True)]
     places = Places(model.tree, model.positions(q))
     gravity = model.tree.gravity.lin
-    at = State(q, v, model.velocities(v), places, _reduction(model), gravity, h)
+    reduce = _reduction(model)
+    carriers = carriers_of(scene, places, reduce)
+    at = State(q, v, model.velocities(v), places, reduce, gravity, h, carriers)
     return respond(scene, at, factor, net, [ZERO] * scene.memory if warm is None else warm)
 
 

@@ -164,7 +164,7 @@ def touching(
     """
     if contacts is None:
         return None
-    scene = scene_of(function, model, contacts)
+    scene = scene_of(function, model, contacts, stepping=True)
     if integrator != EULER:
         where = "contacts, whose forces are those of a step"
         raise NotApplicableError(f"{function}: integrator '{integrator}'", where, f"use '{EULER}'")

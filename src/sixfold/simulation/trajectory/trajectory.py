@@ -72,6 +72,10 @@ class Trajectory:
     def __post_init__(self) -> None:
         """Check the arrays against the model and each other, and make them read-only."""
         model_checked("Trajectory", self.model)
+        given_of_contacts = [name for name in TOUCH if getattr(self, name) is not None]
+        if given_of_contacts and len(given_of_contacts) < len(TOUCH):
+            words = "given with all of " + ", ".join(TOUCH) + ", or left out"
+            raise OptionError("Trajectory", given_of_contacts[0], words, given_of_contacts)
         for name in ("t", *self._along):
             given = Argument(getattr(self, name), (), "numbers")
             with together("Trajectory"):
