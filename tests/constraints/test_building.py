@@ -103,7 +103,6 @@ def test_locking_a_leader_moves_the_gears_offset():
         lambda m, q, z: sf.linearize(m, q, z, z),
         lambda m, q, z: sf.linearize(m, q, z, z, dt=0.01),
         lambda m, q, z: sf.save(m, "loop.urdf"),
-        lambda m, q, z: sf.save(m, "loop.json"),
     ],
 )
 def test_what_knows_of_trees_only_says_so(call, tmp_path, monkeypatch):

@@ -181,13 +181,13 @@ def test_starts_that_gape_are_refused_with_the_way_out(linkage):
 
 
 def test_the_gradient_of_a_rollout_goes_through_the_loops(linkage):
-    """Against differences of the rollout without stabilisation, in one number of each kind."""
+    """Against differences of the rollout, projected as by default, in one number of each kind."""
     q = sf.assemble(linkage, [1.0, -0.7, 1.1])
     tau = np.tile([0.3, 0.1, -0.2], (10, 1))
     options = {"dt": 0.01, "steps": 10}
 
     def cost(tau):
-        _, v = sf.rollout(linkage, q, None, tau, stabilize=0, **options)
+        _, v = sf.rollout(linkage, q, None, tau, **options)
         return (v[-1] ** 2).sum()
 
     found = sf.rollout_gradient(linkage, q, None, tau, final_cost=lambda q, v: v @ v, **options)

@@ -88,7 +88,7 @@ def rollout_gradient(
 ) -> RolloutGradient:
     """Return what rollouts cost, and the derivatives of the cost by all that they start from.
 
-    The steps are those of `rollout`, with stabilize=0 for models with constraints.  With t_k = k dt
+    The steps are those of `rollout`.  With t_k = k dt
     and k = 0 ... steps - 1, the cost is
 
         sum over k of dt cost(t_k, q_k, v_k, tau_k)  +  final_cost(q_steps, v_steps):
