@@ -207,7 +207,7 @@ class Setup:
         if self.contacts is not None:
             system, memory = system.touching(t, q, v, h, memory)
             moved, faster = ground_step(system, self.model, t, q, v, h)
-            return [*moved, *faster, *following, *memory]
+            return [*self._closed(system, moved, faster), *following, *memory]
         method = INTEGRATORS[self.integrator]
         if not self.compensated:
             moved, faster = method(system, t, q, v, h)

@@ -59,10 +59,23 @@ class Delassus:
 
     def pushed(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
         """Return M^-1 (b + J^T lam) of z = L^-T b."""
+        return self.factor.outward(self.factor.scaled(self._added(z, lam)))
+
+    def held(self, z: Sequence[Scalar], asked: Sequence[Scalar]) -> list[Scalar]:
+        """Return z = L^-T b with the forces added that give the rows the accelerations asked.
+
+        With none asked it is what a force b does to a mechanism that keeps its constraints: the
+        products y1 . D^-1 y2 of such columns are those of the constrained inverse of M.
+        """
+        pulls = self.along(z)
+        return self._added(z, self.solve([a - x for a, x in zip(asked, pulls, strict=True)]))
+
+    def _added(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
+        """Return z + L^-T J^T lam."""
         total = list(z)
         for x, y in zip(lam, self.y, strict=True):
             total = [t if isinstance(e, Zero) else t + e * x for t, e in zip(total, y, strict=True)]
-        return self.factor.outward(self.factor.scaled(total))
+        return total
 
 
 def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:

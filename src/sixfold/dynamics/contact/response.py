@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from sixfold.dynamics.constrained.solve import Delassus
 from sixfold.dynamics.contact.cones import Box, Cone, Push
 from sixfold.dynamics.contact.law import (
     RIGID_IMPEDANCE,
@@ -77,6 +78,8 @@ class State(NamedTuple):
     gravity: Vector3
     h: Scalar | None
     """Length of the step; rigid contacts need it."""
+    held: tuple[Delassus, list[Scalar]] | None
+    """Constraints that always hold, with the accelerations of their rows; they are kept exactly."""
     carriers: dict[int, list[list[Scalar]]]
     """The six rows of each body whose many points go by them: moment and force about its origin, in
     world axes."""
@@ -113,6 +116,10 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
     free = factor.half(net)
     carriers, P = _carriers(scene, at, rows)
     y = [factor.half(row) for row in carriers]
+    if at.held is not None:
+        loops, asked = at.held
+        free, none = loops.held(free, asked), [ZERO] * len(asked)
+        y = [loops.held(each, none) for each in y]
     scaled = [factor.scaled(each) for each in y]
     G = symmetric(len(y), lambda r, s: _dot(y[r], scaled[s]))
     pulls = [_dot(x, free) for x in scaled]

@@ -34,6 +34,14 @@ def factor(model: Model, tree: Tree, q: Numbers) -> Factor:
     return Factor(dynamics.reduced_mass_matrix(model, tree, q), parents)
 
 
+def held(
+    model: Model, tree: Tree, q: Numbers, v: Numbers, M: Factor
+) -> tuple[Delassus, list[Scalar]]:
+    """Return the constraints as contact solvers take them, with the accelerations of their rows."""
+    found = _rows(model, tree, q, v)
+    return Delassus(M, [row.J for row in found]), [-row.gamma for row in found]
+
+
 @page()
 def constraint_gaps(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """How far each row is from being satisfied."""

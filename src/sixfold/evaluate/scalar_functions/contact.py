@@ -8,8 +8,9 @@ from dataclasses import replace
 from sixfold.dynamics.contact.response import Reduce, Response, State, carriers_of, respond, weights
 from sixfold.dynamics.contact.rows import Places
 from sixfold.dynamics.contact.scene import Numbers3, Scene
-from sixfold.dynamics.fast.factor import Factor
-from sixfold.evaluate.scalar_functions.dynamics import bias_force, reduced_mass_matrix
+from sixfold.evaluate.scalar_functions.constraints import factor as factor_of
+from sixfold.evaluate.scalar_functions.constraints import held
+from sixfold.evaluate.scalar_functions.dynamics import bias_force
 from sixfold.evaluate.scalar_functions.page import Numbers, page
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
@@ -38,13 +39,14 @@ def contact_dynamics(
         still = tuple(Column.zero(len(each)) for each in tree.friction)
         tree = replace(tree, friction=still, friction_negative=still)
     C = bias_force(model, tree, q, v, f_ext, frame=frame)
-    factor = _factor(model, tree, q)
+    factor = factor_of(model, tree, q)
     net = [t - c for t, c in zip(tau, C, strict=True)]
     places = Places(model.tree, model.positions(q))
     gravity = model.tree.gravity.lin
     reduce = _reduction(model)
     carriers = carriers_of(scene, places, reduce)
-    at = State(q, v, model.velocities(v), places, reduce, gravity, h, carriers)
+    loops = held(model, tree, q, v, factor) if model.constraints else None
+    at = State(q, v, model.velocities(v), places, reduce, gravity, h, loops, carriers)
     return respond(scene, at, factor, net, [ZERO] * scene.memory if warm is None else warm)
 
 
@@ -81,7 +83,7 @@ def inverse_masses(
 ) -> tuple[Callable[[int, Numbers3], float], list[float]]:
     """Return how light a body's point feels, as a function, and how light each freedom feels."""
     tree = model.tree
-    factor, reduce = _factor(model, tree, q), _reduction(model)
+    factor, reduce = factor_of(model, tree, q), _reduction(model)
     places = Places(tree, model.positions(q))
 
     def at(body: int, place: Numbers3) -> float:
@@ -92,12 +94,6 @@ def inverse_masses(
         y = factor.half([1.0 if i == k else ZERO for i in range(model.nv)])
         freedoms.append(float(sum(a * b for a, b in zip(y, factor.scaled(y), strict=True))))
     return at, freedoms
-
-
-def _factor(model: Model, tree: Tree, q: Numbers) -> Factor:
-    # under couplings the mass matrix is dense
-    parents = tuple(range(-1, model.nv - 1)) if model.couplings else tree.dof_parent
-    return Factor(reduced_mass_matrix(model, tree, q), parents)
 
 
 def _reduction(model: Model) -> Reduce:
