@@ -61,7 +61,9 @@ def document(results: Results, settings: Settings, missing: Sequence[str]) -> di
             for r in results.derivatives
         ],
         "contact": [
-            asdict(r) | {"ns_per_step": r.ns, "mujoco_ns_per_step": r.mujoco_ns, "ratio": r.ratio}
+            asdict(r)
+            | {"ns_per_step": r.ns, "mujoco_ns_per_step": r.mujoco_ns, "ratio": r.ratio}
+            | {"float32_ns_per_step": r.single_ns, "float32_ratio": r.single_ratio}
             for r in results.contact
         ],
         "constraints": [

@@ -48,7 +48,6 @@ class Settings:
     rollout: bool = False
     derivatives: bool = False
     contact: bool = False
-    constraints: bool = False
 
     @property
     def precise_states(self) -> int:
@@ -128,9 +127,8 @@ def run(robots: Sequence[Robot], settings: Settings, say: Say) -> Results:
         if settings.derivatives:
             _derivatives(robots, settings, results, say)
         if settings.contact:
-            _contact(settings, results, say)
-        if settings.constraints:
             _constraints(settings, results, say)
+            _contact(settings, results, say)
     finally:
         set_threads(before)
     results.notes += disturbed(results.speed)

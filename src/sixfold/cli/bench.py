@@ -66,9 +66,8 @@ def _functions(_: click.Context, __: click.Parameter, text: str) -> tuple[str, .
     help="Longest chain.",
 )
 @click.option("--derivatives", is_flag=True, help="Also derivatives beside Pinocchio's.")
-@click.option("--constraints", is_flag=True, help="Also closed loops beside Pinocchio's.")
 @click.option("--rollout", is_flag=True, help="Also steps in time beside MuJoCo's rollout.")
-@click.option("--contact", is_flag=True, help="Also robots on the ground beside MuJoCo's.")
+@click.option("--contact", is_flag=True, help="Also closed loops and robots on the ground.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Keep every figure.")
 @click.option(
     "--plot", "plot_file", type=click.Path(dir_okay=False), help="Draw: .svg, .png, .pdf."

@@ -69,6 +69,8 @@ class Setup:
     """What keeps the model's constraints from drifting apart."""
     contacts: Scene | None = None
     """What may touch."""
+    dtype: str = "float64"
+    """Precision of compiled steps."""
 
     @property
     def states(self) -> int:

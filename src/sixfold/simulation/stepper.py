@@ -255,6 +255,6 @@ def _steps_kernel(setup: Setup, traced: list[Tracing]) -> Any:
 
     def make() -> Any:
         sizes = (setup.carried, setup.fixed, setup.each)
-        return scan_kernel(setup.step, *sizes, name=name, key=setup.key())
+        return scan_kernel(setup.step, *sizes, name=name, key=setup.key(), dtype=setup.dtype)
 
     return traced[0].attempt(make) if traced else make()

@@ -55,6 +55,8 @@ class Touched:
     """The first call: compiling, or finding what is kept on disk."""
     rounds_ns: tuple[float, ...]
     """Time for one step of one trajectory in each round."""
+    single_rounds_ns: tuple[float, ...]
+    """The same in single precision."""
     mujoco_rounds_ns: tuple[float, ...]
     """The same for MuJoCo; none where it does not take part or disagrees."""
     difference: float | None
@@ -66,6 +68,11 @@ class Touched:
         return min(self.rounds_ns)
 
     @property
+    def single_ns(self) -> float:
+        """The best round in single precision."""
+        return min(self.single_rounds_ns)
+
+    @property
     def mujoco_ns(self) -> float | None:
         """MuJoCo's best round."""
         return min(self.mujoco_rounds_ns, default=None)
@@ -74,6 +81,11 @@ class Touched:
     def ratio(self) -> float | None:
         """How many times faster than MuJoCo."""
         return self.mujoco_ns / self.ns if self.mujoco_ns else None
+
+    @property
+    def single_ratio(self) -> float | None:
+        """The same in single precision; MuJoCo has double only."""
+        return self.mujoco_ns / self.single_ns if self.mujoco_ns else None
 
 
 def stances() -> Iterator[Stance]:
@@ -111,20 +123,24 @@ def measure(stance: Stance, seed: int, rounds: int) -> Touched:
     start = time.perf_counter()
     last = ours()[0][:THEIR_ROWS, -1, :3].copy()
     first = time.perf_counter() - start
-    calls: list[Call] = [ours]
+    single = tuple(x.astype(np.float32) for x in out)
+    fewer_bits = partial(ours, out=single, dtype="float32")
+    fewer_bits()
+    calls: list[Call] = [ours, fewer_bits]
     difference = None
     if installed("mujoco.rollout"):
         call, positions = _mujoco(stance, q, v)
         difference = float(np.abs(positions() - last).max())
         if difference <= ALIKE:
             calls.append(call)
-    mine, *rest = interleaved(calls, rounds)
+    mine, half, *rest = interleaved(calls, rounds)
     return Touched(
         stance.name,
         stance.points,
         model.nv,
         first,
         tuple(s * 1e9 / (ROWS * STEPS) for s in mine),
+        tuple(s * 1e9 / (ROWS * STEPS) for s in half),
         tuple(s * 1e9 / (THEIR_ROWS * STEPS) for s in rest[0]) if rest else (),
         difference,
     )

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from sixfold.scalar import Scalar, if_positive, sqrt
 
 Numbers = Sequence[Scalar]
-TINY = 1e-60
-"""Added to a squared length, so that the direction of no force is a number."""
+TINY = 1e-36
+"""Added to a squared length [N^2], so that the direction of no force is a number; single precision
+has it too."""
 
 
 class Cone(NamedTuple):
