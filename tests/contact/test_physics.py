@@ -162,3 +162,23 @@ def test_two_balls_that_meet_keep_their_momentum() -> None:
     assert np.abs(total - total[0]).max() < 1e-9
     assert found.v[-1, 9] > found.v[-1, 3]
     assert found.contact_forces[:, 0, 0].min() < -1.0  # on the first ball, backwards
+
+
+def test_friction_of_a_files_shapes_follows_mujocos_rule(tmp_path):
+    pytest.importorskip("mujoco")
+    text = """<mujoco><worldbody><body name="puck"><freejoint/>
+      <geom name="ball" type="sphere" size="0.1" mass="1" friction="{} 0 0" priority="{}"/>
+    </body></worldbody></mujoco>"""
+    q = np.array([0, 0, 0.0999, 0, 0, 0, 1.0])
+    v = np.array([0, 0, 0, 3.0, 0, 0])
+    for own, priority, ground, expected in (
+        (0.2, 0, 0.5, 0.5),
+        (0.7, 0, 0.5, 0.7),
+        (0.2, 1, 0.5, 0.2),
+    ):
+        file = tmp_path / "puck.xml"
+        file.write_text(text.format(own, priority))
+        model = sf.load(file)
+        found = sf.contact_forces(model, q, v, np.zeros(6), contacts=sf.Ground(friction=ground))
+        (force,) = found.forces
+        assert np.hypot(*force[:2]) == pytest.approx(expected * force[2], rel=1e-6)

@@ -32,7 +32,8 @@ class Ground:
             linear between its lines and level beyond its edges.
         grid_corner: (x, y) of the first height [m].
         grid_spacing: distance of lines along x and y [m].
-        friction: Coulomb's coefficient of all contacts that have none of their own.
+        friction: Coulomb's coefficient of all contacts that have none of their own.  Where a robot
+            file gives a shape's friction, the larger of both counts, as in MuJoCo.
         points: points and spheres that may touch the ground.  Left out, those of the model's
             collision shapes: spheres, the ends of capsules and the corners of boxes.
         pairs: spheres that may touch spheres or capsules of other bodies.

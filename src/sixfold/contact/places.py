@@ -94,7 +94,7 @@ def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
     left_out: Counter[str] = Counter()
     points = ground.points
     if points is None:
-        balls = [(ball, ground.friction) for ball in _collision_balls(model, left_out)]
+        balls = _collision_balls(model, ground.friction, left_out)
     else:
         balls = [(_ball(model, p), _or(p.friction, ground.friction)) for p in points]
     touches: list[tuple[Ball, Ball | Rod | None, float]] = [
@@ -163,25 +163,45 @@ def _surface(ground: Ground) -> Plane | Heights | Grid:
     return Heights(function, hashlib.sha256(text.encode()).hexdigest())
 
 
-def _collision_balls(model: Model, left_out: Counter[str]) -> list[Ball]:
-    """Return the balls of the collision shapes; count those that have none."""
-    found: list[Ball] = []
+def _collision_balls(
+    model: Model, friction: float, left_out: Counter[str]
+) -> list[tuple[Ball, float]]:
+    """Return the balls of the collision shapes with their friction; count those that have none."""
+    found: list[tuple[Ball, float]] = []
     for geometry in model.geometries:
-        if not geometry.collides or geometry.body < 0:
-            continue
-        match geometry.shape:
-            case Sphere(radius):
-                found.append(_placed(geometry, (0.0, 0.0, 0.0), radius))
-            case Capsule(radius, length):
-                ends = (-0.5 * length, 0.5 * length)
-                found += [_placed(geometry, (0.0, 0.0, z), radius) for z in ends]
-            case Box(size):
-                halves = [(-0.5 * x, 0.5 * x) for x in size]
-                corners = [(x, y, z) for x in halves[0] for y in halves[1] for z in halves[2]]
-                found += [_placed(geometry, corner, 0.0) for corner in corners]
-            case other:
-                left_out[type(other).__name__] += 1
+        touches = geometry.collides or geometry.contact is not None
+        if touches and geometry.body >= 0:
+            mu = _friction(geometry, friction)
+            found += [(ball, mu) for ball in _balls(geometry, left_out)]
     return found
+
+
+def _friction(geometry: Geometry, ground: float) -> float:
+    """Return the coefficient of a shape on the ground: by MuJoCo's rule, if a file gives its own.
+
+    The larger of both counts, or that of the shape if it has priority.
+    """
+    if geometry.contact is None:
+        return ground
+    own = float(geometry.contact.friction[0])
+    return own if geometry.contact.priority > 0 else max(own, ground)
+
+
+def _balls(geometry: Geometry, left_out: Counter[str]) -> list[Ball]:
+    """Return the balls of a shape, or count it among those that have none."""
+    match geometry.shape:
+        case Sphere(radius):
+            return [_placed(geometry, (0.0, 0.0, 0.0), radius)]
+        case Capsule(radius, length):
+            ends = (-0.5 * length, 0.5 * length)
+            return [_placed(geometry, (0.0, 0.0, z), radius) for z in ends]
+        case Box(size):
+            halves = [(-0.5 * x, 0.5 * x) for x in size]
+            corners = [(x, y, z) for x in halves[0] for y in halves[1] for z in halves[2]]
+            return [_placed(geometry, corner, 0.0) for corner in corners]
+        case other:
+            left_out[type(other).__name__] += 1
+            return []
 
 
 def _placed(geometry: Geometry, place: Numbers3, radius: float) -> Ball:
