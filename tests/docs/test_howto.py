@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.quantities import QUANTITIES
+from sixfold.evaluate import all_quantities
 from sixfold.scalar.functions import reading_of
 from tests.docs.blocks import DOCS, blocks, run
+
+QUANTITIES = all_quantities()
 
 PAGES = sorted((DOCS / "howto").glob("*.md"))
 SOURCE = Path(sf.__file__).parent

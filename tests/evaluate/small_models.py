@@ -6,7 +6,9 @@ from functools import cache
 import numpy as np
 
 import sixfold as sf
-from sixfold.evaluate.quantities import QUANTITIES
+from sixfold.evaluate import all_quantities
+
+QUANTITIES = all_quantities()
 
 
 def _arguments():

@@ -22,7 +22,7 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
-from sixfold.evaluate.quantities import QUANTITIES
+from sixfold.evaluate import all_quantities
 from tests.evaluate.small_models import (
     ARGUMENTS,
     CONSTRAINED,
@@ -39,6 +39,8 @@ from tests.evaluate.small_models import (
     public,
     state,
 )
+
+QUANTITIES = all_quantities()
 
 LEAD = 5  # differs from the length of every core axis
 SLOW_NUMBERS = ("sympy floats", "sympy rationals", "mpfr numbers", "kinds mixed")

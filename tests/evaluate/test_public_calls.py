@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.quantities import QUANTITIES
+from sixfold.evaluate import all_quantities
 from tests.evaluate.small_models import CONSTRAINED, held_arm
+
+QUANTITIES = all_quantities()
 
 MODELS = ("puma560", "floating_link")
 HELD = held_arm()

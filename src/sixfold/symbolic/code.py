@@ -13,8 +13,7 @@ from sixfold.codegen.c99 import c_files
 from sixfold.codegen.program import DTYPES, LANGUAGES, Function, identifier
 from sixfold.codegen.scripts import script
 from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
-from sixfold.evaluate import graph_of, model_checked
-from sixfold.evaluate.quantities import QUANTITIES
+from sixfold.evaluate import all_quantities, graph_of, model_checked
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
@@ -25,7 +24,7 @@ from sixfold.symbolic.ring import COSINE, POSITION, RATE, SINE, Ring, Variable
 
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     row.name: tuple(name for name in row.arrays if name not in row.optional)
-    for row in QUANTITIES.values()
+    for row in all_quantities().values()
     if row.exports
 }
 """Functions that can be exported, and their arguments."""

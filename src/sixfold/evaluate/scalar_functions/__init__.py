@@ -1,30 +1,13 @@
 """Every quantity as a function of flat lists of numbers: the meeting of a model and an algorithm.
 
 A function takes the numbers of one state and returns the numbers of the result, row by row.  It
-runs on whatever numbers it is given; nothing here knows about arrays.
+runs on whatever numbers it is given; nothing here knows about arrays.  Those that few programs need
+are imported when they are first asked for.
 """
 
-from sixfold.evaluate.scalar_functions.constraints import (
-    constrained_dynamics,
-    constraint_bias,
-    constraint_gaps,
-    constraint_jacobian,
-    constraint_wrenches,
-    project,
-    project_velocity,
-)
-from sixfold.evaluate.scalar_functions.contact import (
-    contact_dynamics,
-    contact_forces,
-    flat_response,
-    inverse_masses,
-)
-from sixfold.evaluate.scalar_functions.derivatives import (
-    forward_dynamics_derivatives,
-    forward_second_derivatives,
-    inverse_dynamics_derivatives,
-    second_derivatives,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from sixfold.evaluate.scalar_functions.dynamics import (
     bias_force,
     center_of_mass,
@@ -44,19 +27,6 @@ from sixfold.evaluate.scalar_functions.dynamics import (
     reduced_mass_matrix,
 )
 from sixfold.evaluate.scalar_functions.forward import METHODS, forward_dynamics
-from sixfold.evaluate.scalar_functions.impacts import delassus_matrix, impact
-from sixfold.evaluate.scalar_functions.kinematic_derivatives import (
-    center_of_mass_jacobian,
-    centroidal_momentum_bias,
-    centroidal_momentum_derivatives,
-    centroidal_momentum_matrix,
-    difference_derivatives,
-    frame_velocity_derivatives,
-    integrate_derivatives,
-    jacobian_derivatives,
-    kinetic_energy_derivatives,
-    potential_energy_derivatives,
-)
 from sixfold.evaluate.scalar_functions.kinematics import (
     body_accelerations,
     body_poses,
@@ -72,6 +42,93 @@ from sixfold.evaluate.scalar_functions.kinematics import (
     position_rate,
 )
 from sixfold.evaluate.scalar_functions.page import page
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.scalar_functions.constraints import (
+        constrained_dynamics,
+        constraint_bias,
+        constraint_gaps,
+        constraint_jacobian,
+        constraint_wrenches,
+        project,
+        project_velocity,
+    )
+    from sixfold.evaluate.scalar_functions.contact import (
+        contact_dynamics,
+        contact_forces,
+        flat_response,
+        inverse_masses,
+    )
+    from sixfold.evaluate.scalar_functions.derivatives import (
+        forward_dynamics_derivatives,
+        forward_second_derivatives,
+        inverse_dynamics_derivatives,
+        second_derivatives,
+    )
+    from sixfold.evaluate.scalar_functions.impacts import delassus_matrix, impact
+    from sixfold.evaluate.scalar_functions.kinematic_derivatives import (
+        center_of_mass_jacobian,
+        centroidal_momentum_bias,
+        centroidal_momentum_derivatives,
+        centroidal_momentum_matrix,
+        difference_derivatives,
+        frame_velocity_derivatives,
+        integrate_derivatives,
+        jacobian_derivatives,
+        kinetic_energy_derivatives,
+        potential_energy_derivatives,
+    )
+
+_LATER = {
+    "constraints": (
+        "constrained_dynamics",
+        "constraint_bias",
+        "constraint_gaps",
+        "constraint_jacobian",
+        "constraint_wrenches",
+        "project",
+        "project_velocity",
+    ),
+    "contact": (
+        "contact_dynamics",
+        "contact_forces",
+        "flat_response",
+        "inverse_masses",
+    ),
+    "derivatives": (
+        "forward_dynamics_derivatives",
+        "forward_second_derivatives",
+        "inverse_dynamics_derivatives",
+        "second_derivatives",
+    ),
+    "impacts": (
+        "delassus_matrix",
+        "impact",
+    ),
+    "kinematic_derivatives": (
+        "center_of_mass_jacobian",
+        "centroidal_momentum_bias",
+        "centroidal_momentum_derivatives",
+        "centroidal_momentum_matrix",
+        "difference_derivatives",
+        "frame_velocity_derivatives",
+        "integrate_derivatives",
+        "jacobian_derivatives",
+        "kinetic_energy_derivatives",
+        "potential_energy_derivatives",
+    ),
+}
+_HOME = {name: module for module, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that a name comes from."""
+    if name not in _HOME:
+        raise AttributeError(f"module '{__name__}' has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "METHODS",

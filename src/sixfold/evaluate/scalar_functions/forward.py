@@ -9,7 +9,6 @@ from sixfold.dynamics.book.factorization import ltdl, solve_ltdl
 from sixfold.dynamics.fast.aba import aba
 from sixfold.dynamics.fast.inverse_dynamics import joint_forces
 from sixfold.dynamics.passive import passive_forces
-from sixfold.evaluate.scalar_functions.constraints import constrained_dynamics
 from sixfold.evaluate.scalar_functions.dynamics import (
     bias_force,
     external_forces,
@@ -40,6 +39,8 @@ def forward_dynamics(
     Constraints beside the tree's joints hold; `stabilization` is a rate that closes their gaps.
     """
     if model.constraints:
+        from sixfold.evaluate.scalar_functions.constraints import constrained_dynamics
+
         found = constrained_dynamics(
             model, tree, q, v, tau, f_ext, frame=frame, stabilization=stabilization
         )

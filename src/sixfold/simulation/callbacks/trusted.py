@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from sixfold.evaluate import neutral
-from sixfold.evaluate.quantities import QUANTITIES
 from sixfold.model import Joint, Model
 from sixfold.scalar import (
     Zero,
@@ -109,7 +108,8 @@ def trusted() -> dict[int, Any]:
     listed += [x for x in vars(np).values() if isinstance(x, type) and issubclass(x, np.generic)]
     listed += [np.ndarray, np.dtype, functools.reduce, functools.partial, neutral]
     evaluate = import_module("sixfold.evaluate")
-    listed += [getattr(evaluate, name) for name in QUANTITIES if hasattr(evaluate, name)]
+    names = evaluate.all_quantities()
+    listed += [getattr(evaluate, name) for name in names if hasattr(evaluate, name)]
     listed += [evaluate.delassus_matrix, evaluate.impact]
     listed += [*_SCALAR, *_SPATIAL]
     return {id(x): x for x in listed}
