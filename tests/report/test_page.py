@@ -59,6 +59,27 @@ def test_the_robot_plays_and_follows_hands(written, browser):
         assert len(asked) == 1
 
 
+def test_contact_forces_are_drawn_over_the_robot(browser, tmp_path):
+    builder = sf.ModelBuilder("ball")
+    builder.add_body("ball", joint=sf.Free(), inertia=sf.spatial.solids.sphere(0.1, mass=2.0))
+    model, ground = builder.build(), sf.Ground(points=[sf.ContactPoint("ball", radius=0.1)])
+    q = sf.neutral(model)
+    q[2] = 0.12
+    run = sf.simulate(model, q, None, 0.5, dt=1e-3, contacts=ground)
+    path = sf.write_report(tmp_path / "ball.html", model, run)
+    with page(browser, path.as_uri()) as (shown, _):
+        until(lambda: shown.evaluate("!!window.sixfold"), "the page runs")
+        shown.click("#play")
+        pictures = []
+        for time in (0.02, 0.5):
+            shown.evaluate(f"sixfold.player.seek({time})")
+            shown.wait_for_timeout(300)
+            pictures.append(picture(shown, clip(shown)))
+        # the ball falls without a force, and lies with one: orange, of the colours of a contact
+        orange = [((p[..., 0] > 150) & (p[..., 2] < 90)).mean() for p in pictures]
+        assert orange[1] > orange[0] + 0.001
+
+
 def test_dark_pages_are_dark_and_narrow_ones_fit(written, browser):
     with page(browser, written.as_uri(), size=(390, 800), color_scheme="dark") as (shown, _):
         until(lambda: shown.evaluate("!!window.sixfold"), "the page runs")

@@ -162,6 +162,55 @@ def test_energies_are_worked_out_when_velocities_are_known(arm, motion):
     assert np.abs(bare[1].values - motion.v).max() < 0.02
 
 
+def test_contact_forces_are_plotted_and_drawn_where_they_act(tmp_path):
+    builder = sf.ModelBuilder("ball")
+    builder.add_body("ball", joint=sf.Free(), inertia=sf.spatial.solids.sphere(0.1, mass=2.0))
+    model = builder.build()
+    ground = sf.Ground(normal=(0.0, 0.6, 0.8), points=[sf.ContactPoint("ball", radius=0.1)])
+    q = sf.neutral(model)
+    q[:3] = [0.0, 0.06, 0.08]
+    run = sf.simulate(model, q, None, 0.2, dt=1e-3, contacts=ground)
+    lines = {group.title: group for group in groups(record("test", model, run))}
+    normal = lines["Contact forces, normal"]
+    assert normal.names == ("contact 0",)
+    assert normal.unit == "N"
+    # across the slope the ball does not move in the end
+    assert normal.values[-1] == pytest.approx([0.8 * 2.0 * 9.81], rel=1e-2)
+    assert normal.values[:, 0] == pytest.approx(run.contact_forces[:, 0] @ [0.0, 0.6, 0.8])
+    bare = {"t": run.t, "q": run.q, "contact_forces": run.contact_forces}
+    sizes = next(g for g in groups(record("test", model, bare)) if g.title == "Contact forces")
+    assert sizes.values[:, 0] == pytest.approx(np.linalg.norm(run.contact_forces[:, 0], axis=1))
+
+    scene = data_of(sf.write_report(tmp_path / "c.html", model, run))["scene"]
+    drawn = scene["contacts"]
+    frames = len(decoded(scene["times"], "<f4"))
+    numbers = decoded(drawn["arrows"], "<u2").reshape(frames, 1, 2, 3)
+    ends = np.array(drawn["low"]) + numbers * np.array(drawn["step"])
+    assert ends[-1, 0, 0] == pytest.approx(run.contact_points[-1, 0], abs=1e-4)
+    along = ends[-1, 0, 1] - ends[-1, 0, 0]
+    force = run.contact_forces[-1, 0]
+    assert along / np.linalg.norm(along) == pytest.approx(force / np.linalg.norm(force), abs=1e-2)
+    assert len(drawn["parts"]) == 3
+    assert data_of(sf.write_report(tmp_path / "n.html", model, run.q))["scene"]["contacts"] is None
+
+
+def test_forces_of_constraints_are_plotted_by_row():
+    builder = sf.ModelBuilder("hanging")
+    builder.add_body("ball", joint=sf.Free(), inertia=sf.spatial.solids.sphere(0.1, mass=2.0))
+    builder.add_rod("world", "ball", 1.0, (0, 0, 1), name="rod")
+    builder.close("world", "ball", sf.Spherical(), (0, 0, 0), name="pin")
+    model = builder.build()
+    q = np.tile(sf.neutral(model), (3, 1))
+    still = {"t": [0.0, 0.1, 0.2], "q": q, "v": np.zeros((3, 6)), "tau": np.zeros((3, 6))}
+    found = next(g for g in groups(record("test", model, still)) if g.title == "Constraint forces")
+    assert found.names == model.constraint_rows == ("rod", "pin.0", "pin.1", "pin.2")
+    _, forces = sf.constrained_dynamics(model, q, still["v"], still["tau"])
+    assert np.array_equal(found.values, forces)
+    assert np.abs(forces).sum(axis=1) == pytest.approx(np.full(3, 2.0 * 9.81))
+    del still["tau"]
+    assert "Constraint forces" not in [g.title for g in groups(record("test", model, still))]
+
+
 @pytest.mark.parametrize(
     ("source", "error"),
     [

@@ -22,15 +22,16 @@ def write_report(
 ) -> Path:
     """Write a motion as one HTML file that needs no other file and no network; return its path.
 
-    The page holds a summary, plots of positions, velocities, joint forces and energies with values
-    under the pointer, and the robot in motion, which can be turned, zoomed, played and scrubbed.
+    The page holds a summary, plots of positions, velocities, joint forces, forces of contacts and
+    constraints, and energies with values under the pointer, and the robot in motion with its
+    contact forces, which can be turned, zoomed, played and scrubbed.
 
     Args:
         path: where to write.
         model: the robot.
         trajectory: what `sixfold.simulate` returns, or any object or mapping with arrays t (T,)
             and q (T, nq) and, if known, v, a, tau (T, nv), kinetic, potential and total energies
-            (T,) and notes; or q alone.  Of a batch the first motion is shown.
+            (T,), contacts and notes; or q alone.  Of a batch the first motion is shown.
         title: heading; the robot's name when left out.
 
     Raises:
@@ -46,7 +47,9 @@ def write_report(
 def plot(
     trajectory: Any, path: str | os.PathLike[str] | None = None, *, model: Model | None = None
 ) -> Figure:
-    """Return a matplotlib figure of positions, velocities, joint forces and energies over time.
+    """Return a matplotlib figure of positions, velocities, forces and energies over time.
+
+    Forces are those of joints and, where there are some, of contacts and constraints.
 
     Args:
         trajectory: what `sixfold.simulate` returns, or any object with t (T,), q (T, nq) and, if

@@ -12,7 +12,7 @@ from sixfold.evaluate import model_checked
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.report.series import ENERGY_COLORS, Lines, groups
+from sixfold.report.series import CHANGE, ENERGY_COLORS, Lines, groups
 from sixfold.scene import record
 from sixfold.scene.colors import SERIES
 
@@ -50,7 +50,7 @@ def _lines(trajectory: Any, model: Model | None) -> tuple[Any, list[Lines]]:
     carried = model if model is not None else getattr(trajectory, "model", None)
     if isinstance(carried, Model):
         motion = record("plot", carried, trajectory)
-        return motion.t, groups(motion)[:4]
+        return motion.t, [group for group in groups(motion) if group.title != CHANGE]
     t = _floats(trajectory, "t")
     found = []
     for name, title in (("q", "Positions"), ("v", "Velocities"), ("tau", "Joint forces")):

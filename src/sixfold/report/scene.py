@@ -9,7 +9,11 @@ import numpy as np
 from sixfold.evaluate import body_poses
 from sixfold.report.encode import STEPS, base64_of, ranges, whole
 from sixfold.scene import Figure, Part, Record, stage
+from sixfold.scene.arrows import force_arrows, usual_force
+from sixfold.scene.colors import CONTACT
 from sixfold.scene.poses import quaternions
+from sixfold.scene.solids import sphere, turned
+from sixfold.scene.triangles import Array
 
 FRAMES = 900
 """Most frames of an animation; the page draws what lies between them."""
@@ -22,7 +26,9 @@ FASTEST = 60.0
 def scene_data(record: Record, figure: Figure) -> dict[str, Any]:
     """Return the scene of a motion as plain data."""
     model = record.model
-    wanted = int(min(FRAMES, NUMBERS // (7 * max(model.nb, 1)), record.duration * FASTEST + 2))
+    count = record.given["contact_gaps"].shape[1] if record.has_contacts else 0
+    numbers_a_frame = 7 * max(model.nb, 1) + 6 * count
+    wanted = int(min(FRAMES, NUMBERS // numbers_a_frame, record.duration * FASTEST + 2))
     rows = record.rows(max(wanted, 2))
     q = record.q[0, rows]
     poses = body_poses(model, q)
@@ -44,6 +50,26 @@ def scene_data(record: Record, figure: Figure) -> dict[str, Any]:
         "step": step.tolist(),
         "poses": base64_of(numbers, "<u2"),
         "parts": [_part(part) for part in figure.parts],
+        "contacts": _contacts(record, rows, figure.size) if count else None,
+    }
+
+
+def _contacts(record: Record, rows: Array, size: float) -> dict[str, Any]:
+    """Return where contact forces act at each frame and where their arrows end."""
+    forces, points = record.given["contact_forces"], record.given["contact_points"]
+    usual = usual_force(forces)
+    arrows = force_arrows(points[rows], forces[rows], usual, 0.2 * size)
+    low, step = ranges(arrows)
+    ball = sphere(1.0)
+    shaft = turned([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], 12)
+    head = turned([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], 16)
+    return {
+        "count": points.shape[1],
+        "thin": 0.0045 * size,
+        "low": low.tolist(),
+        "step": step.tolist(),
+        "arrows": base64_of(whole(arrows, low, step), "<u2"),
+        "parts": [_part(Part(-1, surface, CONTACT, 1.0)) for surface in (ball, shaft, head)],
     }
 
 

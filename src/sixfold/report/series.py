@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.errors import visible
-from sixfold.evaluate import difference, kinetic_energy, potential_energy
+from sixfold.evaluate import constrained_dynamics, difference, kinetic_energy, potential_energy
 from sixfold.model import Model
 from sixfold.report.encode import base64_of
 from sixfold.scene import Record
@@ -20,6 +20,7 @@ POINTS = 1000
 """Most points of a line; longer ones keep the lowest and highest value of each stretch."""
 NUMBERS = 90_000
 """Most numbers of all lines of a plot."""
+CHANGE = "Change of total energy"
 ENERGY_COLORS = ("#e2622f", "#2f6fde", "#3c4856")
 
 
@@ -35,7 +36,10 @@ class Lines:
 
 
 def groups(record: Record) -> list[Lines]:
-    """Return the plots of a motion: q, v, tau and energies, as far as they are known."""
+    """Return the plots of a motion, as far as they are known.
+
+    They are q, v, tau, forces of contacts and constraints, and energies.
+    """
     model = record.model
     found = [Lines("Positions", _unit(model, "rad", "m"), names(model, "nq"), record.q[0])]
     v = velocities(record)
@@ -44,13 +48,41 @@ def groups(record: Record) -> list[Lines]:
     if "tau" in record.given:
         unit = _unit(model, "N m", "N")
         found.append(Lines("Joint forces", unit, names(model, "nv"), record.given["tau"]))
+    found += contact_forces(record) + constraint_forces(record)
     parts = energies(record)
     if parts is not None:
         rows = np.stack([parts["kinetic"], parts["potential"], parts["total"]], axis=1)
         found.append(Lines("Energy", "J", ("kinetic", "potential", "total"), rows, ENERGY_COLORS))
         change = (parts["total"] - parts["total"][0])[:, None]
-        found.append(Lines("Change of total energy", "J", ("",), change, ENERGY_COLORS[2:]))
+        found.append(Lines(CHANGE, "J", ("",), change, ENERGY_COLORS[2:]))
     return found
+
+
+def contact_forces(record: Record) -> list[Lines]:
+    """Return the plot of the contact forces: along the normals, or their norms without normals."""
+    given = record.given
+    if "contact_forces" not in given:
+        return []
+    forces = given["contact_forces"]
+    labels = tuple(f"contact {k}" for k in range(forces.shape[1]))
+    if "contact_normals" in given:
+        along = (forces * given["contact_normals"]).sum(axis=-1)
+        return [Lines("Contact forces, normal", "N", labels, along)]
+    return [Lines("Contact forces", "N", labels, np.linalg.norm(forces, axis=-1))]
+
+
+def constraint_forces(record: Record) -> list[Lines]:
+    """Return the plot of the force of each constraint row.
+
+    They follow from q, v and tau, so all three must be known.  What contacts do to them is not
+    recorded: a motion with contacts has no such plot.
+    """
+    model, given = record.model, record.given
+    if not model.constraints or not {"v", "tau"} <= given.keys() or "contact_forces" in given:
+        return []
+    _, forces = constrained_dynamics(model, record.q[0], given["v"], given["tau"])
+    labels = tuple(map(visible, model.constraint_rows))
+    return [Lines("Constraint forces", "N or N m", labels, forces)]
 
 
 def velocities(record: Record) -> Array | None:

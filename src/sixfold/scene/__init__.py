@@ -2,12 +2,13 @@
 
 from sixfold.scene.figure import Figure, figure
 from sixfold.scene.parts import Part
-from sixfold.scene.record import Record, check_quaternions, finite, record
+from sixfold.scene.record import Contacts, Record, check_quaternions, finite, record
 from sixfold.scene.stage import Stage, stage
 from sixfold.scene.sticks import stick_figure
 from sixfold.scene.triangles import Triangles
 
 __all__ = [
+    "Contacts",
     "Figure",
     "Part",
     "Record",

@@ -31,6 +31,10 @@ JOINTS: dict[str, Color] = {
 VELOCITY: Color = (32, 128, 214)
 ACCELERATION: Color = (150, 84, 200)
 FORCE: Color = (214, 60, 60)
+LOOP: Color = (204, 92, 168)
+CONTACT: Color = (230, 92, 8)
+OPEN: Color = (168, 178, 190)
+CONE: Color = (64, 150, 214)
 INERTIA: Color = (72, 168, 150)
 MASS: Color = (250, 196, 40)
 

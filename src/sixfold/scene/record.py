@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,54 @@ SETTINGS = ("integrator", "dt", "steps", "elapsed")
 """What a trajectory tells of how it was made."""
 
 
+CONTACTS = {
+    "contact_forces": (3,),
+    "contact_points": (3,),
+    "contact_normals": (3,),
+    "contact_gaps": (),
+}
+"""What a trajectory tells of each contact over time, with its shape."""
+
+
+class Contacts(NamedTuple):
+    """The contacts of a moment, open and closed."""
+
+    forces: Array
+    """In world axes [N], shape (nc, 3)."""
+    points: Array
+    """Where they act, in world coordinates [m], shape (nc, 3)."""
+    gaps: Array
+    """Distances of the surfaces [m], shape (nc,)."""
+    normals: Array | None = None
+    """Towards the body that a force acts on, shape (nc, 3)."""
+    friction: Array | None = None
+    """Coulomb's coefficients, shape (nc,)."""
+
+    @property
+    def sizes(self) -> Array:
+        """Norms of the forces [N], shape (nc,)."""
+        return np.linalg.norm(self.forces, axis=-1)
+
+    @property
+    def closed(self) -> Array:
+        """Which of them touch or push, shape (nc,)."""
+        return np.asarray((self.gaps <= 0.0) | (self.sizes > 0.0))
+
+    @property
+    def use(self) -> Array | None:
+        """Tangential over the most that friction bears, shape (nc,); None if that is unknown.
+
+        Zero where nothing pushes, or where there is no friction.
+        """
+        if self.normals is None or self.friction is None:
+            return None
+        n = self.normals / np.maximum(np.linalg.norm(self.normals, axis=-1), 1e-300)[:, None]
+        push = (self.forces * n).sum(axis=-1)
+        across = np.linalg.norm(self.forces - push[:, None] * n, axis=-1)
+        bears = self.friction * push
+        return np.divide(across, bears, out=np.zeros_like(across), where=bears > 0)
+
+
 @dataclass(frozen=True, eq=False)
 class Record:
     """One motion of a robot, or a batch of motions over the same times."""
@@ -36,7 +84,8 @@ class Record:
     q: Array
     """Configurations, shape (N, T, nq)."""
     given: Mapping[str, Array] = field(default_factory=dict)
-    """What else came: v, a, tau (T, nv) and energies (T,) of the first motion, by name."""
+    """What else came of the first motion, by name: v, a, tau (T, nv), energies (T,), and contacts
+    (T, nc, 3) or (T, nc), with their coefficients of friction (nc,)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """How the motion was made, by name."""
     notes: tuple[str, ...] = ()
@@ -76,6 +125,29 @@ class Record:
         ends = [self.given["v"][i] if "v" in self.given else self._slope(i) for i in (low, high)]
         return (ends[1] - ends[0]) / (self.t[high] - self.t[low])
 
+    def force(self, time: float) -> Array | None:
+        """Return the joint forces of the first motion at a time, (nv,), None if unknown."""
+        tau = self.given.get("tau")
+        return None if tau is None else _between(tau, *self._place(time))
+
+    @property
+    def has_contacts(self) -> bool:
+        """Whether there are contacts, with forces, points and gaps."""
+        names = ("contact_forces", "contact_points", "contact_gaps")
+        return all(name in self.given for name in names)
+
+    def contacts(self, time: float) -> Contacts | None:
+        """Return the contacts of the first motion at a time, or None without any."""
+        if not self.has_contacts:
+            return None
+        place = self._place(time)
+        found = {
+            name.removeprefix("contact_"): _between(self.given[name], *place)
+            for name in CONTACTS
+            if name in self.given
+        }
+        return Contacts(**found, friction=self.given.get("contact_friction"))
+
     def _place(self, time: float) -> tuple[int, float]:
         """Return the row before a time and how far to the next it is."""
         k = int(np.clip(np.searchsorted(self.t, time, side="right") - 1, 0, len(self.t) - 1))
@@ -98,8 +170,8 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
     Args:
         function: name for error messages.
         model: the robot.
-        source: an object or mapping with q (T, nq), t (T,) and, if it likes, v, a, tau, energies
-            and notes; or q itself.  A batch of motions has q (N, T, nq).
+        source: an object or mapping with q (T, nq), t (T,) and, if it likes, v, a, tau, energies,
+            contacts and notes; or q itself.  A batch of motions has q (N, T, nq).
         t: times [s], shape (T,); those of the source, or 60 rows a second, when left out.
 
     Raises:
@@ -126,6 +198,7 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
         values = next((x for x in found if x is not None and not callable(x)), None)
         if values is not None:
             given[name] = _column(function, name, values, lead, ())
+    given |= _contacts(function, source, lead)
     return Record(model, _times(function, times, lead[-1]), q, given, *_said(source))
 
 
@@ -174,6 +247,31 @@ def _column(
         shown = ", ".join(str(n) for n in (lead[-1], *tail))
         raise ShapeError(function, name, f"({shown})", array.shape, "give one row for each of q")
     return array.reshape(-1, lead[-1], *tail)[0]
+
+
+def _contacts(function: str, source: Any, lead: tuple[int, ...]) -> dict[str, Array]:
+    """Return the arrays of contacts, as far as there are some."""
+    values = {name: _get(source, name, default=None) for name in CONTACTS}
+    values = {name: value for name, value in values.items() if value is not None}
+    friction = _get(source, "contact_friction", default=None)
+    if not values:
+        return {}
+    first = next(iter(values))
+    shape = finite(function, first, values[first], "one row for each time").shape
+    # the axis of contacts: the last one, but for vectors
+    axis = len(shape) - 1 - len(CONTACTS[first])
+    count = shape[axis] if axis >= 0 else 0
+    given = {
+        name: _column(function, name, value, lead, (count, *CONTACTS[name]))
+        for name, value in values.items()
+    }
+    if friction is not None:
+        mu = finite(function, "contact_friction", friction, f"({count},)")
+        if mu.shape != (count,):
+            fix = "give one coefficient for each contact"
+            raise ShapeError(function, "contact_friction", f"({count},)", mu.shape, fix)
+        given["contact_friction"] = mu
+    return given if count else {}
 
 
 def _times(function: str, value: Any, count: int) -> Array:

@@ -115,7 +115,8 @@ def simulate(
 
     Returns:
         A Trajectory with arrays t, q, v, a, tau and energies, with x0 also x, with contacts also
-        contact_forces, contact_points and contact_gaps; time is the last axis but one of q and v.
+        contact_forces, contact_points, contact_normals, contact_gaps and contact_friction; time is
+        the last axis but one of q and v.
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
@@ -236,9 +237,11 @@ def _trajectory(
     arrays: dict[str, Any] = {"q": q, "v": v, "a": a, "tau": np.broadcast_to(tau, v.shape)}
     arrays |= {"kinetic": kinetic_energy(model, q, v), "potential": potential_energy(model, q)}
     for each in touched:
-        each = each.reshape((*each.shape[:-1], -1, 7))
+        each = each.reshape((*each.shape[:-1], -1, 10))
         arrays |= {"contact_forces": each[..., :3], "contact_points": each[..., 3:6]}
-        arrays |= {"contact_gaps": each[..., 6]}
+        arrays |= {"contact_normals": each[..., 6:9], "contact_gaps": each[..., 9]}
+    if setup.contacts is not None:
+        arrays["contact_friction"] = [touch.friction for touch in setup.contacts.touches]
     limited = bool(setup.stops) or bool(setup.contacts and setup.contacts.stops)
     return Trajectory(
         model,

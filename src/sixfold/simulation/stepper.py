@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -174,9 +175,9 @@ def _tracings(setup: Setup) -> dict[str, Tracing]:
 
 
 def flat_contacts(found: Any, lead: Shape) -> Array:
-    """Return force, point and gap of each contact, seven numbers each, shape (*lead, 7 nc)."""
-    each = zip(found.forces, found.points, found.gaps, strict=True)
-    return joined([x for force, point, gap in each for x in (*force, *point, gap)], lead)
+    """Return force, point, normal and gap of each contact, ten numbers each, (*lead, 10 nc)."""
+    each = zip(found.forces, found.points, found.normals, found.gaps, strict=True)
+    return joined([x for *vectors, gap in each for x in (*chain(*vectors), gap)], lead)
 
 
 def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> Numeric:

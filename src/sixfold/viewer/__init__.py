@@ -36,8 +36,8 @@ def view(
     Args:
         model: the robot.
         trajectory: a motion: what `sixfold.simulate` returns, or any object or mapping with t (T,)
-            and q (T, nq) and, if known, v and a; or q alone.  With q (N, T, nq) the first motion is
-            solid and the others are ghosts.
+            and q (T, nq) and, if known, v, a, tau and contacts; or q alone.  With q (N, T, nq) the
+            first motion is solid and the others are ghosts.
         q: a configuration (nq,), or many (N, nq): the first is solid, all others are ghosts.
         t: times [s] of the motion, when the trajectory brings none; otherwise 60 rows a second.
         port: where to listen; 0 takes any free port.

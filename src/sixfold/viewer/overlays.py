@@ -12,12 +12,16 @@ from sixfold.evaluate import (
     body_poses,
     body_velocities,
     center_of_mass,
+    constrained_dynamics,
+    constraint_wrenches,
     joint_wrenches,
 )
 from sixfold.model import Model
-from sixfold.scene import Stage
-from sixfold.scene.colors import ACCELERATION, FORCE, MASS, VELOCITY, Color
+from sixfold.model.constraint import Distance, Gear, Loop, Rolling
+from sixfold.scene import Contacts, Stage
+from sixfold.scene.colors import ACCELERATION, FORCE, LOOP, MASS, VELOCITY, Color
 from sixfold.scene.masses import center
+from sixfold.scene.poses import pose_of
 from sixfold.scene.triangles import Array
 from sixfold.viewer.screws import Screw, arrow, coil, screw
 
@@ -29,6 +33,9 @@ class State:
     q: Array
     v: Array
     a: Array
+    tau: Array | None = None
+    """Joint forces of the controller, None if unknown."""
+    contacts: Contacts | None = None
 
 
 def velocity_screws(model: Model, state: State) -> list[Screw | None]:
@@ -54,16 +61,61 @@ def force_screws(model: Model, state: State) -> list[Screw | None]:
     return found
 
 
+def loop_screws(model: Model, state: State) -> list[Screw | None]:
+    """Return the force of each constraint on its body B as a screw in the world.
+
+    It is drawn near the place where the loop closes.  A gear works on joints and has none.
+    """
+    tau = np.zeros(model.nv) if state.tau is None else state.tau
+    _, forces = constrained_dynamics(model, state.q, state.v, tau)
+    ends = np.cumsum([each.rows for each in model.constraints])
+    row, count = np.arange(model.nc), len(model.constraints)
+    owner = np.searchsorted(ends, row, side="right")
+    alone = np.where(owner == np.arange(count)[:, None], forces, 0.0)
+    wrenches = constraint_wrenches(model, np.tile(state.q, (count, 1)), alone)
+    poses = body_poses(model, state.q)
+    found: list[Screw | None] = []
+    for each, rows in zip(model.constraints, wrenches, strict=True):
+        if isinstance(each, Gear):
+            found.append(None)
+            continue
+        # on the base nothing is told; what acts on the other body is the opposite
+        n, f = (rows[each.body_b] if each.body_b >= 0 else -rows[each.body_a]).reshape(2, 3)
+        found.append(screw(f, n, closing_point(each, poses)))
+    return found
+
+
+def closing_point(each: Loop | Distance | Rolling, poses: Array) -> Array:
+    """Return where a constraint holds its body B, in the world."""
+    base = np.eye(4)
+    on_b = poses[each.body_b] if each.body_b >= 0 else base
+    if isinstance(each, Distance):
+        return np.asarray(on_b[:3, :3] @ np.array(each.point_b, float) + on_b[:3, 3])
+    frame = on_b @ pose_of(each.placement_b)
+    center = np.asarray(frame[:3, 3])
+    if isinstance(each, Loop):
+        return center
+    on_a = poses[each.body_a] if each.body_a >= 0 else base
+    down = -(on_a @ pose_of(each.placement_a))[:3, 2]
+    if each.disc:
+        # down within the plane of the disc
+        axis = frame[:3, 2]
+        down = down - axis * float(down @ axis)
+        down = down / max(float(np.linalg.norm(down)), 1e-12)
+    return center + each.radius * down
+
+
 KINDS = {
     "velocity": (velocity_screws, VELOCITY, "rad/s"),
     "acceleration": (acceleration_screws, ACCELERATION, "rad/s²"),
     "force": (force_screws, FORCE, "N"),
+    "loop force": (loop_screws, LOOP, "N"),
 }
 """How each kind of screw is found, its colour, and the unit of its size."""
 
 
 class ScrewLayer:
-    """The screws of one kind, for all bodies."""
+    """The screws of one kind, for all bodies or constraints."""
 
     def __init__(self, scene: Any, kind: str, size: float) -> None:
         """Prepare the nodes; nothing shows before `draw`."""
@@ -71,6 +123,12 @@ class ScrewLayer:
         self.screws, self.color, self.unit = KINDS[kind]
         self.peaks: dict[bool, float] = {}
         self.nodes: list[Any] = []
+
+    def names(self, model: Model) -> tuple[str, ...]:
+        """Return the names of what the screws belong to."""
+        if self.kind == "loop force":
+            return tuple(each.name for each in model.constraints)
+        return tuple(model.body_names)
 
     def draw(self, model: Model, state: State) -> list[Screw | None]:
         """Draw the screws of a state and return them."""

@@ -21,6 +21,8 @@ OVERLAYS = {
     "velocity": "each body's spatial velocity: an arrow along the screw axis, a coil of its pitch",
     "acceleration": "each body's spatial acceleration as a screw",
     "force": "the force of each parent on its body as a screw",
+    "loop force": "the force of each constraint on its second body as a screw",
+    "contacts": "where it touches: points, forces, and cones of friction",
     "inertia": "uniform ellipsoids with the mass and inertia of the bodies",
     "centre of mass": "of the whole robot, with a line down to the ground",
     "frames": "the axes of the body frames",

@@ -46,8 +46,10 @@ class Player:
         self.v = np.zeros(self.model.nv) if v is None else v
 
     def state(self) -> State:
-        """Return the moment: of the record, or the pose with its velocity and no acceleration."""
+        """Return the moment of the record, or the pose with its velocity and nothing else."""
         if self.posed or self.record is None:
             return State(self.q, self.v, np.zeros(self.model.nv))
-        self.q = self.record.positions(self.time)[0]
-        return State(self.q, self.record.velocity(self.time), self.record.acceleration(self.time))
+        record, time = self.record, self.time
+        self.q = record.positions(time)[0]
+        v, a = record.velocity(time), record.acceleration(time)
+        return State(self.q, v, a, record.force(time), record.contacts(time))

@@ -11,6 +11,7 @@ from html import escape
 import numpy as np
 
 from sixfold.errors import visible
+from sixfold.scene import Contacts
 from sixfold.scene.triangles import Array
 from sixfold.viewer.screws import Screw
 
@@ -70,6 +71,18 @@ def screw_rows(kind: str, unit: str, names: Sequence[str], screws: Sequence[Scre
     ]
     head = (f"<b>{escape(kind)}</b>", f"size [{unit}]", "pitch [m]")
     return _box("".join(_columns(row) for row in [head, *cells[:MAX_ROWS]]))
+
+
+def contact_rows(contacts: Contacts) -> str:
+    """Return a table of the contacts that touch: force, gap, and how much of the cone is used."""
+    head = ("<b>contacts</b>", "force [N]", "gap [mm]")
+    cells = []
+    used = contacts.use
+    for k in np.flatnonzero(contacts.closed):
+        row = (f"{k}", f"{contacts.sizes[k]:.4g}", f"{1e3 * contacts.gaps[k]:.3g}")
+        cells.append(row if used is None else (*row, f"{100 * used[k]:.0f} %"))
+    rows = [head if used is None else (*head, "of cone"), *cells[:MAX_ROWS]]
+    return _box("".join(_columns(row) for row in rows))
 
 
 def _pitch(s: Screw) -> str:

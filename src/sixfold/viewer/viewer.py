@@ -16,20 +16,22 @@ from numpy.typing import ArrayLike
 from sixfold.errors import NotApplicableError, RobotFileWarning, visible
 from sixfold.evaluate import body_poses
 from sixfold.model import Model
+from sixfold.model.constraint import Gear
 from sixfold.scene import figure, finite, stage, stick_figure
 from sixfold.scene.poses import wxyz
 from sixfold.scene.triangles import Array
+from sixfold.viewer.contacts import ContactLayer
 from sixfold.viewer.overlays import KINDS, MassLayer, ScrewLayer
 from sixfold.viewer.panel import Panel
 from sixfold.viewer.player import Player
-from sixfold.viewer.readouts import screw_rows
+from sixfold.viewer.readouts import contact_rows, screw_rows
 from sixfold.viewer.robot import Ghosts, Robot
 from sixfold.viewer.scenario import Scenario, configurations
 
 RATE = 30.0
 """Pictures a second."""
 SWITCHES = ("centre of mass", "frames", "inertia", "sticks", "see-through", "ghosts", "dark")
-IMPLIED = {"see-through": ("centre of mass", "inertia", "sticks")}
+IMPLIED = {"see-through": ("centre of mass", "inertia", "sticks", "contacts")}
 """Overlays that lie inside the bodies, which then are drawn as glass."""
 SLOW = 0.12
 """Seconds between updates of the panel while a motion plays."""
@@ -132,7 +134,7 @@ class Viewer:
     # -- building
 
     def _build(self) -> None:
-        model, scene = self._model, self._server.scene
+        model, scene, motion = self._model, self._server.scene, self._scenario.motion
         picture = figure(model)
         if picture.notes:
             first = picture.notes[0]
@@ -146,7 +148,17 @@ class Viewer:
         self._set_stage()
         self._robot = Robot(scene, model, picture.parts, size)
         self._mass = MassLayer(scene, self._stage, size)
-        self._screws = {kind: ScrewLayer(scene, kind, size) for kind in KINDS}
+        there = {
+            "loop force": any(not isinstance(each, Gear) for each in model.constraints),
+            "contacts": motion is not None and motion.has_contacts,
+        }
+        # what contacts do to the forces of loops is not recorded
+        there["loop force"] &= not there["contacts"]
+        kinds = [kind for kind in KINDS if there.get(kind, True)]
+        self._screws = {kind: ScrewLayer(scene, kind, size) for kind in kinds}
+        self._contacts = None
+        if motion is not None and there["contacts"]:
+            self._contacts = ContactLayer(scene, size, motion)
         self._extras: dict[str, list[Any]] = {}
         self._ghosts = None
         ghosts = self._scenario.ghosts()
@@ -157,7 +169,8 @@ class Viewer:
         gui = self._server.gui
         gui.set_panel_label(visible(model.name))
         self._panel = Panel(gui, model, self._player, max(1.0, size), self._wake.set)
-        self._panel.shown["ghosts"].visible = self._ghosts is not None
+        for name, shown in (there | {"ghosts": self._ghosts is not None}).items():
+            self._panel.shown[name].visible = shown
 
     def _set_stage(self) -> None:
         s, scene, R = self._stage, self._server.scene, self._stage.radius
@@ -229,9 +242,15 @@ class Viewer:
             for kind, layer in self._screws.items():
                 if panel.on(kind):
                     found = layer.draw(model, state)
-                    tables.append(screw_rows(kind, layer.unit, model.body_names, found))
+                    tables.append(screw_rows(kind, layer.unit, layer.names(model), found))
                 else:
                     layer.clear()
+            if self._contacts is not None:
+                on = panel.on("contacts") and state.contacts is not None
+                self._contacts.show(on)
+                if on and state.contacts is not None:
+                    self._contacts.draw(state.contacts)
+                    tables.append(contact_rows(state.contacts))
             if panel.on("centre of mass") and self._has_mass:
                 self._mass.draw(model, state.q)
             self._switch()

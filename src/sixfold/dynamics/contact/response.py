@@ -59,6 +59,8 @@ class Response(NamedTuple):
     forces: list[Vector3]
     """Of each contact on the ball's body, in world axes."""
     points: list[Vector3]
+    normals: list[Vector3]
+    """From the ground, or from the other shape, to the ball."""
     gaps: list[Scalar]
     joints: list[Scalar]
     """Force of limits and dry friction on each freedom."""
@@ -149,8 +151,9 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
     joints: list[Scalar] = [ZERO] * len(a)
     for force, row in zip(rest, rows[len(rows) - len(rest) :], strict=True):
         joints = [x + j * force for x, j in zip(joints, row.J, strict=True)]
-    points, gaps = [c.point for c in found], [c.gap for c in found]
-    return Response(a, forces, points, gaps, joints, residual, memory)
+    points, normals = [c.point for c in found], [c.frame.n for c in found]
+    gaps = [c.gap for c in found]
+    return Response(a, forces, points, normals, gaps, joints, residual, memory)
 
 
 def _both(a: Scalar, b: Scalar) -> Scalar:

@@ -94,6 +94,10 @@ class Scene {
     this.camera = { ...this.first, at: this.first.at.slice() };
     this.times = new Float32Array(bytes(data.times));
     this.poses = new Uint16Array(bytes(data.poses));
+    if (data.contacts) {
+      this.shapes = data.contacts.parts.map((part) => this.upload(part));
+      this.arrows = new Uint16Array(bytes(data.contacts.arrows));
+    }
     this.dark = 0; this.dirty = true; this.time = this.times[0]; this.gone = [0, 0, 0];
     this.start = this.bodies()[data.follows + 1].slice(12, 15);
     this.listen();
@@ -144,13 +148,19 @@ class Scene {
     return { array, count: faces.length, kind: faces instanceof Uint32Array ? gl.UNSIGNED_INT : gl.UNSIGNED_SHORT };
   }
 
-  // pose of each body at the present time, between the two nearest rows
-  bodies() {
-    const { nb, low, step } = this.data, T = this.times;
+  // the rows before and after the present time, and how far between them it is
+  place() {
+    const T = this.times;
     let k = 0, high = T.length - 1;
     while (high - k > 1) { const m = (k + high) >> 1; if (T[m] <= this.time) k = m; else high = m; }
     const after = Math.min(k + 1, T.length - 1), span = T[after] - T[k];
     const s = span > 0 ? Math.min(1, Math.max(0, (this.time - T[k]) / span)) : 0;
+    return [k, after, s];
+  }
+
+  // pose of each body at the present time
+  bodies() {
+    const { nb, low, step } = this.data, [k, after, s] = this.place();
     const out = [this.root];
     for (let b = 0; b < nb; b++) {
       const i = 7 * (k * nb + b), j = 7 * (after * nb + b), p = [], q = [];
@@ -224,6 +234,29 @@ class Scene {
     solid(parts);
     this.floor(use, show, VP, light, bodies, R);
     if (glass.length) { gl.depthMask(false); solid(glass); gl.depthMask(true); }
+    if (this.data.contacts) this.touches(use, show, VP, eye, light);
+  }
+
+  // balls and arrows of the contacts that push, over the robot, which would hide them
+  touches(use, show, VP, eye, light) {
+    const gl = this.gl, { count, low, step, thin } = this.data.contacts, [k, after, s] = this.place();
+    gl.clear(gl.DEPTH_BUFFER_BIT);
+    use(this.surface, { VP, eye, light, dark: this.dark, color: this.shapes[0].color, alpha: 1 });
+    const end = (c, e) => [0, 1, 2].map((d) => {
+      const at = (row) => this.arrows[6 * (row * count + c) + 3 * e + d];
+      return low[d] + step[d] * (at(k) * (1 - s) + at(after) * s);
+    });
+    const put = (shape, x, y, z, p) => show(this.surface, shape, mat.mul(this.root, new Float32Array([...x, 0, ...y, 0, ...z, 0, ...p, 1])));
+    const times = (a, v) => v.map((x) => a * x);
+    for (let c = 0; c < count; c++) {
+      const p = end(c, 0), along = sub(end(c, 1), p), length = Math.hypot(...along);
+      if (length < thin) continue;
+      const z = unit(along), x = unit(cross(Math.abs(z[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0], z)), y = cross(z, x);
+      const head = Math.min(7 * thin, 0.6 * length), neck = p.map((v, d) => v + z[d] * (length - head));
+      put(this.shapes[0], times(2.4 * thin, x), times(2.4 * thin, y), times(2.4 * thin, z), p);
+      put(this.shapes[1], times(thin, x), times(thin, y), times(length - head, z), p);
+      put(this.shapes[2], times(2.8 * thin, x), times(2.8 * thin, y), times(head, z), neck);
+    }
   }
 
   floor(use, show, VP, light, bodies, R) {

@@ -24,8 +24,15 @@ from sixfold.simulation.trajectory.tables import at_once, to_csv, to_parquet
 FORMAT = "sixfold trajectory 1"
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
 """The arrays of a trajectory that have a time axis, `t` apart."""
-TOUCH = {"contact_forces": (3,), "contact_points": (3,), "contact_gaps": ()}
+TOUCH = {
+    "contact_forces": (3,),
+    "contact_points": (3,),
+    "contact_normals": (3,),
+    "contact_gaps": (),
+}
 """What is recorded of each contact, with its shape; after the axis of contacts."""
+CONTACTS = (*TOUCH, "contact_friction")
+"""All arrays of contacts."""
 
 
 def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
@@ -41,7 +48,7 @@ def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
 def _save_npz(trajectory: Any, target: Path) -> None:
     """Write a trajectory, its model and its notes; the file is replaced atomically."""
     arrays = {name: getattr(trajectory, name) for name in ("t", *ALONG)}
-    for name in ("x", *TOUCH):
+    for name in ("x", *CONTACTS):
         if getattr(trajectory, name) is not None:
             arrays[name] = getattr(trajectory, name)
     for k, event in enumerate(trajectory.events):
@@ -107,7 +114,7 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
             "elapsed": float(about["elapsed"]),
             "events": _crossings(model, about["events"], data),
             "notes": tuple(map(str, about["notes"])),
-            **{name: _numbers(data, name) if name in data else None for name in ("x", *TOUCH)},
+            **{name: _numbers(data, name) if name in data else None for name in ("x", *CONTACTS)},
         }
     except TrajectoryFileError:
         raise
@@ -193,6 +200,7 @@ def shapes(
         along["x"] = (*lead, n, *x.shape[-1:])
     if gaps is not None:
         along |= {name: (*lead, n, *gaps.shape[-1:], *core) for name, core in TOUCH.items()}
+        along["contact_friction"] = gaps.shape[-1:]
     return {"t": (n,), **along}
 
 

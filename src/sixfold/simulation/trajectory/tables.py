@@ -43,11 +43,13 @@ def columns(trajectory: Any) -> dict[str, Array]:
         gaps = trajectory.contact_gaps.reshape(count * n, -1)
         forces = trajectory.contact_forces.reshape(count * n, -1, 3)
         points = trajectory.contact_points.reshape(count * n, -1, 3)
+        normals = trajectory.contact_normals.reshape(count * n, -1, 3)
         for k in range(gaps.shape[1]):
             table[f"contact_gap[{k}]"] = gaps[:, k]
             for m, axis in enumerate("xyz"):
                 table[f"contact_force[{k}].{axis}"] = forces[:, k, m]
                 table[f"contact_point[{k}].{axis}"] = points[:, k, m]
+                table[f"contact_normal[{k}].{axis}"] = normals[:, k, m]
     for name in ("kinetic", "potential", "total"):
         table[name] = getattr(trajectory, name).reshape(-1)
     return table
@@ -102,7 +104,8 @@ def to_xarray(trajectory: Any) -> Any:
     if trajectory.contact_gaps is not None:
         across = (*lead, "time", "contact")
         variables["contact_gaps"] = (across, trajectory.contact_gaps)
-        for name in ("contact_forces", "contact_points"):
+        variables["contact_friction"] = (("contact",), trajectory.contact_friction)
+        for name in ("contact_forces", "contact_points", "contact_normals"):
             variables[name] = ((*across, "axis"), getattr(trajectory, name))
     for name in ("kinetic", "potential", "total"):
         variables[name] = ((*lead, "time"), getattr(trajectory, name))

@@ -26,7 +26,7 @@ from sixfold.scalar import together
 from sixfold.simulation.events import Crossing
 from sixfold.simulation.trajectory import storage, tables
 from sixfold.simulation.trajectory.interpolate import between
-from sixfold.simulation.trajectory.storage import ALONG, TOUCH
+from sixfold.simulation.trajectory.storage import ALONG, CONTACTS, TOUCH
 
 MAX_SAMPLES = 10**8
 """Largest number of times in one call of interpolation."""
@@ -66,17 +66,22 @@ class Trajectory:
     They are those of the step that begins at the sample."""
     contact_points: Array | None = None
     """Where it acts, in world coordinates [m], shape (..., samples, nc, 3)."""
+    contact_normals: Array | None = None
+    """Unit normal of each contact, towards the body that the force acts on, in world axes, shape
+    (..., samples, nc, 3)."""
     contact_gaps: Array | None = None
     """Distance of the surfaces, negative inside [m], shape (..., samples, nc)."""
+    contact_friction: Array | None = None
+    """Coulomb's coefficient of each contact, shape (nc,)."""
 
     def __post_init__(self) -> None:
         """Check the arrays against the model and each other, and make them read-only."""
         model_checked("Trajectory", self.model)
-        given_of_contacts = [name for name in TOUCH if getattr(self, name) is not None]
-        if given_of_contacts and len(given_of_contacts) < len(TOUCH):
-            words = "given with all of " + ", ".join(TOUCH) + ", or left out"
+        given_of_contacts = [name for name in CONTACTS if getattr(self, name) is not None]
+        if given_of_contacts and len(given_of_contacts) < len(CONTACTS):
+            words = "given with all of " + ", ".join(CONTACTS) + ", or left out"
             raise OptionError("Trajectory", given_of_contacts[0], words, given_of_contacts)
-        for name in ("t", *self._along):
+        for name in ("t", *self._along, *(CONTACTS[-1:] if given_of_contacts else ())):
             given = Argument(getattr(self, name), (), "numbers")
             with together("Trajectory"):
                 array = np.ascontiguousarray(checked("Trajectory", name, given), float)
