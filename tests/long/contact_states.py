@@ -125,7 +125,7 @@ def motions(robot: Robot, kind: str, count: int, rng: Any) -> tuple[Any, Any, An
         tilt = 0.5
         q[:, 2] += rng.uniform(0.0, 0.3, count)
         v += rng.standard_normal((count, model.nv))
-        p[:, 3] = rng.uniform(0.1, 1.0, count)
+        p[:, 3] = rng.uniform(0.0, 1.0, count) ** 2
     q[:, 3:6], q[:, 6] = tilt * rng.standard_normal((count, 3)), 1.0
     q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
     control = partial(law, robot)
