@@ -37,6 +37,9 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.killed_writers
 	$(BIN)/python -m tests.long.full_disk
 	$(BIN)/python -m tests.long.foreign_folders
+	$(BIN)/python -m tests.long.dropped_boxes
+	$(BIN)/python -m tests.long.standing_quadruped
+	$(BIN)/python -m tests.long.contact_states
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)

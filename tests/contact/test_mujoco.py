@@ -55,6 +55,31 @@ def test_quadruped_forces_equal_mujocos(iterations: int | None, bound: float) ->
     assert max(errors) < bound, sorted(errors)[-8:]
 
 
+def test_folded_legs_need_newtons_method() -> None:
+    # feet below the hips: ten times the range of responses, and slow rounds
+    model, count, rng = quadruped(), 200, np.random.default_rng(7)
+    states = [standing(model, rng, height=0.0, spread=0.0) for _ in range(count)]
+    q, v, tau = (np.array(x) for x in zip(*states, strict=True))
+    fold = rng.uniform(-2.7, -2.2, (count, 4))
+    q[:, 9::3], q[:, 8::3] = fold, -0.5 * fold
+    q[:, 2] -= sf.contact_forces(model, q, v, tau, contacts=feet()).gaps.mean(axis=1) + 0.01
+    twin, wanted = Twin(model, feet()), []
+    for state in zip(q, v, tau, strict=True):
+        twin.put(*state)
+        twin.forward()
+        wanted.append(twin.contacts()[0])
+    size = np.linalg.norm(wanted, axis=(1, 2))
+    assert (size > 1.0).sum() > 0.9 * count
+
+    def worst(**options: Any) -> float:
+        found = sf.contact_forces(model, q, v, tau, contacts=feet(**options)).forces
+        return float((np.linalg.norm(found - wanted, axis=(1, 2)) / np.maximum(size, 1.0)).max())
+
+    assert worst(newton=0) > 1e-5
+    assert worst() < 1e-8
+    assert worst(iterations=40) < 1e-10
+
+
 def test_humanoid_with_flat_feet() -> None:
     for iterations, bound, backend in ((None, 1e-5, None), (40, 1e-8, "numpy")):
         ground = soles(iterations=iterations)

@@ -29,13 +29,15 @@ from sixfold.spatial import Transform, Vector3
 FLAT_POINTS = 3
 """Points on one body from which Newton's method is used: more rows than its freedoms bear."""
 ROUNDS = {
-    (False, False): (16, 0),
-    (False, True): (8, 0),
-    (True, False): (20, 5),
-    (True, True): (4, 3),
+    (False, "nothing"): (16, 3),
+    (False, "far"): (16, 0),
+    (False, "near"): (8, 0),
+    (True, "nothing"): (20, 5),
+    (True, "far"): (20, 5),
+    (True, "near"): (4, 3),
 }
-"""Rounds of ADMM and steps of Newton, by whether a body has so many points and whether the solver
-starts from the forces of a step before."""
+"""Rounds of ADMM and steps of Newton, by whether a body has so many points and by what the solver
+starts from: no force, or that of the step before, which may be far from this one."""
 MAX_SCENES = 64
 """Scenes that are kept; a scene is a few numbers and takes milliseconds to make."""
 
@@ -71,8 +73,8 @@ def scene_of(function: str, model: Model, ground: Any, *, stepping: bool = False
             stacklevel=3,
         )
     # an impact of rigid bodies is far from the forces of the step before
-    near, flat = stepping and not scene.rigid, scene.newton > 0
-    rounds, steps = ROUNDS[flat, near]
+    before = "far" if scene.rigid else "near"
+    rounds, steps = ROUNDS[scene.newton > 0, before if stepping else "nothing"]
     if ground.iterations is None:
         scene = replace(scene, iterations=rounds)
     if ground.newton is None:

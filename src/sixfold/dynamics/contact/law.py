@@ -6,7 +6,7 @@ from sixfold.dynamics.contact.scene import Law
 from sixfold.scalar import Scalar, absolute, exp, if_positive, log
 
 MIN_IMPEDANCE, MAX_IMPEDANCE = 1e-4, 0.9999
-RIGID_IMPEDANCE = 0.9999
+RIGID_IMPEDANCE = 1.0 - 1e-6
 """Impedance of the rigid limit: forces give way by this little."""
 CORRECTION = 0.1
 """Share of a penetration that a rigid contact removes in a step."""
