@@ -171,20 +171,6 @@ def test_a_motion_with_contacts_is_saved_with_them(tmp_path: Any) -> None:
     assert "contact_force[0].z" in (tmp_path / "run.csv").read_text().splitlines()[0]
 
 
-def test_a_model_with_loops_is_refused() -> None:
-    builder = sf.ModelBuilder("hanging")
-    builder.add_body("body", joint=sf.Free(), inertia=sf.spatial.solids.sphere(0.1, mass=1.0))
-    model = builder.add_rod("world", "body", 1.0, (0, 0, 1), name="rod").build()
-    ground, q, v = sf.Ground(points=[sf.ContactPoint("body")]), sf.neutral(model), np.zeros(6)
-    for call in (
-        lambda: sf.contact_forces(model, q, v, v, contacts=ground),
-        lambda: sf.simulate(model, q, v, 0.1, contacts=ground),
-        lambda: sf.rollout(model, q, v, dt=1e-3, steps=3, contacts=ground),
-    ):
-        with pytest.raises(sf.NotApplicableError, match="rod"):
-            call()
-
-
 def test_controllers_states_and_threads() -> None:
     model, ground = hopper()
 

@@ -58,11 +58,6 @@ def scene_of(function: str, model: Model, ground: Any, *, stepping: bool = False
     if not isinstance(ground, Ground):
         fix = "pass sixfold.Ground(...)"
         raise ArgumentError(f"{function}: argument 'contacts'", "a sixfold.Ground", ground, fix)
-    if model.constraints:
-        names = ", ".join(visible(each.name) for each in model.constraints[:3])
-        where = f"model '{visible(model.name)}' with constraints beside its joints ({names})"
-        fix = "leave the constraints out, or follow impacts by events with resets"
-        raise NotApplicableError(f"{function}: argument 'contacts'", where, fix)
     scene, left_out = _scene(model, ground)
     if left_out:
         many = ", ".join(f"{n} {visible(name)}" for name, n in left_out)
