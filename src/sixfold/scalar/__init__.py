@@ -29,6 +29,7 @@ from sixfold.scalar.ops import Op, Scalar
 from sixfold.scalar.repeat import repeat
 from sixfold.scalar.rules import RULES, Rule
 from sixfold.scalar.subroutine import subroutine
+from sixfold.scalar.sums import dot, positive, total
 from sixfold.scalar.zero import ZERO, Zero, exact, is_one, is_plain, plain
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "atan2",
     "cos",
     "differentiate",
+    "dot",
     "exact",
     "exp",
     "if_positive",
@@ -55,6 +57,7 @@ __all__ = [
     "mistaken",
     "number_of",
     "plain",
+    "positive",
     "precision",
     "register",
     "repeat",
@@ -65,5 +68,6 @@ __all__ = [
     "subroutine",
     "tanh",
     "together",
+    "total",
     "unconverted",
 ]

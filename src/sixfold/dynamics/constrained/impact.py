@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sixfold.dynamics.constrained.one_contact import dot, one_contact, positive
-from sixfold.scalar import ZERO, Scalar, Zero, if_positive, repeat, sqrt
+from sixfold.dynamics.constrained.one_contact import one_contact
+from sixfold.scalar import ZERO, Scalar, Zero, dot, if_positive, positive, repeat, sqrt
 from sixfold.spatial import ldl, ldl_solve
 
 Matrix = list[list[Scalar]]

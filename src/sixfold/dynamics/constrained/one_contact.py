@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sixfold.scalar import ZERO, Scalar, if_positive, repeat, sqrt
+from sixfold.scalar import Scalar, dot, if_positive, repeat, sqrt
 
 ROOT_ROUNDS = 16
 """Of the Illinois method (regula falsi that halves an end that stays): rounding is reached."""
@@ -75,13 +75,3 @@ def one_contact(G: Sequence[Sequence[Scalar]], mu: float) -> Callable[[Vector], 
         ]
 
     return solve
-
-
-def positive(x: Scalar) -> Scalar:
-    """Return x, or zero where it is negative."""
-    return if_positive(x, x, 0.0)
-
-
-def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """Return the sum of products."""
-    return sum((x * y for x, y in zip(a, b, strict=True)), ZERO)

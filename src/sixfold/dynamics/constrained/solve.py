@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixfold.dynamics.fast.factor import Factor
-from sixfold.scalar import ZERO, Scalar, Zero
+from sixfold.scalar import ZERO, Scalar, Zero, dot
 from sixfold.spatial import ldl_solve
 
 STEPS = 3
@@ -38,7 +38,7 @@ class Delassus:
         self.G: list[list[Scalar]] = [[ZERO] * m for _ in range(m)]
         for r in range(m):
             for s in range(r + 1):
-                self.G[r][s] = self.G[s][r] = _dot(self.y[r], self.w[s])
+                self.G[r][s] = self.G[s][r] = dot(self.y[r], self.w[s])
         trace: Scalar = ZERO
         for r in range(m):
             trace = trace + self.G[r][r]
@@ -47,7 +47,7 @@ class Delassus:
 
     def along(self, z: Sequence[Scalar]) -> list[Scalar]:
         """Return J M^-1 b of z = L^-T b."""
-        return [_dot(w, z) for w in self.w]
+        return [dot(w, z) for w in self.w]
 
     def solve(self, b: Sequence[Scalar], steps: int = STEPS) -> list[Scalar]:
         """Return lam with G lam = b, of least norm where rows are redundant."""
@@ -76,14 +76,6 @@ class Delassus:
         for x, y in zip(lam, self.y, strict=True):
             total = [t if isinstance(e, Zero) else t + e * x for t, e in zip(total, y, strict=True)]
         return total
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total: Scalar = ZERO
-    for x, y in zip(a, b, strict=True):
-        if not (isinstance(x, Zero) or isinstance(y, Zero)):
-            total = total + x * y
-    return total
 
 
 def _ldl(G: Sequence[Sequence[Scalar]], mu: Scalar) -> tuple[list[list[Scalar]], list[Scalar]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sixfold.scalar import Scalar, if_positive, sqrt
+from sixfold.scalar import Scalar, if_positive, positive, sqrt
 
 Numbers = Sequence[Scalar]
 TINY = 1e-36
@@ -25,7 +25,7 @@ class Cone(NamedTuple):
         """Return the nearest force of the cone."""
         n, t, s = z
         r = sqrt(t * t + s * s + TINY)
-        slide = _positive((n + r * self.mu) * (1.0 / (1.0 + self.mu * self.mu)))
+        slide = positive((n + r * self.mu) * (1.0 / (1.0 + self.mu * self.mu)))
         sticks = n * self.mu - r
         k = if_positive(sticks, 1.0, slide * self.mu / r)
         return [if_positive(sticks, n, slide), k * t, k * s]
@@ -37,7 +37,7 @@ class Cone(NamedTuple):
         over = 1.0 / r
         t, s = t * over, s * over
         scale = 1.0 / (1.0 + self.mu * self.mu)
-        slide = _positive((n + r * self.mu) * scale)
+        slide = positive((n + r * self.mu) * scale)
         sticks, touches = n * self.mu - r, if_positive(slide, scale, 0.0)
         k = if_positive(sticks, 1.0, slide * self.mu * over)
         a = if_positive(sticks, 1.0, touches)
@@ -52,7 +52,7 @@ class Push(NamedTuple):
 
     def project(self, z: Numbers) -> list[Scalar]:
         """Return the nearest force that is not negative."""
-        return [_positive(z[0])]
+        return [positive(z[0])]
 
     def slope(self, z: Numbers) -> list[list[Scalar]]:
         """Return one number."""
@@ -73,7 +73,3 @@ class Box(NamedTuple):
     def slope(self, z: Numbers) -> list[list[Scalar]]:
         """Return one number."""
         return [[if_positive(z[0] - self.lower, if_positive(self.upper - z[0], 1.0, 0.0), 0.0)]]
-
-
-def _positive(x: Scalar) -> Scalar:
-    return if_positive(x, x, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sixfold.scalar import ZERO, Scalar, Zero
+from sixfold.scalar import ZERO, Scalar, dot, total
 
 Numbers = Sequence[Scalar]
 Matrix = list[list[Scalar]]
@@ -17,11 +17,9 @@ class Dense:
         """Factorise."""
         n = len(A)
         L = [[A[i][j] if j <= i else ZERO for j in range(n)] for i in range(n)]
-        self.pivots: list[Scalar] = []
         self.over: list[Scalar] = []
         """Reciprocals of the pivots."""
         for k in range(n):
-            self.pivots.append(L[k][k])
             self.over.append(1.0 / L[k][k])
             for i in range(k + 1, n):
                 a = L[i][k] * self.over[k]
@@ -40,12 +38,6 @@ class Dense:
             for j in range(i):
                 V[i][j] = -total([L[i][k] * V[k][j] for k in range(j, i)])
         return V
-
-    def inverse(self) -> Matrix:
-        """Return A^-1 = L^-T D^-1 L^-1."""
-        n, V = len(self.L), self.inverse_factor()
-        scaled = [[x * d for x in row] for row, d in zip(V, self.over, strict=True)]
-        return symmetric(n, lambda i, j: total([V[k][i] * scaled[k][j] for k in range(i, n)]))
 
     def solve(self, b: Numbers) -> list[Scalar]:
         """Return x with A x = b."""
@@ -77,16 +69,3 @@ def times(A: Matrix, x: Numbers) -> list[Scalar]:
 def transposed_times(A: Matrix, x: Numbers) -> list[Scalar]:
     """Return A^T x."""
     return [dot(column, x) for column in zip(*A, strict=True)]
-
-
-def dot(a: Numbers, b: Numbers) -> Scalar:
-    """Return the scalar product."""
-    return total([x * y for x, y in zip(a, b, strict=True)])
-
-
-def total(values: Numbers) -> Scalar:
-    """Return the sum."""
-    found: Scalar = ZERO
-    for x in values:
-        found = x if isinstance(found, Zero) else found + x
-    return found

@@ -17,13 +17,11 @@ from sixfold.dynamics.contact.matrices import (
     Dense,
     Matrix,
     Numbers,
-    dot,
     symmetric,
     times,
-    total,
     transposed_times,
 )
-from sixfold.scalar import ZERO, Scalar
+from sixfold.scalar import ZERO, Scalar, dot, total
 
 OVER_RELAXATION = 1.8
 TINY = 1e-13

@@ -23,7 +23,7 @@ from sixfold.dynamics.contact.scene import Drag, Scene, Stop
 from sixfold.dynamics.contact.solver import solve
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.model.tree import Table
-from sixfold.scalar import ZERO, Scalar, if_positive, sqrt
+from sixfold.scalar import ZERO, Scalar, dot, if_positive, sqrt
 from sixfold.spatial import Vector3
 
 Numbers = Sequence[Scalar]
@@ -123,8 +123,8 @@ def respond(scene: Scene, at: State, factor: Factor, net: Numbers, warm: Numbers
         free, none = loops.held(free, asked), [ZERO] * len(asked)
         y = [loops.held(each, none) for each in y]
     scaled = [factor.scaled(each) for each in y]
-    G = symmetric(len(y), lambda r, s: _dot(y[r], scaled[s]))
-    pulls = [_dot(x, free) for x in scaled]
+    G = symmetric(len(y), lambda r, s: dot(y[r], scaled[s]))
+    pulls = [dot(x, free) for x in scaled]
     sizes = [len(constraint.rows) for constraint in constraints]
     R = [constraint.R for constraint in constraints for _ in constraint.rows]
     cones = [constraint.cone for constraint in constraints]
@@ -196,9 +196,9 @@ def _touching(scene: Scene, at: State, contact: Contact) -> Constraint:
     normal = at.reduce(along(columns, n))
     moving = None
     if body in at.carriers:
-        twist = [_dot(row, at.v) for row in at.carriers[body]]
+        twist = [dot(row, at.v) for row in at.carriers[body]]
         moving = Vector3(*twist[3:]) + Vector3(*twist[:3]).cross(lever)
-    speed = _dot(normal, at.v) if moving is None else n.dot(moving)
+    speed = dot(normal, at.v) if moving is None else n.dot(moving)
     gap = contact.gap - scene.margin if scene.margin else contact.gap
     if scene.rigid:
         assert at.h is not None, "rigid contacts need the length of a step"
@@ -224,7 +224,7 @@ def _touching(scene: Scene, at: State, contact: Contact) -> Constraint:
     scale = scene.impratio**0.5
     for t in across:
         row = at.reduce(along(columns, t))
-        slip = _dot(row, at.v) if moving is None else t.dot(moving)
+        slip = dot(row, at.v) if moving is None else t.dot(moving)
         asked = -(slip / at.h) if scene.rigid else damping(law, slip)
         asked = asked - t.dot(turning)
         if scale != 1.0:
@@ -278,12 +278,5 @@ def weights(places: Places, factor: Factor, body: int, center: Vector3, reduce: 
     total: Scalar = 0.0
     for axis in axes:
         y = factor.half(reduce(along(columns, axis)))
-        total = total + _dot(y, factor.scaled(y))
+        total = total + dot(y, factor.scaled(y))
     return total / 3.0
-
-
-def _dot(a: Numbers, b: Numbers) -> Scalar:
-    total: Scalar = ZERO
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

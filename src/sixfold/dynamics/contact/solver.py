@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sixfold.dynamics.contact.matrices import Numbers, total
+from sixfold.dynamics.contact.matrices import Numbers
 from sixfold.dynamics.contact.problems import Problem
-from sixfold.scalar import ZERO, Scalar, Zero, absolute, if_positive, repeat
+from sixfold.scalar import ZERO, Scalar, Zero, absolute, if_positive, repeat, total
 
 MAX_UNROLLED_PRODUCTS = 2500
 """Up to here all rounds of ADMM are written out: they take an eighth less time then, as values stay

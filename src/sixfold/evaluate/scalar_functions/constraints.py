@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sixfold.dynamics.constrained import rows as constrained
 from sixfold.dynamics.constrained.solve import Delassus
 from sixfold.dynamics.fast.factor import Factor
@@ -11,7 +9,7 @@ from sixfold.evaluate.scalar_functions import dynamics
 from sixfold.evaluate.scalar_functions.kinematics import integrate, six
 from sixfold.evaluate.scalar_functions.page import Numbers, page
 from sixfold.model import Model, Tree
-from sixfold.scalar import ZERO, Scalar
+from sixfold.scalar import ZERO, Scalar, dot
 from sixfold.spatial import Column
 
 PROJECTION_STEPS = 2
@@ -90,7 +88,7 @@ def constrained_dynamics(
     if stabilization is not None:
         alpha = stabilization
         for k, row in enumerate(found):
-            b[k] = b[k] - alpha * (2.0 * _dot(row.J, v) + alpha * row.gap)
+            b[k] = b[k] - alpha * (2.0 * dot(row.J, v) + alpha * row.gap)
     lam = G.solve(b)
     return [*G.pushed(z, lam), *lam]
 
@@ -111,12 +109,5 @@ def project_velocity(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[S
     """V - M^-1 J^T G^-1 J v."""
     J = [row.J for row in _rows(model, tree, q, None)]
     G = Delassus(factor(model, tree, q), J)
-    lam = G.solve([-_dot(row, v) for row in J])
+    lam = G.solve([-dot(row, v) for row in J])
     return [a + b for a, b in zip(v, G.pushed([ZERO] * model.nv, lam), strict=True)]
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total: Scalar = ZERO
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

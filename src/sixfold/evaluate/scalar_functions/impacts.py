@@ -13,7 +13,7 @@ from sixfold.evaluate.scalar_functions.dynamics import reduced_mass_matrix
 from sixfold.evaluate.scalar_functions.page import Numbers
 from sixfold.model import Model, Tree
 from sixfold.model.impact_point import ImpactPoint
-from sixfold.scalar import ZERO, Scalar, Zero, exact
+from sixfold.scalar import ZERO, Scalar, dot, exact
 from sixfold.spatial import Transform, Vector3
 
 Matrix = list[list[Scalar]]
@@ -45,7 +45,7 @@ def impact(
     contacts = []
     for point, each in zip(points, struck, strict=True):
         count = len(b)
-        b += [_dot(row, v) for row in each.rows]
+        b += [dot(row, v) for row in each.rows]
         b[count] = b[count] * (1.0 + point.restitution)
         contacts.append(Contact(tuple(range(count, len(b))), point.friction, point.held))
     p = impulses(G, b, contacts, _scale(factor, struck, G))
@@ -131,7 +131,7 @@ def _delassus(factor: Factor, J: Matrix) -> tuple[Matrix, Matrix]:
     G: Matrix = [[ZERO] * len(J) for _ in J]
     for r in range(len(J)):
         for s in range(r + 1):
-            G[r][s] = G[s][r] = _dot(Y[r], scaled[s])
+            G[r][s] = G[s][r] = dot(Y[r], scaled[s])
     return Y, G
 
 
@@ -141,9 +141,5 @@ def _scale(factor: Factor, struck: Sequence[_Struck], G: Matrix) -> Scalar:
     for each in struck:
         for row in each.more:
             y = factor.half(row)
-            total = total + _dot(y, factor.scaled(y))
+            total = total + dot(y, factor.scaled(y))
     return total / (3 * len(struck)) + LEVER_SQUARED * sum(factor.reciprocals)
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    return sum((x * y for x, y in zip(a, b, strict=True) if not isinstance(x, Zero)), ZERO)
