@@ -11,9 +11,15 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array, Shape
 from sixfold.contact import Ground
 from sixfold.errors import NotApplicableError, OptionError, ShapeError
-from sixfold.evaluate import model_checked, refuse_singular, run_kernel, user_kernel
+from sixfold.evaluate import (
+    model_checked,
+    numbers_array,
+    refuse_singular,
+    run_kernel,
+    user_kernel,
+)
 from sixfold.model import Model
-from sixfold.scalar import repeat
+from sixfold.scalar import if_positive, repeat
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.options import (
     check_fixed_step,
@@ -52,6 +58,7 @@ class Stepper:
         control: function of (t, q, v, action), or of (t, q, v, action, parameters), that returns
             the joint forces.  Left out, the action is the joint forces.
         actions: how many numbers an action has; nv without a controller.
+        bounds: (low, high) that actions are clipped to, each a number or an array (actions,).
         observe: function of (t, q, v) that returns an array: what `step` and `reset` return.
         reward: function of (t, q, v, action), at the end of the step, that returns one number.
         terminate: function of (t, q, v) that returns one number: above zero, the row has ended.
@@ -89,6 +96,7 @@ class Stepper:
         integrator: str = "semi_implicit_euler",
         control: Any = None,
         actions: int | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
         observe: Any = None,
         reward: Any = None,
         terminate: Any = None,
@@ -120,7 +128,9 @@ class Stepper:
         self.dt = step_length("Stepper", dt)
         self.substeps = step_count("Stepper", "substeps", substeps)
         self.actions = _actions(model, control, actions)
+        self._bounds = _bounds(bounds, self.actions)
         self.dtype = np.dtype(dtype)
+        self._one_action = (self.actions,) if self.rows == 1 else None
         scene = touching("Stepper", model, contacts, integrator, self.dt, method=method is not None)
         if inertias is None:
             refuse_singular(model)
@@ -205,7 +215,8 @@ class Stepper:
     def _traced(self, n: Any, *arrays: Any) -> tuple[Any, ...]:
         """Take all substeps on symbols; return the state and what the functions say of it."""
         setup, dt, count = self._setup, self.dt, len(self._setup.carried)
-        parts, action, fixed = arrays[:count], arrays[count], list(arrays[count + 1 :])
+        parts, fixed = arrays[:count], list(arrays[count + 1 :])
+        action = _clipped(arrays[count], self._bounds)
         given = dict(zip(("parameters", "inertias", "f_ext", "gains"), self._fixed, strict=True))
         named = {name: fixed.pop(0) for name, x in given.items() if x is not None}
         rest = [named["parameters"]] if "parameters" in named else []
@@ -254,7 +265,12 @@ class Stepper:
     @property
     def t(self) -> Array:
         """Time since the last reset of each row [s], shape (rows,)."""
-        return self._of_rows(0)[..., 0] * self.dtype.type(self.dt)
+        return self.steps_taken * self.dtype.type(self.dt)
+
+    @property
+    def steps_taken(self) -> Array:
+        """Steps of the integrator since the last reset of each row, shape (rows,)."""
+        return self._of_rows(0)[..., 0]
 
     def _of_rows(self, k: int) -> Array:
         return self._state[k] if self._lead else self._state[k][0]
@@ -280,15 +296,33 @@ class Stepper:
     ) -> None:
         """Put rows into a state as `reset` does, without an observation."""
         chosen = self._chosen(rows)
+        if self._are_plain(chosen, q, v):
+            self._write(chosen, q, v)
+            return
         arrays, lead = states_of("Stepper.reset", self.model, q, v)
         wanted = self._lead if rows is None else self._state[0][chosen].shape[:1]
         if lead not in ((), wanted):
             expected = f"leading axes {wanted}: one state for each row that is reset"
             raise ShapeError("Stepper.reset", "q, v", expected, lead, "or pass one state for all")
         closed_start("Stepper.reset", self.model, arrays)
+        self._write(chosen, arrays["q0"], arrays["v0"])
+
+    def _are_plain(self, chosen: Any, q: Any, v: Any) -> bool:
+        """Return whether there is nothing to check: finite arrays, one state for each number."""
+        model = self.model
+        if model.constraints or model.coordinates.quaternions or not isinstance(chosen, np.ndarray):
+            return False
+        if chosen.dtype == bool or type(q) is not np.ndarray or type(v) is not np.ndarray:
+            return False
+        shapes = (len(chosen), model.nq), (len(chosen), model.nv)
+        if (q.shape, v.shape) != shapes or q.dtype != np.float64 or v.dtype != np.float64:
+            return False
+        return bool(np.isfinite(q).all() and np.isfinite(v).all())
+
+    def _write(self, chosen: Any, q: Array, v: Array) -> None:
         for part in (self._state[0], *self._state[3:]):
             part[chosen] = 0.0
-        self._state[1][chosen], self._state[2][chosen] = arrays["q0"], arrays["v0"]
+        self._state[1][chosen], self._state[2][chosen] = q, v
 
     def observation(self, rows: Any = None) -> Array | None:
         """Return what `observe` says of some rows as they are; None without it."""
@@ -314,7 +348,7 @@ class Stepper:
         if type(given) is not np.ndarray or given.dtype != self.dtype or not given.flags.carray:
             given = np.ascontiguousarray(action, self.dtype)
         if given.shape != (self.rows, self.actions):
-            given = self._broadcast(given)
+            given = given[None] if given.shape == self._one_action else self._broadcast(given)
         out, state, seen = self._buffers[0]
         run_kernel(self._kernel, (*self._state, given, *self._rest), (self.rows,), out)
         self._buffers.reverse()
@@ -358,6 +392,31 @@ def _array(numbers: Sequence[Any]) -> Any:
     found = np.empty(len(numbers), object)
     found[:] = numbers
     return found
+
+
+def _clipped(action: Any, bounds: Sequence[tuple[float, float]]) -> Any:
+    """Return an action within its bounds."""
+    if not bounds:
+        return action
+    inside = []
+    for x, (low, high) in zip(action, bounds, strict=True):
+        above = if_positive(x - low, x, low)
+        inside.append(if_positive(above - high, high, above))
+    return numbers_array(inside)
+
+
+def _bounds(bounds: Any, actions: int) -> tuple[tuple[float, float], ...]:
+    """Return (low, high) for each number of an action; none if they are not bounded."""
+    if bounds is None:
+        return ()
+    words = f"(low, high), numbers or arrays ({actions},), with low < high"
+    try:
+        low, high = (np.broadcast_to(np.asarray(x, float), (actions,)) for x in bounds)
+    except (TypeError, ValueError):
+        raise OptionError("Stepper", "bounds", words, bounds) from None
+    if not (low < high).all():
+        raise OptionError("Stepper", "bounds", words, bounds)
+    return tuple(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _rows(rows: Any) -> int:
