@@ -148,6 +148,7 @@ if TYPE_CHECKING:
         Event,
         JointStops,
         RolloutGradient,
+        Stepper,
         Trajectory,
         rollout,
         rollout_gradient,
