@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from sixfold.formats import load, save
     from sixfold.identify import BaseParameters, base_parameters
     from sixfold.interop import Comparison, Converter, compare_with, convert
+    from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
         CustomJoint,
         DHRow,
@@ -133,11 +134,12 @@ _LATER = {
     ),
     "control": ("Linearization", "controllers", "linearize", "lqr"),
     "simulation": (
-        *("Event", "JointStops", "RolloutGradient", "Trajectory"),
+        *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identify": ("BaseParameters", "base_parameters"),
     "symbolic": ("Code", "Equations", "equations", "export"),
+    "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
 }
 """Names of packages that are imported when one of them is first asked for."""
@@ -219,7 +221,9 @@ __all__ = [
     "SixfoldError",
     "Spherical",
     "StateError",
+    "Stepper",
     "Subspace",
+    "Task",
     "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
@@ -228,6 +232,7 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "Vector3",
+    "VectorEnv",
     "actuator_forces",
     "add_payload",
     "assemble",
@@ -274,6 +279,7 @@ __all__ = [
     "skeleton_id",
     "sqrt",
     "tanh",
+    "tasks",
     "view",
     "write_report",
 ]

@@ -261,7 +261,7 @@ BAD = {
     "inertias": ({"inertias": np.full((2, 10), -1.0)}, sf.NumberError, "mass"),
     "dtype": ({"dtype": "float16"}, sf.OptionError, "dtype"),
     "leading axes": ({"f_ext": np.zeros((3, 2, 6))}, sf.ShapeError, "leading"),
-    "contacts": ({"contacts": sf.Ground(), "integrator": "rk4"}, sf.SixfoldError, ""),
+    "contacts": ({"contacts": sf.Ground(), "integrator": "rk4"}, sf.SixfoldError, "contact|touch"),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,10 +12,15 @@ from sixfold.learn.task import Task
 from sixfold.learn.vector_env import VectorEnv
 from sixfold.optional import optional
 
-_BASE: Any = optional("gymnasium", "Env").Env
+if TYPE_CHECKING:
+
+    class _Base:
+        def reset(self, *, seed: int | None = None) -> None: ...
+else:
+    _Base = optional("gymnasium", "Env").Env
 
 
-class Env(_BASE):
+class Env(_Base):
     """One environment of a task: row `number` of a `VectorEnv` with the same seed.
 
     Args:
@@ -24,7 +29,7 @@ class Env(_BASE):
         dtype: "float64" or "float32".
     """
 
-    metadata: Mapping[str, Any] = {"render_modes": []}  # noqa: RUF012
+    metadata: Mapping[str, Any] = {"render_modes": []}
 
     def __init__(self, task: Task | str, *, number: int = 0, dtype: str = "float64") -> None:
         self._many = VectorEnv(task, 1, autoreset="disabled", first=number, dtype=dtype)

@@ -105,4 +105,3 @@ class Task:
             contacts=self.contacts,
             dtype=dtype,
         )
-

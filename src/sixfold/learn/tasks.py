@@ -9,7 +9,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.contact import Ground
-from sixfold.evaluate import frame_pose, gravity_force, mass_matrix, neutral
+from sixfold.evaluate import frame_pose, gravity_force, inverse_mass_matrix, neutral
 from sixfold.formats import load
 from sixfold.learn.task import Task
 from sixfold.model import Model, ModelBuilder, Prismatic, Revolute, lock_joints
@@ -93,11 +93,12 @@ def reacher(robot: str | Model = "panda", frame: str | None = None) -> Task:
     """
     arm = _arm(load(robot) if isinstance(robot, str) else robot)
     hand = frame or (arm.frame_names[-1] if arm.frame_names else arm.body_names[-1])
-    low, high = arm.lower_position, arm.upper_position
-    middle = np.where(np.isfinite(low + high), (low + high) / 2, 0.0)
-    span = np.where(np.isfinite(high - low), high - low, 2.0)
+    bounded = np.isfinite(arm.lower_position) & np.isfinite(arm.upper_position)
+    low = np.where(bounded, arm.lower_position, -1.0)
+    high = np.where(bounded, arm.upper_position, 1.0)
+    middle, span = (low + high) / 2, high - low
     home = tuple(middle.tolist())
-    felt = tuple(np.diagonal(mass_matrix(arm, middle)).tolist())
+    felt = tuple((1.0 / np.diagonal(inverse_mass_matrix(arm, middle))).tolist())
     n = arm.nv
 
     def push(t: Any, q: Any, v: Any, action: Any, target: Any) -> Any:
@@ -116,7 +117,7 @@ def reacher(robot: str | Model = "panda", frame: str | None = None) -> Task:
         return -sqrt(e @ e + 1e-6) - 1e-3 * (action @ action)
 
     def target(u: Array) -> dict[str, Array]:
-        q = middle + 0.4 * span * (u - 0.5)
+        q = middle + 0.2 * span * (u - 0.5)
         return {"parameters": frame_pose(arm, q, hand)[:, :3, 3]}
 
     return Task(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,11 +23,14 @@ from sixfold.learn.tasks import TASKS
 from sixfold.optional import optional
 
 gymnasium = optional("gymnasium", "VectorEnv")
-_BASE: Any = optional("gymnasium.vector", "VectorEnv").VectorEnv
+if TYPE_CHECKING:
+    _Base = object
+else:
+    _Base = optional("gymnasium.vector", "VectorEnv").VectorEnv
 AUTORESET = ("next_step", "same_step", "disabled")
 
 
-class VectorEnv(_BASE):
+class VectorEnv(_Base):
     """Many environments of one task, stepped by one kernel.
 
     What happens in an environment depends on the seed, its number and its actions alone: the bits

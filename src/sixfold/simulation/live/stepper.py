@@ -297,7 +297,7 @@ class Stepper:
         """Put rows into a state as `reset` does, without an observation."""
         chosen = self._chosen(rows)
         if self._are_plain(chosen, q, v):
-            self._write(chosen, q, v)
+            self._write(chosen, np.asarray(q), np.asarray(v))
             return
         arrays, lead = states_of("Stepper.reset", self.model, q, v)
         wanted = self._lead if rows is None else self._state[0][chosen].shape[:1]
