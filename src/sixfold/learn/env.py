@@ -15,7 +15,7 @@ from sixfold.optional import optional
 if TYPE_CHECKING:
 
     class _Base:
-        def reset(self, *, seed: int | None = None) -> None: ...
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any: ...
 else:
     _Base = optional("gymnasium", "Env").Env
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,12 @@ from sixfold.contact import Ground
 from sixfold.errors import NotApplicableError, OptionError, ShapeError
 from sixfold.evaluate import (
     model_checked,
-    numbers_array,
     refuse_singular,
     run_kernel,
     user_kernel,
 )
 from sixfold.model import Model
-from sixfold.scalar import if_positive, repeat
+from sixfold.scalar import repeat
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.options import (
     check_fixed_step,
@@ -34,12 +32,16 @@ from sixfold.simulation.checks.options import (
     wrenches,
 )
 from sixfold.simulation.checks.start import states_of, step_count, step_length
+from sixfold.simulation.live.checks import (
+    action_size,
+    bounds_of,
+    clipped,
+    object_array,
+    row_count,
+)
 from sixfold.simulation.live.functions import action_law, step_function, traced_together
 from sixfold.simulation.setup import Setup
 from sixfold.simulation.stops import stops_of
-
-MAX_ROWS = 1 << 28
-"""More rows than any memory holds."""
 
 
 class Stepper:
@@ -112,7 +114,7 @@ class Stepper:
         dtype: str = "float64",
     ) -> None:
         self.model = model_checked("Stepper", model)
-        self.rows = _rows(rows)
+        self.rows = row_count(rows)
         self._lead: Shape = () if rows is None else (self.rows,)
         check_fixed_step("Stepper", integrator)
         mine = (control, observe, reward, terminate)
@@ -127,8 +129,8 @@ class Stepper:
         check_force_frame("Stepper", f_ext, f_ext_frame)
         self.dt = step_length("Stepper", dt)
         self.substeps = step_count("Stepper", "substeps", substeps)
-        self.actions = _actions(model, control, actions)
-        self._bounds = _bounds(bounds, self.actions)
+        self.actions = action_size(model, control, actions)
+        self._bounds = bounds_of(bounds, self.actions)
         self.dtype = np.dtype(dtype)
         self._one_action = (self.actions,) if self.rows == 1 else None
         scene = touching("Stepper", model, contacts, integrator, self.dt, method=method is not None)
@@ -216,7 +218,7 @@ class Stepper:
         """Take all substeps on symbols; return the state and what the functions say of it."""
         setup, dt, count = self._setup, self.dt, len(self._setup.carried)
         parts, fixed = arrays[:count], list(arrays[count + 1 :])
-        action = _clipped(arrays[count], self._bounds)
+        action = clipped(arrays[count], self._bounds)
         given = dict(zip(("parameters", "inertias", "f_ext", "gains"), self._fixed, strict=True))
         named = {name: fixed.pop(0) for name, x in given.items() if x is not None}
         rest = [named["parameters"]] if "parameters" in named else []
@@ -230,7 +232,7 @@ class Stepper:
             now, *state = carried
             lists = [list(part) for part in state]
             after = setup.step(*lists, [dt], *constants, [now * dt])
-            return (now + 1.0, *map(_array, setup.parts(after)))
+            return (now + 1.0, *map(object_array, setup.parts(after)))
 
         done, *state = repeat(self.substeps, one, (n[0], *parts))
         t, q, v = done * dt, state[0], state[1]
@@ -385,62 +387,3 @@ class Stepper:
         h = f"{self.substeps} x {self.dt:g} s" if self.substeps > 1 else f"{self.dt:g} s"
         many = "one row" if not self._lead else f"{self.rows} rows"
         return f"<Stepper of '{self.model.name}', {many}, {h}, {self._kernel.flops} operations>"
-
-
-def _array(numbers: Sequence[Any]) -> Any:
-    """Return traced numbers as an array that may be carried by `repeat`."""
-    found = np.empty(len(numbers), object)
-    found[:] = numbers
-    return found
-
-
-def _clipped(action: Any, bounds: Sequence[tuple[float, float]]) -> Any:
-    """Return an action within its bounds."""
-    if not bounds:
-        return action
-    inside = []
-    for x, (low, high) in zip(action, bounds, strict=True):
-        above = if_positive(x - low, x, low)
-        inside.append(if_positive(above - high, high, above))
-    return numbers_array(inside)
-
-
-def _bounds(bounds: Any, actions: int) -> tuple[tuple[float, float], ...]:
-    """Return (low, high) for each number of an action; none if they are not bounded."""
-    if bounds is None:
-        return ()
-    words = f"(low, high), numbers or arrays ({actions},), with low < high"
-    try:
-        low, high = (np.broadcast_to(np.asarray(x, float), (actions,)) for x in bounds)
-    except (TypeError, ValueError):
-        raise OptionError("Stepper", "bounds", words, bounds) from None
-    if not (low < high).all():
-        raise OptionError("Stepper", "bounds", words, bounds)
-    return tuple(zip(low.tolist(), high.tolist(), strict=True))
-
-
-def _rows(rows: Any) -> int:
-    if rows is None:
-        return 1
-    whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, bool)
-    if not whole or not 1 <= rows <= MAX_ROWS:
-        raise OptionError("Stepper", "rows", f"a whole number from 1 to {MAX_ROWS}, or None", rows)
-    return int(rows)
-
-
-def _actions(model: Model, control: Any, actions: Any) -> int:
-    """Return how many numbers an action has."""
-    if control is None:
-        refuse_idle(
-            "Stepper",
-            "actions",
-            actions is not None and actions != model.nv,
-            "a stepper without a controller, whose action is the joint forces",
-            "leave it out, or pass control=...",
-        )
-        return model.nv
-    whole = isinstance(actions, (int, np.integer)) and not isinstance(actions, bool)
-    if not whole or not 1 <= actions <= 10_000:
-        words = "how many numbers an action has, from 1 to 10000"
-        raise OptionError("Stepper", "actions", words, actions)
-    return int(actions)
