@@ -14,10 +14,9 @@ from sixfold.evaluate import (
     model_checked,
     refuse_singular,
     run_kernel,
-    user_kernel,
+    run_scan,
 )
 from sixfold.model import Model
-from sixfold.scalar import repeat
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.options import (
     check_fixed_step,
@@ -32,14 +31,9 @@ from sixfold.simulation.checks.options import (
     wrenches,
 )
 from sixfold.simulation.checks.start import states_of, step_count, step_length
-from sixfold.simulation.live.checks import (
-    action_size,
-    bounds_of,
-    clipped,
-    object_array,
-    row_count,
-)
+from sixfold.simulation.live.checks import action_size, bounds_of, row_count
 from sixfold.simulation.live.functions import action_law, step_function, traced_together
+from sixfold.simulation.live.program import StepProgram
 from sixfold.simulation.setup import Setup
 from sixfold.simulation.stops import stops_of
 
@@ -130,7 +124,6 @@ class Stepper:
         self.dt = step_length("Stepper", dt)
         self.substeps = step_count("Stepper", "substeps", substeps)
         self.actions = action_size(model, control, actions)
-        self._bounds = bounds_of(bounds, self.actions)
         self.dtype = np.dtype(dtype)
         self._one_action = (self.actions,) if self.rows == 1 else None
         scene = touching("Stepper", model, contacts, integrator, self.dt, method=method is not None)
@@ -153,15 +146,14 @@ class Stepper:
         self.inertias = self._own(arrays.get("inertias"), 2)
         self.f_ext = self._own(arrays.get("f_ext"), 2)
         stops, gains = stops_of("Stepper", model, limits, arrays["q0"], arrays.get("inertias"))
-        self._gains = self._own(gains, 1)
         n = None if parameters is None else arrays["parameters"].shape[-1]
-        self._law = action_law(model, control, self.actions, n)
-        self._setup = Setup(
+        law = action_law(model, control, self.actions, n)
+        setup = Setup(
             "Stepper",
             model,
             integrator,
             compensated=False,
-            control=self._law,
+            control=law,
             parameters=None if control is None else np.zeros(self.actions + (n or 0)),
             inertias=None if inertias is None else np.zeros((model.nb, 10)),
             f_ext=None if f_ext is None else np.zeros((model.nb, 6)),
@@ -174,76 +166,41 @@ class Stepper:
             contacts=scene,
             dtype=dtype,
         )
-        self._observe = step_function(observe, "observe", "t, q, v", n, number=False)
-        self._reward = step_function(reward, "reward", "t, q, v, action", n, number=True)
-        self._terminate = step_function(terminate, "terminate", "t, q, v", n, number=True)
-        self._compile(compiled)
+        functions = {
+            "observe": step_function(observe, "observe", "t, q, v", n, number=False),
+            "reward": step_function(reward, "reward", "t, q, v, action", n, number=True),
+            "terminate": step_function(terminate, "terminate", "t, q, v", n, number=True),
+        }
+        own = {"parameters": self.parameters, "inertias": self.inertias, "f_ext": self.f_ext}
+        own["gains"] = self._own(gains, 1)
+        self._program = StepProgram(
+            setup,
+            self.dt,
+            self.substeps,
+            self.actions,
+            bounds_of(bounds, self.actions),
+            law,
+            {name: f for name, f in functions.items() if f is not None},
+            {name: x.shape[len(self._lead) :] for name, x in own.items() if x is not None},
+        )
+        self._rest = [x if self._lead else x[None] for x in own.values() if x is not None]
+        self._prepare(compiled)
         self.reset()
 
-    # -- what is compiled
-
-    def _compile(self, compiled: bool | None) -> None:
-        """Trace a step with the functions, and the observation by itself."""
-        setup, model = self._setup, self.model
-        self._fixed = (self.parameters, self.inertias, self.f_ext, self._gains)
-        state: list[Shape] = [(1,), *((n,) for n in setup.carried)]
-        cores: list[Shape] = [x.shape[len(self._lead) :] for x in self._fixed if x is not None]
-        shapes = [*state, (self.actions,), *cores]
-        functions = [f for f in (self._law, self._observe, self._reward, self._terminate) if f]
-        of_state = [(1,), (model.nq,), (model.nv,)]
-        rest = [] if self.parameters is None else [self.parameters.shape[len(self._lead) :]]
-
-        def observed(t: Any, q: Any, v: Any, *parameters: Any) -> Any:
-            assert self._observe is not None
-            return self._observe.of(t[0], q, v, *parameters)
-
-        def make() -> Any:
-            whole = user_kernel(self._traced, "step", shapes, self.dtype.name)
-            if self._observe is None:
-                return whole, None
-            return whole, user_kernel(observed, "observe", [*of_state, *rest], self.dtype.name)
-
-        self._kernel, self._look = traced_together(functions, compiled, make)
-        sizes = self._kernel.layout.outputs
-        n = len(state)
+    def _prepare(self, compiled: bool | None) -> None:
+        """Compile, and allocate two buffers that steps write to in turn."""
+        program = self._program
+        made = traced_together(program.callbacks, compiled, program.kernels)
+        self._kernel, self._look = made
+        self._returns: Any = None
+        n = len(program.state)
         self._buffers = []
         for _ in range(2):
+            sizes = self._kernel.layout.outputs
             out = tuple(np.zeros((self.rows, *size), self.dtype) for size in sizes)
             seen = out[n:] if self._lead else tuple(x[0] for x in out[n:])
             self._buffers.append((out, out[:n], seen))
-        self._state = tuple(np.zeros((self.rows, *size), self.dtype) for size in state)
-        self._rest = [x if self._lead else x[None] for x in self._fixed if x is not None]
-
-    def _traced(self, n: Any, *arrays: Any) -> tuple[Any, ...]:
-        """Take all substeps on symbols; return the state and what the functions say of it."""
-        setup, dt, count = self._setup, self.dt, len(self._setup.carried)
-        parts, fixed = arrays[:count], list(arrays[count + 1 :])
-        action = clipped(arrays[count], self._bounds)
-        given = dict(zip(("parameters", "inertias", "f_ext", "gains"), self._fixed, strict=True))
-        named = {name: fixed.pop(0) for name, x in given.items() if x is not None}
-        rest = [named["parameters"]] if "parameters" in named else []
-        if self._law is None:
-            named["tau"] = action
-        else:
-            named["parameters"] = np.concatenate([action, *rest])
-        constants = [list(named[name].reshape(-1)) for name in setup.constants]
-
-        def one(carried: Any) -> Any:
-            now, *state = carried
-            lists = [list(part) for part in state]
-            after = setup.step(*lists, [dt], *constants, [now * dt])
-            return (now + 1.0, *map(object_array, setup.parts(after)))
-
-        done, *state = repeat(self.substeps, one, (n[0], *parts))
-        t, q, v = done * dt, state[0], state[1]
-        results = [np.array([done], object), *state]
-        if self._observe is not None:
-            results.append(self._observe.of(t, q, v, *rest))
-        if self._reward is not None:
-            results.append(self._reward.of(t, q, v, action, *rest))
-        if self._terminate is not None:
-            results.append(self._terminate.of(t, q, v, *rest))
-        return tuple(results)
+        self._state = tuple(np.zeros((self.rows, *size), self.dtype) for size in program.state)
 
     def _own(self, array: Array | None, axes: int) -> Array | None:
         """Return an array of all rows that the user may write to."""
@@ -331,9 +288,8 @@ class Stepper:
         if self._look is None:
             return None
         chosen = self._chosen(rows)
-        n, q, v = (x[chosen] for x in self._state[:3])
-        rest = [] if self.parameters is None else [self._rest[0][chosen]]
-        found: Array = self._look(n * self.dtype.type(self.dt), q, v, *rest)
+        rest = [] if self.parameters is None else [self._rest[0]]
+        found: Array = self._look(*(x[chosen] for x in (*self._state[:3], *rest)))
         return found if self._lead else found[0]
 
     def step(self, action: ArrayLike) -> tuple[Array, ...]:
@@ -356,6 +312,42 @@ class Stepper:
         self._buffers.reverse()
         self._state = state
         return seen
+
+    def returns(self, actions: ArrayLike) -> Array:
+        """Return the sums of rewards of many sequences of actions, from where the robot is.
+
+        All of them run in one kernel with the time loop inside, on several threads if there are
+        many.  The stepper itself stays where it is.  A sequence earns no more once `terminate` says
+        that it has ended.
+
+        Args:
+            actions: shape (sequences, steps, actions).
+
+        Returns:
+            Sums, shape (sequences,); NaN where a sequence leaves the finite numbers.
+
+        Raises:
+            NotApplicableError: for a stepper of several rows, or one without a reward.
+        """
+        if self._lead or "reward" not in self._program.functions:
+            where = "a stepper of several rows" if self._lead else "a stepper without a reward"
+            raise NotApplicableError("Stepper.returns", where, "make one with rows=None, reward=")
+        given = np.ascontiguousarray(actions, self.dtype)
+        if given.ndim != 3 or given.shape[2] != self.actions or not given.shape[1]:
+            expected = f"(sequences, steps, {self.actions})"
+            raise ShapeError("Stepper.returns", "actions", expected, given.shape, "fix its axes")
+        if self._returns is None:
+            self._returns = self._program.returns_kernel()
+        if self._returns is None:
+            where = f"a step of '{self.model.name}', which is too long to be compiled"
+            raise NotApplicableError("Stepper.returns", where, "use step")
+        steps, one = given.shape[1], self.dtype.type(1)
+        sums = [np.zeros((1, 1), self.dtype), np.full((1, 1), one)]
+        rest = [x.reshape(1, -1) for x in self._rest]
+        arrays = [*self._state, *sums, *rest, given]
+        found, _ = run_scan(self._returns, arrays, given.shape[:1], steps, steps)
+        total: Array = found[-2][:, 0, 0]
+        return total
 
     def _broadcast(self, action: Array) -> Array:
         try:
