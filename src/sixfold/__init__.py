@@ -76,7 +76,7 @@ if TYPE_CHECKING:
         Ground,
         contact_forces,
     )
-    from sixfold.control import Linearization, controllers, linearize, lqr
+    from sixfold.control import MPPI, CrossEntropy, Linearization, controllers, linearize, lqr
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
@@ -132,7 +132,7 @@ _LATER = {
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
         "contact_forces",
     ),
-    "control": ("Linearization", "controllers", "linearize", "lqr"),
+    "control": ("MPPI", "CrossEntropy", "Linearization", "controllers", "linearize", "lqr"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
@@ -163,6 +163,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "MPPI",
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
@@ -175,6 +176,7 @@ __all__ = [
     "ContactPoint",
     "ContactShapeWarning",
     "Converter",
+    "CrossEntropy",
     "CustomJoint",
     "Cylindrical",
     "DHRow",

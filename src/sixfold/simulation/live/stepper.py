@@ -227,6 +227,12 @@ class Stepper:
         return self.steps_taken * self.dtype.type(self.dt)
 
     @property
+    def bounds(self) -> tuple[Array, Array] | None:
+        """What actions are clipped to, low and high, shape (actions,) each; None if they are not."""
+        each = self._program.bounds
+        return (np.array([a for a, _ in each]), np.array([b for _, b in each])) if each else None
+
+    @property
     def steps_taken(self) -> Array:
         """Steps of the integrator since the last reset of each row, shape (rows,)."""
         return self._of_rows(0)[..., 0]
