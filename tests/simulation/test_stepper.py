@@ -294,3 +294,45 @@ def test_a_stepper_can_be_pickled():
     copy = pickle.loads(pickle.dumps(stepper))
     np.testing.assert_array_equal(stepper.step([0.5])[0], copy.step([0.5])[0])
     np.testing.assert_array_equal(stepper.q, copy.q)
+
+
+def test_one_row_returns_its_numbers():
+    model = sf.load("cart_pendulum")
+    stepper = sf.Stepper(model, dt=0.01, reward=lambda t, q, v, a: t, terminate=lambda t, q, v: -t)
+    for k in range(1, 4):
+        reward, over = stepper.step(np.zeros(2))
+        assert float(reward) == pytest.approx(0.01 * k) and float(over) == -float(reward)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_returns_are_the_rewards_of_steps_one_by_one(ended):
+    model = sf.load("cart_pendulum")
+    settings = {"dt": 0.01, "substeps": 3, "control": push, "actions": 1, "bounds": (-0.5, 0.5)}
+    settings |= {"reward": cost, "parameters": None}
+    if ended:
+        settings["terminate"] = lambda t, q, v: t - 0.2
+    one = sf.Stepper(model, **settings)
+    many = sf.Stepper(model, 50, **settings)
+    (q,), (v,) = states(model, 1)
+    one.reset(q, v)
+    many.reset(q, v)
+    actions = np.random.default_rng(3).standard_normal((50, 12, 1))
+    total, going = np.zeros(50), np.ones(50, bool)
+    for k in range(12):
+        reward, *over = many.step(actions[:, k])
+        total += reward * going
+        if ended:
+            going &= over[0] <= 0
+    np.testing.assert_allclose(one.returns(actions), total, rtol=1e-12, atol=1e-13)
+    np.testing.assert_array_equal(one.q, q)
+    assert ended == (not going.any())
+
+
+def test_returns_need_one_row_and_a_reward():
+    model = sf.load("cart_pendulum")
+    with pytest.raises(sf.NotApplicableError, match="reward"):
+        sf.Stepper(model, dt=0.01).returns(np.zeros((2, 3, 2)))
+    with pytest.raises(sf.NotApplicableError, match="rows"):
+        sf.Stepper(model, 2, dt=0.01, reward=cost).returns(np.zeros((2, 3, 2)))
+    with pytest.raises(sf.ShapeError, match="sequences"):
+        sf.Stepper(model, dt=0.01, reward=cost).returns(np.zeros((3, 2)))

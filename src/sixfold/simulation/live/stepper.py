@@ -198,7 +198,7 @@ class Stepper:
         for _ in range(2):
             sizes = self._kernel.layout.outputs
             out = tuple(np.zeros((self.rows, *size), self.dtype) for size in sizes)
-            seen = out[n:] if self._lead else tuple(x[0] for x in out[n:])
+            seen = out[n:] if self._lead else tuple(x[0, ...] for x in out[n:])
             self._buffers.append((out, out[:n], seen))
         self._state = tuple(np.zeros((self.rows, *size), self.dtype) for size in program.state)
 
