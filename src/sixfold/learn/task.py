@@ -71,9 +71,13 @@ class Task:
 
     def __post_init__(self) -> None:
         """Check what a stepper does not look at."""
-        low, high = (np.atleast_1d(np.asarray(x, float)) for x in (self.low, self.high))
+        words = "bounds (n,) with low < high"
+        try:
+            low, high = (np.atleast_1d(np.asarray(x, float)) for x in (self.low, self.high))
+        except Exception:  # objects of any kind, whose own methods may fail
+            raise OptionError("Task", "low, high", words, (self.low, self.high)) from None
         if low.ndim != 1 or low.shape != high.shape or not (low < high).all():
-            raise OptionError("Task", "low, high", "bounds (n,) with low < high", (low, high))
+            raise OptionError("Task", "low, high", words, (low, high))
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         for name, least in (("draws", 0), ("steps", 1)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.contact import Ground
-from sixfold.evaluate import frame_pose, gravity_force, inverse_mass_matrix, neutral
+from sixfold.evaluate import frame_pose, gravity_force, inverse_mass_matrix, model_checked, neutral
 from sixfold.formats import load
 from sixfold.learn.task import Task
 from sixfold.model import Model, ModelBuilder, Prismatic, Revolute, lock_joints
@@ -91,7 +91,7 @@ def reacher(robot: str | Model = "panda", frame: str | None = None) -> Task:
         robot: an arm with limits, a name as `sixfold.load` takes it; fingers are locked.
         frame: the hand; the last frame or body if left out.
     """
-    arm = _arm(load(robot) if isinstance(robot, str) else robot)
+    arm = _arm(load(robot) if isinstance(robot, str) else model_checked("reacher", robot))
     hand = frame or (arm.frame_names[-1] if arm.frame_names else arm.body_names[-1])
     bounded = np.isfinite(arm.lower_position) & np.isfinite(arm.upper_position)
     low = np.where(bounded, arm.lower_position, -1.0)
@@ -166,10 +166,10 @@ def quadruped_trot(speed: float = 0.5) -> Task:
         off = (vx - speed) ** 2 + vy * vy + 0.2 * v[2] * v[2]
         return _upright(q) - 4.0 * (q[2] - 0.28) ** 2 - 2.0 * off - _effort(action)
 
-    return _quadruped("quadruped_trot", trot_targets, forward)
+    return _quadruped("quadruped_trot", _trot_targets, forward)
 
 
-def trot_targets(t: Scalar) -> list[Scalar]:
+def _trot_targets(t: Scalar) -> list[Scalar]:
     """Return what a trot adds to the angles of standing: diagonal legs swing together."""
     phase = sin(2.0 * np.pi / PERIOD * t)
     found: list[Scalar] = []
@@ -259,3 +259,5 @@ TASKS: dict[str, Callable[[], Task]] = {
     "quadruped_trot": quadruped_trot,
 }
 """Tasks by name."""
+
+__all__ = ["acrobot", "cart_pole", "quadruped_stand", "quadruped_trot", "reacher"]

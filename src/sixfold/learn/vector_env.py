@@ -109,6 +109,8 @@ class VectorEnv(_Base):
             self._episodes[:] = 0
         elif self._streams is None:
             self._streams = streams(secrets.randbits(63), self._numbers)
+        if options is not None and not isinstance(options, Mapping):
+            raise OptionError("VectorEnv.reset", "options", "a dictionary, or None", options)
         mask = None if options is None else options.get("reset_mask")
         if mask is None:
             rows = np.arange(self.stepper.rows)
@@ -157,6 +159,11 @@ class VectorEnv(_Base):
                 seen[again] = self.stepper.observation(again)
         return seen, reward, terminated, truncated, infos
 
+    def render(self) -> None:
+        """Refuse: a window of its own shows a robot."""
+        fix = "use sixfold.view(env.task.model, trajectory)"
+        raise NotApplicableError("VectorEnv.render", "environments without pictures", fix)
+
     def _begin(self, rows: Array) -> None:
         """Begin new episodes in some environments."""
         if not rows.size:
@@ -194,10 +201,9 @@ def task_of(task: Any) -> Task:
 
 def _seed(seed: Any) -> int:
     """Return one seed for all; gymnasium also allows a list with one for each environment."""
-    if isinstance(seed, (list, tuple)) and seed and seed[0] is not None:
-        numbers = list(seed)
-        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-            seed = numbers[0]
+    several = isinstance(seed, (list, tuple)) and seed and isinstance(seed[0], int)
+    if several and list(seed) == list(range(seed[0], seed[0] + len(seed))):
+        seed = seed[0]  # what gymnasium makes of one number
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
     if not whole or not 0 <= seed < 2**64:
         words = "a whole number from 0 to 2**64 - 1; environments differ by their number"

@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    ShapeError,
+    yes_or_no,
+)
 from sixfold.simulation import Stepper
 
 
@@ -68,6 +74,7 @@ class _Planner:
         Returns:
             The action, shape (actions,).
         """
+        yes_or_no(type(self).__name__, warm=warm)
         if not warm:
             self.stepper.put(q, v)
         for _ in range(self.iterations):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import OptionError
-from sixfold.evaluate import numbers_array
+from sixfold.arrays import Array
+from sixfold.errors import NumberError, OptionError
+from sixfold.evaluate import Argument, checked, enough_memory, numbers_array
 from sixfold.model import Model
 from sixfold.scalar import if_positive
 from sixfold.simulation.checks.options import refuse_idle
@@ -17,6 +18,17 @@ MAX_ROWS = 1 << 28
 """More rows than any memory holds."""
 MAX_ACTIONS = 10_000
 """Numbers of an action, each of them a symbol."""
+
+
+def floats(caller: str, name: str, value: Any, n: int, dtype: Any) -> Array:
+    """Return numbers (..., n) as an array of a dtype in C order, or say what is wrong."""
+    array = checked(caller, name, Argument(value, (n,), "one number for each of an action"))
+    try:
+        with enough_memory(caller, f"argument '{name}'"):
+            return np.ascontiguousarray(array, dtype)
+    except (TypeError, ValueError):
+        where = f"{caller}: argument '{name}' does not hold plain numbers"
+        raise NumberError(where, "floats", f"dtype {array.dtype}", "give numbers") from None
 
 
 def object_array(numbers: Sequence[Any]) -> Any:

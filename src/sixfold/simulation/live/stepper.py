@@ -31,7 +31,7 @@ from sixfold.simulation.checks.options import (
     wrenches,
 )
 from sixfold.simulation.checks.start import states_of, step_count, step_length
-from sixfold.simulation.live.checks import action_size, bounds_of, row_count
+from sixfold.simulation.live.checks import action_size, bounds_of, floats, row_count
 from sixfold.simulation.live.functions import action_law, step_function, traced_together
 from sixfold.simulation.live.program import StepProgram
 from sixfold.simulation.setup import Setup
@@ -228,7 +228,7 @@ class Stepper:
 
     @property
     def bounds(self) -> tuple[Array, Array] | None:
-        """What actions are clipped to, low and high, shape (actions,) each; None if they are not."""
+        """What actions are clipped to: low and high, shape (actions,) each; None for no bounds."""
         each = self._program.bounds
         return (np.array([a for a, _ in each]), np.array([b for _, b in each])) if each else None
 
@@ -310,7 +310,7 @@ class Stepper:
         """
         given = action
         if type(given) is not np.ndarray or given.dtype != self.dtype or not given.flags.carray:
-            given = np.ascontiguousarray(action, self.dtype)
+            given = floats("Stepper.step", "action", action, self.actions, self.dtype)
         if given.shape != (self.rows, self.actions):
             given = given[None] if given.shape == self._one_action else self._broadcast(given)
         out, state, seen = self._buffers[0]
@@ -338,8 +338,8 @@ class Stepper:
         if self._lead or "reward" not in self._program.functions:
             where = "a stepper of several rows" if self._lead else "a stepper without a reward"
             raise NotApplicableError("Stepper.returns", where, "make one with rows=None, reward=")
-        given = np.ascontiguousarray(actions, self.dtype)
-        if given.ndim != 3 or given.shape[2] != self.actions or not given.shape[1]:
+        given = floats("Stepper.returns", "actions", actions, self.actions, self.dtype)
+        if given.ndim != 3 or not given.shape[1]:
             expected = f"(sequences, steps, {self.actions})"
             raise ShapeError("Stepper.returns", "actions", expected, given.shape, "fix its axes")
         if self._returns is None:
