@@ -100,7 +100,8 @@ def export(
     if name is not None and (not isinstance(name, str) or not 0 < len(name) <= 1000):
         raise OptionError("export", "name", "a text of at most 1000 characters", name)
     stem = identifier(name or f"{model.name}_{word}")
-    row, public = QUANTITIES[word], getattr(evaluate, word, function)
+    row = QUANTITIES[word]
+    public: Any = getattr(evaluate, word, function)
     if at is None and row.place:
         raise OptionError("export", "at", "the name of a body or frame", at)
     if at is not None and not row.place:
