@@ -76,12 +76,13 @@ if TYPE_CHECKING:
         Ground,
         contact_forces,
     )
-    from sixfold.control import Linearization, controllers, linearize, lqr
+    from sixfold.control import MPPI, CrossEntropy, Linearization, controllers, linearize, lqr
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
     from sixfold.identify import BaseParameters, base_parameters
     from sixfold.interop import Comparison, Converter, compare_with, convert
+    from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
         CustomJoint,
         DHRow,
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
         Event,
         JointStops,
         RolloutGradient,
+        Stepper,
         Trajectory,
         rollout,
         rollout_gradient,
@@ -130,13 +132,14 @@ _LATER = {
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
         "contact_forces",
     ),
-    "control": ("Linearization", "controllers", "linearize", "lqr"),
+    "control": ("MPPI", "CrossEntropy", "Linearization", "controllers", "linearize", "lqr"),
     "simulation": (
-        *("Event", "JointStops", "RolloutGradient", "Trajectory"),
+        *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identify": ("BaseParameters", "base_parameters"),
     "symbolic": ("Code", "Equations", "equations", "export"),
+    "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
 }
 """Names of packages that are imported when one of them is first asked for."""
@@ -151,6 +154,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "MPPI",
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
@@ -163,6 +167,7 @@ __all__ = [
     "ContactPoint",
     "ContactShapeWarning",
     "Converter",
+    "CrossEntropy",
     "CustomJoint",
     "Cylindrical",
     "DHRow",
@@ -209,7 +214,9 @@ __all__ = [
     "SixfoldError",
     "Spherical",
     "StateError",
+    "Stepper",
     "Subspace",
+    "Task",
     "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
@@ -218,6 +225,7 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "Vector3",
+    "VectorEnv",
     "actuator_forces",
     "add_payload",
     "assemble",
@@ -264,6 +272,7 @@ __all__ = [
     "skeleton_id",
     "sqrt",
     "tanh",
+    "tasks",
     "view",
     "write_report",
 ]

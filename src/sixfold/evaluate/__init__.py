@@ -24,7 +24,14 @@ from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
-from sixfold.evaluate.kernels.threads import cuts, get_threads, set_threads, share, spread
+from sixfold.evaluate.kernels.threads import (
+    cuts,
+    get_threads,
+    run_kernel,
+    set_threads,
+    share,
+    spread,
+)
 from sixfold.evaluate.kernels.trace_function import graph_of, numbers_array
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import QUANTITIES, Quantity
@@ -92,6 +99,7 @@ __all__ = [
     "random_state",
     "refuse_singular",
     "result_memory",
+    "run_kernel",
     "run_scan",
     "scan_kernel",
     "set_threads",
