@@ -46,6 +46,7 @@ from sixfold.evaluate.functions.kinematics import (
     point_force,
     position_rate,
 )
+from sixfold.evaluate.inertias import refuse_negative_masses
 from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
@@ -227,6 +228,7 @@ __all__ = [
     "project",
     "quantity",
     "random_state",
+    "refuse_negative_masses",
     "refuse_singular",
     "regressor",
     "result_memory",

@@ -47,6 +47,7 @@ def constrained_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: tuple[Array, Array] | None = None,
     backend: str | None = None,
 ) -> tuple[Array, Array]:
@@ -63,6 +64,8 @@ def constrained_dynamics(
         tau: joint forces [N m or N], shape (..., nv).
         f_ext: external force on each body (n; f), shape (..., nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -145,6 +148,7 @@ def project(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: tuple[Array, Array] | None = None,
     backend: str | None = None,
 ) -> tuple[Array, Array]:
@@ -157,6 +161,8 @@ def project(
         model: a robot with constraints.
         q: configuration, shape (..., nq).
         v: joint velocity, shape (..., nv).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """

@@ -41,6 +41,7 @@ def inverse_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
@@ -61,6 +62,8 @@ def inverse_dynamics_derivatives(
             q changes) or "body" (body axes and origin: it turns with the body).
         sparse: leave out numbers that are zero for every state: each result is then a tuple
             (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -96,6 +99,7 @@ def forward_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
@@ -115,6 +119,8 @@ def forward_dynamics_derivatives(
             the body).
         sparse: leave out numbers that are zero for every state: each result is then a tuple
             (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -143,6 +149,7 @@ def second_derivatives(
     a: ArrayLike,
     weights: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
@@ -160,6 +167,8 @@ def second_derivatives(
         weights: a weight for each joint force, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
             `inverse_dynamics_derivatives`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -188,6 +197,7 @@ def forward_second_derivatives(
     tau: ArrayLike,
     weights: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
@@ -204,6 +214,8 @@ def forward_second_derivatives(
         weights: a weight for each acceleration, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
             `inverse_dynamics_derivatives`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
