@@ -129,7 +129,7 @@ if TYPE_CHECKING:
         second_derivatives,
     )
     from sixfold.formats import load, save
-    from sixfold.identify import BaseParameters, base_parameters
+    from sixfold.identification import BaseParameters, base_parameters
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.model import (
         CustomJoint,
@@ -194,7 +194,7 @@ _LATER = {
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
-    "identify": ("BaseParameters", "base_parameters"),
+    "identification": ("BaseParameters", "base_parameters"),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "viewer": ("view",),
 }
