@@ -80,7 +80,13 @@ if TYPE_CHECKING:
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
-    from sixfold.identification import BaseParameters, base_parameters
+    from sixfold.identification import (
+        BaseParameters,
+        BaseProjection,
+        base_parameters,
+        base_projection,
+        base_regressor,
+    )
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.model import (
         CustomJoint,
@@ -135,7 +141,10 @@ _LATER = {
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
-    "identification": ("BaseParameters", "base_parameters"),
+    "identification": (
+        *("BaseParameters", "BaseProjection", "base_parameters", "base_projection"),
+        "base_regressor",
+    ),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "viewer": ("view",),
 }
@@ -163,6 +172,7 @@ __all__ = [
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
+    "BaseProjection",
     "CallbackError",
     "Code",
     "Comparison",
@@ -233,6 +243,8 @@ __all__ = [
     "atan2",
     "attach",
     "base_parameters",
+    "base_projection",
+    "base_regressor",
     "check",
     "compare_with",
     "compile",
