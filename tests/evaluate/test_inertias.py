@@ -268,6 +268,19 @@ def test_joints_without_inertia_give_nan_in_their_states_and_a_warning():
     assert_close(found, sf.forward_dynamics(model, q, v, v))
 
 
+def test_large_batches_of_one_set_are_proved_or_looked_at():
+    model = sf.load("double_pendulum").without(armature=True)
+    q, v = sf.random_state(model, 5000, seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = sf.forward_dynamics(model, q, v, v, inertias=parameters_of(model))
+    assert_close(found, sf.forward_dynamics(model, q, v, v))
+    empty = parameters_of(model)
+    empty[1] = 0.0
+    with pytest.warns(sf.SingularPivotWarning, match="5000 of 5000 states"):
+        assert np.isnan(sf.forward_dynamics(model, q, v, v, inertias=empty)).all()
+
+
 def test_impacts_take_them():
     model = sf.load("puma560")
     q, v = sf.random_state(model, STATES, seed=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,16 @@ from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree
 from sixfold.evaluate.kernels.kernels import kernel_for
 from sixfold.evaluate.scalar_functions.page import of_inertias
-from sixfold.evaluate.singular.pivot_margin import MIN_PIVOT_RATIO, possibly_singular_joints
+from sixfold.evaluate.singular.pivot_margin import (
+    MIN_PIVOT_RATIO,
+    possibly_singular_joints,
+    proved_pivots,
+)
 from sixfold.model import Joint, Model, Tree
 from sixfold.scalar import plain
+
+MIN_STATES_PER_SET = 4096
+"""States for each set of inertial parameters from which a proof takes less time than pivots."""
 
 
 def refuse_singular(model: Model) -> None:
@@ -50,7 +58,10 @@ def nan_at_singular_states(
         lead: number of leading axes.
         inertias: inertial parameters in place of the model's own.
     """
-    if inertias is None and not possibly_singular_joints(model):
+    if inertias is None:
+        if not possibly_singular_joints(model):
+            return
+    elif _all_proved(model, inertias, prod(q.shape[:-1])):
         return
     bad, owner = lost_pivots(model, q, inertias)
     if not bad.any():
@@ -67,6 +78,12 @@ def nan_at_singular_states(
     )
     for result in results:
         result[np.broadcast_to(rows, result.shape[:lead])] = np.nan
+
+
+def _all_proved(model: Model, inertias: Array, states: int) -> bool:
+    """Return whether inertias themselves prove all pivots, where that is cheaper than to look."""
+    sets = inertias[..., 0, 0].size
+    return MIN_STATES_PER_SET * sets <= states and bool(proved_pivots(model, inertias).all())
 
 
 def lost_pivots(model: Model, q: Array, inertias: Array | None = None) -> tuple[Array, list[int]]:
