@@ -80,7 +80,13 @@ if TYPE_CHECKING:
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
-    from sixfold.identify import BaseParameters, base_parameters
+    from sixfold.identification import (
+        BaseParameters,
+        BaseProjection,
+        base_parameters,
+        base_projection,
+        base_regressor,
+    )
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
@@ -137,7 +143,10 @@ _LATER = {
         *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
-    "identify": ("BaseParameters", "base_parameters"),
+    "identification": (
+        *("BaseParameters", "BaseProjection", "base_parameters", "base_projection"),
+        "base_regressor",
+    ),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
@@ -158,6 +167,7 @@ __all__ = [
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
+    "BaseProjection",
     "CallbackError",
     "Code",
     "Comparison",
@@ -232,6 +242,8 @@ __all__ = [
     "atan2",
     "attach",
     "base_parameters",
+    "base_projection",
+    "base_regressor",
     "check",
     "compare_with",
     "compile",

@@ -19,8 +19,9 @@ from sixfold.evaluate.arrays import (
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
 from sixfold.evaluate.functions import *
+from sixfold.evaluate.inertias import refuse_negative_masses
 from sixfold.evaluate.kernels import result_memory
-from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
+from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
@@ -93,10 +94,12 @@ __all__ = [
     "model_checked",
     "neutral",
     "numbers_array",
+    "per_model",
     "possibly_singular_joints",
     "program_text",
     "quantity",
     "random_state",
+    "refuse_negative_masses",
     "refuse_singular",
     "result_memory",
     "run_kernel",

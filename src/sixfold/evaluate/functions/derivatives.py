@@ -45,6 +45,7 @@ def inverse_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
@@ -65,6 +66,8 @@ def inverse_dynamics_derivatives(
             q changes) or "body" (body axes and origin: it turns with the body).
         sparse: leave out numbers that are zero for every state: each result is then a tuple
             (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -100,6 +103,7 @@ def forward_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
@@ -119,6 +123,8 @@ def forward_dynamics_derivatives(
             the body).
         sparse: leave out numbers that are zero for every state: each result is then a tuple
             (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -147,6 +153,7 @@ def second_derivatives(
     a: ArrayLike,
     weights: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
@@ -164,6 +171,8 @@ def second_derivatives(
         weights: a weight for each joint force, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
             `inverse_dynamics_derivatives`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -192,6 +201,7 @@ def forward_second_derivatives(
     tau: ArrayLike,
     weights: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
@@ -208,6 +218,8 @@ def forward_second_derivatives(
         weights: a weight for each acceleration, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
             `inverse_dynamics_derivatives`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 

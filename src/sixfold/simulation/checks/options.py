@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sixfold.arrays import Array, Shape
+from sixfold.arrays import Shape
 from sixfold.contact import scene_of
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import NotApplicableError, NumberError, OptionError
@@ -217,14 +217,3 @@ def inertial_parameters(model: Model, inertias: Any) -> Argument | None:
     if inertias is None:
         return None
     return Argument(inertias, (model.nb, 10), "(nb, 10): inertial parameters of each body")
-
-
-def refuse_negative_masses(function: str, arrays: Mapping[str, Array]) -> None:
-    """Refuse inertial parameters with a negative mass."""
-    if "inertias" in arrays and (arrays["inertias"][..., 0] < 0).any():
-        raise NumberError(
-            f"{function}: argument 'inertias' has a mass",
-            "masses >= 0",
-            float(arrays["inertias"][..., 0].min()),
-            "fix the first of the ten numbers",
-        )
