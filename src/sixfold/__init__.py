@@ -76,7 +76,7 @@ if TYPE_CHECKING:
         Ground,
         contact_forces,
     )
-    from sixfold.control import Linearization, controllers, linearize, lqr
+    from sixfold.control import MPPI, CrossEntropy, Linearization, controllers, linearize, lqr
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         base_regressor,
     )
     from sixfold.interop import Comparison, Converter, compare_with, convert
+    from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
         CustomJoint,
         DHRow,
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
         Event,
         JointStops,
         RolloutGradient,
+        Stepper,
         Trajectory,
         rollout,
         rollout_gradient,
@@ -136,9 +138,9 @@ _LATER = {
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
         "contact_forces",
     ),
-    "control": ("Linearization", "controllers", "linearize", "lqr"),
+    "control": ("MPPI", "CrossEntropy", "Linearization", "controllers", "linearize", "lqr"),
     "simulation": (
-        *("Event", "JointStops", "RolloutGradient", "Trajectory"),
+        *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identification": (
@@ -146,6 +148,7 @@ _LATER = {
         "base_regressor",
     ),
     "symbolic": ("Code", "Equations", "equations", "export"),
+    "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
 }
 """Names of packages that are imported when one of them is first asked for."""
@@ -169,6 +172,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "MPPI",
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
@@ -182,6 +186,7 @@ __all__ = [
     "ContactPoint",
     "ContactShapeWarning",
     "Converter",
+    "CrossEntropy",
     "CustomJoint",
     "Cylindrical",
     "DHRow",
@@ -228,7 +233,9 @@ __all__ = [
     "SixfoldError",
     "Spherical",
     "StateError",
+    "Stepper",
     "Subspace",
+    "Task",
     "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
@@ -237,6 +244,7 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "Vector3",
+    "VectorEnv",
     "actuator_forces",
     "add_payload",
     "assemble",
@@ -285,6 +293,7 @@ __all__ = [
     "skeleton_id",
     "sqrt",
     "tanh",
+    "tasks",
     "view",
     "write_report",
 ]

@@ -19,13 +19,20 @@ from sixfold.evaluate.arrays import (
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
 from sixfold.evaluate.functions import *
-from sixfold.evaluate.inertias import refuse_negative_masses
+from sixfold.evaluate.inertias import refuse_masses_below_zero
 from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
-from sixfold.evaluate.kernels.threads import cuts, get_threads, set_threads, share, spread
+from sixfold.evaluate.kernels.threads import (
+    cuts,
+    get_threads,
+    run_kernel,
+    set_threads,
+    share,
+    spread,
+)
 from sixfold.evaluate.kernels.trace_function import graph_of, numbers_array
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import QUANTITIES, Quantity
@@ -73,7 +80,9 @@ __all__ = [
     "BACKENDS",
     "FEWER_STATES",
     "KERNELS",
+    "QUANTITIES",
     "Argument",
+    "Quantity",
     "adjoint_kernel",
     "all_quantities",
     "checked",
@@ -98,9 +107,10 @@ __all__ = [
     "program_text",
     "quantity",
     "random_state",
-    "refuse_negative_masses",
+    "refuse_masses_below_zero",
     "refuse_singular",
     "result_memory",
+    "run_kernel",
     "run_scan",
     "scan_kernel",
     "set_threads",

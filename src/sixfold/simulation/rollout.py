@@ -22,7 +22,6 @@ from sixfold.errors import (
 from sixfold.evaluate import (
     enough_memory,
     model_checked,
-    refuse_negative_masses,
     refuse_singular,
     run_scan,
 )
@@ -38,6 +37,7 @@ from sixfold.simulation.checks.options import (
     choice,
     inertial_parameters,
     open_loop_forces,
+    refuse_negative_masses,
     touching,
     vector,
     wrenches,
@@ -45,7 +45,7 @@ from sixfold.simulation.checks.options import (
 from sixfold.simulation.checks.start import states_of, step_count, step_length
 from sixfold.simulation.prepared_rollout import prepare, run_prepared, share_memory, step_times
 from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import Stepper, stepper_of
+from sixfold.simulation.stepper import StepRunner, stepper_of
 from sixfold.simulation.stops import stops_of
 
 
@@ -172,8 +172,7 @@ def rollout(
         f_ext=wrenches(model, f_ext),
         inertias=inertial_parameters(model, inertias),
     )
-    if "inertias" in arrays:
-        refuse_negative_masses("rollout", arrays["inertias"][..., 0])
+    refuse_negative_masses("rollout", arrays)
     closed_start("rollout", model, arrays)
     x = arrays.get("x0")
     nx = 0 if x is None else x.shape[-1]
@@ -228,7 +227,7 @@ def rollout(
 
 
 def _run(
-    stepper: Stepper,
+    stepper: StepRunner,
     parts: Sequence[Array],
     lead: Shape,
     steps: int,

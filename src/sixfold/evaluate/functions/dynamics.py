@@ -27,7 +27,6 @@ def _refuse_method(model: Model, given: Mapping[str, Any]) -> None:
     "nv",
     options=_FORCES,
     keywords=_AS_FRAME,
-    exports=True,
 )
 def inverse_dynamics(
     model: Model,
@@ -75,7 +74,6 @@ def inverse_dynamics(
     keywords=_AS_FRAME,
     refuses=_refuse_method,
     solves=True,
-    exports=True,
 )
 def forward_dynamics(
     model: Model,
@@ -122,7 +120,7 @@ def forward_dynamics(
     raise NotImplementedError
 
 
-@quantity(pages.mass_matrix, "nv nv", exports=True)
+@quantity(pages.mass_matrix, "nv nv")
 def mass_matrix(
     model: Model,
     q: ArrayLike,
@@ -138,7 +136,7 @@ def mass_matrix(
     raise NotImplementedError
 
 
-@quantity(pages.inverse_mass_matrix, "nv nv", solves=True, exports=True)
+@quantity(pages.inverse_mass_matrix, "nv nv", solves=True)
 def inverse_mass_matrix(
     model: Model,
     q: ArrayLike,
@@ -160,7 +158,6 @@ def inverse_mass_matrix(
     "nv",
     options=_FORCES,
     keywords=_AS_FRAME,
-    exports=True,
 )
 def bias_force(
     model: Model,
@@ -177,7 +174,7 @@ def bias_force(
     raise NotImplementedError
 
 
-@quantity(pages.gravity_force, "nv", exports=True)
+@quantity(pages.gravity_force, "nv")
 def gravity_force(
     model: Model,
     q: ArrayLike,
@@ -190,7 +187,7 @@ def gravity_force(
     raise NotImplementedError
 
 
-@quantity(pages.coriolis_matrix, "nv nv", exports=True)
+@quantity(pages.coriolis_matrix, "nv nv")
 def coriolis_matrix(
     model: Model,
     q: ArrayLike,
@@ -207,7 +204,7 @@ def coriolis_matrix(
     raise NotImplementedError
 
 
-@quantity(pages.kinetic_energy, "", exports=True)
+@quantity(pages.kinetic_energy, "")
 def kinetic_energy(
     model: Model,
     q: ArrayLike,
@@ -221,7 +218,7 @@ def kinetic_energy(
     raise NotImplementedError
 
 
-@quantity(pages.potential_energy, "", exports=True)
+@quantity(pages.potential_energy, "")
 def potential_energy(
     model: Model,
     q: ArrayLike,
@@ -234,7 +231,7 @@ def potential_energy(
     raise NotImplementedError
 
 
-@quantity(pages.momentum, "6", exports=True)
+@quantity(pages.momentum, "6")
 def momentum(
     model: Model,
     q: ArrayLike,
@@ -262,7 +259,7 @@ def centroidal_momentum(
     raise NotImplementedError
 
 
-@quantity(pages.center_of_mass, "3", exports=True, needs_mass=True)
+@quantity(pages.center_of_mass, "3", needs_mass=True)
 def center_of_mass(
     model: Model,
     q: ArrayLike,
