@@ -19,12 +19,7 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
-from sixfold.evaluate import (
-    enough_memory,
-    model_checked,
-    refuse_singular,
-    run_scan,
-)
+from sixfold.evaluate import enough_memory, model_checked, refuse_singular, run_scan
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.arrays import Shape
+from sixfold.arrays import Array, Shape
 from sixfold.contact import scene_of
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import NotApplicableError, NumberError, OptionError
