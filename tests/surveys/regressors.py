@@ -6,9 +6,10 @@ Trees: 1 to 20 bodies on joints of every type, with rotors, damping, friction an
 regressor leaves out; every fourth on a floating base.  The error is max|Y pi - tau|
 over the larger of max|tau| and max|f|, tau from the book's RNEA in MPFR and from the public inverse
 dynamics of the bodies alone, f the forces through the joints, as in `sixfold.check`: where a joint
-hardly works against large forces, its own force is what rounding leaves of them.  "alone" divides by max|tau|; it has no bar, because
-the terms of Y pi may cancel (of 1,000 trees one body on one joint exceeds 4e-15).  "page" is the
-page on floats; "default" the public call, machine code, on every N-th tree.
+hardly works against large forces, its own force is what rounding leaves of them.  "alone" divides
+by max|tau|; it has no bar, because the terms of Y pi may cancel (of 1,000 trees one body on one
+joint exceeds 4e-15).  "page" is the page on floats; "default" the public call, machine code, on
+every N-th tree.
 
 Robots: every URDF of example-robot-data on a fixed and a floating base, the default call against
 `computeJointTorqueRegressor`, max|Y - Y_ref| / max|Y_ref|.  Exits with 1 when a bar is missed.

@@ -19,7 +19,7 @@ from sixfold.evaluate.arrays import (
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
 from sixfold.evaluate.functions import *
-from sixfold.evaluate.inertias import refuse_negative_masses
+from sixfold.evaluate.inertias import refuse_masses_below_zero
 from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
@@ -99,7 +99,7 @@ __all__ = [
     "program_text",
     "quantity",
     "random_state",
-    "refuse_negative_masses",
+    "refuse_masses_below_zero",
     "refuse_singular",
     "result_memory",
     "run_kernel",

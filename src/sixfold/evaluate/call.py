@@ -135,7 +135,7 @@ class _Run:
         calls: list[Callable[..., Any]] = [fast, partial(prepare, other), partial(prepare, None)]
         if "inertias" in names:
             calls = [with_checked_masses(call, row, len(names) - 1) for call in calls]
-        entry = (calls[0], calls[1], alive, kernel, calls[2])
+        entry = (*calls[:2], alive, kernel, calls[2])
         KERNELS.short_cut(kernel, table, key, entry)
 
 

@@ -38,7 +38,7 @@ def with_checked_masses(call: Callable[..., Any], row: Quantity, place: int) -> 
     return checked_call
 
 
-def refuse_negative_masses(function: str, masses: Array) -> None:
+def refuse_masses_below_zero(function: str, masses: Array) -> None:
     """Refuse inertial parameters with a negative mass."""
     numbers = masses if masses.dtype.kind == "f" else np.array([_number(x) for x in masses.flat])
     if (numbers < 0).any():
@@ -62,7 +62,7 @@ def refuse_massless(function: str, model: Model) -> None:
 
 def _refuse_masses(row: Quantity, masses: Array) -> None:
     """Refuse masses, shape (..., nb), that are negative, or all zero where that has no result."""
-    refuse_negative_masses(row.name, masses)
+    refuse_masses_below_zero(row.name, masses)
     if row.needs_mass and masses.dtype.kind == "f" and (masses.sum(axis=-1) == 0).any():
         raise NumberError(
             f"{row.name}: argument 'inertias'",

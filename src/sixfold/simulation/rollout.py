@@ -19,13 +19,7 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
-from sixfold.evaluate import (
-    enough_memory,
-    model_checked,
-    refuse_negative_masses,
-    refuse_singular,
-    run_scan,
-)
+from sixfold.evaluate import enough_memory, model_checked, refuse_singular, run_scan
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
@@ -38,6 +32,7 @@ from sixfold.simulation.checks.options import (
     choice,
     inertial_parameters,
     open_loop_forces,
+    refuse_negative_masses,
     touching,
     vector,
     wrenches,
@@ -172,8 +167,7 @@ def rollout(
         f_ext=wrenches(model, f_ext),
         inertias=inertial_parameters(model, inertias),
     )
-    if "inertias" in arrays:
-        refuse_negative_masses("rollout", arrays["inertias"][..., 0])
+    refuse_negative_masses("rollout", arrays)
     closed_start("rollout", model, arrays)
     x = arrays.get("x0")
     nx = 0 if x is None else x.shape[-1]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sixfold.arrays import Shape
+from sixfold.arrays import Array, Shape
 from sixfold.contact import scene_of
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import NotApplicableError, NumberError, OptionError
-from sixfold.evaluate import Argument, scalar_functions
+from sixfold.evaluate import Argument, refuse_masses_below_zero, scalar_functions
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.model import Model
 from sixfold.simulation.adaptive import SOLVERS
@@ -217,3 +217,9 @@ def inertial_parameters(model: Model, inertias: Any) -> Argument | None:
     if inertias is None:
         return None
     return Argument(inertias, (model.nb, 10), "(nb, 10): inertial parameters of each body")
+
+
+def refuse_negative_masses(function: str, arrays: Mapping[str, Array]) -> None:
+    """Refuse inertial parameters with a negative mass."""
+    if "inertias" in arrays:
+        refuse_masses_below_zero(function, arrays["inertias"][..., 0])

@@ -16,7 +16,7 @@ from sixfold.errors import (
     NotApplicableError,
     visible,
 )
-from sixfold.evaluate import enough_memory, model_checked, refuse_negative_masses, refuse_singular
+from sixfold.evaluate import enough_memory, model_checked, refuse_singular
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
@@ -28,6 +28,7 @@ from sixfold.simulation.checks.options import (
     choice,
     inertial_parameters,
     open_loop_forces,
+    refuse_negative_masses,
     vector,
     wrenches,
 )
@@ -183,8 +184,7 @@ def rollout_gradient(
         inertias=inertial_parameters(model, inertias),
         cost_parameters=vector(NAME, "cost_parameters", cost_parameters, "numbers for the costs"),
     )
-    if "inertias" in arrays:
-        refuse_negative_masses(NAME, arrays["inertias"][..., 0])
+    refuse_negative_masses(NAME, arrays)
     closed_start(NAME, model, arrays)
     x = arrays.get("x0")
     law = None
