@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         kinetic_energy_derivatives,
         potential_energy_derivatives,
     )
+    from sixfold.evaluate.functions.regressors import energy_regressor, regressor
     from sixfold.evaluate.kernels.adjoint import adjoint_kernel, gradient_kernel, program_text
     from sixfold.evaluate.kernels.trace_function import Program as Program
     from sixfold.evaluate.scalar_functions import inverse_masses
@@ -123,6 +124,7 @@ _LATER = {
         "kinetic_energy_derivatives",
         "potential_energy_derivatives",
     ),
+    "functions.regressors": ("energy_regressor", "regressor"),
     "kernels.adjoint": (
         "adjoint_kernel",
         "gradient_kernel",
@@ -180,6 +182,7 @@ __all__ = [
     "delassus_matrix",
     "difference",
     "difference_derivatives",
+    "energy_regressor",
     "enough_memory",
     "evaluate_with_scene",
     "evaluated",
@@ -225,6 +228,7 @@ __all__ = [
     "quantity",
     "random_state",
     "refuse_singular",
+    "regressor",
     "result_memory",
     "run_scan",
     "scan_kernel",

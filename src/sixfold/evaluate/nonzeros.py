@@ -46,7 +46,7 @@ def sparse_call(
     out: Any,
     backend: Any,
     sparse: Any,
-) -> tuple[Nonzeros, ...]:
+) -> Nonzeros | tuple[Nonzeros, ...]:
     """Evaluate a quantity whose results are matrices, without their zeros.
 
     Args:
@@ -64,8 +64,31 @@ def sparse_call(
     row.options(model, values, options)  # says what is wrong with one
     absent = tuple(n for n, x in zip(row.arrays, values, strict=True) if x is None)
     reduced, places = _reduced(model, row.name, tuple(options), absent)
-    found: Any = general(reduced, model, values, options, out, backend)
+    found: Any = None
+    if backend is None:
+        found = _prepared(reduced, model, values, options, out)
+    if found is None:
+        found = general(reduced, model, values, options, out, backend)
+    if len(places) == 1:
+        return Nonzeros(found, *places[0])
     return tuple(Nonzeros(x, *at) for x, at in zip(found, places, strict=True))
+
+
+def _prepared(
+    row: Quantity, model: Model, values: Sequence[Any], options: Sequence[Any], out: Any
+) -> Any:
+    """Return the result of a call that was made before with arrays of this kind, or None."""
+    absent = (x is None for n, x in zip(row.arrays, values, strict=True) if n in row.optional)
+    ready = row.prepared.get((id(model), *options, *absent))
+    several = len(row.outputs) > 1
+    if ready is None or (several and out is not None and type(out) is not tuple):
+        return None
+    targets = out if several and out is not None else [out] * len(row.outputs)
+    if len(targets) != len(row.outputs):
+        return None
+    given = [x for x in values if x is not None]
+    found = ready[0](*given, *targets)
+    return ready[1](*given, *targets) if found is None else found
 
 
 @per_model()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from sixfold.arrays import Shape
@@ -27,7 +28,7 @@ class ArrayKind:
     """What an array argument of some name holds for one state."""
 
     sizes: str
-    """Sizes of its axes: numbers, or attributes of the model."""
+    """Sizes of its axes: numbers, attributes of the model, or products such as 10*nb."""
     meaning: str
     weak: bool = False
     """Python numbers follow the precision of the arrays beside them."""
@@ -142,7 +143,11 @@ QUANTITIES: dict[str, Quantity] = {}
 
 def shape_of(sizes: str, model: Model) -> Shape:
     """Return a shape from the sizes of its axes."""
-    return tuple(int(n) if n.isdecimal() else int(getattr(model, n)) for n in sizes.split())
+
+    def size(factors: list[str]) -> int:
+        return prod(int(n) if n.isdecimal() else int(getattr(model, n)) for n in factors)
+
+    return tuple(size(axis.split("*")) for axis in sizes.split())
 
 
 def located(function: str, model: Model, name: Any, argument: str) -> dict[str, Any]:

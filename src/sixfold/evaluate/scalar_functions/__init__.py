@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         kinetic_energy_derivatives,
         potential_energy_derivatives,
     )
+    from sixfold.evaluate.scalar_functions.regressors import energy_regressor, regressor
 
 _LATER = {
     "constraints": (
@@ -117,6 +118,7 @@ _LATER = {
         "kinetic_energy_derivatives",
         "potential_energy_derivatives",
     ),
+    "regressors": ("energy_regressor", "regressor"),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
@@ -154,6 +156,7 @@ __all__ = [
     "delassus_matrix",
     "difference",
     "difference_derivatives",
+    "energy_regressor",
     "express",
     "external_forces",
     "flat_response",
@@ -188,5 +191,6 @@ __all__ = [
     "project",
     "project_velocity",
     "reduced_mass_matrix",
+    "regressor",
     "second_derivatives",
 ]
