@@ -1,0 +1,145 @@
+"""Base parameters from sums over samples: weighted least squares and standard errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sixfold.arrays import Array
+from sixfold.identification.columns import Problem
+from sixfold.identification.least_squares import Sums
+
+ROUNDS = 4
+"""How often weights follow from residuals; they settle after two."""
+UNSEEN = {False: 1e-7, True: 1e-11}
+"""Relative singular value below which the data do not show a direction: from products of columns,
+whose digits are half as many, and from triangular factors."""
+MIN_RELATIVE_NOISE = 1e-9
+"""Least residual that counts, relative to the joint's forces: below it is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A weighted least-squares solution."""
+
+    beta: Array
+    """Base parameters, shape (n,)."""
+    covariance: Array
+    """Shape (n, n); of the directions that the data show."""
+    errors: Array
+    """Standard errors; infinite where the data do not show a parameter."""
+    sigma: Array
+    """Standard deviation of each joint's residual, shape (nv,)."""
+    condition: float
+    """Of the columns, scaled to equal size, over what the data show and do not show."""
+    A: Array
+    """Weighted triangular factor: the data say |A beta - b|, shape (n, n)."""
+    b: Array
+    unseen: Array
+    """Orthonormal directions of scaled parameters that the data do not show, shape (n, k)."""
+    scale: Array
+    """Size of each weighted column."""
+
+
+def solve(problem: Problem, sums: Sums, *, exact: bool = False, inflation: Array | None = None) -> Fit:
+    """Return the least-squares solution with weights from the residuals.
+
+    Directions that the data do not show stay as in the loaded model.
+
+    Args:
+        problem: the columns.
+        sums: over the samples.
+        exact: whether they were made by triangular factors.
+        inflation: of each joint's variance, for residuals that are correlated in time.
+    """
+    nv = len(problem.rows)
+    loads = np.array([np.linalg.norm(R[:, -1]) for R in sums.R]) / np.sqrt(np.maximum(sums.counts, 1))
+    usual = float(loads.max(initial=0.0)) or 1.0
+    floor = MIN_RELATIVE_NOISE * np.maximum(loads, 1e-3 * usual)
+    sigma = np.maximum(loads, 1e-3 * usual)
+    start = problem.base @ problem.start
+    for _ in range(ROUNDS):
+        A, b = stacked(problem, sums, sigma)
+        beta, parts = _solution(A, b, start, UNSEEN[exact])
+        freedom = np.array([_own(problem, j) for j in range(nv)])
+        left = np.maximum(sums.counts - freedom, 1.0)
+        sigma = np.maximum(np.sqrt(squares(problem, sums, beta) / left), floor)
+    s, V, seen, scale = parts
+    inverse = V[:, seen] / s[seen]
+    covariance = inverse @ inverse.T
+    if inflation is not None:
+        middle = sum(
+            factor * _products(problem, sums, j, sigma[j]) for j, factor in enumerate(inflation)
+        )
+        covariance = covariance @ (middle / np.outer(scale, scale)) @ covariance
+    covariance = covariance / np.outer(scale, scale)
+    unseen = V[:, ~seen]
+    hidden = (np.abs(unseen) > 1e-4).any(axis=1) if unseen.size else np.zeros(len(beta), bool)
+    errors = np.where(hidden, np.inf, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+    A, b = stacked(problem, sums, sigma)
+    Q, R = np.linalg.qr(A)
+    condition = float(s[0] / s[-1]) if len(s) and s[-1] > 0 else np.inf
+    return Fit(beta, covariance, errors, sigma, condition, R, Q.T @ b, unseen, scale)
+
+
+def _own(problem: Problem, j: int) -> float:
+    """Return how many parameters a joint's rows account for: its share of each column."""
+    share = np.zeros(problem.n)
+    for columns in problem.rows:
+        share[columns] += 1.0
+    return float((1.0 / share[problem.rows[j]]).sum())
+
+
+def stacked(problem: Problem, sums: Sums, sigma: Array) -> tuple[Array, Array]:
+    """Return the rows of all joints, each divided by its noise: columns and target."""
+    rows, targets = [], []
+    for columns, R, s in zip(problem.rows, sums.R, sigma, strict=True):
+        full = np.zeros((len(R), problem.n))
+        full[:, columns] = R[:, :-1] / s
+        rows.append(full)
+        targets.append(R[:, -1] / s)
+    return np.concatenate(rows), np.concatenate(targets)
+
+
+def _products(problem: Problem, sums: Sums, j: int, sigma: float) -> Array:
+    full = np.zeros((problem.n, problem.n))
+    columns = problem.rows[j]
+    full[np.ix_(columns, columns)] = sums.gram(j)[:-1, :-1] / sigma**2
+    return full
+
+
+def _solution(
+    A: Array, b: Array, start: Array, threshold: float
+) -> tuple[Array, tuple[Array, Array, Array, Array]]:
+    scale = np.linalg.norm(A, axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    if not A.shape[1]:
+        none = np.zeros(0)
+        return none, (none, np.zeros((0, 0)), np.zeros(0, bool), scale)
+    U, s, Vt = np.linalg.svd(A / scale, full_matrices=False)
+    seen = s > threshold * s[0]
+    step = Vt[seen].T @ ((U[:, seen].T @ (b - A @ start)) / s[seen])
+    return start + step / scale, (s, Vt.T, seen, scale)
+
+
+def squares(problem: Problem, sums: Sums, beta: Array) -> Array:
+    """Return the sum of squared residuals of each joint, shape (nv,)."""
+    return np.array(
+        [
+            float(np.sum((R[:, :-1] @ beta[columns] - R[:, -1]) ** 2))
+            for columns, R in zip(problem.rows, sums.R, strict=True)
+        ]
+    )
+
+
+def residual_rms(problem: Problem, sums: Sums, beta: Array) -> Array:
+    """Return the root mean square residual of each joint; NaN without samples."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.sqrt(squares(problem, sums, beta) / sums.counts)
+
+
+def load_rms(sums: Sums) -> Array:
+    """Return the root mean square of each joint's target; NaN without samples."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.array([np.linalg.norm(R[:, -1]) for R in sums.R]) / np.sqrt(sums.counts)
