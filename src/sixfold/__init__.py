@@ -129,7 +129,13 @@ if TYPE_CHECKING:
         second_derivatives,
     )
     from sixfold.formats import load, save
-    from sixfold.identification import BaseParameters, base_parameters
+    from sixfold.identification import (
+        BaseParameters,
+        Identification,
+        Log,
+        base_parameters,
+        identify,
+    )
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.model import (
         CustomJoint,
@@ -194,7 +200,7 @@ _LATER = {
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
-    "identification": ("BaseParameters", "base_parameters"),
+    "identification": ("BaseParameters", "Identification", "Log", "base_parameters", "identify"),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "viewer": ("view",),
 }
@@ -242,6 +248,7 @@ __all__ = [
     "Free",
     "Ground",
     "Helical",
+    "Identification",
     "ImpactPoint",
     "Inertia",
     "InternalError",
@@ -249,6 +256,7 @@ __all__ = [
     "JointStops",
     "KernelMemoryError",
     "Linearization",
+    "Log",
     "Mobility",
     "Model",
     "ModelBuilder",
@@ -332,6 +340,7 @@ __all__ = [
     "get_threads",
     "gravity_force",
     "grouped",
+    "identify",
     "if_positive",
     "impact",
     "integrate",

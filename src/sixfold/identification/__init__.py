@@ -1,5 +1,19 @@
-"""Inertial parameters that joint forces can show."""
+"""Inertial parameters that joint forces can show, and models fitted to logs of real robots."""
 
 from sixfold.identification.base_parameters import BaseParameter, BaseParameters, base_parameters
+from sixfold.identification.findings import DataFinding
+from sixfold.identification.identification import Estimate, Identification, JointResidual
+from sixfold.identification.identify import identify
+from sixfold.identification.log import Log
 
-__all__ = ["BaseParameter", "BaseParameters", "base_parameters"]
+__all__ = [
+    "BaseParameter",
+    "BaseParameters",
+    "DataFinding",
+    "Estimate",
+    "Identification",
+    "JointResidual",
+    "Log",
+    "base_parameters",
+    "identify",
+]

@@ -33,7 +33,7 @@ JOINT_WORDS = {
     "gain": "gain of the current",
 }
 """Columns that a joint may have beside those of the bodies, in words."""
-NOT_NEGATIVE = ("viscous", "dry", "dry+", "dry-", "rotor", "spring", "gain")
+NOT_NEGATIVE = ("viscous", "dry", "dry+", "dry-", "rotor", "spring")
 BODY_WORDS = {
     "m": "mass",
     **{f"h{x}": f"first moment m c{x}" for x in "xyz"},

@@ -16,9 +16,9 @@ from sixfold.model import Model
 
 ORDER = 8
 """Power of the frequency in the response: twice the order of the Butterworth filter."""
-PADDING = 2.0
+PADDING = 4.0
 """How far each end is continued, in periods of the cut-off frequency."""
-CUT = 1.0
+CUT = 2.0
 """How much is cut off each end, in periods of the cut-off frequency."""
 MAX_JITTER = 0.02
 """Relative unevenness of times up to which samples count as even."""

@@ -1,0 +1,70 @@
+"""The delay between torques and motion, found by which one leaves the least residual."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sixfold.identification.columns import Problem
+from sixfold.identification.log import Log
+from sixfold.identification.probe import targets
+
+MAX_SECONDS = 0.1
+"""Longest delay that is looked for [s]."""
+MAX_SHIFT = 200
+"""The same in samples."""
+SAMPLES = 10_000
+"""Samples of the stretch that is looked at."""
+
+
+def find_lag(problem: Problem, logs: tuple[Log, ...], dt: float) -> tuple[float, float]:
+    """Return by how much torques are late [s], and the residual there relative to no delay.
+
+    Torques are shifted by whole samples; between samples the minimum is that of a parabola through
+    the sums of squares, so that noise is not averaged by interpolation.
+    """
+    log = max(logs, key=len)
+    n = min(len(log), SAMPLES)
+    start = (len(log) - n) // 2
+    most = min(MAX_SHIFT, int(MAX_SECONDS / dt), n // 8)
+    if most < 1:
+        return 0.0, 1.0
+    part = slice(start, start + n)
+    arrays = [x[part] for x in (log.q, log.v, log.a, log.tau, log.f_ext) if x is not None]
+    flat = problem.kernel(*arrays)
+    goal = targets(problem, flat)
+    inner = slice(most, n - most)
+    bases = []
+    for place in problem.places:
+        columns = flat[inner, place][:, :-1]
+        sizes = np.linalg.norm(columns, axis=0)
+        bases.append(np.linalg.qr(columns / np.where(sizes > 0, sizes, 1.0))[0])
+
+    found: dict[int, float] = {}
+
+    def cost(shift: int) -> float:
+        if shift not in found:
+            total = 0.0
+            for j, Q in enumerate(bases):
+                goal_j = goal[most + shift : n - most + shift, j]
+                left = goal_j - Q @ (Q.T @ goal_j)
+                total += float(np.log(max(left @ left, 1e-300)))
+            found[shift] = total
+        return found[shift]
+
+    best, step = 0, max(1, most // 8)
+    while True:
+        near = [s for s in range(best - 8 * step, best + 8 * step + 1, step) if abs(s) <= most]
+        best = min(near, key=cost)
+        if step == 1:
+            break
+        step = max(1, step // 8)
+    shift = float(best)
+    if abs(best) < most:
+        # over a few samples: noise makes neighbours alike
+        width = min(max(1, most // 10), most - abs(best))
+        low, mid, high = (np.exp(cost(s) / len(bases)) for s in (best - width, best, best + width))
+        bend = low - 2 * mid + high
+        if bend > 0:
+            shift += width * float(np.clip((low - high) / (2 * bend), -1.0, 1.0))
+    ratio = float(np.exp((cost(best) - cost(0)) / (2 * max(len(bases), 1))))
+    return shift * dt, ratio
