@@ -12,6 +12,7 @@ a square in U and whose second is linear in alpha and d.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +21,11 @@ from sixfold.arrays import Array
 from sixfold.identification.columns import NOT_NEGATIVE, Problem
 from sixfold.identification.solve import Fit
 
-STAGES = (1e-6, 1e-4, 1e-2, 1.0)
-"""Weights of the data, growing: the first steps go along wide valleys."""
+STAGES = ((1e-6, 1e-2), (1e-4, 1e-2), (1e-2, 1e-3), (1.0, 1e-8))
+"""Weights of the data, growing, so that the first steps go along wide valleys; and the relative
+decrease of the cost at which each stage ends."""
 ROUNDS = 60
 """Steps of a stage, at most."""
-SETTLED = 1e-9
-"""Relative decrease of the cost at which a stage ends."""
 MIN_RADIUS = 2e-3
 """Least radius of gyration of a loaded body [m]; smaller ones are point masses."""
 MIN_MASS = 1e-4
@@ -93,21 +93,20 @@ def log_cholesky(J: Array) -> Array:
     return np.array([alpha, *d, U[0, 1], U[1, 2], U[0, 2], *U[:3, 3]])
 
 
-def factor(theta: Array) -> tuple[Array, Array]:
-    """Return U, shape (4, 4), and its derivatives by theta, shape (10, 4, 4)."""
-    scale = np.exp(theta[0])
-    U = np.eye(4)
-    U[[0, 1, 2], [0, 1, 2]] = np.exp(theta[1:4])
-    for place, value in zip(_UPPER, theta[4:7], strict=True):
-        U[place] = value
-    U[:3, 3] = theta[7:10]
-    U *= scale
-    D = np.zeros((10, 4, 4))
-    D[0] = U
+def factors(theta: Array) -> tuple[Array, Array]:
+    """Return U of bodies, shape (n, 4, 4), and its derivatives by theta, shape (n, 10, 4, 4)."""
+    n = len(theta)
+    scale = np.exp(theta[:, 0])
+    U = np.zeros((n, 4, 4))
+    D = np.zeros((n, 10, 4, 4))
+    U[:, 3, 3] = scale
     for k in range(3):
-        D[1 + k, k, k] = U[k, k]
-        D[4 + k][_UPPER[k]] = scale
-        D[7 + k, k, 3] = scale
+        U[:, k, k] = D[:, 1 + k, k, k] = scale * np.exp(theta[:, 1 + k])
+        row, column = _UPPER[k]
+        U[:, row, column] = scale * theta[:, 4 + k]
+        U[:, k, 3] = scale * theta[:, 7 + k]
+        D[:, 4 + k, row, column] = D[:, 7 + k, k, 3] = scale
+    D[:, 0] = U
     return U, D
 
 
@@ -125,41 +124,45 @@ def fit_consistent(problem: Problem, fit: Fit, prior: float) -> Consistent:
     loaded = problem.start[: 10 * nb].reshape(nb, 10)
     total = float(np.abs(loaded[:, 0]).sum())
     J0 = [physical(pi, total) for pi in loaded]
-    whitening = [np.linalg.inv(np.linalg.cholesky(J)) for J in J0]
+    whitening = np.array([np.linalg.inv(np.linalg.cholesky(J)) for J in J0]).reshape(nb, 4, 4)
     theta0 = np.concatenate([log_cholesky(J) for J in J0]) if nb else np.zeros(0)
     rest = problem.unknowns[10 * nb :]
     x0 = problem.start[10 * nb :]
     bounded = np.array([u.kind in NOT_NEGATIVE for u in rest], bool)
     spread = _spread(problem, fit, x0)
 
+    count = 10 * nb + len(rest)
+    own = np.arange(10 * nb).reshape(nb, 10)
+    rows = np.arange(16 * nb).reshape(nb, 16)
+    at = np.arange(len(rest))
+    fixed = np.zeros((16 * nb + len(rest), 1 + count))
+    fixed[16 * nb + at, 1 + 10 * nb + at] = np.sqrt(prior) / spread
+    weight_of_prior = np.sqrt(2 * prior)
+
     def point(z: Array) -> tuple[Array, Array, Array]:
         """Return the unknowns, their derivatives, and the residuals of the prior with theirs."""
-        p = np.concatenate([np.empty(10 * nb), z[10 * nb :]])
-        dp = np.eye(len(z))
-        squares = np.zeros((16 * nb + len(rest), 1 + len(z)))
-        for k in range(nb):
-            at = slice(10 * k, 10 * k + 10)
-            U, D = factor(z[at])
-            p[at] = parameters(U @ U.T)
-            turned = D @ U.T
-            dp[at, at] = parameters(turned + turned.transpose(0, 2, 1)).T
-            own = slice(16 * k, 16 * k + 16)
-            squares[own, 0] = np.sqrt(2 * prior) * (whitening[k] @ U).ravel()
-            squares[own, 1:][:, at] = np.sqrt(2 * prior) * (whitening[k] @ D).reshape(10, 16).T
-        places = np.arange(len(rest))
+        U, D = factors(z[: 10 * nb].reshape(nb, 10))
+        p = np.concatenate([parameters(U @ U.transpose(0, 2, 1)).ravel(), z[10 * nb :]])
+        turned = D @ U[:, None].transpose(0, 1, 3, 2)
+        dp = np.eye(count)
+        slopes = parameters(turned + turned.transpose(0, 1, 3, 2))
+        dp[own[:, :, None], own[:, None, :]] = slopes.transpose(0, 2, 1)
+        squares = fixed.copy()
+        squares[: 16 * nb, 0] = weight_of_prior * (whitening @ U).ravel()
+        bent = weight_of_prior * (whitening[:, None] @ D).reshape(nb, 10, 16)
+        squares[rows[:, :, None], 1 + own[:, None, :]] = bent.transpose(0, 2, 1)
         squares[16 * nb :, 0] = np.sqrt(prior) * (z[10 * nb :] - x0) / spread
-        squares[16 * nb + places, 1 + 10 * nb + places] = np.sqrt(prior) / spread
         return p, dp, squares
 
-    linear = np.zeros(10 * nb + len(rest))
+    linear = np.zeros(count)
     for k in range(nb):
         linear[10 * k : 10 * k + 4] = np.array([-8.0, -2.0, -2.0, -2.0]) * prior
     z, rounds = np.concatenate([theta0, np.where(bounded, np.maximum(x0, 0.0), x0)]), 0
     free = np.concatenate([np.zeros(10 * nb, bool), bounded])
-    for weight in STAGES:
+    for weight, settled in STAGES:
         A = np.sqrt(weight) * fit.A @ problem.base
         b = np.sqrt(weight) * fit.b
-        z, used = _descend(z, A, b, point, linear, free)
+        z, used = _descend(z, A, b, point, linear, free, settled)
         rounds += used
     p = point(z)[0]
     beta = problem.base @ p
@@ -179,7 +182,12 @@ def _spread(problem: Problem, fit: Fit, x0: Array) -> Array:
     return np.array(found)
 
 
-def _descend(z, A, b, point, linear, bounded):  # type: ignore[no-untyped-def]
+Point = Callable[[Array], tuple[Array, Array, Array]]
+
+
+def _descend(
+    z: Array, A: Array, b: Array, point: Point, linear: Array, bounded: Array, settled: float
+) -> tuple[Array, int]:
     """Return where Gauss-Newton steps with damping (Levenberg-Marquardt) lead, and their number."""
 
     def cost(p: Array, squares: Array, z: Array) -> float:
@@ -194,12 +202,14 @@ def _descend(z, A, b, point, linear, bounded):  # type: ignore[no-untyped-def]
         residual = np.concatenate([A @ p - b, squares[:, 0]])
         gradient = J.T @ residual + linear
         H = J.T @ J
+        diagonal = np.diag(H).copy()
         # what stands at its bound and would leave it stays there
         moves = ~(bounded & (z <= 0) & (gradient > 0))
         step = np.zeros_like(z)
         gained = 0.0
         for _ in range(12):
-            damped = H + damping * np.diag(np.diag(H) + 1e-12)
+            damped = H.copy()
+            damped.flat[:: len(z) + 1] += damping * (diagonal + 1e-12)
             step[moves] = np.linalg.solve(damped[np.ix_(moves, moves)], -gradient[moves])
             there = np.where(bounded, np.maximum(z + step, 0.0), z + np.clip(step, -2.0, 2.0))
             tried = point(there)
@@ -210,6 +220,6 @@ def _descend(z, A, b, point, linear, bounded):  # type: ignore[no-untyped-def]
                 damping = max(damping / 10, 1e-12)
                 break
             damping *= 10
-        if gained <= SETTLED * max(abs(now), 1.0):
+        if gained <= settled * max(abs(now), 1.0):
             break
     return z, rounds

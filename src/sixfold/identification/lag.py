@@ -12,7 +12,7 @@ MAX_SECONDS = 0.1
 """Longest delay that is looked for [s]."""
 MAX_SHIFT = 200
 """The same in samples."""
-SAMPLES = 10_000
+SAMPLES = 5_000
 """Samples of the stretch that is looked at."""
 
 
