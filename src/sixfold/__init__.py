@@ -134,6 +134,7 @@ if TYPE_CHECKING:
         Identification,
         Log,
         base_parameters,
+        excitation,
         identify,
     )
     from sixfold.interop import Comparison, Converter, compare_with, convert
@@ -200,7 +201,10 @@ _LATER = {
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
-    "identification": ("BaseParameters", "Identification", "Log", "base_parameters", "identify"),
+    "identification": (
+        *("BaseParameters", "Identification", "Log"),
+        *("base_parameters", "excitation", "identify"),
+    ),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "viewer": ("view",),
 }
@@ -328,6 +332,7 @@ __all__ = [
     "difference_derivatives",
     "energy_regressor",
     "equations",
+    "excitation",
     "exp",
     "export",
     "forward_dynamics",

@@ -155,7 +155,8 @@ class Identification:
         k, X = self.model.locate(body)
         new, old = (m.bodies[k].inertia.array() for m in (self.model, self.loaded))
         change = Inertia.from_parameters((new - old).tolist())
-        return X.inverse().T @ change @ X.inverse() if body not in self.model.body_names else change
+        back = X.inverse()
+        return change if body in self.model.body_names else back.T @ change @ back
 
     def to_log(self) -> Log:
         """Return the kept samples as a log, for plots."""

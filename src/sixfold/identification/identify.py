@@ -157,7 +157,7 @@ def identify(
     suspect = _suspect(problem, probe, sums, fit, beta, prior)
     findings += suspect
     joints = residuals_of(problem, sums, held, fit.beta, beta)
-    parameters = estimates(problem, fit, beta)
+    parameters = estimates(problem, sums, fit, beta)
     if not any(f.severity == "error" for f in suspect):
         findings += described(problem, fit, probe, parameters)
     if np.isnan([j.hold_out for j in joints]).all():

@@ -16,7 +16,7 @@ MAX_CORRELATION = 200
 """Samples over which residuals may be correlated."""
 OUTLIER = 6.0
 """Robust standard deviations from which a residual is an outlier."""
-OUTLIER_SHARE = 1e-3
+OUTLIER_SHARE = 2e-3
 """Share of outliers from which on samples are weighed by their residuals."""
 HUBER = 2.0
 """Standard deviations from which a residual counts linearly."""

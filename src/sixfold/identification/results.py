@@ -19,6 +19,8 @@ from sixfold.spatial import Inertia
 
 SLOW = 3.0
 """Inertial forces in standard deviations of the noise below which a motion is too slow."""
+NOTICED = 0.02
+"""Share of a joint's force from which on a parameter matters."""
 FIELDS = {
     "viscous": ("damping",),
     "dry": ("friction", "friction_negative"),
@@ -30,15 +32,22 @@ FIELDS = {
 """Where a model keeps the numbers of its joints."""
 
 
-def estimates(problem: Problem, fit: Fit, physical: Array) -> tuple[Estimate, ...]:
-    """Return the base parameters with their errors and sizes."""
+def estimates(
+    problem: Problem, sums: Sums, fit: Fit, physical: Array
+) -> tuple[Estimate, ...]:
+    """Return the base parameters with their errors and sizes.
+
+    The size that an error is compared with is the value itself, a third of what is usual for its
+    kind, or the value that makes a fiftieth of a joint's force, whichever is largest.
+    """
+    least = NOTICED * _carrying(problem, sums)
     loaded = problem.base @ problem.start
     kinds = np.array([u.scale for u in problem.base_unknowns])
     usual = np.maximum(np.abs(loaded), np.abs(np.where(np.isfinite(fit.errors), fit.beta, 0.0)))
     found = []
     for c, u in enumerate(problem.base_unknowns):
         alike = usual[kinds == kinds[c]]
-        size = max(abs(float(fit.beta[c])), float(np.sqrt(np.mean(alike**2))) / 3)
+        size = max(abs(float(fit.beta[c])), float(np.sqrt(np.mean(alike**2))) / 3, float(least[c]))
         words = u.words
         others = int((np.abs(problem.base[c]) > 1e-8).sum()) - 1
         if others:
@@ -46,6 +55,16 @@ def estimates(problem: Problem, fit: Fit, physical: Array) -> tuple[Estimate, ..
         numbers = (float(fit.beta[c]), float(fit.errors[c]), float(loaded[c]), float(physical[c]))
         found.append(Estimate(u.name, words, *numbers, size, problem.formula(c)))
     return tuple(found)
+
+
+def _carrying(problem: Problem, sums: Sums) -> Array:
+    """Return for each base parameter the value that alone would make all of some joint's force."""
+    found = np.full(problem.n, np.inf)
+    for columns, R in zip(problem.rows, sums.R, strict=True):
+        sizes = np.linalg.norm(R, axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found[columns] = np.fmin(found[columns], sizes[-1] / sizes[:-1])
+    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
 
 
 def residuals_of(
