@@ -25,14 +25,15 @@ from sixfold.identification.probe import (
     OUTLIER_SHARE,
     Keeper,
     Probe,
+    at_rest,
     huber,
     inflation,
-    outlier_share,
+    outliers,
     robust_sigma,
 )
 from sixfold.identification.record_checks import standing_still
 from sixfold.identification.results import described, estimates, model_of, not_shown, residuals_of
-from sixfold.identification.solve import Fit, residual_rms, solve
+from sixfold.identification.solve import Fit, load_rms, residual_rms, solve
 from sixfold.identification.source import Source, source_of
 from sixfold.identification.suspects import UNEXPLAINED, explained, find_suspect
 from sixfold.model import Model
@@ -147,7 +148,7 @@ def identify(
         fix = "let friction or the inertia of some body be unknown"
         raise NotApplicableError("identify", "a model with nothing unknown", fix)
     source, used, late = _with_lag(problem, source, lag)
-    fit, sums, held, probe, more = _fitted(problem, source, robust, progress)
+    fit, sums, held, probe, more, count = _fitted(problem, source, robust, progress)
     findings = [*source.findings, *late, *more]
     physical = _physical(problem, fit, prior, consistent)
     beta = physical.beta
@@ -175,7 +176,7 @@ def identify(
         not_shown=not_shown(problem, parameters),
         offsets=shift,
         gains=factors,
-        samples=int(round(float(sums.counts.max() + np.nan_to_num(held.counts).max()))),
+        samples=count,
         lag=used,
         filter=source.filtered,
         consistent=bool(consistent),
@@ -215,7 +216,7 @@ def _with_lag(
 
 def _fitted(
     problem: Problem, source: Source, robust: bool | None, progress: Progress | None
-) -> tuple[Fit, Sums, Sums, Probe, list[DataFinding]]:
+) -> tuple[Fit, Sums, Sums, Probe, list[DataFinding], int]:
     """Return the fit of the base parameters, with weights, and the samples that were kept."""
     keeper, findings = Keeper(), []
 
@@ -241,23 +242,27 @@ def _fitted(
         findings.append(DataFinding("warning", "hard-problem", f"{what} for a closer look"))
     probe = keeper.probe()
     left = probe.residuals(problem, fit.beta)[1]
-    shares = outlier_share(left)
-    far = [problem.model.coordinates.v_names[j] for j in np.flatnonzero(shares > OUTLIER_SHARE)]
+    far = outliers(left)
+    shares = far.mean(axis=0)
     if robust is True and not source.again:
         fix = "give a log that can be read twice, such as a list of chunks"
         raise NotApplicableError("identify: option 'robust'", "samples that are read once", fix)
-    if robust or (robust is None and far and source.again):
+    if robust or (robust is None and (shares > OUTLIER_SHARE).any() and source.again):
         for _ in range(REWEIGHTINGS):
             sigma = np.maximum(robust_sigma(left), 1e-3 * fit.sigma)
             weigh = huber(problem, fit.beta, sigma)
             sums, held = accumulate(problem, source.chunks(), exact=exact, weigh=weigh)
             fit = solve(problem, sums, exact=exact)
             left = probe.residuals(problem, fit.beta)[1]
-    if far:
-        what = f"{shares.max():.1%} of the residuals of {listed(far)} are far from the others"
+    # where a joint turns round, the sign of its friction is noise: nothing to worry about
+    shares = (far & ~at_rest(probe.chunk[1])).mean(axis=0)
+    if (shares > OUTLIER_SHARE).any():
+        names = problem.model.coordinates.v_names
+        where = listed([names[j] for j in np.flatnonzero(shares > OUTLIER_SHARE)])
+        what = f"{shares.max():.1%} of the residuals of {where} are far from the others"
         findings.append(DataFinding("note", "outliers", what))
     fit = solve(problem, sums, exact=exact, inflation=inflation(probe, left))
-    return fit, sums, held, probe, findings
+    return fit, sums, held, probe, findings, count
 
 
 def _physical(problem: Problem, fit: Fit, prior: float, consistent: bool) -> Consistent:
@@ -284,13 +289,9 @@ def _suspect(
     if worst <= UNEXPLAINED:
         return []
     names = problem.model.coordinates.v_names
-    j = int(np.nanargmax(residual_rms(problem, sums, beta) / _loads(sums)))
+    j = int(np.nanargmax(residual_rms(problem, sums, beta) / load_rms(problem, sums)))
     what = f"{worst:.0%} of the torque of '{names[j]}' is not explained by any robot of this shape"
     return [DataFinding("error", "unexplained", what, {"relative_residual": worst})]
-
-
-def _loads(sums: Sums) -> Array:
-    return np.array([np.linalg.norm(R[:, -1]) for R in sums.R]) / np.sqrt(sums.counts) + 1e-300
 
 
 def _record(

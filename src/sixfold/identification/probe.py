@@ -16,7 +16,7 @@ MAX_CORRELATION = 200
 """Samples over which residuals may be correlated."""
 OUTLIER = 6.0
 """Robust standard deviations from which a residual is an outlier."""
-OUTLIER_SHARE = 2e-3
+OUTLIER_SHARE = 5e-4
 """Share of outliers from which on samples are weighed by their residuals."""
 HUBER = 2.0
 """Standard deviations from which a residual counts linearly."""
@@ -117,10 +117,16 @@ def robust_sigma(left: Array) -> Array:
     return 1.4826 * np.median(np.abs(left - middle), axis=0)
 
 
-def outlier_share(left: Array) -> Array:
-    """Return which share of each joint's residuals is far from the others."""
-    sigma = np.maximum(robust_sigma(left), 1e-300)
-    return (np.abs(left) > OUTLIER * sigma).mean(axis=0)
+def outliers(left: Array) -> Array:
+    """Return which residuals are far from the others of their joint, shape (samples, nv)."""
+    found: Array = np.abs(left) > OUTLIER * np.maximum(robust_sigma(left), 1e-300)
+    return found
+
+
+def at_rest(v: Array) -> Array:
+    """Return where a joint hardly moves, so that the sign of dry friction is noise."""
+    slow: Array = np.abs(v) < 0.02 * np.sqrt(np.mean(v**2, axis=0))
+    return slow
 
 
 def huber(problem: Problem, beta: Array, sigma: Array):  # type: ignore[no-untyped-def]

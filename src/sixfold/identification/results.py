@@ -71,7 +71,7 @@ def residuals_of(
     problem: Problem, sums: Sums, held: Sums, free: Array, physical: Array
 ) -> tuple[JointResidual, ...]:
     """Return residuals by joint, on the fit and on what was held out."""
-    loads = load_rms(sums)
+    loads = load_rms(problem, sums)
     fit, own = residual_rms(problem, sums, physical), residual_rms(problem, sums, free)
     out = residual_rms(problem, held, physical)
     names = problem.model.coordinates.v_names

@@ -8,13 +8,17 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.identification.columns import Problem
-from sixfold.identification.least_squares import Sums
+from sixfold.identification.least_squares import Sums, root
 
 ROUNDS = 4
 """How often weights follow from residuals; they settle after two."""
 UNSEEN = {False: 1e-7, True: 1e-11}
 """Relative singular value below which the data do not show a direction: from products of columns,
 whose digits are half as many, and from triangular factors."""
+BALANCED = 0.01
+"""Measured force relative to the parts that make it below which a row is a balance of parts."""
+MIN_BALANCE = 1e-4
+"""Least noise of such a row, relative to its parts."""
 MIN_RELATIVE_NOISE = 1e-9
 """Least residual that counts, relative to the joint's forces: below it is rounding."""
 
@@ -53,18 +57,26 @@ def solve(problem: Problem, sums: Sums, *, exact: bool = False, inflation: Array
         exact: whether they were made by triangular factors.
         inflation: of each joint's variance, for residuals that are correlated in time.
     """
-    nv = len(problem.rows)
-    loads = np.array([np.linalg.norm(R[:, -1]) for R in sums.R]) / np.sqrt(np.maximum(sums.counts, 1))
-    usual = float(loads.max(initial=0.0)) or 1.0
-    floor = MIN_RELATIVE_NOISE * np.maximum(loads, 1e-3 * usual)
-    sigma = np.maximum(loads, 1e-3 * usual)
     start = problem.base @ problem.start
-    for _ in range(ROUNDS):
-        A, b = stacked(problem, sums, sigma)
+    loads, balance = load_rms(problem, sums), balanced(problem, sums)
+    usual = float(np.nanmax(loads, initial=0.0)) or 1.0
+    loads = np.maximum(np.nan_to_num(loads), 1e-3 * usual)
+    first = activity(problem, sums, start)
+    freedom = np.array([_own(problem, j) for j in range(len(problem.rows))])
+    left = np.maximum(sums.counts - freedom, 1.0)
+    sigma, used = loads, sums
+    gains = np.isnan(problem.choice.gains)
+    for _ in range(4 * ROUNDS if gains.any() else ROUNDS):
+        A, b = stacked(problem, used, sigma)
         beta, parts = _solution(A, b, start, UNSEEN[exact])
-        freedom = np.array([_own(problem, j) for j in range(nv)])
-        left = np.maximum(sums.counts - freedom, 1.0)
-        sigma = np.maximum(np.sqrt(squares(problem, sums, beta) / left), floor)
+        sigma = np.sqrt(squares(problem, sums, beta) / left)
+        # rows without a measured force fit best where all parameters vanish: judge them by ratio
+        now = activity(problem, sums, beta)
+        ratio = np.where(now > 0, first / np.where(now > 0, now, 1.0), 1.0)
+        sigma = np.where(balance, np.maximum(sigma * ratio, MIN_BALANCE * loads), sigma)
+        sigma = np.maximum(sigma, MIN_RELATIVE_NOISE * loads)
+        if gains.any():
+            used = _without_noise(problem, sums, sigma, beta)
     s, V, seen, scale = parts
     inverse = V[:, seen] / s[seen]
     covariance = inverse @ inverse.T
@@ -77,10 +89,28 @@ def solve(problem: Problem, sums: Sums, *, exact: bool = False, inflation: Array
     unseen = V[:, ~seen]
     hidden = (np.abs(unseen) > 1e-4).any(axis=1) if unseen.size else np.zeros(len(beta), bool)
     errors = np.where(hidden, np.inf, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
-    A, b = stacked(problem, sums, sigma)
+    A, b = stacked(problem, used, sigma)
     Q, R = np.linalg.qr(A)
     condition = float(s[0] / s[-1]) if len(s) and s[-1] > 0 else np.inf
     return Fit(beta, covariance, errors, sigma, condition, R, Q.T @ b, unseen, scale)
+
+
+def _without_noise(problem: Problem, sums: Sums, sigma: Array, beta: Array) -> Sums:
+    """Return sums in which currents, columns of unknown gains, have lost the noise of their squares.
+
+    Noise in a column makes its factor look smaller; what it adds to the square of the column is the
+    residual's variance by the gain's square.
+    """
+    factors = list(sums.R)
+    for j, columns in enumerate(problem.rows):
+        for place, c in enumerate(columns):
+            if problem.base_unknowns[c].kind == "gain" and beta[c]:
+                G = sums.gram(j)
+                G[place, place] -= min(
+                    sums.counts[j] * (sigma[j] / beta[c]) ** 2, 0.5 * G[place, place]
+                )
+                factors[j] = root(G)
+    return Sums(tuple(factors), sums.counts)
 
 
 def _own(problem: Problem, j: int) -> float:
@@ -139,7 +169,32 @@ def residual_rms(problem: Problem, sums: Sums, beta: Array) -> Array:
         return np.sqrt(squares(problem, sums, beta) / sums.counts)
 
 
-def load_rms(sums: Sums) -> Array:
-    """Return the root mean square of each joint's target; NaN without samples."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.array([np.linalg.norm(R[:, -1]) for R in sums.R]) / np.sqrt(sums.counts)
+def activity(problem: Problem, sums: Sums, beta: Array) -> Array:
+    """Return the root mean square of all parts of each row together, shape (nv,)."""
+    found = []
+    for columns, R, n in zip(problem.rows, sums.R, sums.counts, strict=True):
+        moved = [c for c, k in enumerate(columns) if problem.base_unknowns[k].kind != "gain"]
+        sizes = np.linalg.norm(R[:, moved], axis=0) * beta[columns[moved]]
+        found.append(np.linalg.norm(sizes) / np.sqrt(max(n, 1.0)))
+    return np.array(found)
+
+
+def balanced(problem: Problem, sums: Sums) -> Array:
+    """Return which rows have no measured force: a floating base, joints with unknown gains."""
+    found: Array = _targets(sums) < BALANCED * activity(problem, sums, problem.base @ problem.start)
+    return found | np.isnan(problem.choice.gains)
+
+
+def load_rms(problem: Problem, sums: Sums) -> Array:
+    """Return the root mean square force of each row: measured, or of the parts that balance.
+
+    NaN without samples.
+    """
+    first = activity(problem, sums, problem.base @ problem.start)
+    found = np.where(balanced(problem, sums), np.maximum(first, _targets(sums)), _targets(sums))
+    return np.where(sums.counts > 0, found, np.nan)
+
+
+def _targets(sums: Sums) -> Array:
+    sizes = np.array([np.linalg.norm(R[:, -1]) for R in sums.R])
+    return sizes / np.sqrt(np.maximum(sums.counts, 1e-300))

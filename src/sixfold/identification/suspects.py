@@ -42,7 +42,7 @@ class Suspicion:
 
 def explained(problem: Problem, sums: Sums, beta: Array) -> float:
     """Return the residual relative to the forces, of the joint that fits worst."""
-    loads = load_rms(sums)
+    loads = load_rms(problem, sums)
     there = loads > 0.02 * np.nanmax(loads)
     return float(np.nanmax(residual_rms(problem, sums, beta)[there] / loads[there]))
 
@@ -76,7 +76,7 @@ def _score(problem: Problem, chunk: Chunk, prior: float) -> tuple[float, Array, 
     sums, _ = accumulate(problem, [chunk], hold_out=False)
     fit = solve(problem, sums)
     beta = fit_consistent(problem, fit, prior).beta if problem.choice.bodies else fit.beta
-    loads = load_rms(sums)
+    loads = load_rms(problem, sums)
     relative = residual_rms(problem, sums, beta) / np.maximum(loads, 0.02 * loads.max() + 1e-300)
     return float(np.sqrt(np.mean(relative**2))), relative, np.argsort(-relative)
 
@@ -84,7 +84,7 @@ def _score(problem: Problem, chunk: Chunk, prior: float) -> tuple[float, Array, 
 def _quick(problem: Problem, chunk: Chunk) -> float:
     """Return the mean relative residual of free parameters."""
     sums, _ = accumulate(problem, [chunk], hold_out=False)
-    loads = load_rms(sums) * np.sqrt(np.maximum(sums.counts, 1))
+    loads = load_rms(problem, sums) * np.sqrt(np.maximum(sums.counts, 1))
     A, b = stacked(problem, sums, np.maximum(loads, 0.02 * loads.max() + 1e-300))
     scale = np.linalg.norm(A, axis=0)
     scale = np.where(scale > 0, scale, 1.0)
