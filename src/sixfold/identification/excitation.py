@@ -1,9 +1,9 @@
 """Motions that show the parameters of a robot: Fourier series within its limits, D-optimal.
 
 q_j(t) = q_j0 + sum over l of s_jl sin(l w t) + c_jl cos(l w t) (Swevers et al., 1997), with
-sum of l s_jl = 0 and sum of l^2 c_jl = 0: the motion starts and ends at rest, without a jerk.  Among
-random series the best by log det of the information matrix is improved by random steps, many at a
-time in one kernel.
+sum of l s_jl = 0 and sum of l^2 c_jl = 0: the motion starts and ends at rest, without a jerk.
+Among random series the best by log det of the information matrix is improved by random steps, many
+at a time in one kernel.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import inverse_dynamics, kinetic_energy, model_checked, potential_energy
-from sixfold.identification.columns import Problem
 from sixfold.identification.expected import expected_errors, noise_of
+from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.options import choice_of, positive
 from sixfold.identification.identify import problem_for
-from sixfold.identification.options import choice_of, positive
 from sixfold.model import Model
 from sixfold.model.values import generator_of
 from sixfold.simulation import Trajectory
@@ -31,8 +31,8 @@ PERIOD = 10.0
 SAMPLES = 24
 """Samples of a period for each harmonic by which a motion is judged."""
 FINE = 40
-"""Points for each harmonic at which limits are looked at; between them a sine exceeds its samples by
-less than 5 / FINE^2."""
+"""Points for each harmonic at which limits are looked at; between them a sine exceeds its samples
+by less than 5 / FINE^2."""
 FIRST = 256
 """Random series to begin with."""
 BATCH = 64
@@ -170,13 +170,22 @@ def excitation(
         if not whole or not least <= value <= 10_000:
             raise OptionError(where, name, f"a whole number from {least} to 10,000", value)
     rng = generator_of(where, seed)
-    span = min(duration, PERIOD) if period is None else positive(where, "period", period, "a time > 0")
+    span = (
+        min(duration, PERIOD) if period is None else positive(where, "period", period, "a time > 0")
+    )
     if len(model.coordinates.additive) != model.nv or not model.nv:
         fix = "record its motions under its own controller; `identify` takes them as they are"
         raise NotApplicableError(where, f"'{model.name}', with a free or spherical joint", fix)
     choice = choice_of(
-        model, friction=friction, rotors=rotors, offsets=offsets, springs=springs, gains=None,
-        bodies=bodies, forces=False, where=where,
+        model,
+        friction=friction,
+        rotors=rotors,
+        offsets=offsets,
+        springs=springs,
+        gains=None,
+        bodies=bodies,
+        forces=False,
+        where=where,
     )
     series = _series(model, margin, lower, upper, speed, int(harmonics), span)
     problem = problem_for(model, choice)
@@ -295,8 +304,11 @@ def _trajectory(
     if model.nq != model.nv:
         raise AssertionError("joints with one coordinate for each freedom")
     tau = inverse_dynamics(model, q, v, a)
-    energies = {"kinetic": kinetic_energy(model, q, v), "potential": potential_energy(model, q)}
-    notes = (f"D-optimal among {tried:,} Fourier series of {series.period:g} s", )
+    energies: dict[str, Any] = {
+        "kinetic": kinetic_energy(model, q, v),
+        "potential": potential_energy(model, q),
+    }
+    notes = (f"D-optimal among {tried:,} Fourier series of {series.period:g} s",)
     made = Trajectory(model, t, q, v, a, tau, **energies, dt=dt, notes=notes)
     seen = expected_errors(problem, made, sigma)
     words = {word: [p for p in seen if p.seen == word] for word in ("well", "roughly", "not")}
@@ -310,5 +322,7 @@ def _trajectory(
     if np.isfinite(limits).any():
         share = np.abs(tau).max(axis=0) / limits
         j = int(np.nanargmax(share))
-        lines.append(f"largest torque: {share[j]:.0%} of the limit of '{model.coordinates.v_names[j]}'")
+        lines.append(
+            f"largest torque: {share[j]:.0%} of the limit of '{model.coordinates.v_names[j]}'"
+        )
     return Trajectory(model, t, q, v, a, tau, **energies, dt=dt, notes=(*notes, *lines))

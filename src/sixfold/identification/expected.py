@@ -8,13 +8,13 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import OptionError
-from sixfold.evaluate import random_state
 from sixfold.evaluate import gravity_force as weight
-from sixfold.identification.columns import Problem
+from sixfold.evaluate import random_state
+from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.least_squares import Sums, accumulate
+from sixfold.identification.fit.solve import Fit
 from sixfold.identification.identification import Estimate
-from sixfold.identification.least_squares import Sums, accumulate
 from sixfold.identification.results import estimates
-from sixfold.identification.solve import Fit
 from sixfold.model import Model
 
 SHARE = 0.01

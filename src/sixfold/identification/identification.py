@@ -1,4 +1,4 @@
-"""What `identify` found: a model, its base parameters with standard errors, and how far to trust it."""
+"""What `identify` found: a model, parameters with standard errors, and how far to trust it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.errors import visible
 from sixfold.evaluate import inverse_dynamics
-from sixfold.identification.columns import Problem
+from sixfold.identification.data.log import Log
+from sixfold.identification.data.source import source_of
 from sixfold.identification.findings import ORDER, DataFinding
-from sixfold.identification.log import Log
-from sixfold.identification.source import source_of
+from sixfold.identification.fit.columns import Problem
 from sixfold.model import Model
 from sixfold.spatial import Inertia
 
@@ -77,7 +77,7 @@ class Identification:
     """A model fitted to a log."""
 
     model: Model
-    """The robot with its new inertias, friction, rotors and springs; save it with `sixfold.save`."""
+    """The robot with new inertias, friction, rotors and springs; save it with `sixfold.save`."""
     loaded: Model
     """The robot before."""
     parameters: tuple[Estimate, ...]
@@ -171,11 +171,12 @@ class Identification:
         lines.append(f"  {'joint':<{names}}  torque rms  residual  hold-out  relative")
         for j in self.joints:
             held = "       -" if np.isnan(j.hold_out) else f"{j.hold_out:8.3g}"
-            row = f"  {visible(j.name):<{names}}  {j.load:10.4g}  {j.fit:8.3g}  {held}  {j.share:8.1%}"
-            lines.append(row)
+            numbers = f"{j.load:10.4g}  {j.fit:8.3g}  {held}  {j.share:8.1%}"
+            lines.append(f"  {visible(j.name):<{names}}  {numbers}")
         counts = {word: sum(p.seen == word for p in self.parameters) for word in _WORDS}
         seen = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
-        lines += ["", f"base parameters: {len(self.parameters)} ({seen} seen), condition {self.condition:.3g}"]
+        count = len(self.parameters)
+        lines += ["", f"base parameters: {count} ({seen} seen), condition {self.condition:.3g}"]
         weak = [p for p in self.parameters if p.seen == "not"]
         for p in weak[:6]:
             error = "not shown at all" if np.isinf(p.error) else f"{p.value:.3g} +- {p.error:.2g}"
@@ -184,7 +185,9 @@ class Identification:
             lines.append(f"  ... and {len(weak) - 6} more")
         for finding in self.findings:
             lines.append("")
-            lines += _filled(f"{finding.severity}: {visible(finding.what)} [{finding.code}]", width, "  ")
+            lines += _filled(
+                f"{finding.severity}: {visible(finding.what)} [{finding.code}]", width, "  "
+            )
             lines += _filled(f"fix: {finding.fix}", width, "    ", "  ")
         return "\n".join(lines)
 
@@ -215,7 +218,7 @@ _WORDS = ("well", "roughly", "not")
 
 
 def _filled(text: str, width: int, first: str, then: str = "") -> list[str]:
-    options = {"break_long_words": False, "break_on_hyphens": False}
+    options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     text = fill(text, width, subsequent_indent=first + then, initial_indent=then, **options)
     return text.splitlines()
 
@@ -246,7 +249,8 @@ def findings_list(result: Identification) -> str:
 def parameters_table(result: Identification) -> str:
     """Return base parameters as an HTML table."""
     rows = "".join(
-        f'<tr class="{p.seen}"><th title="{escape(visible(p.formula))}">{escape(visible(p.words))}</th>'
+        f'<tr class="{p.seen}"><th title="{escape(visible(p.formula))}">'
+        f"{escape(visible(p.words))}</th>"
         f"<td>{p.value:.5g}</td><td>{'-' if np.isinf(p.error) else f'{p.error:.2g}'}</td>"
         f"<td>{p.loaded:.5g}</td><td>{p.seen}</td></tr>"
         for p in result.parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,15 +12,16 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
 from sixfold.evaluate import model_checked
-from sixfold.identification.columns import Choice, Problem, problem_of
-from sixfold.identification.consistent import Consistent, fit_consistent
+from sixfold.identification.data.log import Log
+from sixfold.identification.data.record_checks import standing_still
+from sixfold.identification.data.source import Source, source_of
 from sixfold.identification.findings import ORDER, DataFinding, listed
-from sixfold.identification.identification import Identification
-from sixfold.identification.lag import find_lag
-from sixfold.identification.least_squares import MAX_CONDITION, Sums, accumulate
-from sixfold.identification.log import Log
-from sixfold.identification.options import choice_of, positive
-from sixfold.identification.probe import (
+from sixfold.identification.fit.columns import Choice, Problem, problem_of
+from sixfold.identification.fit.consistent import Consistent, fit_consistent
+from sixfold.identification.fit.lag import find_lag
+from sixfold.identification.fit.least_squares import MAX_CONDITION, Sums, accumulate
+from sixfold.identification.fit.options import choice_of, positive
+from sixfold.identification.fit.probe import (
     OUTLIER_SHARE,
     Keeper,
     Probe,
@@ -31,11 +31,10 @@ from sixfold.identification.probe import (
     outliers,
     robust_sigma,
 )
-from sixfold.identification.record_checks import standing_still
+from sixfold.identification.fit.solve import Fit, load_rms, residual_rms, solve
+from sixfold.identification.fit.suspects import UNEXPLAINED, explained, find_suspect
+from sixfold.identification.identification import Identification
 from sixfold.identification.results import described, estimates, model_of, not_shown, residuals_of
-from sixfold.identification.solve import Fit, load_rms, residual_rms, solve
-from sixfold.identification.source import Source, source_of
-from sixfold.identification.suspects import UNEXPLAINED, explained, find_suspect
 from sixfold.model import Model
 
 REWEIGHTINGS = 3
@@ -133,15 +132,27 @@ def identify(
     if progress is not None and not callable(progress):
         raise OptionError("identify", "progress", "a function of (done, total)", progress)
     choice_of(  # options first: a log may take long to read
-        model, friction=friction, rotors=rotors, offsets=offsets, springs=springs, gains=gains,
-        bodies=bodies, forces=False,
+        model,
+        friction=friction,
+        rotors=rotors,
+        offsets=offsets,
+        springs=springs,
+        gains=gains,
+        bodies=bodies,
+        forces=False,
     )
     _check_lag(lag)
     arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
     source = source_of(model, log, arrays, filter, columns)
     choice = choice_of(
-        model, friction=friction, rotors=rotors, offsets=offsets, springs=springs, gains=gains,
-        bodies=bodies, forces=source.forces,
+        model,
+        friction=friction,
+        rotors=rotors,
+        offsets=offsets,
+        springs=springs,
+        gains=gains,
+        bodies=bodies,
+        forces=source.forces,
     )
     problem = problem_for(model, choice)
     if not problem.n:
@@ -195,7 +206,7 @@ def _check_lag(lag: Any) -> None:
 def _with_lag(
     problem: Problem, source: Source, lag: float | str
 ) -> tuple[Source, float, list[DataFinding]]:
-    """Return samples with the delay taken off, the delay, and a finding if there seems to be one."""
+    """Return samples with the delay taken off, the delay, and a finding if one is not taken."""
     if isinstance(lag, str) and (not source.logs or source.dt is None):
         source.shifted(0.0)  # says that it does not apply
     if not isinstance(lag, str) and lag:
@@ -209,7 +220,9 @@ def _with_lag(
     if not clear:
         return source, 0.0, []
     late = "late" if found > 0 else "early"
-    what = f"torques seem to be recorded {abs(found) * 1e3:.3g} ms too {late}: residuals would fall "
+    what = (
+        f"torques seem to be recorded {abs(found) * 1e3:.3g} ms too {late}: residuals would fall "
+    )
     finding = DataFinding("warning", "lag", f"{what}by {1 - ratio:.0%}", {"seconds": found})
     return source, 0.0, [finding]
 
@@ -304,8 +317,6 @@ def _record(
     made = inverse_dynamics(model, q, v, a, rest[0] if rest else None) + offsets
     found = {"row": probe.rows, "q": q, "v": v, "tau": tau * gains, "model": made}
     if source.logs and all(log.times is not None for log in source.logs):
-        times = np.concatenate([log.times for log in source.logs])  # type: ignore[misc]
+        times = np.concatenate([log.times for log in source.logs])
         found["t"] = times[probe.rows]
     return found
-
-

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.evaluate import gravity_force, inverse_dynamics
-from sixfold.identification.columns import Problem
 from sixfold.identification.findings import DataFinding, listed
+from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.least_squares import Sums
+from sixfold.identification.fit.probe import Probe
+from sixfold.identification.fit.solve import Fit, load_rms, residual_rms
 from sixfold.identification.identification import Estimate, JointResidual
-from sixfold.identification.least_squares import Sums
-from sixfold.identification.probe import Probe
-from sixfold.identification.solve import Fit, load_rms, residual_rms
 from sixfold.model import Model
 from sixfold.spatial import Inertia
 
@@ -32,9 +33,7 @@ FIELDS = {
 """Where a model keeps the numbers of its joints."""
 
 
-def estimates(
-    problem: Problem, sums: Sums, fit: Fit, physical: Array
-) -> tuple[Estimate, ...]:
+def estimates(problem: Problem, sums: Sums, fit: Fit, physical: Array) -> tuple[Estimate, ...]:
     """Return the base parameters with their errors and sizes.
 
     The size that an error is compared with is the value itself, a third of what is usual for its
@@ -142,5 +141,6 @@ def model_of(problem: Problem, p: Array) -> tuple[Model, Array, Array]:
             for name in FIELDS[u.kind]:
                 numbers = list(getattr(bodies[joint.body], name))
                 numbers[place] = max(float(value), 0.0)
-                bodies[joint.body] = replace(bodies[joint.body], **{name: tuple(numbers)})
+                changed: dict[str, Any] = {name: tuple(numbers)}
+                bodies[joint.body] = replace(bodies[joint.body], **changed)
     return replace(model, bodies=tuple(bodies)), offsets, gains

@@ -6,8 +6,8 @@ The pseudo-inertia J = [[Sigma, h], [h^T, m]] of a body with positive density is
     U = e^alpha [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]
 
 (Rucker and Wensing, RA-L 2022).  What the data do not show stays near the loaded model by the
-divergence tr(J J0^-1) - log det(J J0^-1) - 4 (Lee, Wensing and Park, T-RO 2020), whose first part is
-a square in U and whose second is linear in alpha and d.
+divergence tr(J J0^-1) - log det(J J0^-1) - 4 (Lee, Wensing and Park, T-RO 2020), whose first part
+is a square in U and whose second is linear in alpha and d.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.identification.columns import NOT_NEGATIVE, Problem
-from sixfold.identification.solve import Fit
+from sixfold.identification.fit.columns import NOT_NEGATIVE, Problem
+from sixfold.identification.fit.least_squares import gram
+from sixfold.identification.fit.solve import Fit
 
 STAGES = ((1e-6, 1e-2), (1e-4, 1e-2), (1e-2, 1e-3), (1.0, 1e-8))
 """Weights of the data, growing, so that the first steps go along wide valleys; and the relative
@@ -201,7 +202,7 @@ def _descend(
         J = np.concatenate([A @ dp, squares[:, 1:]])
         residual = np.concatenate([A @ p - b, squares[:, 0]])
         gradient = J.T @ residual + linear
-        H = J.T @ J
+        H = gram(J)
         diagonal = np.diag(H).copy()
         # what stands at its bound and would leave it stays there
         moves = ~(bounded & (z <= 0) & (gradient > 0))

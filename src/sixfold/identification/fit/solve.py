@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.identification.columns import Problem
-from sixfold.identification.least_squares import Sums, root
+from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.least_squares import Sums, root
 
 ROUNDS = 4
 """How often weights follow from residuals; they settle after two."""
@@ -19,7 +19,7 @@ BALANCED = 0.01
 """Measured force relative to the parts that make it below which a row is a balance of parts."""
 MIN_BALANCE = 1e-4
 """Least noise of such a row, relative to its parts."""
-MIN_RELATIVE_NOISE = 1e-9
+MIN_RELATIVE_NOISE = 1e-7
 """Least residual that counts, relative to the joint's forces: below it is rounding."""
 
 
@@ -46,7 +46,14 @@ class Fit:
     """Size of each weighted column."""
 
 
-def solve(problem: Problem, sums: Sums, *, exact: bool = False, inflation: Array | None = None) -> Fit:
+def solve(
+    problem: Problem,
+    sums: Sums,
+    *,
+    exact: bool = False,
+    inflation: Array | None = None,
+    noise: float = MIN_RELATIVE_NOISE,
+) -> Fit:
     """Return the least-squares solution with weights from the residuals.
 
     Directions that the data do not show stay as in the loaded model.
@@ -56,6 +63,7 @@ def solve(problem: Problem, sums: Sums, *, exact: bool = False, inflation: Array
         sums: over the samples.
         exact: whether they were made by triangular factors.
         inflation: of each joint's variance, for residuals that are correlated in time.
+        noise: least residual that counts, relative to the joint's forces.
     """
     start = problem.base @ problem.start
     loads, balance = load_rms(problem, sums), balanced(problem, sums)
@@ -74,7 +82,7 @@ def solve(problem: Problem, sums: Sums, *, exact: bool = False, inflation: Array
         now = activity(problem, sums, beta)
         ratio = np.where(now > 0, first / np.where(now > 0, now, 1.0), 1.0)
         sigma = np.where(balance, np.maximum(sigma * ratio, MIN_BALANCE * loads), sigma)
-        sigma = np.maximum(sigma, MIN_RELATIVE_NOISE * loads)
+        sigma = np.maximum(sigma, noise * loads)
         if gains.any():
             used = _without_noise(problem, sums, sigma, beta)
     s, V, seen, scale = parts
@@ -96,7 +104,7 @@ def solve(problem: Problem, sums: Sums, *, exact: bool = False, inflation: Array
 
 
 def _without_noise(problem: Problem, sums: Sums, sigma: Array, beta: Array) -> Sums:
-    """Return sums in which currents, columns of unknown gains, have lost the noise of their squares.
+    """Return sums in which currents, columns of unknown gains, lost the noise of their squares.
 
     Noise in a column makes its factor look smaller; what it adds to the square of the column is the
     residual's variance by the gain's square.

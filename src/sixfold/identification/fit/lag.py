@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sixfold.identification.columns import Problem
-from sixfold.identification.log import Log
-from sixfold.identification.probe import targets
+from sixfold.identification.data.log import Log
+from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.probe import targets
 
 MAX_SECONDS = 0.1
 """Longest delay that is looked for [s]."""

@@ -6,9 +6,9 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import StateError
+from sixfold.identification.data.log import Log
+from sixfold.identification.data.signals import MAX_GAP
 from sixfold.identification.findings import DataFinding, listed
-from sixfold.identification.log import Log
-from sixfold.identification.signals import MAX_GAP
 from sixfold.model import Model
 
 MIN_RANGE = 1e-3
@@ -44,7 +44,9 @@ def cleaned(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]
     if stuck.any():
         good &= ~stuck
         share = stuck.mean()
-        what = f"the torque of {listed(names)} stands at its extreme value in {share:.1%} of samples"
+        what = (
+            f"the torque of {listed(names)} stands at its extreme value in {share:.1%} of samples"
+        )
         findings.append(DataFinding("warning", "saturated", f"{what}; these are left out"))
     findings += _clock(log, good)
     if whole:

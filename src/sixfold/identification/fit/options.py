@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, yes_or_no
-from sixfold.identification.columns import Choice
+from sixfold.identification.fit.columns import Choice
 from sixfold.model import Model
 
 FRICTION = (True, False, "viscous", "dry", "direction")
@@ -73,8 +73,8 @@ def _bodies(model: Model, bodies: Any, where: str) -> tuple[int, ...]:
 def _gains(model: Model, gains: Any, where: str) -> tuple[float, ...]:
     """Return the force of one unit of tau for each freedom; NaN where it is looked for."""
     words = (
-        "a number for each joint [N m/A], or {joint: number}; None or NaN where it is unknown, with "
-        "at least one that is known"
+        "a number for each joint [N m/A], or {joint: number}; None or NaN where it is unknown, "
+        "with at least one that is known"
     )
     names = model.coordinates.v_names
     if gains is None:

@@ -12,22 +12,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.identification.columns import Problem
-from sixfold.identification.consistent import fit_consistent
+from sixfold.identification.data.log import Chunk
 from sixfold.identification.findings import DataFinding
-from sixfold.identification.least_squares import Chunk, Sums, accumulate
-from sixfold.identification.probe import Probe
-from sixfold.identification.solve import load_rms, residual_rms, solve, stacked
+from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.consistent import fit_consistent
+from sixfold.identification.fit.least_squares import Sums, accumulate, block_sums
+from sixfold.identification.fit.probe import Probe
+from sixfold.identification.fit.solve import load_rms, residual_rms, solve
 
-SAMPLES = 3000
+SAMPLES = 2000
 """Samples that suspicions are tried on."""
 UNEXPLAINED = 0.35
 """Residual relative to the joint's own forces from which on a fit explains nothing."""
 FAR_BETTER = 0.5
 """How much smaller residuals have to become for a suspicion to count."""
+ROUGH = 1e-3
+"""Noise relative to the forces that is good enough here; fits then take few steps."""
 MAX_JOINTS = 8
 """Joints among which columns are exchanged: those that fit worst."""
-FINALISTS = 8
+FINALISTS = 5
 """Suspicions that are judged by inertias which real bodies can have."""
 
 
@@ -51,7 +54,7 @@ def find_suspect(problem: Problem, probe: Probe, prior: float) -> DataFinding | 
     """Return what explains a log that does not fit, if one thing does."""
     step = max(1, len(probe.rows) // SAMPLES)
     chunk = tuple(x[::step] for x in probe.chunk)
-    _, before, worst = _score(problem, chunk, prior)
+    own, worst = _score(problem, chunk, prior)
     tried = []
     for one in _suspicions(problem, worst):
         q, v, a, tau, *rest = chunk
@@ -61,35 +64,41 @@ def find_suspect(problem: Problem, probe: Probe, prior: float) -> DataFinding | 
     tried.sort(key=lambda item: item[0])
     best: tuple[float, Suspicion] | None = None
     for _, one, other in tried[:FINALISTS]:
-        score, _, _ = _score(problem, other, prior)
+        score, _ = _score(problem, other, prior)
         if best is None or score < best[0]:
             best = score, one
-    own = _score(problem, chunk, prior)[0]
     if best is None or best[0] > FAR_BETTER * own:
         return None
     what = f"{best[1].what}: undone, residuals fall from {own:.0%} to {best[0]:.1%} of the torques"
     return DataFinding("error", best[1].code, what, {"before": own, "after": best[0]})
 
 
-def _score(problem: Problem, chunk: Chunk, prior: float) -> tuple[float, Array, Array]:
-    """Return the mean relative residual of a physical fit, and of each joint; worst joints first."""
+def _score(problem: Problem, chunk: Chunk, prior: float) -> tuple[float, Array]:
+    """Return the mean relative residual of a physical fit, and the joints, the worst first."""
     sums, _ = accumulate(problem, [chunk], hold_out=False)
-    fit = solve(problem, sums)
+    fit = solve(problem, sums, noise=ROUGH)
     beta = fit_consistent(problem, fit, prior).beta if problem.choice.bodies else fit.beta
     loads = load_rms(problem, sums)
     relative = residual_rms(problem, sums, beta) / np.maximum(loads, 0.02 * loads.max() + 1e-300)
-    return float(np.sqrt(np.mean(relative**2))), relative, np.argsort(-relative)
+    return float(np.sqrt(np.mean(relative**2))), np.argsort(-relative)
 
 
 def _quick(problem: Problem, chunk: Chunk) -> float:
     """Return the mean relative residual of free parameters."""
-    sums, _ = accumulate(problem, [chunk], hold_out=False)
-    loads = load_rms(problem, sums) * np.sqrt(np.maximum(sums.counts, 1))
-    A, b = stacked(problem, sums, np.maximum(loads, 0.02 * loads.max() + 1e-300))
-    scale = np.linalg.norm(A, axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    beta = np.linalg.lstsq(A / scale, b, rcond=1e-9)[0]
-    return float(np.sqrt(np.sum((A @ (beta / scale) - b) ** 2) / max(len(loads), 1)))
+    count = len(chunk[0])
+    parts, _ = block_sums(problem, chunk, np.empty((count, problem.width)), False, None)
+    squares = np.array([G[-1, -1] for G in parts])
+    floor = 4e-4 * squares.max() + 1e-300
+    total, goal = np.zeros((problem.n, problem.n)), np.zeros(problem.n)
+    for columns, G, square in zip(problem.rows, parts, np.maximum(squares, floor), strict=True):
+        total[np.ix_(columns, columns)] += G[:-1, :-1] / square
+        goal[columns] += G[:-1, -1] / square
+    scale = np.sqrt(np.maximum(np.diag(total), 1e-300))
+    total = total / np.outer(scale, scale)
+    total.flat[:: problem.n + 1] += 1e-10
+    beta = np.linalg.solve(total, goal / scale)
+    left = float((squares / np.maximum(squares, floor)).sum() - beta @ (goal / scale))
+    return float(np.sqrt(max(left, 0.0) / len(squares)))
 
 
 def _suspicions(problem: Problem, worst: Array) -> Iterator[Suspicion]:
@@ -108,9 +117,19 @@ def _suspicions(problem: Problem, worst: Array) -> Iterator[Suspicion]:
     joints = [int(j) for j in worst if int(j) in pairs]
     for j in joints:
         for code, motion, force, words in (
-            ("torque-sign", False, True, f"the torque of '{names[j]}' seems to have the wrong sign"),
+            (
+                "torque-sign",
+                False,
+                True,
+                f"the torque of '{names[j]}' seems to have the wrong sign",
+            ),
             ("motion-sign", True, False, f"the position of '{names[j]}' seems to count backwards"),
-            ("joint-sign", True, True, f"joint '{names[j]}' seems to count backwards, torque and all"),
+            (
+                "joint-sign",
+                True,
+                True,
+                f"joint '{names[j]}' seems to count backwards, torque and all",
+            ),
         ):
             yield Suspicion(code, words, _turned(pairs[j], j, motion, force))
     some = joints[:MAX_JOINTS]

@@ -1,17 +1,20 @@
 """Velocities and accelerations from measured positions: a low-pass filter without delay.
 
 The filter has the response of a Butterworth filter of fourth order that runs forward and backward,
-1 / (1 + (f / f_c)^8), and no phase.  It is applied to the spectrum, where the derivative is a factor
-too: exact for all that passes, while differences of neighbours lose 1.6 % at 5 Hz of 100 Hz samples.
+1 / (1 + (f / f_c)^8), and no phase.  It is applied to the spectrum, where the derivative is a
+factor too: exact for all that passes, while differences of neighbours lose 1.6 % at 5 Hz of samples
+at 100 Hz.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.evaluate import difference
-from sixfold.identification.log import Log
+from sixfold.identification.data.log import Log
 from sixfold.model import Model
 
 ORDER = 8
@@ -52,7 +55,7 @@ def stretches(t: Array) -> tuple[list[slice], float]:
     usual = float(np.median(steps))
     breaks = np.flatnonzero((steps > MAX_GAP * usual) | (steps <= 0)) + 1
     edges = [0, *breaks.tolist(), len(t)]
-    return [slice(i, j) for i, j in zip(edges[:-1], edges[1:], strict=True)], usual
+    return [slice(i, j) for i, j in itertools.pairwise(edges)], usual
 
 
 def complete(model: Model, log: Log, cutoff: float | None) -> list[Log]:

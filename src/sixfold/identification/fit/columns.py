@@ -1,12 +1,13 @@
 """The linear problem of identification: unknown numbers, their columns, and what can be told apart.
 
-Row j of one sample reads  tau_j = sum of Y_j,c p_c: ten columns for each unknown body, and columns of
-each joint for friction, offset, rotor and spring.  Columns that are combinations of others for every
-motion are left out; what they stand for moves to the columns that stay, the base parameters.
+Row j of one sample reads  tau_j = sum of Y_j,c p_c: ten columns for each unknown body, and columns
+of each joint for friction, offset, rotor and spring.  Columns that are combinations of others for
+every motion are left out; what they stand for moves to the columns that stay, the base parameters.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -151,7 +152,7 @@ class Problem:
     def places(self) -> tuple[slice, ...]:
         """Where each freedom's columns and target lie among them."""
         edges = np.cumsum([0, *(len(columns) + 1 for columns in self.rows)])
-        return tuple(slice(i, j) for i, j in zip(edges[:-1], edges[1:], strict=True))
+        return tuple(slice(i, j) for i, j in itertools.pairwise(edges))
 
     @property
     def n(self) -> int:
@@ -228,7 +229,8 @@ def known_part(model: Model, choice: Choice) -> Model:
         for name in names:
             numbers = list(getattr(bodies[k], name))
             numbers[place] = 0.0
-            bodies[k] = replace(bodies[k], **{name: tuple(numbers)})
+            changed: dict[str, Any] = {name: tuple(numbers)}
+            bodies[k] = replace(bodies[k], **changed)
     return replace(model, bodies=tuple(bodies))
 
 
@@ -267,7 +269,9 @@ def start_of(model: Model, choice: Choice, unknowns: Sequence[Unknown]) -> Array
     return np.array(values)
 
 
-def matrix(model: Model, unknowns: Sequence[Unknown], q: Array, v: Array, a: Array, tau: Array) -> Array:
+def matrix(
+    model: Model, unknowns: Sequence[Unknown], q: Array, v: Array, a: Array, tau: Array
+) -> Array:
     """Return all columns at some states, shape (samples, nv, unknowns)."""
     found = np.zeros((len(q), model.nv, len(unknowns)))
     Y = regressor(model, q, v, a) if any(u.of_body for u in unknowns) else None
@@ -298,7 +302,9 @@ def problem_of(model: Model, choice: Choice) -> Problem:
 def _order(model: Model, unknowns: Sequence[Unknown]) -> list[int]:
     """Return in which order columns are taken: what joints let pass to the parent comes last."""
     passed = {
-        (k, PARAMETERS[n]) for k, body in enumerate(model.bodies) for n in movable(body.joint).zeroed
+        (k, PARAMETERS[n])
+        for k, body in enumerate(model.bodies)
+        for n in movable(body.joint).zeroed
     }
 
     def late(k: int) -> tuple[bool, bool, int]:

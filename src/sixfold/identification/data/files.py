@@ -30,9 +30,7 @@ NAMES = {
 SUFFIXES = (".npz", ".csv", ".parquet")
 
 
-def read_log(
-    path: str | os.PathLike[str], model: Model, columns: Any
-) -> dict[str, Array | None]:
+def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[str, Any]:
     """Return the arrays of a log by the names of `Log`."""
     model_checked("Log.read", model)
     source = path_of("Log.read", path, "log.npz")
@@ -104,7 +102,9 @@ def _found(
     if name in ("t", "f_ext"):
         return None
     for patterns in _patterns(NAMES[name], len(labels)):
-        wanted = [p.format(label) if "{}" in p else p for p, label in zip(patterns, labels)]
+        wanted = [
+            p.format(label) if "{}" in p else p for p, label in zip(patterns, labels, strict=False)
+        ]
         if all(one in table for one in wanted):
             return np.stack([table[one] for one in wanted], axis=-1)
     return None
@@ -128,7 +128,7 @@ def _npz(source: Path) -> dict[str, Array]:
 def _csv(source: Path) -> dict[str, Array]:
     try:
         with open(source, encoding="utf-8-sig", newline="") as stream:
-            names = [name.strip() for name in next(csv.reader(stream), [])]
+            names = [name.strip() for name in next(csv.reader([stream.readline()]), [])]
             rows = _numbers(stream)
     except (OSError, UnicodeError, ValueError, csv.Error) as error:
         first = (str(error).splitlines() or [""])[0]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.identification.columns import Problem
-from sixfold.identification.least_squares import BLOCK, Chunk
+from sixfold.identification.data.log import Chunk
+from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.least_squares import BLOCK
 
 MAX_BLOCKS = 40
 """Blocks that are kept, at most: 20 s at 1 kHz as a whole."""
@@ -42,9 +44,7 @@ class Keeper:
     def probe(self) -> Probe:
         """Return what was kept."""
         arrays = zip(*(block for _, block in self._blocks), strict=True)
-        rows = [
-            number * BLOCK + np.arange(len(block[0])) for number, block in self._blocks
-        ]
+        rows = [number * BLOCK + np.arange(len(block[0])) for number, block in self._blocks]
         return Probe(tuple(np.concatenate(x) for x in arrays), np.concatenate(rows))
 
 
@@ -65,7 +65,7 @@ class Probe:
         """Return the stretches in which samples follow each other."""
         breaks = np.flatnonzero(np.diff(self.rows) != 1) + 1
         edges = [0, *breaks.tolist(), len(self.rows)]
-        return [slice(i, j) for i, j in zip(edges[:-1], edges[1:], strict=True)]
+        return [slice(i, j) for i, j in itertools.pairwise(edges)]
 
 
 def targets(problem: Problem, flat: Array) -> Array:

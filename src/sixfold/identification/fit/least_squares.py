@@ -1,7 +1,7 @@
 """Least squares over any number of samples in bounded memory: one small matrix for each joint.
 
-Samples go through in blocks of fixed size, whatever pieces they come in, and the blocks are added in
-their order: the bits of the result depend neither on the pieces nor on the number of threads.
+Samples go through in blocks of fixed size, whatever pieces they come in, and the blocks are added
+in their order: the bits of the result depend neither on the pieces nor on the number of threads.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.evaluate import get_threads
-from sixfold.identification.columns import Problem
+from sixfold.identification.data.log import Chunk
+from sixfold.identification.fit.columns import Problem
 
 BLOCK = 512
 """Samples of a block: what the kernel writes then stays in the cache."""
+PIECE = 5888
+"""Numbers of a matrix whose products one thread makes."""
 MAX_CONDITION = 1e6
 """Condition of the scaled columns up to which their Gram matrix is exact enough."""
 HOLD_OUT = 5
 """Every so many blocks, one is kept for judging the result."""
 
-Chunk = tuple[Array, ...]
-"""q, v, a, tau and f_ext (if measured), one row for each sample."""
 Weights = Callable[[Array, Chunk], Array]
 """From the rows of a block and its samples: weights, shape (samples, nv)."""
 
@@ -42,7 +43,7 @@ class Sums:
 
     def gram(self, j: int) -> Array:
         """Return the matrix of products of joint j."""
-        return self.R[j].T @ self.R[j]
+        return gram(self.R[j])
 
 
 def blocks(chunks: Iterable[Chunk], size: int = BLOCK) -> Iterator[Chunk]:
@@ -100,6 +101,20 @@ def _factor(rows: Array, size: int) -> Array:
     return full
 
 
+def gram(A: Array) -> Array:
+    """Return A^T A, by pieces that BLAS does not hand to threads of its own.
+
+    Its threads wait for each other longer than such products take, above all on a busy machine; and
+    the order of the sums does not depend on their number.
+    """
+    rows = max(8, PIECE // max(A.shape[1], 1))
+    total: Array = A[:rows].T @ A[:rows]
+    for start in range(rows, len(A), rows):
+        piece = A[start : start + rows]
+        total += piece.T @ piece
+    return total
+
+
 def root(G: Array) -> Array:
     """Return R with R^T R = G, of a matrix that may be singular; by columns of equal size."""
     scale = np.sqrt(np.maximum(np.diag(G), 0.0))
@@ -123,7 +138,7 @@ def block_sums(
         A = rows[:, place]
         if weights is not None:
             A = A * np.sqrt(weights[:, j])[:, None]
-        parts.append(_factor(A, A.shape[1]) if exact else A.T @ A)
+        parts.append(_factor(A, A.shape[1]) if exact else gram(A))
     return parts, counts
 
 

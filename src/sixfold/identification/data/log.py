@@ -11,9 +11,11 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NumberError, ShapeError
-from sixfold.identification.files import read_log
+from sixfold.identification.data.files import read_log
 from sixfold.model import Model
 
+Chunk = tuple[Array, ...]
+"""q, v, a, tau and f_ext (if measured), one row for each sample."""
 Columns = Mapping[str, str | Sequence[str]]
 
 

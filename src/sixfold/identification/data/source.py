@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, StateError
+from sixfold.identification.data.log import Chunk, Log
+from sixfold.identification.data.record_checks import cleaned
+from sixfold.identification.data.signals import complete
 from sixfold.identification.findings import DataFinding
-from sixfold.identification.least_squares import Chunk
-from sixfold.identification.log import Log
-from sixfold.identification.record_checks import cleaned
-from sixfold.identification.signals import complete
 from sixfold.model import Model
 from sixfold.simulation import Trajectory
 
@@ -82,9 +82,9 @@ def source_of(
             return _in_memory(model, given, cutoff)
         return _in_chunks(model, given, cutoff)
     whole = all(arrays[name] is not None for name in ("v", "a", "tau"))
-    if whole and cutoff is None and not isinstance(given, (np.ndarray, list, tuple)):
-        if hasattr(given, "shape") and hasattr(given, "__getitem__"):
-            return _lazy(model, given, arrays)
+    sliced = hasattr(given, "shape") and hasattr(given, "__getitem__")
+    if whole and cutoff is None and sliced and not isinstance(given, np.ndarray):
+        return _lazy(model, given, arrays)
     if given is None:
         fix = "pass q, v, a, tau, a Log, a Trajectory or the path of a file"
         raise ArgumentError("identify: argument 'log'", "measured positions", given, fix)
@@ -153,7 +153,7 @@ def _in_chunks(model: Model, given: Iterable[Any], cutoff: float | None) -> Sour
         fix = "give at least one chunk"
         raise StateError("identify", "chunks of samples", "none", fix) from None
     forces = _as_log(first).f_ext is not None
-    state = {"first": [first], "rest": start}
+    state: dict[str, Any] = {"first": [first], "rest": start}
 
     def chunks() -> Iterator[Chunk]:
         if state["first"]:
@@ -203,7 +203,7 @@ def _lazy(model: Model, q: Any, arrays: Mapping[str, Any]) -> Source:
     names = [name for name in ("v", "a", "tau", "f_ext") if arrays[name] is not None]
 
     def chunks() -> Iterator[Chunk]:
-        for i, j in zip(edges[:-1], edges[1:], strict=True):
+        for i, j in pairwise(edges):
             parts = {name: np.asarray(arrays[name][i:j], float) for name in names}
             one = _in_memory(model, Log(q=np.asarray(q[i:j], float), **parts), None, whole=False)
             known = {finding.code for finding in findings}
@@ -239,7 +239,10 @@ def fitted(model: Model, log: Log) -> Log:
     for name, part in model.coordinates.quaternions:
         size = np.linalg.norm(q[:, part], axis=1)
         if np.nanmax(np.abs(size - 1), initial=0.0) > 0.01:
-            where, fix = f"identify: quaternion of joint '{name}'", "give (x, y, z, w) of length one"
+            where, fix = (
+                f"identify: quaternion of joint '{name}'",
+                "give (x, y, z, w) of length one",
+            )
             raise StateError(where, "unit quaternions", f"length {np.nanmax(size):.4g}", fix)
         q = q.copy() if q is log.q else q
         q[:, part] /= size[:, None]
