@@ -57,7 +57,7 @@ def expected_fit(problem: Problem, sums: Sums, noise: Array) -> Fit:
     """Return the fit of the loaded model's own forces with this noise."""
     G = np.zeros((problem.n, problem.n))
     for j, columns in enumerate(problem.rows):
-        G[np.ix_(columns, columns)] += sums.gram(j)[:-1, :-1] / noise[j] ** 2
+        G[np.ix_(columns, columns)] += sums.G[j][:-1, :-1] / noise[j] ** 2
     scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
     values, vectors = np.linalg.eigh(G / np.outer(scale, scale))
     seen = values > 1e-13 * values[-1]

@@ -37,7 +37,7 @@ def estimates(problem: Problem, sums: Sums, fit: Fit, physical: Array) -> tuple[
     """Return the base parameters with their errors and sizes.
 
     The size that an error is compared with is the value itself, a third of what is usual for its
-    kind, or the value that makes a fiftieth of a joint's force, whichever is largest.
+    kind, or, of a joint's own numbers, the value that makes a fiftieth of its force.
     """
     least = NOTICED * _carrying(problem, sums)
     loaded = problem.base @ problem.start
@@ -59,11 +59,13 @@ def estimates(problem: Problem, sums: Sums, fit: Fit, physical: Array) -> tuple[
 def _carrying(problem: Problem, sums: Sums) -> Array:
     """Return for each base parameter the value that alone would make all of some joint's force."""
     found = np.full(problem.n, np.inf)
-    for columns, R in zip(problem.rows, sums.R, strict=True):
-        sizes = np.linalg.norm(R, axis=0)
+    for columns, G in zip(problem.rows, sums.G, strict=True):
+        sizes = np.sqrt(np.maximum(np.diag(G), 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             found[columns] = np.fmin(found[columns], sizes[-1] / sizes[:-1])
-    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+    # bodies have a size of their own
+    own = np.array([not u.of_body for u in problem.base_unknowns])
+    return np.where(own & np.isfinite(found) & (found > 0), found, 1e-12)
 
 
 def residuals_of(

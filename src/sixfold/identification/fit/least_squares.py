@@ -19,8 +19,12 @@ from sixfold.identification.fit.columns import Problem
 
 BLOCK = 512
 """Samples of a block: what the kernel writes then stays in the cache."""
+NARROW = 48
+"""Columns up to which BLAS makes a symmetric product of some rows by one thread."""
 PIECE = 5888
-"""Numbers of a matrix whose products one thread makes."""
+"""Numbers of a narrow matrix whose product one thread makes."""
+WIDE_PIECE = 240_000
+"""Multiplications of a general product that one thread makes."""
 MAX_CONDITION = 1e6
 """Condition of the scaled columns up to which their Gram matrix is exact enough."""
 HOLD_OUT = 5
@@ -32,18 +36,14 @@ Weights = Callable[[Array, Chunk], Array]
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Everything that a fit needs to know about the samples.
+    """Everything that a fit needs to know about the samples."""
 
-    `R[j]` has R^T R = [Y_j tau_j]^T W [Y_j tau_j]: the columns of joint j and the target.
-    """
-
-    R: tuple[Array, ...]
+    G: tuple[Array, ...]
+    """For each joint [Y tau]^T W [Y tau]: products of its columns and of the target."""
     counts: Array
     """Samples (sum of weights) of each joint."""
-
-    def gram(self, j: int) -> Array:
-        """Return the matrix of products of joint j."""
-        return gram(self.R[j])
+    R: tuple[Array, ...] | None = None
+    """Triangular factors, R^T R = G, where the products are not exact enough."""
 
 
 def blocks(chunks: Iterable[Chunk], size: int = BLOCK) -> Iterator[Chunk]:
@@ -88,9 +88,10 @@ class Accumulator:
         self.counts += counts
 
     def finish(self) -> Sums:
-        """Return the sums as factors."""
-        factors = self.sums if self.exact else [root(G) for G in self.sums]
-        return Sums(tuple(factors), self.counts)
+        """Return the sums."""
+        if not self.exact:
+            return Sums(tuple(self.sums), self.counts)
+        return Sums(tuple(map(gram, self.sums)), self.counts, tuple(self.sums))
 
 
 def _factor(rows: Array, size: int) -> Array:
@@ -107,20 +108,20 @@ def gram(A: Array) -> Array:
     Its threads wait for each other longer than such products take, above all on a busy machine; and
     the order of the sums does not depend on their number.
     """
-    rows = max(8, PIECE // max(A.shape[1], 1))
-    total: Array = A[:rows].T @ A[:rows]
+    n = max(A.shape[1], 1)
+    narrow = n <= NARROW
+    rows = max(8, PIECE // n if narrow else WIDE_PIECE // n**2)
+    other = A if narrow else A.copy()  # of equal memory NumPy would ask for a symmetric product
+    total: Array = A[:rows].T @ other[:rows]
     for start in range(rows, len(A), rows):
-        piece = A[start : start + rows]
-        total += piece.T @ piece
+        total += A[start : start + rows].T @ other[start : start + rows]
     return total
 
 
-def root(G: Array) -> Array:
-    """Return R with R^T R = G, of a matrix that may be singular; by columns of equal size."""
-    scale = np.sqrt(np.maximum(np.diag(G), 0.0))
-    safe = np.where(scale > 0, scale, 1.0)
-    values, vectors = np.linalg.eigh(G / np.outer(safe, safe))
-    return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scale
+def product(A: Array, x: Array) -> Array:
+    """Return A x by one thread, as in `gram`."""
+    found: Array = np.einsum("ij,j->i", A, x)
+    return found
 
 
 def block_sums(

@@ -10,7 +10,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.identification.data.log import Chunk
 from sixfold.identification.fit.columns import Problem
-from sixfold.identification.fit.least_squares import BLOCK
+from sixfold.identification.fit.least_squares import BLOCK, product
 
 MAX_BLOCKS = 40
 """Blocks that are kept, at most: 20 s at 1 kHz as a whole."""
@@ -78,7 +78,7 @@ def residuals(problem: Problem, flat: Array, beta: Array) -> Array:
     found = np.empty((len(flat), len(problem.rows)))
     for j, (columns, place) in enumerate(zip(problem.rows, problem.places, strict=True)):
         part = flat[:, place]
-        found[:, j] = part[:, -1] - part[:, :-1] @ beta[columns]
+        found[:, j] = part[:, -1] - product(part[:, :-1], beta[columns])
     return found
 
 

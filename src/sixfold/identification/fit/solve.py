@@ -8,7 +8,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.identification.fit.columns import Problem
-from sixfold.identification.fit.least_squares import Sums, root
+from sixfold.identification.fit.least_squares import Sums
 
 ROUNDS = 4
 """How often weights follow from residuals; they settle after two."""
@@ -75,8 +75,7 @@ def solve(
     sigma, used = loads, sums
     gains = np.isnan(problem.choice.gains)
     for _ in range(4 * ROUNDS if gains.any() else ROUNDS):
-        A, b = stacked(problem, used, sigma)
-        beta, parts = _solution(A, b, start, UNSEEN[exact])
+        beta = start + _step(problem, used, sigma, exact, start)
         sigma = np.sqrt(squares(problem, sums, beta) / left)
         # rows without a measured force fit best where all parameters vanish: judge them by ratio
         now = activity(problem, sums, beta)
@@ -85,22 +84,90 @@ def solve(
         sigma = np.maximum(sigma, noise * loads)
         if gains.any():
             used = _without_noise(problem, sums, sigma, beta)
-    s, V, seen, scale = parts
+    whole = _decomposed(problem, used, sigma, exact)
+    beta = start + whole.step(start)
+    s, V, seen, scale = whole.s, whole.V, whole.seen, whole.scale
     inverse = V[:, seen] / s[seen]
     covariance = inverse @ inverse.T
     if inflation is not None:
-        middle = sum(
-            factor * _products(problem, sums, j, sigma[j]) for j, factor in enumerate(inflation)
-        )
+        middle, _ = _weighted(problem, sums, sigma / np.sqrt(inflation))
         covariance = covariance @ (middle / np.outer(scale, scale)) @ covariance
     covariance = covariance / np.outer(scale, scale)
     unseen = V[:, ~seen]
     hidden = (np.abs(unseen) > 1e-4).any(axis=1) if unseen.size else np.zeros(len(beta), bool)
     errors = np.where(hidden, np.inf, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
-    A, b = stacked(problem, used, sigma)
-    Q, R = np.linalg.qr(A)
+    A = s[:, None] * V.T * scale
     condition = float(s[0] / s[-1]) if len(s) and s[-1] > 0 else np.inf
-    return Fit(beta, covariance, errors, sigma, condition, R, Q.T @ b, unseen, scale)
+    return Fit(beta, covariance, errors, sigma, condition, A, whole.b, unseen, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """The weighted problem |diag(s) V^T (scale beta) - b|, over parameters scaled to equal size."""
+
+    s: Array
+    V: Array
+    b: Array
+    seen: Array
+    scale: Array
+
+    def step(self, start: Array) -> Array:
+        """Return how far the solution is from a start, along what the data show."""
+        left = self.b - self.s * (self.V.T @ (self.scale * start))
+        found: Array = self.V[:, self.seen] @ (left[self.seen] / self.s[self.seen]) / self.scale
+        return found
+
+
+def _step(problem: Problem, sums: Sums, sigma: Array, exact: bool, start: Array) -> Array:
+    """Return a solution for the weights to come: hardly moved along what the data do not show."""
+    if exact:
+        return _decomposed(problem, sums, sigma, exact).step(start)
+    total, goal = _weighted(problem, sums, sigma)
+    scale = np.sqrt(np.diag(total))
+    scale = np.where(scale > 0, scale, 1.0)
+    left = (goal - total @ start) / scale
+    total = total / np.outer(scale, scale)
+    total.flat[:: len(start) + 1] += UNSEEN[False] ** 2
+    found: Array = np.linalg.solve(total, left) / scale
+    return found
+
+
+def _weighted(problem: Problem, sums: Sums, sigma: Array) -> tuple[Array, Array]:
+    """Return products of columns and target over all joints, each divided by its noise."""
+    total, goal = np.zeros((problem.n, problem.n)), np.zeros(problem.n)
+    for columns, G, s in zip(problem.rows, sums.G, sigma, strict=True):
+        total[np.ix_(columns, columns)] += G[:-1, :-1] / s**2
+        goal[columns] += G[:-1, -1] / s**2
+    return total, goal
+
+
+def _decomposed(problem: Problem, sums: Sums, sigma: Array, exact: bool) -> _Whole:
+    if exact and sums.R is not None:
+        A, b = _stacked(problem, sums.R, sigma)
+        scale = np.linalg.norm(A, axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        U, s, Vt = np.linalg.svd(A / scale, full_matrices=False)
+        return _Whole(s, Vt.T, U.T @ b, s > UNSEEN[True] * s[0], scale)
+    total, goal = _weighted(problem, sums, sigma)
+    scale = np.sqrt(np.diag(total))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, V = np.linalg.eigh(total / np.outer(scale, scale))
+    s, V = np.sqrt(np.maximum(values[::-1], 0.0)), V[:, ::-1]
+    seen = s > UNSEEN[False] * s[0]
+    b = np.zeros(len(s))
+    b[seen] = (V[:, seen].T @ (goal / scale)) / s[seen]
+    return _Whole(np.where(seen, s, 0.0), V, b, seen, scale)
+
+
+def _stacked(problem: Problem, R: tuple[Array, ...], sigma: Array) -> tuple[Array, Array]:
+    """Return the rows of all joints, each divided by its noise: columns and target."""
+    rows, targets = [], []
+    for columns, factor, s in zip(problem.rows, R, sigma, strict=True):
+        full = np.zeros((len(factor), problem.n))
+        full[:, columns] = factor[:, :-1] / s
+        rows.append(full)
+        targets.append(factor[:, -1] / s)
+    return np.concatenate(rows), np.concatenate(targets)
 
 
 def _without_noise(problem: Problem, sums: Sums, sigma: Array, beta: Array) -> Sums:
@@ -109,16 +176,14 @@ def _without_noise(problem: Problem, sums: Sums, sigma: Array, beta: Array) -> S
     Noise in a column makes its factor look smaller; what it adds to the square of the column is the
     residual's variance by the gain's square.
     """
-    factors = list(sums.R)
+    found = list(sums.G)
     for j, columns in enumerate(problem.rows):
         for place, c in enumerate(columns):
             if problem.base_unknowns[c].kind == "gain" and beta[c]:
-                G = sums.gram(j)
-                G[place, place] -= min(
-                    sums.counts[j] * (sigma[j] / beta[c]) ** 2, 0.5 * G[place, place]
-                )
-                factors[j] = root(G)
-    return Sums(tuple(factors), sums.counts)
+                found[j] = G = sums.G[j].copy()
+                noise = sums.counts[j] * (sigma[j] / beta[c]) ** 2
+                G[place, place] -= min(noise, 0.5 * G[place, place])
+    return Sums(tuple(found), sums.counts)
 
 
 def _own(problem: Problem, j: int) -> float:
@@ -129,46 +194,16 @@ def _own(problem: Problem, j: int) -> float:
     return float((1.0 / share[problem.rows[j]]).sum())
 
 
-def stacked(problem: Problem, sums: Sums, sigma: Array) -> tuple[Array, Array]:
-    """Return the rows of all joints, each divided by its noise: columns and target."""
-    rows, targets = [], []
-    for columns, R, s in zip(problem.rows, sums.R, sigma, strict=True):
-        full = np.zeros((len(R), problem.n))
-        full[:, columns] = R[:, :-1] / s
-        rows.append(full)
-        targets.append(R[:, -1] / s)
-    return np.concatenate(rows), np.concatenate(targets)
-
-
-def _products(problem: Problem, sums: Sums, j: int, sigma: float) -> Array:
-    full = np.zeros((problem.n, problem.n))
-    columns = problem.rows[j]
-    full[np.ix_(columns, columns)] = sums.gram(j)[:-1, :-1] / sigma**2
-    return full
-
-
-def _solution(
-    A: Array, b: Array, start: Array, threshold: float
-) -> tuple[Array, tuple[Array, Array, Array, Array]]:
-    scale = np.linalg.norm(A, axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    if not A.shape[1]:
-        none = np.zeros(0)
-        return none, (none, np.zeros((0, 0)), np.zeros(0, bool), scale)
-    U, s, Vt = np.linalg.svd(A / scale, full_matrices=False)
-    seen = s > threshold * s[0]
-    step = Vt[seen].T @ ((U[:, seen].T @ (b - A @ start)) / s[seen])
-    return start + step / scale, (s, Vt.T, seen, scale)
-
-
 def squares(problem: Problem, sums: Sums, beta: Array) -> Array:
     """Return the sum of squared residuals of each joint, shape (nv,)."""
-    return np.array(
-        [
-            float(np.sum((R[:, :-1] @ beta[columns] - R[:, -1]) ** 2))
-            for columns, R in zip(problem.rows, sums.R, strict=True)
-        ]
-    )
+    found = []
+    for j, columns in enumerate(problem.rows):
+        x = np.append(beta[columns], -1.0)
+        if sums.R is not None:
+            found.append(float(np.sum((sums.R[j] @ x) ** 2)))
+        else:
+            found.append(max(float(x @ sums.G[j] @ x), 0.0))
+    return np.array(found)
 
 
 def residual_rms(problem: Problem, sums: Sums, beta: Array) -> Array:
@@ -180,17 +215,18 @@ def residual_rms(problem: Problem, sums: Sums, beta: Array) -> Array:
 def activity(problem: Problem, sums: Sums, beta: Array) -> Array:
     """Return the root mean square of all parts of each row together, shape (nv,)."""
     found = []
-    for columns, R, n in zip(problem.rows, sums.R, sums.counts, strict=True):
+    for columns, G, n in zip(problem.rows, sums.G, sums.counts, strict=True):
         moved = [c for c, k in enumerate(columns) if problem.base_unknowns[k].kind != "gain"]
-        sizes = np.linalg.norm(R[:, moved], axis=0) * beta[columns[moved]]
+        sizes = np.sqrt(np.maximum(np.diag(G)[moved], 0.0)) * beta[columns[moved]]
         found.append(np.linalg.norm(sizes) / np.sqrt(max(n, 1.0)))
     return np.array(found)
 
 
 def balanced(problem: Problem, sums: Sums) -> Array:
     """Return which rows have no measured force: a floating base, joints with unknown gains."""
-    found: Array = _targets(sums) < BALANCED * activity(problem, sums, problem.base @ problem.start)
-    return found | np.isnan(problem.choice.gains)
+    light: Array = _targets(sums) < BALANCED * activity(problem, sums, problem.base @ problem.start)
+    light[list(problem.model.coordinates.actuated)] = False
+    return light | np.isnan(problem.choice.gains)
 
 
 def load_rms(problem: Problem, sums: Sums) -> Array:
@@ -204,5 +240,5 @@ def load_rms(problem: Problem, sums: Sums) -> Array:
 
 
 def _targets(sums: Sums) -> Array:
-    sizes = np.array([np.linalg.norm(R[:, -1]) for R in sums.R])
+    sizes = np.sqrt(np.maximum([G[-1, -1] for G in sums.G], 0.0))
     return sizes / np.sqrt(np.maximum(sums.counts, 1e-300))
