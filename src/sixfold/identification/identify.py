@@ -31,8 +31,8 @@ from sixfold.identification.fit.probe import (
     outliers,
     robust_sigma,
 )
-from sixfold.identification.fit.solve import Fit, load_rms, residual_rms, solve
-from sixfold.identification.fit.suspects import UNEXPLAINED, explained, find_suspect
+from sixfold.identification.fit.solve import Fit, solve
+from sixfold.identification.fit.suspects import UNEXPLAINED, find_suspect, unexplained
 from sixfold.identification.identification import Identification
 from sixfold.identification.results import described, estimates, model_of, not_shown, residuals_of
 from sixfold.model import Model
@@ -292,8 +292,8 @@ def _suspect(
     problem: Problem, probe: Probe, sums: Sums, fit: Fit, beta: Array, prior: float
 ) -> list[DataFinding]:
     """Return what is wrong with data that do not fit, or contradict physics."""
-    worst = explained(problem, sums, beta)
-    free = explained(problem, sums, fit.beta)
+    shares = unexplained(problem, sums, beta)
+    worst, free = float(shares.max()), float(unexplained(problem, sums, fit.beta).max())
     if worst <= UNEXPLAINED and not (worst > 0.05 and worst > UNPHYSICAL * free):
         return []
     found = find_suspect(problem, probe, prior)
@@ -302,7 +302,7 @@ def _suspect(
     if worst <= UNEXPLAINED:
         return []
     names = problem.model.coordinates.v_names
-    j = int(np.nanargmax(residual_rms(problem, sums, beta) / load_rms(problem, sums)))
+    j = int(np.argmax(shares))
     what = f"{worst:.0%} of the torque of '{names[j]}' is not explained by any robot of this shape"
     return [DataFinding("error", "unexplained", what, {"relative_residual": worst})]
 

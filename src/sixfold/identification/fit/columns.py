@@ -292,7 +292,9 @@ def problem_of(model: Model, choice: Choice) -> Problem:
     rng = np.random.default_rng(18)
     a, tau = rng.standard_normal((2, count, model.nv))
     Y = matrix(model, unknowns, q, v, a, tau)
-    keep, base, without = _independent(Y.reshape(-1, len(unknowns)), _order(model, unknowns))
+    keep, base, without = _independent(
+        Y.reshape(count * model.nv, len(unknowns)), _order(model, unknowns)
+    )
     there = np.abs(Y[:, :, keep]).max(axis=0) > 0
     rows = tuple(np.flatnonzero(row) for row in there)
     start = start_of(model, choice, unknowns)

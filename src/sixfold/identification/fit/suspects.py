@@ -30,6 +30,18 @@ ROUGH = 1e-3
 """Noise relative to the forces that is good enough here; fits then take few steps."""
 MAX_JOINTS = 8
 """Joints among which columns are exchanged: those that fit worst."""
+ALIKE = 1.3
+"""Ratio of residuals up to which two suspicions explain the data equally well."""
+CODES = (
+    "degrees",
+    "torque-sign",
+    "motion-sign",
+    "swapped-joints",
+    "swapped-torques",
+    "swapped-motions",
+    "joint-sign",
+)
+"""Mistakes, the simplest first."""
 FINALISTS = 5
 """Suspicions that are judged by inertias which real bodies can have."""
 
@@ -43,11 +55,11 @@ class Suspicion:
     undo: Callable[[list[Array]], list[Array]]
 
 
-def explained(problem: Problem, sums: Sums, beta: Array) -> float:
-    """Return the residual relative to the forces, of the joint that fits worst."""
+def unexplained(problem: Problem, sums: Sums, beta: Array) -> Array:
+    """Return the residual relative to the forces of each joint; zero for joints without a load."""
     loads = load_rms(problem, sums)
     there = loads > 0.02 * np.nanmax(loads)
-    return float(np.nanmax(residual_rms(problem, sums, beta)[there] / loads[there]))
+    return np.where(there, residual_rms(problem, sums, beta) / np.where(there, loads, 1.0), 0.0)
 
 
 def find_suspect(problem: Problem, probe: Probe, prior: float) -> DataFinding | None:
@@ -62,13 +74,13 @@ def find_suspect(problem: Problem, probe: Probe, prior: float) -> DataFinding | 
         other = tuple([*changed, *rest])
         tried.append((_quick(problem, other), one, other))
     tried.sort(key=lambda item: item[0])
-    best: tuple[float, Suspicion] | None = None
-    for _, one, other in tried[:FINALISTS]:
-        score, _ = _score(problem, other, prior)
-        if best is None or score < best[0]:
-            best = score, one
-    if best is None or best[0] > FAR_BETTER * own:
+    scores = [(_score(problem, other, prior)[0], one) for _, one, other in tried[:FINALISTS]]
+    least = min((score for score, _ in scores), default=np.inf)
+    if least > FAR_BETTER * own:
         return None
+    # robots with a plane of symmetry leave a choice: the simplest mistake first
+    alike = [item for item in scores if item[0] <= ALIKE * least]
+    best = min(alike, key=lambda item: CODES.index(item[1].code))
     what = f"{best[1].what}: undone, residuals fall from {own:.0%} to {best[0]:.1%} of the torques"
     return DataFinding("error", best[1].code, what, {"before": own, "after": best[0]})
 
