@@ -141,3 +141,10 @@ def test_the_four_bar_turns_and_its_motor_works_for_nothing(capsys, tmp_path):
         found["q"][-1] - found["q"][0], [2 * np.pi, -2 * np.pi, 0], atol=1e-9
     )
     assert picture.stat().st_size > 20_000
+
+
+def test_an_arm_is_identified_and_its_payload_weighed(capsys):
+    found = main_of("identify_panda", ["--robot", "puma560", "--duration", "6", "--rounds", "2"])
+    assert found["after"] < 0.02 < found["before"]
+    assert found["payload"] == pytest.approx(1.0, rel=0.01)
+    assert "hold-out" in capsys.readouterr().out

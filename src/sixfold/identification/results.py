@@ -37,9 +37,9 @@ def estimates(problem: Problem, sums: Sums, fit: Fit, physical: Array) -> tuple[
     """Return the base parameters with their errors and sizes.
 
     The size that an error is compared with is the value itself, a third of what is usual for its
-    kind, or, of a joint's own numbers, the value that makes a fiftieth of its force.
+    kind, or, of a joint's own numbers, what makes a fiftieth of its force, or of the noise's size.
     """
-    least = NOTICED * _carrying(problem, sums)
+    least = _noticed(problem, sums, fit.sigma)
     loaded = problem.base @ problem.start
     kinds = np.array([u.scale for u in problem.base_unknowns])
     usual = np.maximum(np.abs(loaded), np.abs(np.where(np.isfinite(fit.errors), fit.beta, 0.0)))
@@ -56,13 +56,14 @@ def estimates(problem: Problem, sums: Sums, fit: Fit, physical: Array) -> tuple[
     return tuple(found)
 
 
-def _carrying(problem: Problem, sums: Sums) -> Array:
-    """Return for each base parameter the value that alone would make all of some joint's force."""
+def _noticed(problem: Problem, sums: Sums, sigma: Array) -> Array:
+    """Return the value of a joint's own number that makes a fiftieth of its force, or its noise."""
     found = np.full(problem.n, np.inf)
-    for columns, G in zip(problem.rows, sums.G, strict=True):
+    for columns, G, n, noise in zip(problem.rows, sums.G, sums.counts, sigma, strict=True):
         sizes = np.sqrt(np.maximum(np.diag(G), 0.0))
+        enough = max(NOTICED * sizes[-1], noise * np.sqrt(max(n, 1.0)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            found[columns] = np.fmin(found[columns], sizes[-1] / sizes[:-1])
+            found[columns] = np.fmin(found[columns], enough / sizes[:-1])
     # bodies have a size of their own
     own = np.array([not u.of_body for u in problem.base_unknowns])
     return np.where(own & np.isfinite(found) & (found > 0), found, 1e-12)
