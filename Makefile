@@ -26,6 +26,7 @@ test-long: $(READY)
 	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q
 	$(BIN)/python -m tests.surveys.robots_vs_pinocchio
 	$(BIN)/python -m tests.surveys.derivatives --trees 1000
+	$(BIN)/python -m tests.surveys.regressors --trees 1000
 	$(BIN)/python benchmarks/robots_vs_mujoco.py
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.simulation.damaged --files 5000

@@ -1,7 +1,7 @@
 """From nothing to an identified arm: excite it, log it, fit it, judge it, weigh a payload.
 
-The "real" robot is a simulated Panda (a Puma 560 if example-robot-data is not installed) whose bodies
-differ from the file's and whose joints have friction; its torque sensors and encoders are noisy.
+The "real" robot is a simulated Panda (a Puma 560 if example-robot-data is not installed) whose
+bodies differ from the file's and whose joints have friction; its sensors are noisy.
 
 python identify_panda.py --report panda.html --picture torques.png
 """

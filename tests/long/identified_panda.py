@@ -3,9 +3,9 @@
 python -m tests.long.identified_panda --trials 200
 
 Sensors: torques with 0.05 N m of noise, encoders with 1e-5 rad, at 1 kHz; dry and viscous friction;
-20 s of the robot's own excitation; velocities and accelerations from the encoders.  Asked for: torques
-on a new motion within 2 % of the true ones, every base parameter within three standard errors in 95 %
-of the trials, physical inertias, a payload of 1 kg found to 1 %.
+20 s of the robot's own excitation; velocities and accelerations from the encoders.  Asked for:
+torques on a new motion within 2 % of the true ones, every base parameter within three standard
+errors in 95 % of the trials, physical inertias, a payload of 1 kg found to 1 %.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def main():
     print(f"parameters within three standard errors: {inside.min():.1%} of trials at least")
     print(f"physical inertias in all trials: {physical}")
     found = payload(real, run, result)
-    print(f"payload of 1 kg: {float(found.m):.4f} kg at {[round(float(x), 4) for x in found.center]}")
+    print(
+        f"payload of 1 kg: {float(found.m):.4f} kg at {[round(float(x), 4) for x in found.center]}"
+    )
     seconds, memory = million(model, real, run)
     print(f"a million samples: {seconds:.2f} s of one core, process of {memory:.0f} MB")
     assert worst < 0.02 and inside.min() >= 0.95 and physical

@@ -143,6 +143,13 @@ def test_the_four_bar_turns_and_its_motor_works_for_nothing(capsys, tmp_path):
     assert picture.stat().st_size > 20_000
 
 
+def test_two_tasks_are_learned_without_gradients(capsys):
+    found = main_of("learn_by_cross_entropy")
+    assert found["pole"] == 500
+    before, after = found["reach"]
+    assert after < 0.5 * before
+
+
 def test_an_arm_is_identified_and_its_payload_weighed(capsys):
     found = main_of("identify_panda", ["--robot", "puma560", "--duration", "6", "--rounds", "2"])
     assert found["after"] < 0.02 < found["before"]

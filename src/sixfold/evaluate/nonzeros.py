@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -105,7 +104,7 @@ def _reduced(
         size = prod(row.argument(model, n, None).shape)
         numbers = random_state(model, seed=0)[0] if n == "q" else rng.standard_normal(size)
         lists += [] if n in absent else [numbers.tolist()]
-    core = partial(row.page, **keywords)
+    core = row.core(set(row.arrays) - set(absent), keywords)
     numbers = core(model, kernel_tree(core, model), *lists)
     kept = [k for k, x in enumerate(numbers) if not isinstance(x, Zero)]
 
@@ -121,4 +120,4 @@ def _reduced(
         places.append((rows, columns))
         sizes.append(str(len(here)))
         start += prod(shape)
-    return replace(row, page=nonzeros, outputs=tuple(sizes), prepared={}), places
+    return replace(row, source=nonzeros, outputs=tuple(sizes), prepared={}), places

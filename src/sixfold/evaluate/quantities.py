@@ -6,18 +6,46 @@ export, the table in the docs and the battery of bad calls.  `public` makes rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
 from math import prod
 from typing import Any
 
 from sixfold.arrays import Shape
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
 from sixfold.evaluate.arrays import Argument
+from sixfold.evaluate.scalar_functions.page import of_inertias
 from sixfold.model import Model
 
 Page = Callable[..., Any]
 """Takes the model, a tree and one flat list of numbers for each array; options by keyword."""
+
+
+@dataclass(frozen=True)
+class PageName:
+    """A page by its name, in a module that is imported when the page is first needed."""
+
+    module: str
+    name: str
+
+    def page(self) -> Page:
+        """Return the page."""
+        found: Page = getattr(import_module(self.module), self.name)
+        return found
+
+
+class PagesLater:
+    """The pages of a module of `scalar_functions`, by name: rows need not import it."""
+
+    def __init__(self, module: str) -> None:
+        self._module = f"sixfold.evaluate.scalar_functions.{module}"
+
+    def __getattr__(self, name: str) -> PageName:
+        """Return the name of a page."""
+        return PageName(self._module, name)
+
 
 FRAMES = ("body", "world", "aligned")
 FORCE_FRAMES = ("world", "body")
@@ -44,6 +72,7 @@ ARRAYS: Mapping[str, ArrayKind] = {
     "tau": _RATES,
     "weights": ArrayKind("nv", "one weight for each of nv joint forces or accelerations"),
     "f_ext": ArrayKind("nb 6", "(nb, 6): one force (n; f) for each body"),
+    "inertias": ArrayKind("nb 10", "(nb, 10): inertial parameters of each body"),
     "forces": ArrayKind("nc", "one number for each of nc constraint rows"),
     "point": ArrayKind("3", "a vector (x, y, z)", weak=True),
     "force": ArrayKind("3", "a vector (x, y, z)"),
@@ -57,11 +86,12 @@ class Quantity:
     """A public quantity."""
 
     name: str
-    page: Page
+    source: Page | PageName
+    """The page, or where it is."""
     outputs: tuple[str, ...]
     """Sizes of the axes of each result for one state."""
     arrays: tuple[str, ...]
-    """Names of the array arguments, in the order of the page."""
+    """Names of the array arguments, in the order of the page; inertias come last."""
     optional: frozenset[str]
     """Those of them that may be left out."""
     choices: Mapping[str, tuple[str, ...]]
@@ -74,8 +104,6 @@ class Quantity:
     """The argument that names a body or frame, if there is one."""
     solves: bool = False
     """The page divides by pivots, which are tested for joints without inertia."""
-    exports: bool = False
-    """`sixfold.export` writes it as code."""
     needs_mass: bool = False
     """There is no result for a model without mass."""
     refuses: Callable[[Model, Mapping[str, Any]], None] | None = None
@@ -83,9 +111,19 @@ class Quantity:
     prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Fast calls by model, options and optional arrays; see `call`."""
 
+    @property
+    def page(self) -> Page:
+        """What computes it."""
+        return self.source.page() if isinstance(self.source, PageName) else self.source
+
     def shapes(self, model: Model) -> tuple[Shape, ...]:
         """Return the shape of each result for one state."""
         return tuple(shape_of(sizes, model) for sizes in self.outputs)
+
+    def core(self, names: Collection[str], keywords: Mapping[str, Any]) -> Page:
+        """Return the page for arrays of these names, with its options."""
+        page = of_inertias(self.page) if "inertias" in names else self.page
+        return partial(page, **keywords) if keywords else page
 
     def argument(self, model: Model, name: str, value: Any) -> Argument:
         """Return an array argument with the shape that it has to have."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.evaluate import inverse_mass_matrix, joined, scalar_functions
+from sixfold.evaluate import inverse_mass_matrix
 from sixfold.model import Model
 from sixfold.scalar import Scalar, if_positive
 
@@ -92,23 +92,11 @@ def stops_of(
     if not stops:
         where = f"model '{model.name}', no joint of which has a limit to stop at"
         raise NotApplicableError(f"{function}: option 'limits'", where, "leave it out")
-    inverse = np.diagonal(_inverse_mass_matrix(model, q, inertias), axis1=-2, axis2=-1)
+    inverse = np.diagonal(inverse_mass_matrix(model, q, inertias=inertias), axis1=-2, axis2=-1)
     felt = 1.0 / inverse[..., [stop.v for stop in stops]]
     rate = 1.0 / law.time_constant
     gains = np.stack([felt * rate * rate, 2.0 * law.damping_ratio * felt * rate], -1)
     return stops, gains.reshape((*gains.shape[:-2], -1))
-
-
-def _inverse_mass_matrix(model: Model, q: Array, inertias: Array | None) -> Array:
-    if inertias is None:
-        return inverse_mass_matrix(model, q)
-    flat = inertias.reshape((*inertias.shape[:-2], -1))
-    lead = np.broadcast_shapes(q.shape[:-1], flat.shape[:-1])
-    x, numbers = (np.broadcast_to(y, (*lead, y.shape[-1])) for y in (q, flat))
-    tree = model.tree.with_inertias([numbers[..., k] for k in range(numbers.shape[-1])])
-    columns = [x[..., k] for k in range(model.nq)]
-    values = scalar_functions.inverse_mass_matrix(model, tree, columns)
-    return joined(values, lead, (model.nv, model.nv), float)
 
 
 def _number(x: object) -> bool:

@@ -31,6 +31,7 @@ def impact(
     v: ArrayLike,
     points: _Points,
     *,
+    inertias: ArrayLike | None = None,
     out: _Two | None = None,
     backend: str | None = None,
 ) -> _Two:
@@ -47,6 +48,8 @@ def impact(
         v: joint velocity before the impact, shape (..., nv).
         points: an `ImpactPoint` or several, the same for all states.  A point that moves away gets
             no impulse, unless it is held.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10), as in `inverse_dynamics`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -61,7 +64,8 @@ def impact(
     Reference: Moreau, Unilateral Contact and Dry Friction in Finite Freedom Dynamics, 1988;
     Featherstone, RBDA, section 11.7.
     """
-    return _impact(_listed("impact", points))(model, q, v, out=out, backend=backend)
+    call = _impact(_listed("impact", points))
+    return call(model, q, v, inertias=inertias, out=out, backend=backend)
 
 
 def delassus_matrix(
@@ -69,6 +73,7 @@ def delassus_matrix(
     q: ArrayLike,
     points: _Points,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -80,6 +85,8 @@ def delassus_matrix(
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
         points: an `ImpactPoint` or several.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10), as in `inverse_dynamics`.
         out: array for the result.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -92,7 +99,8 @@ def delassus_matrix(
         UnknownNameError: if a point names no body or frame of the model.
         SingularModelError: if some joint has no inertia behind it at every configuration.
     """
-    return _delassus_matrix(_listed("delassus_matrix", points))(model, q, out=out, backend=backend)
+    call = _delassus_matrix(_listed("delassus_matrix", points))
+    return call(model, q, inertias=inertias, out=out, backend=backend)
 
 
 @lru_cache(maxsize=MAX_SETS)
@@ -112,6 +120,7 @@ def _impact(points: tuple[ImpactPoint, ...]) -> Callable[..., _Two]:
         q: ArrayLike,
         v: ArrayLike,
         *,
+        inertias: ArrayLike | None = None,
         out: _Two | None = None,
         backend: str | None = None,
     ) -> _Two:
@@ -134,7 +143,12 @@ def _delassus_matrix(points: tuple[ImpactPoint, ...]) -> Callable[..., Array]:
         refuses=partial(_refuse_unknown, "delassus_matrix", points),
     )
     def call(
-        model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+        model: Model,
+        q: ArrayLike,
+        *,
+        inertias: ArrayLike | None = None,
+        out: Array | None = None,
+        backend: str | None = None,
     ) -> Array:
         """Return the matrix."""
         raise NotImplementedError

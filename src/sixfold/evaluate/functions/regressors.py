@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.evaluate import scalar_functions as pages
+from sixfold.errors import OptionError
 from sixfold.evaluate.public import quantity
+from sixfold.evaluate.quantities import PagesLater
 from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.scalar_functions import regressors as pages
+else:
+    pages = PagesLater("regressors")
+
+JOINT_COLUMNS = ("viscous", "dry", "dry+", "dry-", "offset", "rotor", "spring")
+"""Numbers that a freedom may have beside the bodies' parameters."""
 
 
 @quantity(pages.regressor, "nv 10*nb")
@@ -76,3 +89,70 @@ def energy_regressor(
     Reference: Gautier and Khalil, On the Identification of the Inertial Parameters of Robots, 1988.
     """
     raise NotImplementedError
+
+
+def joint_regressor(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    columns: Sequence[str] = ("viscous", "dry"),
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return what one unit of friction, offset, rotor or spring of each freedom adds to its force.
+
+    tau_j = (regressor pi)_j + sum over c of result[j, c] x_jc: one number x for each freedom and
+    column, so that only the diagonal of each column's matrix is returned.
+
+    Args:
+        model: the robot; its friction speed v_s and rest positions count, its other numbers do not.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        a: joint acceleration, shape (..., nv).
+        columns: which ones, of "viscous" (v), "dry" (tanh(v / v_s), sign(v) where v_s = 0), "dry+"
+            and "dry-" (the same where v > 0, and elsewhere), "offset" (1), "rotor" (a) and "spring"
+            (q - rest; zero for the freedoms of spherical and free joints).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Array of shape (..., nv, len(columns)).
+    """
+    return _joint_call(_columns(columns))(model, q, v, a, out=out, backend=backend)
+
+
+def _columns(given: Any) -> tuple[str, ...]:
+    """Return names of columns, or say which are not known."""
+    listed = tuple(given) if isinstance(given, (list, tuple)) else ()
+    known = all(isinstance(name, str) and name in JOINT_COLUMNS for name in listed)
+    if not listed or not known or len(set(listed)) < len(listed):
+        words = f"different ones of {', '.join(JOINT_COLUMNS)} in a tuple"
+        raise OptionError("joint_regressor", "columns", words, given)
+    return listed
+
+
+@lru_cache(maxsize=256)
+def _joint_call(columns: tuple[str, ...]) -> Callable[..., Array]:
+    """Return the call for some columns."""
+    from sixfold.evaluate.scalar_functions import regressors
+
+    @quantity(
+        partial(regressors.joint_regressor, columns=columns),
+        f"nv {len(columns)}",
+        part_of="joint_regressor",
+    )
+    def call(
+        model: Model,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        out: Array | None = None,
+        backend: str | None = None,
+    ) -> Array:
+        """Return the columns."""
+        raise NotImplementedError
+
+    return call

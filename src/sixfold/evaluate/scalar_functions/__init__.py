@@ -78,7 +78,11 @@ if TYPE_CHECKING:
         kinetic_energy_derivatives,
         potential_energy_derivatives,
     )
-    from sixfold.evaluate.scalar_functions.regressors import energy_regressor, regressor
+    from sixfold.evaluate.scalar_functions.regressors import (
+        energy_regressor,
+        joint_regressor,
+        regressor,
+    )
 
 _LATER = {
     "constraints": (
@@ -118,7 +122,7 @@ _LATER = {
         "kinetic_energy_derivatives",
         "potential_energy_derivatives",
     ),
-    "regressors": ("energy_regressor", "regressor"),
+    "regressors": ("energy_regressor", "joint_regressor", "regressor"),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
@@ -177,6 +181,7 @@ __all__ = [
     "jacobian",
     "jacobian_bias",
     "jacobian_derivatives",
+    "joint_regressor",
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_energy_derivatives",
