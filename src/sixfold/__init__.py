@@ -1,7 +1,6 @@
 """Rigid-body dynamics in Python: the book, and beside each page the page that runs."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.errors import (
     ArgumentError,
@@ -54,6 +53,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.optional import later
 from sixfold.scalar import atan2, cos, exp, if_positive, log, repeat, sign, sin, sqrt, tanh
 from sixfold.spatial import (
     ArticulatedInertia,
@@ -156,23 +156,14 @@ _LATER = {
     "viewer": ("view",),
 }
 """Names of packages that are imported when one of them is first asked for."""
-_PACKAGE = {name: package for package, names in _LATER.items() for name in names}
-
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
-
-    def __getattr__(name: str) -> Any:
-        """Import the package that a name comes from."""
-        if name not in _PACKAGE:
-            raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
-        value = getattr(import_module(f"sixfold.{_PACKAGE[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = later(__name__, _LATER)
 
 
 def __dir__() -> list[str]:
     """List all public names."""
-    return [*globals(), *_PACKAGE]
+    return [*globals(), *(name for names in _LATER.values() for name in names)]
 
 
 __all__ = [

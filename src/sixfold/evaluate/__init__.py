@@ -4,7 +4,7 @@ Functions that few programs need are imported when they are first asked for.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.evaluate import functions
 from sixfold.evaluate.arrays import (
@@ -39,6 +39,7 @@ from sixfold.evaluate.quantities import QUANTITIES, Quantity
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
+from sixfold.optional import later
 
 if TYPE_CHECKING:
     from sixfold.evaluate.kernels.adjoint import adjoint_kernel, gradient_kernel, program_text
@@ -55,18 +56,9 @@ _LATER = {
     "scalar_functions": ("inverse_masses",),
     "scenes": ("evaluate_with_scene",),
 }
-_HOME = {name: module for module, names in _LATER.items() for name in names}
-
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
-
-    def __getattr__(name: str) -> Any:
-        """Import the module that a name comes from."""
-        if name not in _HOME:
-            raise AttributeError(f"module '{__name__}' has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = later(__name__, _LATER)
 
 
 def all_quantities() -> dict[str, Quantity]:
