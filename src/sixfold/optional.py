@@ -10,7 +10,10 @@ from typing import Any
 from sixfold.errors import NotApplicableError
 
 PACKAGES = {
+    "cloudpickle": ("cloudpickle", "distributed"),
     "control": ("control", "control"),
+    "dask": ("'dask[array,distributed]'", "distributed"),
+    "distributed": ("'dask[array,distributed]'", "distributed"),
     "example_robot_data": ("example-robot-data", "robots"),
     "gmpy2": ("gmpy2", "bench"),
     "matplotlib": ("matplotlib", "report"),

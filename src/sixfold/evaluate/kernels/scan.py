@@ -118,7 +118,8 @@ def run_scan(
 
 def threads_for(rows: int, steps: int) -> int:
     """Return how many threads so many steps of so many rows are handed to."""
-    return min(get_threads(), max(1, rows * steps // (1000 * MIN_THREAD_KILOSTEPS)))
+    worth = rows * steps // (1000 * MIN_THREAD_KILOSTEPS)
+    return 1 if worth <= 1 else min(get_threads(), worth)
 
 
 def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:
