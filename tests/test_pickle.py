@@ -109,8 +109,10 @@ def test_work_goes_through_joblib():
         "def run(model, q0, v0):\n    return sf.rollout(model, q0, v0, dt=1e-3, steps=20)", "run"
     )
     model, _, q0, v0 = shipped_work()
-    found = joblib.Parallel(n_jobs=2)(joblib.delayed(run)(model, q, v) for q, v in zip(q0, v0))
-    expected = [sf.rollout(model, q, v, dt=1e-3, steps=20) for q, v in zip(q0, v0)]
+    found = joblib.Parallel(n_jobs=2)(
+        joblib.delayed(run)(model, q, v) for q, v in zip(q0, v0, strict=True)
+    )
+    expected = [sf.rollout(model, q, v, dt=1e-3, steps=20) for q, v in zip(q0, v0, strict=True)]
     assert all(same_bits(x, y) for x, y in zip(found, expected, strict=True))
 
 

@@ -12,8 +12,8 @@ from sixfold.errors import NotApplicableError
 PACKAGES = {
     "cloudpickle": ("cloudpickle", "distributed"),
     "control": ("control", "control"),
-    "dask": ("'dask[array,distributed]'", "distributed"),
-    "distributed": ("'dask[array,distributed]'", "distributed"),
+    "dask": ("dask", "distributed"),
+    "distributed": ("distributed", "distributed"),
     "example_robot_data": ("example-robot-data", "robots"),
     "gmpy2": ("gmpy2", "bench"),
     "matplotlib": ("matplotlib", "report"),
