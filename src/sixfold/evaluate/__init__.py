@@ -17,6 +17,8 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
+from sixfold.evaluate.containers import Call, contained
+from sixfold.evaluate.foreign import is_container, without_labels
 from sixfold.evaluate.functions.dynamics import (
     bias_force,
     center_of_mass,
@@ -155,6 +157,7 @@ __all__ = [
     "FEWER_STATES",
     "KERNELS",
     "Argument",
+    "Call",
     "adjoint_kernel",
     "all_quantities",
     "bias_force",
@@ -175,6 +178,7 @@ __all__ = [
     "constraint_gaps",
     "constraint_jacobian",
     "constraint_wrenches",
+    "contained",
     "coriolis_matrix",
     "cuts",
     "delassus_matrix",
@@ -200,6 +204,7 @@ __all__ = [
     "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
     "inverse_masses",
+    "is_container",
     "jacobian",
     "jacobian_bias",
     "jacobian_derivatives",
@@ -237,4 +242,5 @@ __all__ = [
     "threads_for",
     "user_kernel",
     "while_alive",
+    "without_labels",
 ]
