@@ -153,6 +153,7 @@ if TYPE_CHECKING:
         rollout_gradient,
         simulate,
     )
+    from sixfold.sweeps import Grid, Sweep, draws, reducers, sweep
     from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
     from sixfold.verify.check import check
@@ -207,6 +208,7 @@ _LATER = {
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identify": ("BaseParameters", "base_parameters"),
+    "sweeps": ("Grid", "Sweep", "draws", "reducers", "sweep"),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "viewer": ("view",),
 }
@@ -252,6 +254,7 @@ __all__ = [
     "Fixed",
     "Force",
     "Free",
+    "Grid",
     "Ground",
     "Helical",
     "ImpactPoint",
@@ -288,6 +291,7 @@ __all__ = [
     "Spherical",
     "StateError",
     "Subspace",
+    "Sweep",
     "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
@@ -330,6 +334,7 @@ __all__ = [
     "diagnose",
     "difference",
     "difference_derivatives",
+    "draws",
     "equations",
     "exp",
     "export",
@@ -374,6 +379,7 @@ __all__ = [
     "project",
     "random_state",
     "random_tree",
+    "reducers",
     "rename",
     "repeat",
     "replace_inertias",
@@ -388,6 +394,7 @@ __all__ = [
     "skeleton_fd",
     "skeleton_id",
     "sqrt",
+    "sweep",
     "tanh",
     "view",
     "write_report",
