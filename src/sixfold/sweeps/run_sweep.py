@@ -213,7 +213,7 @@ def sweep(
     kept: dict[Block, dict[str, Array]] = {}
     done = len(source) - left
     here = engine is None or (isinstance(engine, str) and engine != "processes")
-    ready: Job | bytes = job if here else packed(job)
+    ready: Job | bytes = job if here else packed(job, (study.function, *reducers))
 
     def task(part: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         given = source.values(*part) if isinstance(source, Table) else {}

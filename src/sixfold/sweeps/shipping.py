@@ -1,8 +1,9 @@
-"""A study on its way to other processes: pickled once, unpickled once in each."""
+"""A sweep on its way to other processes: pickled once, unpickled once in each."""
 
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -14,13 +15,13 @@ MAX_OBJECTS = 5000
 """Objects that are looked at for one that does not travel."""
 
 
-def packed(study: Any) -> bytes:
-    """Return a study as bytes, or name the object in it that does not travel."""
+def packed(job: Any, functions: Sequence[Any]) -> bytes:
+    """Return a job as bytes, or name the object in its functions that does not travel."""
     cloudpickle = optional("cloudpickle", "a sweep on other processes")
     try:
-        data: bytes = cloudpickle.dumps(study)
+        data: bytes = cloudpickle.dumps(job)
     except Exception as error:
-        path, culprit = _culprit(study.function, cloudpickle.dumps)
+        path, culprit = _culprit(functions, cloudpickle.dumps)
         if path is None:
             what = "sweep: the function cannot go to other processes"
             raise NotApplicableError(what, f"it: {brief(error)}", _FIX) from error
@@ -35,14 +36,13 @@ _FIX = "make or open it inside the function, or take engine='threads', where not
 
 @lru_cache(maxsize=8)
 def unpacked(data: bytes) -> Any:
-    """Return a study from bytes; each process does it once."""
+    """Return a job from bytes; each process does it once."""
     return pickle.loads(data)
 
 
-def _culprit(function: Any, dumps: Any) -> tuple[str | None, Any]:
-    """Return the innermost object that a function reaches and that does not pickle, and a path."""
-    name = getattr(function, "__name__", type(function).__name__)
-    pending: list[tuple[str, Any]] = [(f"'{name}'", function)]
+def _culprit(functions: Sequence[Any], dumps: Any) -> tuple[str | None, Any]:
+    """Return the innermost object that functions reach and that does not pickle, and a path."""
+    pending: list[tuple[str, Any]] = [(_quoted(x), x) for x in functions]
     found: tuple[str | None, Any] = (None, None)
     seen: set[int] = set()
     while pending and len(seen) < MAX_OBJECTS:
@@ -50,11 +50,14 @@ def _culprit(function: Any, dumps: Any) -> tuple[str | None, Any]:
         if id(x) in seen or _travels(x, dumps):
             continue
         seen.add(id(x))
-        if x is not function:
+        if all(x is not function for function in functions):
             found = (path, x)
-            pending = []  # what is inside it is at fault, or it is itself
-        pending += _inside(path, x)
+        pending = _inside(path, x) or pending  # what is inside it is at fault, or it is itself
     return found
+
+
+def _quoted(x: Any) -> str:
+    return f"'{getattr(x, '__name__', type(x).__name__)}'"
 
 
 def _travels(x: Any, dumps: Any) -> bool:
@@ -70,6 +73,7 @@ def _inside(path: str, x: Any) -> list[tuple[str, Any]]:
     if isinstance(x, MethodType):
         return [(path, x.__func__), (f"the object of {path}", x.__self__)]
     if isinstance(x, FunctionType):
+        path = _quoted(x)
         found = [
             (f"'{name}' in the closure of {path}", cell.cell_contents)
             for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
