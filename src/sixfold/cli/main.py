@@ -20,6 +20,7 @@ from sixfold.cli.export import export
 from sixfold.cli.inspect import inspect
 from sixfold.cli.robots import robots
 from sixfold.cli.simulate import simulate
+from sixfold.cli.sweep import sweep
 from sixfold.cli.view import view
 from sixfold.errors import RobotFileWarning, SixfoldError, visible
 
@@ -67,6 +68,7 @@ for command in (
     compare,
     robots,
     simulate,
+    sweep,
     view,
     equations,
     export,

@@ -190,7 +190,7 @@ def sweep(
     if seed is not None and not draws:
         fix = "leave it out, or pass draw={...}"
         raise NotApplicableError("sweep: option 'seed'", "a sweep without draws", fix)
-    study, _ = study_of(function, source, _seed(seed), draws)
+    study = study_of(function, source, _seed(seed), draws)
     reducers = () if reduce is None else reducers_of(reduce)
     if version is not None and not isinstance(version, str):
         raise OptionError("sweep", "version", "a text", version)

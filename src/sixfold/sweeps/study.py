@@ -51,10 +51,8 @@ class Study:
         return _named(made, start, stop)
 
 
-def study_of(
-    function: Any, rows: Rows, seed: int, draws: Mapping[str, Draw]
-) -> tuple[Study, tuple[str, ...]]:
-    """Return the study of a call, and the names of the arguments of its function."""
+def study_of(function: Any, rows: Rows, seed: int, draws: Mapping[str, Draw]) -> Study:
+    """Return the study of a call, or say what is wrong with its function."""
     if not callable(function):
         fix = "pass a function of the arrays that vary, by their names"
         raise ArgumentError("sweep: argument 'function'", "a function", function, fix)
@@ -81,8 +79,7 @@ def study_of(
         fix = "pass draw={...}, rows=sf.Grid(...), or take the row number"
         raise NotApplicableError("sweep", where, fix)
     grid = rows if isinstance(rows, Grid) else None
-    study = Study(function, seed, dict(draws), grid, numbered)
-    return study, (*names, *([ROW] if numbered else []))
+    return Study(function, seed, dict(draws), grid, numbered)
 
 
 def digest_of(study: Study, rows: Rows, version: str | None, library: str) -> str:
