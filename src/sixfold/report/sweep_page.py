@@ -168,6 +168,7 @@ main.sweep { grid-template-columns: minmax(0, 1fr); }
 .sweep small { color: var(--soft); margin-left: 4px; }
 .sweep .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(330px, 1fr));
   gap: 14px; }
+.sweep .card .subtitle { font-size: 12.5px; margin: 6px 0 2px; }
 .sweep h3 { font-size: 13.5px; font-weight: 600; margin: 0 0 4px; overflow-wrap: anywhere; }
 .sweep svg { display: block; width: 100%; height: auto; }
 .sweep svg text { font-size: 10px; fill: var(--soft); }

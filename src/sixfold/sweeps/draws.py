@@ -24,6 +24,8 @@ from sixfold.evaluate import model_checked
 from sixfold.model import Model
 from sixfold.scalar import cos, exp, log, sin, sqrt
 
+__all__ = ["choice", "configuration", "log_uniform", "normal", "uniform"]
+
 WORDS = 4
 """Numbers of one count of Philox."""
 

@@ -17,8 +17,13 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, OptionError
 
+__all__ = ["custom", "histogram", "quantiles"]
+
 STEPS = 256
 """Buckets of the quantile sketch between a number and its double: width below 0.4 %."""
+
+MAX_SHARES = 10_000
+"""Quantiles that may be asked for."""
 
 Results = Mapping[str, Array]
 State = Any
@@ -260,7 +265,8 @@ def histogram(low: float, high: float, bins: int = 50) -> Reducer:
     Its result has "edges", "counts" of shape (bins, ...), and how many lie "below", "above" or are
     "nan".
     """
-    finite = all(isinstance(x, (int, float)) and abs(x) < np.inf for x in (low, high))
+    most = float(np.finfo(float).max)
+    finite = all(isinstance(x, (int, float)) and -most <= x <= most for x in (low, high))
     if not finite or not low < high:
         raise OptionError("histogram", "low", "two numbers, the lower one first", (low, high))
     if not isinstance(bins, int) or isinstance(bins, bool) or not 1 <= bins <= 1_000_000:
@@ -275,11 +281,13 @@ def quantiles(shares: ArrayLike = (0.05, 0.5, 0.95)) -> Reducer:
     same for any order of rows.  Its result has shape (shares, ...); NaN is left out.
     """
     try:
-        found = tuple(float(x) for x in np.asarray(shares, float).reshape(-1))
+        array = np.asarray(shares, float).reshape(-1)
+        found = tuple(array[: MAX_SHARES + 1].tolist())
     except Exception:  # whatever the object's own conversion says
         found = ()
-    if not found or not all(0 <= x <= 1 for x in found):
-        raise OptionError("quantiles", "shares", "numbers from 0 to 1", shares)
+    if not 1 <= len(found) <= MAX_SHARES or not all(0 <= x <= 1 for x in found):
+        words = f"numbers from 0 to 1, at most {MAX_SHARES:,}"
+        raise OptionError("quantiles", "shares", words, shares)
     return Quantiles(found)
 
 

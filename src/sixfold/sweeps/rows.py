@@ -66,6 +66,10 @@ class Grid:
 
     def values(self, start: int, stop: int) -> dict[str, Array]:
         """Return the combinations from start up to stop, by name."""
+        whole = all(isinstance(n, (int, np.integer)) for n in (start, stop))
+        if not whole or not 0 <= start <= stop <= len(self):
+            words = f"two row numbers from 0 to {len(self)}, the lower one first"
+            raise OptionError("Grid.values", "start", words, (start, stop))
         places = np.unravel_index(np.arange(start, stop), self.shape)
         return {name: x[at] for (name, x), at in zip(self.axes.items(), places, strict=True)}
 

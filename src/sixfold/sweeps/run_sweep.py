@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.errors import NotApplicableError, OptionError
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
 from sixfold.formats.files import path_of
 from sixfold.model.values import SEED_LIMIT
 from sixfold.sweeps.draws import Draw
@@ -41,53 +41,51 @@ MAX_LEAVES = 64
 """Leaves of a block, at most, unless its size is given."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Sweep(Mapping[str, Any]):
     """What came out of a sweep: reductions by name, each a dictionary by the result's name."""
 
-    def __init__(
-        self,
-        found: Mapping[str, Any],
-        read: Callable[[], dict[str, Array]] | None,
-        **about: Any,
-    ) -> None:
-        """Take the reductions, and the function that gives all rows if they were kept."""
-        self._found, self._read = dict(found), read
-        self.rows: int = about["rows"]
-        self.digest: str = about["digest"]
-        """Hash of the study: function, rows, draws, seed and version of the library."""
-        self.folder: Path | None = about["folder"]
-        self.computed: int = about["computed"]
-        """Rows that were computed in this call."""
-        self.reused: int = about["reused"]
-        """Rows that were found in the folder."""
-        self.damaged: tuple[str, ...] = about["damaged"]
-        """Pieces that were not what was written; their rows were computed again."""
-        self.seconds: float = about["seconds"]
+    reductions: Mapping[str, Any]
+    rows: int
+    digest: str
+    """Hash of the study: function, rows, draws, seed and version of the library."""
+    folder: Path | None
+    computed: int
+    """Rows that were computed in this call."""
+    reused: int
+    """Rows that were found in the folder."""
+    damaged: tuple[str, ...]
+    """Pieces that were not what was written; their rows were computed again."""
+    seconds: float
+    read: Callable[[], dict[str, Array]] | None = None
+    """Gives all rows, if they were kept."""
 
     def __getitem__(self, name: str) -> Any:
         """Return a reduction."""
-        return self._found[name]
+        if not isinstance(name, str) or name not in self.reductions:
+            raise UnknownNameError("reduction", name, self.reductions, where="Sweep")
+        return self.reductions[name]
 
     def __iter__(self) -> Iterator[str]:
         """Go over the names of the reductions."""
-        return iter(self._found)
+        return iter(self.reductions)
 
     def __len__(self) -> int:
         """Return how many reductions there are."""
-        return len(self._found)
+        return len(self.reductions)
 
     def __repr__(self) -> str:
         """Say what there is."""
-        kept = ", ".join(self._found) or ("rows in memory" if self.folder is None else "rows")
+        kept = ", ".join(self.reductions) or "all rows"
         place = f" in {self.folder}" if self.folder is not None else ""
         return f"<sweep of {self.rows} rows: {kept}{place}>"
 
     def arrays(self) -> dict[str, Array]:
         """Return the results of all rows by name: from memory, or from the pieces."""
-        if self._read is None:
+        if self.read is None:
             fix = "pass write='folder', or leave reduce out"
             raise NotApplicableError("Sweep.arrays", "a sweep that kept no rows", fix)
-        return self._read()
+        return self.read()
 
 
 @dataclass(frozen=True)
@@ -239,9 +237,9 @@ def sweep(
         reducer.name: reducer.result(tree.total())
         for reducer, tree in zip(reducers, trees, strict=True)
     }
-    about = {"rows": len(source), "digest": digest, "folder": folder, "damaged": tuple(damaged)}
-    spent = {"computed": left, "reused": len(source) - left, "seconds": time.monotonic() - begun}
-    return Sweep(results, read, **about, **spent)
+    seconds = time.monotonic() - begun
+    told_of = (len(source), digest, folder, left, len(source) - left, tuple(damaged), seconds)
+    return Sweep(results, *told_of, read)
 
 
 def _tree(reducer: Reducer) -> Tree:

@@ -87,6 +87,10 @@ def _quantity(given: Mapping[str, Any], place: Path, model: Model | None) -> _Bu
         raise OptionError(place.name, "robot", "the name or file of a robot", "none")
     row = rows[name]
     options = _table(place.name, given, "options")
+    known = (*row.choices, *([row.place] if row.place else []), "backend")
+    for each in options:
+        if each not in known:
+            raise UnknownNameError("option", each, known, where=f"{place.name}: {name}")
     shapes = {n: row.argument(model, n, None).shape for n in row.arrays}
     varied = {**_table(place.name, given, "draw"), **_table(place.name, given, "grid")}
     for each in varied:
