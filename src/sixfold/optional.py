@@ -16,6 +16,7 @@ PACKAGES = {
     "distributed": ("distributed", "distributed"),
     "example_robot_data": ("example-robot-data", "robots"),
     "gmpy2": ("gmpy2", "bench"),
+    "gymnasium": ("gymnasium", "learn"),
     "matplotlib": ("matplotlib", "report"),
     "mujoco": ("mujoco", "mjcf"),
     "pinocchio": ("pin", "bench"),

@@ -41,7 +41,7 @@ from sixfold.simulation.checks.start import states_of, step_count, step_length
 from sixfold.simulation.containers import in_containers
 from sixfold.simulation.prepared_rollout import prepare, run_prepared, share_memory, step_times
 from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import Stepper, stepper_of
+from sixfold.simulation.stepper import StepRunner, stepper_of
 from sixfold.simulation.stops import stops_of
 
 
@@ -233,7 +233,7 @@ def rollout(
 
 
 def _run(
-    stepper: Stepper,
+    stepper: StepRunner,
     parts: Sequence[Array],
     lead: Shape,
     steps: int,

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from sixfold import evaluate
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief
-from sixfold.evaluate import all_quantities
 from sixfold.formats import load
 from sixfold.formats.files import path_of
 from sixfold.model import Model
@@ -79,7 +79,7 @@ _Built = tuple[Callable[..., Any], dict[str, tuple[int, ...]], dict[str, tuple[s
 
 def _quantity(given: Mapping[str, Any], place: Path, model: Model | None) -> _Built:
     """Return a quantity of the robot as a function, with the shapes of its arguments."""
-    rows = all_quantities()
+    rows = evaluate.all_quantities()
     name = given["quantity"]
     if not isinstance(name, str) or name not in rows:
         raise UnknownNameError("quantity", name, rows, where=place.name)
@@ -113,10 +113,8 @@ class _Evaluation:
     results: tuple[str, ...]
 
     def __call__(self, **arrays: Any) -> dict[str, Any]:
-        import sixfold
-
         still = {name: np.zeros(shape) for name, shape in self.zeros.items()}
-        found = getattr(sixfold, self.name)(self.model, **arrays, **still, **self.options)
+        found = getattr(evaluate, self.name)(self.model, **arrays, **still, **self.options)
         several = found if isinstance(found, tuple) else (found,)
         return dict(zip(self.results, several, strict=True))
 
