@@ -148,3 +148,10 @@ def test_two_tasks_are_learned_without_gradients(capsys):
     assert found["pole"] == 500
     before, after = found["reach"]
     assert after < 0.5 * before
+
+
+def test_the_payload_study_finds_overloaded_motors(capsys):
+    found = main_of("payload_study")
+    share = float(found["mean"]["overloaded"])
+    assert 0.05 < share < 0.3 and found.rows == 20_000
+    assert "overloaded" in capsys.readouterr().out
