@@ -23,8 +23,10 @@ def whole():
 
 def test_threads_and_executors_give_the_bits_of_one_thread(whole):
     assert same_sweeps(reduced("threads", workers=3, block=200), whole)
+    lock = threading.Lock()  # does not travel, and need not
     with ThreadPoolExecutor(2) as pool:
         assert same_sweeps(reduced(pool), whole)
+        assert sf.sweep(lambda row: row + bool(lock), 5, engine=pool).rows == 5
 
 
 def test_processes_give_the_bits_of_one_thread_and_one_may_be_killed(whole, tmp_path):

@@ -85,10 +85,27 @@ def _on_executor(task: Task, blocks: Iterable[Block], pool: Any, workers: int) -
             if not pending:
                 return
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                yield pending.pop(future), future.result()
+                block = pending.pop(future)
+                yield block, _result(future, block)
     finally:
         for future in pending:
             future.cancel()
+
+
+def _result(future: Any, block: Block) -> Any:
+    """Return what a worker made of a block; an error tells its rows."""
+    try:
+        return future.result()
+    except Exception as error:
+        note = f"in rows {block[0]} to {block[1] - 1} of a sweep"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+        raise
+
+
+def in_this_process(engine: Any) -> bool:
+    """Return whether an engine's workers see the objects of this process: nothing is pickled."""
+    return engine in (None, "threads", "serial") or isinstance(engine, ThreadPoolExecutor)
 
 
 def _in_processes(task: Task, blocks: Iterable[Block], workers: int) -> Done:
@@ -145,7 +162,7 @@ def _on_dask(task: Task, blocks: Iterable[Block], client: Any) -> Done:
     try:
         for future in arrived:
             block = pending.pop(future)
-            found = future.result()
+            found = _result(future, block)
             arrived.update(submit(1))
             yield block, found
     finally:

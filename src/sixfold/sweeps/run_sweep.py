@@ -17,7 +17,7 @@ from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
 from sixfold.formats.files import path_of
 from sixfold.model.values import SEED_LIMIT
 from sixfold.sweeps.draws import Draw
-from sixfold.sweeps.engines import Block, engine_of
+from sixfold.sweeps.engines import Block, engine_of, in_this_process
 from sixfold.sweeps.pieces import (
     DamagedPieceError,
     Piece,
@@ -210,7 +210,7 @@ def sweep(
     trees = [_tree(reducer) for reducer in job.reducers]
     kept: dict[Block, dict[str, Array]] = {}
     done = len(source) - left
-    here = engine is None or (isinstance(engine, str) and engine != "processes")
+    here = in_this_process(engine)
     ready: Job | bytes = job if here else packed(job, (study.function, *reducers))
 
     def task(part: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
