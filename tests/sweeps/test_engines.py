@@ -8,8 +8,10 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import sixfold as sf
+from sixfold.cli import main
 from sixfold.sweeps.progress import Bar
 from tests.sweeps.studies import ARM, reduced, same_sweeps
 
@@ -53,7 +55,7 @@ def cluster():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_cluster_gives_the_bits_of_one_thread_and_a_worker_may_be_killed(whole):
+def test_a_cluster_gives_the_bits_of_one_thread_and_a_worker_may_be_killed(whole, tmp_path):
     with cluster() as workers, workers.get_client() as client:
         killed = []
 
@@ -76,6 +78,16 @@ def test_a_cluster_gives_the_bits_of_one_thread_and_a_worker_may_be_killed(whole
         np.testing.assert_array_equal(
             client.compute(lazy).result(), sf.forward_dynamics(ARM, q, v, v)
         )
+        # the command, with the address of the cluster
+        study = tmp_path / "study.toml"
+        study.write_text(
+            'robot = "double_pendulum"\nquantity = "gravity_force"\nrows = 400\n'
+            "[draw.q]\nconfiguration = true\n"
+        )
+        options = ["--engine", "dask", "--address", workers.scheduler_address]
+        done = CliRunner().invoke(main, ["sweep", str(study), *options])
+        assert done.exit_code == 0 and "400 rows" in done.output, done.output
+        assert (tmp_path / "study.html").exists()
 
 
 def notebook(text):
