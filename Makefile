@@ -42,6 +42,8 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.standing_quadruped
 	$(BIN)/python -m tests.long.contact_states
 	$(BIN)/python -m tests.long.identified_panda --trials 200
+	$(BIN)/python -m tests.long.killed_sweeps
+	$(BIN)/python benchmarks/cluster_vs_threads.py
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)

@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         rollout_gradient,
         simulate,
     )
+    from sixfold.sweeps import Grid, Sweep, draws, reducers, sweep
     from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
     from sixfold.verify.check import check
@@ -151,6 +152,7 @@ _LATER = {
         *("BaseParameters", "BaseProjection", "Identification", "Log", "base_parameters"),
         *("base_projection", "base_regressor", "excitation", "identify"),
     ),
+    "sweeps": ("Grid", "Sweep", "draws", "reducers", "sweep"),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
@@ -193,6 +195,7 @@ __all__ = [
     "Fixed",
     "Force",
     "Free",
+    "Grid",
     "Ground",
     "Helical",
     "Identification",
@@ -232,6 +235,7 @@ __all__ = [
     "StateError",
     "Stepper",
     "Subspace",
+    "Sweep",
     "Task",
     "TooLargeError",
     "Trajectory",
@@ -258,6 +262,7 @@ __all__ = [
     "convert",
     "cos",
     "diagnose",
+    "draws",
     "equations",
     "excitation",
     "exp",
@@ -278,6 +283,7 @@ __all__ = [
     "plot",
     "random_state",
     "random_tree",
+    "reducers",
     "rename",
     "repeat",
     "replace_inertias",
@@ -291,6 +297,7 @@ __all__ = [
     "skeleton_fd",
     "skeleton_id",
     "sqrt",
+    "sweep",
     "tanh",
     "tasks",
     "view",

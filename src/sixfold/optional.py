@@ -13,7 +13,10 @@ from typing import Any
 from sixfold.errors import NotApplicableError
 
 PACKAGES = {
+    "cloudpickle": ("cloudpickle", "distributed"),
     "control": ("control", "control"),
+    "dask": ("dask", "distributed"),
+    "distributed": ("distributed", "distributed"),
     "example_robot_data": ("example-robot-data", "robots"),
     "gmpy2": ("gmpy2", "bench"),
     "gymnasium": ("gymnasium", "learn"),

@@ -155,3 +155,10 @@ def test_an_arm_is_identified_and_its_payload_weighed(capsys):
     assert found["after"] < 0.02 < found["before"]
     assert found["payload"] == pytest.approx(1.0, rel=0.01)
     assert "hold-out" in capsys.readouterr().out
+
+
+def test_the_payload_study_finds_overloaded_motors(capsys):
+    found = main_of("payload_study")
+    share = float(found["mean"]["overloaded"])
+    assert 0.05 < share < 0.3 and found.rows == 20_000
+    assert "overloaded" in capsys.readouterr().out

@@ -21,6 +21,7 @@ from sixfold.cli.identify import excite, identify
 from sixfold.cli.inspect import inspect
 from sixfold.cli.robots import robots
 from sixfold.cli.simulate import simulate
+from sixfold.cli.sweep import sweep
 from sixfold.cli.view import view
 from sixfold.errors import RobotFileWarning, SixfoldError, visible
 
@@ -68,6 +69,7 @@ for command in (
     compare,
     robots,
     simulate,
+    sweep,
     view,
     excite,
     identify,

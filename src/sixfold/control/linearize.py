@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.control.step_derivatives import rate_derivatives, step_derivatives
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.evaluate import model_checked, quantity
+from sixfold.evaluate import model_checked, quantity, without_labels
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -158,6 +158,10 @@ def linearize(
     model_checked("linearize", model)
     refuse_constraints("linearize", model)
     n = model.nv
+    q, v, tau, f_ext = (
+        without_labels("linearize", name, x)
+        for name, x in (("q", q), ("v", v), ("tau", tau), ("f_ext", f_ext))
+    )
     if dt is None:
         if integrator is not None:
             where, fix = "a linearisation in continuous time", "pass dt=..., or leave it out"

@@ -18,6 +18,8 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
+from sixfold.evaluate.containers import Call, contained
+from sixfold.evaluate.foreign import is_container, without_labels
 from sixfold.evaluate.functions import *
 from sixfold.evaluate.inertias import refuse_masses_below_zero
 from sixfold.evaluate.kernels import result_memory
@@ -74,11 +76,13 @@ __all__ = [
     "KERNELS",
     "QUANTITIES",
     "Argument",
+    "Call",
     "Quantity",
     "adjoint_kernel",
     "all_quantities",
     "checked",
     "compile",
+    "contained",
     "cuts",
     "enough_memory",
     "evaluate_with_scene",
@@ -87,6 +91,7 @@ __all__ = [
     "gradient_kernel",
     "graph_of",
     "inverse_masses",
+    "is_container",
     "joined",
     "kernel_tree",
     "leading_shape",
@@ -113,6 +118,7 @@ __all__ = [
     "threads_for",
     "user_kernel",
     "while_alive",
+    "without_labels",
 ]
 
 if not TYPE_CHECKING:  # static tools follow the star above

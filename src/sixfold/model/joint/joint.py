@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -207,8 +208,8 @@ class Joint(ABC):
         q = np.empty(self.nq)
         along = np.delete(np.arange(self.nq), part)
         q[along] = rng.uniform(-far[along], far[along])
-        turn = rng.standard_normal(4)
-        q[part] = turn / np.linalg.norm(turn)
+        x, y, z, w = turn = rng.standard_normal(4)
+        q[part] = turn / math.sqrt(x * x + y * y + z * z + w * w)  # no BLAS: bits of its own
         return tuple(q.tolist())
 
     def quaternion(self) -> slice | None:
