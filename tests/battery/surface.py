@@ -326,6 +326,10 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
         "first": lambda: sf.ContactPoint("lower", radius=0.1),
         "second": lambda: sf.ContactPoint("upper", radius=0.1),
     },
+    "inverse_kinematics": {"targets": lambda: {"tip": sf.frame_pose(dp(), [0.3, 0.4], "tip")}},
+    "all_solutions": {"targets": lambda: {"tip": sf.frame_pose(dp(), [0.3, 0.4], "tip")}},
+    "differential_ik": {"targets": lambda: {"tip": np.zeros(6)}},
+    "InverseKinematics": {"parts": lambda: ("tip position",), "tolerance": lambda: 1e-8},
     "lqr": {"A": lambda: np.eye(2), "B": lambda: np.eye(2), "Q": lambda: 1.0, "R": lambda: 1.0},
     "Linearization": {"A": lambda: np.eye(4), "B": lambda: np.ones((4, 2))},
     "Linearization.select": {"index": lambda: 1},
@@ -379,6 +383,7 @@ def _result(name: str) -> Any:
             dp(), [0.1, 0.2], [0, 0], [0, 0], contacts=_ground()
         ),
         "RolloutGradient": _gradient,
+        "InverseKinematics": lambda: sf.inverse_kinematics(dp(), {"tip": np.eye(4)}, starts=1),
         "Trajectory": motion,
         "Linearization": lambda: sf.linearize(dp(), np.zeros((3, 2)), np.zeros(2), np.zeros(2)),
         "Model": dp,

@@ -1,7 +1,25 @@
-"""Controllers, linearisation and the linear-quadratic regulator."""
+"""Controllers, linearisation, regulators and inverse kinematics."""
 
 from sixfold.control import controllers
+from sixfold.control.kinematics import (
+    InverseKinematics,
+    all_solutions,
+    differential_ik,
+    inverse_kinematics,
+    targets,
+)
 from sixfold.control.linearize import Linearization, linearize
 from sixfold.control.lqr import LQR, lqr
 
-__all__ = ["LQR", "Linearization", "controllers", "linearize", "lqr"]
+__all__ = [
+    "LQR",
+    "InverseKinematics",
+    "Linearization",
+    "all_solutions",
+    "controllers",
+    "differential_ik",
+    "inverse_kinematics",
+    "linearize",
+    "lqr",
+    "targets",
+]
