@@ -108,6 +108,7 @@ if TYPE_CHECKING:
         inverse_kinematics,
         linearize,
         lqr,
+        plan_trajectory,
         targets,
     )
     from sixfold.doctor import Diagnosis, diagnose
@@ -197,8 +198,8 @@ _LATER = {
         *("potential_energy_derivatives", "project", "second_derivatives"),
     ),
     "control": (
-        *("InverseKinematics", "Linearization", "all_solutions", "controllers"),
-        *("differential_ik", "inverse_kinematics", "linearize", "lqr", "targets"),
+        *("InverseKinematics", "Linearization", "all_solutions", "controllers", "differential_ik"),
+        *("inverse_kinematics", "linearize", "lqr", "plan_trajectory", "targets"),
     ),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
@@ -368,6 +369,7 @@ __all__ = [
     "momentum",
     "neutral",
     "physical_consistency",
+    "plan_trajectory",
     "plot",
     "point_force",
     "position_rate",

@@ -10,6 +10,7 @@ from sixfold.control.kinematics import (
 )
 from sixfold.control.linearize import Linearization, linearize
 from sixfold.control.lqr import LQR, lqr
+from sixfold.control.planning import plan_trajectory
 
 __all__ = [
     "LQR",
@@ -21,5 +22,6 @@ __all__ = [
     "inverse_kinematics",
     "linearize",
     "lqr",
+    "plan_trajectory",
     "targets",
 ]
