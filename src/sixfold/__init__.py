@@ -32,37 +32,14 @@ from sixfold.errors import (
     UnknownNameError,
 )
 from sixfold.evaluate import (
-    bias_force,
-    body_accelerations,
-    body_poses,
-    body_velocities,
-    center_of_mass,
-    centroidal_momentum,
     compile,
-    constraint_forces,
-    coriolis_matrix,
-    difference,
-    forward_dynamics,
-    frame_pose,
-    frame_velocity,
+    functions,
     get_threads,
-    gravity_force,
-    integrate,
-    inverse_dynamics,
-    inverse_mass_matrix,
-    jacobian,
-    jacobian_bias,
-    joint_wrenches,
-    kinetic_energy,
-    mass_matrix,
-    momentum,
     neutral,
-    point_force,
-    position_rate,
-    potential_energy,
     random_state,
     set_threads,
 )
+from sixfold.evaluate.functions import *
 from sixfold.model import (
     Cylindrical,
     Fixed,
@@ -113,30 +90,6 @@ if TYPE_CHECKING:
     )
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
-    from sixfold.evaluate import (
-        center_of_mass_jacobian,
-        centroidal_momentum_bias,
-        centroidal_momentum_derivatives,
-        centroidal_momentum_matrix,
-        constrained_dynamics,
-        constraint_bias,
-        constraint_gaps,
-        constraint_jacobian,
-        constraint_wrenches,
-        delassus_matrix,
-        difference_derivatives,
-        forward_dynamics_derivatives,
-        forward_second_derivatives,
-        frame_velocity_derivatives,
-        impact,
-        integrate_derivatives,
-        inverse_dynamics_derivatives,
-        jacobian_derivatives,
-        kinetic_energy_derivatives,
-        potential_energy_derivatives,
-        project,
-        second_derivatives,
-    )
     from sixfold.formats import load, save
     from sixfold.identify import BaseParameters, base_parameters
     from sixfold.interop import Comparison, Converter, compare_with, convert
@@ -188,15 +141,6 @@ _LATER = {
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
         "contact_forces",
     ),
-    "evaluate": (
-        *("center_of_mass_jacobian", "centroidal_momentum_bias", "centroidal_momentum_derivatives"),
-        *("centroidal_momentum_matrix", "constrained_dynamics", "constraint_bias"),
-        *("constraint_gaps", "constraint_jacobian", "constraint_wrenches", "delassus_matrix"),
-        *("difference_derivatives", "forward_dynamics_derivatives", "forward_second_derivatives"),
-        *("frame_velocity_derivatives", "impact", "integrate_derivatives"),
-        *("inverse_dynamics_derivatives", "jacobian_derivatives", "kinetic_energy_derivatives"),
-        *("potential_energy_derivatives", "project", "second_derivatives"),
-    ),
     "control": (
         *("InverseKinematics", "Linearization", "all_solutions", "controllers", "differential_ik"),
         *("inverse_kinematics", "linearize", "lqr", "plan_trajectory", "targets"),
@@ -213,13 +157,15 @@ _LATER = {
 _PACKAGE = {name: package for package, names in _LATER.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """Import the package that a name comes from."""
-    if name not in _PACKAGE:
-        raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
-    value = getattr(import_module(f"sixfold.{_PACKAGE[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
+
+    def __getattr__(name: str) -> Any:
+        """Import the package that a name comes from."""
+        if name not in _PACKAGE:
+            raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
+        value = getattr(import_module(f"sixfold.{_PACKAGE[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
@@ -303,79 +249,33 @@ __all__ = [
     "atan2",
     "attach",
     "base_parameters",
-    "bias_force",
-    "body_accelerations",
-    "body_poses",
-    "body_velocities",
-    "center_of_mass",
-    "center_of_mass_jacobian",
-    "centroidal_momentum",
-    "centroidal_momentum_bias",
-    "centroidal_momentum_derivatives",
-    "centroidal_momentum_matrix",
     "check",
     "compare_with",
     "compile",
-    "constrained_dynamics",
-    "constraint_bias",
-    "constraint_forces",
-    "constraint_gaps",
-    "constraint_jacobian",
-    "constraint_wrenches",
     "contact_forces",
     "controllers",
     "convert",
-    "coriolis_matrix",
     "cos",
-    "delassus_matrix",
     "diagnose",
-    "difference",
-    "difference_derivatives",
     "differential_ik",
     "equations",
     "exp",
     "export",
-    "forward_dynamics",
-    "forward_dynamics_derivatives",
-    "forward_second_derivatives",
-    "frame_pose",
-    "frame_velocity",
-    "frame_velocity_derivatives",
     "from_dh",
     "get_threads",
-    "gravity_force",
     "grouped",
     "if_positive",
-    "impact",
-    "integrate",
-    "integrate_derivatives",
-    "inverse_dynamics",
-    "inverse_dynamics_derivatives",
     "inverse_kinematics",
-    "inverse_mass_matrix",
-    "jacobian",
-    "jacobian_bias",
-    "jacobian_derivatives",
-    "joint_wrenches",
-    "kinetic_energy",
-    "kinetic_energy_derivatives",
     "linearize",
     "load",
     "lock_joints",
     "log",
     "lqr",
-    "mass_matrix",
     "mobility",
-    "momentum",
     "neutral",
     "physical_consistency",
     "plan_trajectory",
     "plot",
-    "point_force",
-    "position_rate",
-    "potential_energy",
-    "potential_energy_derivatives",
-    "project",
     "random_state",
     "random_tree",
     "rename",
@@ -384,7 +284,6 @@ __all__ = [
     "rollout",
     "rollout_gradient",
     "save",
-    "second_derivatives",
     "set_threads",
     "sign",
     "simulate",
@@ -397,3 +296,6 @@ __all__ = [
     "view",
     "write_report",
 ]
+
+if not TYPE_CHECKING:  # static tools follow the star above
+    __all__ = sorted({*__all__, *functions.__all__})

@@ -81,7 +81,7 @@ def test_a_robot_too_weak_to_stand_is_told_where():
 def test_the_plan_can_be_simulated():
     model = sf.load("double_pendulum")
     motion = sf.plan_trajectory(model, [[0, 0], [1.0, -0.5]], duration=1.0, dt=1e-3)
-    q, v = sf.rollout(
+    q, _ = sf.rollout(
         model, motion.q[0], motion.v[0], motion.tau[:-1], dt=motion.dt, steps=len(motion.t) - 1
     )
     assert np.abs(q[-1] - motion.q[-1]).max() < 0.02
@@ -112,5 +112,5 @@ def test_without_limits_a_duration_is_asked_for():
     chain = sf.load("planar_chain")
     with pytest.raises(sf.NotApplicableError, match="duration"):
         sf.plan_trajectory(chain, [[0, 0, 0], [1, 1, 1]])
-    with pytest.raises(sf.NotApplicableError, match="quaternion|rates"):
+    with pytest.raises(sf.NotApplicableError, match="no rates"):
         sf.plan_trajectory(sf.load("floating_link"), np.zeros((2, 8)))

@@ -8,9 +8,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
+from sixfold.evaluate.scalar_functions import dynamics as pages
+from sixfold.evaluate.scalar_functions import forward
 from sixfold.model import Model
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
@@ -64,9 +65,9 @@ def inverse_dynamics(
 
 
 @quantity(
-    pages.forward_dynamics,
+    forward.forward_dynamics,
     "nv",
-    options={**_FORCES, "method": tuple(pages.METHODS)},
+    options={**_FORCES, "method": tuple(forward.METHODS)},
     keywords=_AS_FRAME,
     refuses=_refuse_method,
     solves=True,

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import OptionError
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FRAMES
+from sixfold.evaluate.scalar_functions import kinematics as pages
 from sixfold.model import Model
 
 _FRAME = {"frame": FRAMES}
