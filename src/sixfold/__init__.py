@@ -77,16 +77,20 @@ if TYPE_CHECKING:
         contact_forces,
     )
     from sixfold.control import (
+        TVLQR,
         InverseKinematics,
         Linearization,
+        OptimalControl,
         all_solutions,
         controllers,
         differential_ik,
         inverse_kinematics,
         linearize,
         lqr,
+        optimal_control,
         plan_trajectory,
         targets,
+        tvlqr,
     )
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
@@ -142,8 +146,9 @@ _LATER = {
         "contact_forces",
     ),
     "control": (
-        *("InverseKinematics", "Linearization", "all_solutions", "controllers", "differential_ik"),
-        *("inverse_kinematics", "linearize", "lqr", "plan_trajectory", "targets"),
+        *("InverseKinematics", "Linearization", "OptimalControl", "TVLQR", "all_solutions"),
+        *("controllers", "differential_ik", "inverse_kinematics", "linearize", "lqr"),
+        *("optimal_control", "plan_trajectory", "targets", "tvlqr"),
     ),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
@@ -174,6 +179,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "TVLQR",
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
@@ -215,6 +221,7 @@ __all__ = [
     "NonFiniteStateWarning",
     "NotApplicableError",
     "NumberError",
+    "OptimalControl",
     "OptionError",
     "OutputFileError",
     "Planar",
@@ -273,6 +280,7 @@ __all__ = [
     "lqr",
     "mobility",
     "neutral",
+    "optimal_control",
     "physical_consistency",
     "plan_trajectory",
     "plot",
@@ -293,6 +301,7 @@ __all__ = [
     "sqrt",
     "tanh",
     "targets",
+    "tvlqr",
     "view",
     "write_report",
 ]

@@ -10,18 +10,23 @@ from sixfold.control.kinematics import (
 )
 from sixfold.control.linearize import Linearization, linearize
 from sixfold.control.lqr import LQR, lqr
+from sixfold.control.optimal import TVLQR, OptimalControl, optimal_control, tvlqr
 from sixfold.control.planning import plan_trajectory
 
 __all__ = [
     "LQR",
+    "TVLQR",
     "InverseKinematics",
     "Linearization",
+    "OptimalControl",
     "all_solutions",
     "controllers",
     "differential_ik",
     "inverse_kinematics",
     "linearize",
     "lqr",
+    "optimal_control",
     "plan_trajectory",
     "targets",
+    "tvlqr",
 ]

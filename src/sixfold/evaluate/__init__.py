@@ -33,7 +33,12 @@ from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singu
 from sixfold.evaluate.states import neutral, random_state
 
 if TYPE_CHECKING:
-    from sixfold.evaluate.kernels.adjoint import adjoint_kernel, gradient_kernel, program_text
+    from sixfold.evaluate.kernels.adjoint import (
+        adjoint_kernel,
+        gradient_kernel,
+        program_text,
+        second_order,
+    )
     from sixfold.evaluate.kernels.trace_function import Program as Program
     from sixfold.evaluate.scalar_functions import inverse_masses
     from sixfold.evaluate.scenes import evaluate_with_scene
@@ -43,6 +48,7 @@ _LATER = {
         "adjoint_kernel",
         "gradient_kernel",
         "program_text",
+        "second_order",
     ),
     "scalar_functions": ("inverse_masses",),
     "scenes": ("evaluate_with_scene",),
@@ -100,6 +106,7 @@ __all__ = [
     "result_memory",
     "run_scan",
     "scan_kernel",
+    "second_order",
     "set_threads",
     "share",
     "singular_joints",

@@ -138,8 +138,8 @@ def inverse_kinematics(
         found = solver.run(first.reshape(rows_, -1) if q0 is not None else None, goals)
     met = solver.met(found)
     return InverseKinematics(
-        found.q.reshape(*lead, model.nq),
-        found.error.reshape(*lead, -1),
+        found.q.reshape((*lead, model.nq)),
+        found.error.reshape((*lead, len(task.names))),
         met.reshape(lead),
         found.starts.reshape(lead),
         task.names,

@@ -1,6 +1,6 @@
 """`plan_trajectory`: a smooth motion through waypoints, as fast as limits allow.
 
-The path q(s) is a spline; time runs along it at a constant rate r = 1 / duration.  Then v = q' r and
+The path q(s) is a spline; time runs along it at a constant rate r = 1 / duration.  So v = q' r and
 a = q'' r^2, and joint forces are g(q) + d r + c r^2: gravity and springs, damping, and all that is
 quadratic.  So each sample gives the largest rate that a limit allows in closed form.
 """
