@@ -77,7 +77,6 @@ if TYPE_CHECKING:
         contact_forces,
     )
     from sixfold.control import (
-        TVLQR,
         InverseKinematics,
         Linearization,
         OptimalControl,
@@ -146,7 +145,7 @@ _LATER = {
         "contact_forces",
     ),
     "control": (
-        *("InverseKinematics", "Linearization", "OptimalControl", "TVLQR", "all_solutions"),
+        *("InverseKinematics", "Linearization", "OptimalControl", "all_solutions"),
         *("controllers", "differential_ik", "inverse_kinematics", "linearize", "lqr"),
         *("optimal_control", "plan_trajectory", "targets", "tvlqr"),
     ),
@@ -179,7 +178,6 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "TVLQR",
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",

@@ -244,8 +244,16 @@ def _result(sweeps: Sweeps, state: State, lead: Shape, tolerance: float) -> Opti
         return x.reshape((*lead, *x.shape[1:]))
 
     return OptimalControl(
-        *(model, np.arange(steps + 1) * sweeps.h, shaped(state.q), shaped(state.v), shaped(tau)),
-        *map(shaped, (cost, converged, state.iterations, gains, violation)),
+        model,
+        np.arange(steps + 1) * sweeps.h,
+        shaped(state.q),
+        shaped(state.v),
+        shaped(tau),
+        shaped(cost),
+        shaped(converged),
+        shaped(state.iterations),
+        shaped(gains),
+        shaped(violation),
         history.reshape((len(history), *lead)),
     )
 
@@ -297,7 +305,7 @@ def _controls(
         return np.zeros((rows, steps, m))
     guess = tau if each else tau[..., None, :]
     wide = np.broadcast_to(guess, (*lead, steps, tau.shape[-1]))[..., list(driven)]
-    return np.array(wide).reshape(rows, steps, m)
+    return np.array(wide, order="C").reshape(rows, steps, m)
 
 
 def _rows(x: Array, lead: Shape, rows: int) -> Array:

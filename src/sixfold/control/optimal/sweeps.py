@@ -12,11 +12,14 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.control.optimal.problem import Problem
+from sixfold.evaluate import share
 
 STEP_LENGTHS = 0.45 ** np.arange(8.0)
 """Of the line search, tried together for one problem."""
 ENOUGH = 1e-4
 """Least part of the expected gain for which a step is taken."""
+CHUNK_ROWS = 8
+"""Problems that are worked on together: all lanes are busy, and their nodes stay in a cache."""
 LEAST_MU, MAX_MU, MU_FACTOR = 1e-8, 1e12, 8.0
 """Regularisation of Q_uu."""
 
@@ -82,6 +85,14 @@ class Sweeps:
     def iterate(self, state: State, tolerance: float) -> None:
         """Improve all rows that still move once."""
         live = np.flatnonzero(~state.done)
+        share(
+            lambda a, b: self._improve(state, live[a:b], tolerance),
+            [(a, min(a + CHUNK_ROWS, len(live))) for a in range(0, len(live), CHUNK_ROWS)],
+        )
+        state.history.append(state.cost.copy())
+
+    def _improve(self, state: State, live: Array, tolerance: float) -> None:
+        """Improve some rows once."""
         good = self._backward(state, live)
         state.iterations[live] += 1
         at = live[good]
@@ -94,17 +105,15 @@ class Sweeps:
         state.mu[worse] = np.maximum(state.mu[worse] * MU_FACTOR, LEAST_MU)
         less = state.mu[moving[better]] / MU_FACTOR
         state.mu[moving[better]] = np.where(less < LEAST_MU, 0.0, less)
-        state.done[state.mu > MAX_MU] = True
-        state.history.append(state.cost.copy())
+        state.done[live] |= state.mu[live] > MAX_MU
 
     def _backward(self, state: State, live: Array) -> Array:
         """Find the changes of all controls; return which rows have one."""
         near = self._nodes(state, live)
-        good = np.zeros(len(live), bool)
-        for second in (True, False) if self.second else (False,):
-            left = np.flatnonzero(~good)  # without second derivatives where they fail
-            if len(left):
-                good[left] = self._swept(state, live[left], [x[left] for x in near], second)
+        good = self._swept(state, live, near, self.second)
+        if self.second and not good.all():  # without second derivatives where they fail
+            left = np.flatnonzero(~good)
+            good[left] = self._swept(state, live[left], [x[left] for x in near], False)
         return good
 
     def _nodes(self, state: State, live: Array) -> list[Array]:
@@ -127,7 +136,7 @@ class Sweeps:
             l_xx, l_ux = self._curved(state, live, F, l_x, l_xx, l_ux, slope)
         lower = np.tril_indices(2 * n)
         V_xx = np.ascontiguousarray(bend.reshape(rows, 2 * n, 2 * n)[:, lower[0], lower[1]])
-        carried = [slope, V_xx, np.zeros((rows, m)), np.zeros((rows, 2 * n * m))]
+        carried = [slope.copy(), V_xx, np.zeros((rows, m)), np.zeros((rows, 2 * n * m))]
         carried += [np.zeros((rows, 2)), np.full((rows, 1), np.inf)]
         numbers = np.stack([np.full(rows, self.h), state.mu[live]], -1)
         each = [F, G, l_x, l_u, l_xx, l_ux, l_uu]
@@ -139,11 +148,14 @@ class Sweeps:
         kernel = self.problem.backward(self.low is not None)
         kernel([*carried, numbers, *(x[:, ::-1] for x in each)], outputs, steps, 1)
         gain, pivot = outputs[4][:, 0], outputs[5][:, 0, 0]
-        good = (pivot > 0) & np.isfinite(pivot) & np.isfinite(gain).all(-1)
+        good = np.asarray((pivot > 0) & np.isfinite(pivot) & np.isfinite(gain).all(-1))
         at = live[good]
-        state.k[at], state.K[at] = k[good], K[good].reshape(-1, steps, m, 2 * n)
+        if good.all():
+            state.k[at], state.K[at] = k, K.reshape(-1, steps, m, 2 * n)
+        else:
+            state.k[at], state.K[at] = k[good], K[good].reshape(-1, steps, m, 2 * n)
         state.expected[at] = -(gain[good, 0] + gain[good, 1] / 2)
-        return np.asarray(good)
+        return good
 
     def _curved(
         self,
