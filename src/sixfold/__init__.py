@@ -1,7 +1,6 @@
 """Rigid-body dynamics in Python: the book, and beside each page the page that runs."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.errors import (
     ArgumentError,
@@ -54,6 +53,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.optional import later
 from sixfold.scalar import atan2, cos, exp, if_positive, log, repeat, sign, sin, sqrt, tanh
 from sixfold.spatial import (
     ArticulatedInertia,
@@ -77,6 +77,8 @@ if TYPE_CHECKING:
         contact_forces,
     )
     from sixfold.control import (
+        MPPI,
+        CrossEntropy,
         InverseKinematics,
         Linearization,
         OptimalControl,
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
     from sixfold.formats import load, save
     from sixfold.identify import BaseParameters, base_parameters
     from sixfold.interop import Comparison, Converter, compare_with, convert
+    from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
         CustomJoint,
         DHRow,
@@ -115,6 +118,7 @@ if TYPE_CHECKING:
         Event,
         JointStops,
         RolloutGradient,
+        Stepper,
         Trajectory,
         rollout,
         rollout_gradient,
@@ -145,39 +149,32 @@ _LATER = {
         "contact_forces",
     ),
     "control": (
-        *("InverseKinematics", "Linearization", "OptimalControl", "all_solutions"),
-        *("controllers", "differential_ik", "inverse_kinematics", "linearize", "lqr"),
-        *("optimal_control", "plan_trajectory", "targets", "tvlqr"),
+        *("CrossEntropy", "InverseKinematics", "Linearization", "MPPI", "OptimalControl"),
+        *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
+        *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
     ),
     "simulation": (
-        *("Event", "JointStops", "RolloutGradient", "Trajectory"),
+        *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identify": ("BaseParameters", "base_parameters"),
     "symbolic": ("Code", "Equations", "equations", "export"),
+    "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
 }
 """Names of packages that are imported when one of them is first asked for."""
-_PACKAGE = {name: package for package, names in _LATER.items() for name in names}
-
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
-
-    def __getattr__(name: str) -> Any:
-        """Import the package that a name comes from."""
-        if name not in _PACKAGE:
-            raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
-        value = getattr(import_module(f"sixfold.{_PACKAGE[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = later(__name__, _LATER)
 
 
 def __dir__() -> list[str]:
     """List all public names."""
-    return [*globals(), *_PACKAGE]
+    return [*globals(), *(name for names in _LATER.values() for name in names)]
 
 
 __all__ = [
+    "MPPI",
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
@@ -190,6 +187,7 @@ __all__ = [
     "ContactPoint",
     "ContactShapeWarning",
     "Converter",
+    "CrossEntropy",
     "CustomJoint",
     "Cylindrical",
     "DHRow",
@@ -238,7 +236,9 @@ __all__ = [
     "SixfoldError",
     "Spherical",
     "StateError",
+    "Stepper",
     "Subspace",
+    "Task",
     "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
@@ -247,6 +247,7 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "Vector3",
+    "VectorEnv",
     "actuator_forces",
     "add_payload",
     "all_solutions",
@@ -299,6 +300,7 @@ __all__ = [
     "sqrt",
     "tanh",
     "targets",
+    "tasks",
     "tvlqr",
     "view",
     "write_report",

@@ -1,4 +1,4 @@
-"""Controllers, linearisation, regulators and inverse kinematics."""
+"""Controllers, linearisation, regulators, inverse kinematics, optimal and sampling control."""
 
 from sixfold.control import controllers
 from sixfold.control.kinematics import (
@@ -12,10 +12,13 @@ from sixfold.control.linearize import Linearization, linearize
 from sixfold.control.lqr import LQR, lqr
 from sixfold.control.optimal import TVLQR, OptimalControl, optimal_control, tvlqr
 from sixfold.control.planning import plan_trajectory
+from sixfold.control.sampling import MPPI, CrossEntropy
 
 __all__ = [
     "LQR",
+    "MPPI",
     "TVLQR",
+    "CrossEntropy",
     "InverseKinematics",
     "Linearization",
     "OptimalControl",

@@ -4,7 +4,7 @@ Functions that few programs need are imported when they are first asked for.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.evaluate import functions
 from sixfold.evaluate.arrays import (
@@ -24,13 +24,21 @@ from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
-from sixfold.evaluate.kernels.threads import cuts, get_threads, set_threads, share, spread
+from sixfold.evaluate.kernels.threads import (
+    cuts,
+    get_threads,
+    run_kernel,
+    set_threads,
+    share,
+    spread,
+)
 from sixfold.evaluate.kernels.trace_function import graph_of, numbers_array
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import QUANTITIES, Quantity
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
+from sixfold.optional import later
 
 if TYPE_CHECKING:
     from sixfold.evaluate.kernels.adjoint import (
@@ -53,18 +61,9 @@ _LATER = {
     "scalar_functions": ("inverse_masses",),
     "scenes": ("evaluate_with_scene",),
 }
-_HOME = {name: module for module, names in _LATER.items() for name in names}
-
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
-
-    def __getattr__(name: str) -> Any:
-        """Import the module that a name comes from."""
-        if name not in _HOME:
-            raise AttributeError(f"module '{__name__}' has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = later(__name__, _LATER)
 
 
 def all_quantities() -> dict[str, Quantity]:
@@ -78,7 +77,9 @@ __all__ = [
     "BACKENDS",
     "FEWER_STATES",
     "KERNELS",
+    "QUANTITIES",
     "Argument",
+    "Quantity",
     "adjoint_kernel",
     "all_quantities",
     "checked",
@@ -104,6 +105,7 @@ __all__ = [
     "random_state",
     "refuse_singular",
     "result_memory",
+    "run_kernel",
     "run_scan",
     "scan_kernel",
     "second_order",

@@ -100,8 +100,6 @@ class Quantity:
     """The argument that names a body or frame, if there is one."""
     solves: bool = False
     """The page divides by pivots, which are tested for joints without inertia."""
-    exports: bool = False
-    """`sixfold.export` writes it as code."""
     needs_mass: bool = False
     """There is no result for a model without mass."""
     refuses: Callable[[Model, Mapping[str, Any]], None] | None = None

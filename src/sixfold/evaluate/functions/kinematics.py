@@ -23,7 +23,7 @@ def _refuse_classical_in_world(model: Model, given: Mapping[str, Any]) -> None:
         raise OptionError("body_accelerations", "frame", ("body", "aligned"), given["frame"])
 
 
-@quantity(pages.body_poses, "nb 4 4", exports=True)
+@quantity(pages.body_poses, "nb 4 4")
 def body_poses(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
 ) -> Array:
