@@ -76,7 +76,23 @@ if TYPE_CHECKING:
         Ground,
         contact_forces,
     )
-    from sixfold.control import MPPI, CrossEntropy, Linearization, controllers, linearize, lqr
+    from sixfold.control import (
+        MPPI,
+        CrossEntropy,
+        InverseKinematics,
+        Linearization,
+        OptimalControl,
+        all_solutions,
+        controllers,
+        differential_ik,
+        inverse_kinematics,
+        linearize,
+        lqr,
+        optimal_control,
+        plan_trajectory,
+        targets,
+        tvlqr,
+    )
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
@@ -143,7 +159,11 @@ _LATER = {
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
         "contact_forces",
     ),
-    "control": ("MPPI", "CrossEntropy", "Linearization", "controllers", "linearize", "lqr"),
+    "control": (
+        *("CrossEntropy", "InverseKinematics", "Linearization", "MPPI", "OptimalControl"),
+        *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
+        *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
+    ),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
@@ -202,6 +222,7 @@ __all__ = [
     "ImpactPoint",
     "Inertia",
     "InternalError",
+    "InverseKinematics",
     "Joint",
     "JointStops",
     "KernelMemoryError",
@@ -215,6 +236,7 @@ __all__ = [
     "NonFiniteStateWarning",
     "NotApplicableError",
     "NumberError",
+    "OptimalControl",
     "OptionError",
     "OutputFileError",
     "Planar",
@@ -248,6 +270,7 @@ __all__ = [
     "VectorEnv",
     "actuator_forces",
     "add_payload",
+    "all_solutions",
     "assemble",
     "atan2",
     "attach",
@@ -262,6 +285,7 @@ __all__ = [
     "convert",
     "cos",
     "diagnose",
+    "differential_ik",
     "draws",
     "equations",
     "excitation",
@@ -272,6 +296,7 @@ __all__ = [
     "grouped",
     "identify",
     "if_positive",
+    "inverse_kinematics",
     "linearize",
     "load",
     "lock_joints",
@@ -279,7 +304,9 @@ __all__ = [
     "lqr",
     "mobility",
     "neutral",
+    "optimal_control",
     "physical_consistency",
+    "plan_trajectory",
     "plot",
     "random_state",
     "random_tree",
@@ -299,7 +326,9 @@ __all__ = [
     "sqrt",
     "sweep",
     "tanh",
+    "targets",
     "tasks",
+    "tvlqr",
     "view",
     "write_report",
 ]

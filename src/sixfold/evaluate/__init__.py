@@ -44,7 +44,12 @@ from sixfold.evaluate.states import neutral, random_state
 from sixfold.optional import later
 
 if TYPE_CHECKING:
-    from sixfold.evaluate.kernels.adjoint import adjoint_kernel, gradient_kernel, program_text
+    from sixfold.evaluate.kernels.adjoint import (
+        adjoint_kernel,
+        gradient_kernel,
+        program_text,
+        second_order,
+    )
     from sixfold.evaluate.kernels.trace_function import Program as Program
     from sixfold.evaluate.scalar_functions import inverse_masses
     from sixfold.evaluate.scenes import evaluate_with_scene
@@ -54,6 +59,7 @@ _LATER = {
         "adjoint_kernel",
         "gradient_kernel",
         "program_text",
+        "second_order",
     ),
     "scalar_functions": ("inverse_masses",),
     "scenes": ("evaluate_with_scene",),
@@ -110,6 +116,7 @@ __all__ = [
     "run_kernel",
     "run_scan",
     "scan_kernel",
+    "second_order",
     "set_threads",
     "share",
     "singular_joints",
