@@ -38,6 +38,7 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.full_disk
 	$(BIN)/python -m tests.long.foreign_folders
 	$(BIN)/python -m tests.long.dropped_boxes
+	$(BIN)/python -m tests.long.struck_boxes
 	$(BIN)/python -m tests.long.standing_quadruped
 	$(BIN)/python -m tests.long.contact_states
 
