@@ -48,7 +48,8 @@ def violation(model, q, v, points, after, impulses):
     )
     before, now = (np.einsum("spij,sj->spi", J, x) for x in (v, after))
     scale = np.abs(before).max(axis=(1, 2))[:, None]
-    gain = np.maximum(np.abs(impulses).max(axis=(1, 2)), 1e-300)[:, None] / scale
+    gain = np.abs(impulses).max(axis=(1, 2))[:, None] / scale
+    gain = np.where(gain > 0, gain, 1.0)
     e, mu = points[0].restitution, points[0].friction
     normal, tangential = impulses[..., 2], impulses[..., :2]
     closed = np.minimum(now[..., 2] + e * before[..., 2], normal / gain)
