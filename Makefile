@@ -41,6 +41,7 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.struck_boxes
 	$(BIN)/python -m tests.long.standing_quadruped
 	$(BIN)/python -m tests.long.contact_states
+	$(BIN)/python -m tests.long.humanoid_trajectory
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from sixfold.dynamics.contact.scene import Ball, Rod, Scene, Touch
 from sixfold.dynamics.contact.surfaces import Frame, tangents
 from sixfold.dynamics.kinematics import transforms
-from sixfold.model.joint.standard import Free
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import Scalar, if_positive, sqrt
 from sixfold.spatial import ZERO3, Vector3
@@ -74,19 +73,15 @@ class Places:
         ]
 
     def turning(self, body: int, qd: Table) -> Vector3:
-        """Return w x v of the free joint that a body hangs on, if it does.
+        """Return how the axes of the joint that a body hangs on turn its linear velocity.
 
-        Velocities of a free joint are in body axes; in MuJoCo the linear ones are in world axes,
-        and their rates differ by this.
+        MuJoCo's velocities of a free joint are in world axes; their rates differ by this.
         """
         if not body:
             return ZERO3
         root = self.tree.support(body)[0]
-        if not isinstance(self.tree.joint[root], Free):
-            return ZERO3
-        v = qd[root]
-        w, u = Vector3(*v[:3]), Vector3(*v[3:])
-        bias: Vector3 = self.X0[root].E.T @ w.cross(u)
+        rate = self.tree.joint[root].axes_rate(qd[root])
+        bias: Vector3 = self.X0[root].E.T @ rate
         return bias
 
 
