@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sixfold.evaluate.scalar_functions.constraints import rows_of, solved
+from sixfold.dynamics.derivatives.inverse_dynamics import Matrix
+from sixfold.evaluate.scalar_functions.constraints import Solved, rows_of
 from sixfold.evaluate.scalar_functions.kinematics import position_rate
 from sixfold.evaluate.scalar_functions.page import Numbers
 from sixfold.model import Model, Tree
@@ -20,20 +21,21 @@ from sixfold.scalar import ZERO, Scalar, differentiate, dot
 
 
 def constrained_derivatives(
-    model: Model,
-    tree: Tree,
-    q: Numbers,
-    v: Numbers,
-    tau: Numbers,
-    f_ext: Numbers | None,
-    frame: str,
+    model: Model, tree: Tree, q: Numbers, v: Numbers, at: Solved, Q: Matrix, V: Matrix
 ) -> list[Scalar]:
-    """da/dq, da/dv and da/dtau, row by row."""
-    from sixfold.evaluate.scalar_functions.derivatives import first_order_of
+    """da/dq, da/dv and da/dtau, row by row.
 
+    Args:
+        model: the model.
+        tree: its tree, or the reduced one.
+        q: positions.
+        v: velocities.
+        at: the dynamics there.
+        Q: derivative of the tree's inverse dynamics at those accelerations, by q.
+        V: by v.
+    """
     n = model.nv
-    M, G, a, lam = solved(model, tree, q, v, tau, f_ext, frame)
-    Q, V, _ = first_order_of(model, tree, q, v, a, f_ext, frame)
+    M, G, a, lam = at
 
     def pulls(q: Numbers, v: Numbers) -> list[Scalar]:
         """Return J^T lam and J a + gamma."""

@@ -71,8 +71,11 @@ def forward_dynamics_derivatives(
         from sixfold.evaluate.scalar_functions.constrained_derivatives import (
             constrained_derivatives,
         )
+        from sixfold.evaluate.scalar_functions.constraints import solved
 
-        return constrained_derivatives(model, tree, q, v, tau, f_ext, frame)
+        at = solved(model, tree, q, v, tau, f_ext, frame)
+        Q, V, _ = first_order_of(model, tree, q, v, at.a, f_ext, frame)
+        return constrained_derivatives(model, tree, q, v, at, Q, V)
     factor, a = _solved(model, tree, q, v, tau, f_ext, frame)
     Q, V, _ = first_order_of(model, tree, q, v, a, f_ext, frame)
     turns = f_ext is None or frame == "body"
