@@ -55,8 +55,8 @@ class Ground:
         iterations: rounds of the solver.  Left out, 16 where it starts from no force, as in
             `contact_forces` and with a rigid ground; 8 in steps, which start from the forces of the
             step before.  20 and 4 if some body has more than two points.
-        newton: steps of Newton's method after them.  Left out, 3 where the solver starts from no
-            force and none in steps; if some body has more than two points 5, and 3 in steps.
+        newton: steps of Newton's method after them.  Left out, 5 where the solver starts from no
+            force; none in steps, or 3 if some body has more than two points.
     """
 
     height: float | Callable[[Any, Any], Any] = 0.0

@@ -16,6 +16,8 @@ from sixfold.model.tree import Table, Tree
 from sixfold.scalar import Scalar, if_positive, sqrt
 from sixfold.spatial import ZERO3, Vector3
 
+TINY = 1e-36
+"""Added to a squared distance [m^2]: spheres with one centre have no normal, and do not push."""
 Columns = dict[int, Vector3]
 """What unit velocities of freedoms do to a point, in world axes."""
 
@@ -99,7 +101,7 @@ def _contact(scene: Scene, places: Places, touch: Touch) -> Contact:
         return Contact(touch, gap, center - frame.n * (gap * 0.5 + ball.radius), frame)
     near = _nearest(places, other, center)
     apart = center - near
-    length = sqrt(apart.dot(apart))
+    length = sqrt(apart.dot(apart) + TINY)
     n = apart / length
     gap = length - (ball.radius + other.radius)
     frame = Frame(n, *tangents(n))
