@@ -54,8 +54,9 @@ def _table(name: str, parameters: Mapping[str, float], dtype: str) -> tuple[str,
 
 
 def _head(function: Function, dtype: str) -> str:
-    inputs = ", ".join(f"const {dtype} {name}[{size}]" for name, size in function.inputs)
-    return f"void {function.name}({inputs}, {dtype} {function.output}[{function.size}])"
+    inputs = [f"const {dtype} {name}[{size}]" for name, size in function.inputs]
+    outputs = [f"{dtype} {output.name}[{output.size}]" for output in function.outputs]
+    return f"void {function.name}({', '.join(inputs + outputs)})"
 
 
 def _body(function: Function, dtype: str) -> str:
@@ -64,6 +65,7 @@ def _body(function: Function, dtype: str) -> str:
     )
     unused = [name for name, _ in function.inputs if name not in used_inputs(function)]
     lines = [*(f"(void){name};" for name in unused), *lines]
-    lines += [f"{function.output}[{k}] = {x};" for k, x in enumerate(results)]
+    for output, numbers in function.split(results):
+        lines += [f"{output.name}[{k}] = {x};" for k, x in enumerate(numbers)]
     text = "\n".join(f"    {line}" for line in lines)
     return f"{_head(function, dtype)}\n{{\n{text}\n}}\n"

@@ -100,7 +100,7 @@ def compile(
 
     by_name.__doc__ = function.func.__doc__ if isinstance(function, partial) else function.__doc__
     along, tangent = None, None
-    if derivative == TANGENT and TANGENT not in names:
+    if isinstance(derivative, str) and derivative == TANGENT and TANGENT not in names:
         tangent = _with_tangent(name, model, shapes)
         along, name = names.index("q"), f"{name}_by_tangent"
     elif derivative is not None:
