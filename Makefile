@@ -39,11 +39,13 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.full_disk
 	$(BIN)/python -m tests.long.foreign_folders
 	$(BIN)/python -m tests.long.dropped_boxes
+	$(BIN)/python -m tests.long.struck_boxes
 	$(BIN)/python -m tests.long.standing_quadruped
 	$(BIN)/python -m tests.long.contact_states
 	$(BIN)/python -m tests.long.identified_panda --trials 200
 	$(BIN)/python -m tests.long.killed_sweeps
 	$(BIN)/python benchmarks/cluster_vs_threads.py
+	$(BIN)/python -m tests.long.humanoid_trajectory
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)
