@@ -90,6 +90,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
+    from sixfold.bridges import jax_function
     from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
     from sixfold.contact import (
         ContactCapsule,
@@ -161,6 +162,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
+    "bridges": ("jax_function",),
     "doctor": ("Diagnosis", "diagnose"),
     "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
     "verify": ("check",),
@@ -353,6 +355,7 @@ __all__ = [
     "jacobian",
     "jacobian_bias",
     "jacobian_derivatives",
+    "jax_function",
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_energy_derivatives",

@@ -60,6 +60,7 @@ from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singu
 from sixfold.evaluate.states import neutral, random_state
 
 if TYPE_CHECKING:
+    from sixfold.evaluate.array_functions import ArrayFunction, array_function, xla_handler
     from sixfold.evaluate.functions.constraints import (
         constrained_dynamics,
         constraint_bias,
@@ -93,6 +94,11 @@ if TYPE_CHECKING:
     from sixfold.evaluate.scenes import evaluate_with_scene
 
 _LATER = {
+    "array_functions": (
+        "ArrayFunction",
+        "array_function",
+        "xla_handler",
+    ),
     "functions.constraints": (
         "constrained_dynamics",
         "constraint_bias",
@@ -155,8 +161,10 @@ __all__ = [
     "FEWER_STATES",
     "KERNELS",
     "Argument",
+    "ArrayFunction",
     "adjoint_kernel",
     "all_quantities",
+    "array_function",
     "bias_force",
     "body_accelerations",
     "body_poses",
@@ -237,4 +245,5 @@ __all__ = [
     "threads_for",
     "user_kernel",
     "while_alive",
+    "xla_handler",
 ]

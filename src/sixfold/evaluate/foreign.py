@@ -76,7 +76,8 @@ def _told(value: Any) -> tuple[str, str] | None:
         return (
             "a JAX tracer: jax.jit, jax.grad or jax.vmap is looking at the function, and there "
             "are no numbers yet",
-            "call sixfold outside of the traced function, or through jax.pure_callback",
+            "call a function made by sixfold.jax_function, such as "
+            "sixfold.jax_function(sixfold.inverse_dynamics, model), which takes such arrays",
         )
     if library == "torch":
         return _torch(value)
@@ -106,8 +107,9 @@ def _torch(value: Any) -> tuple[str, str] | None:
     if getattr(value, "requires_grad", False):
         return (
             "a torch tensor that requires gradients, which sixfold does not carry on",
-            "pass x.detach().numpy(); for derivatives use sf.compile(..., derivative=...) inside a "
-            "torch.autograd.Function",
+            "call a function made by sixfold.torch_function, such as "
+            "sixfold.torch_function(sixfold.inverse_dynamics, model), which does; or pass "
+            "x.detach().numpy()",
         )
     device = getattr(getattr(value, "device", None), "type", "cpu")
     if device != "cpu":

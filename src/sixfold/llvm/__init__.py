@@ -7,6 +7,7 @@ from sixfold.llvm.runtime import cache
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, build, rebuild, toolchain
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
+from sixfold.llvm.runtime.xla_handler import XlaHandler, content_digest
 from sixfold.llvm.text.writer import SUPPORTED
 
 __all__ = [
@@ -15,9 +16,11 @@ __all__ = [
     "Layout",
     "Scan",
     "ScanKernel",
+    "XlaHandler",
     "build",
     "build_scan",
     "cache",
+    "content_digest",
     "host",
     "lanes",
     "rebuild",
