@@ -90,7 +90,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
-    from sixfold.bridges import jax_function
+    from sixfold.bridges import jax_function, torch_function
     from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
     from sixfold.contact import (
         ContactCapsule,
@@ -162,7 +162,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
-    "bridges": ("jax_function",),
+    "bridges": ("jax_function", "torch_function"),
     "doctor": ("Diagnosis", "diagnose"),
     "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
     "verify": ("check",),
@@ -392,6 +392,7 @@ __all__ = [
     "skeleton_id",
     "sqrt",
     "tanh",
+    "torch_function",
     "view",
     "write_report",
 ]

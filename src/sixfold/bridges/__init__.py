@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sixfold.bridges.jax_bridge import JaxFunction, jax_function
+    from sixfold.bridges.torch_bridge import TorchFunction, torch_function
 
 _HOME = {
     "JaxFunction": "jax_bridge",
+    "TorchFunction": "torch_bridge",
     "jax_function": "jax_bridge",
+    "torch_function": "torch_bridge",
 }
 
 
@@ -21,5 +24,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "JaxFunction",
+    "TorchFunction",
     "jax_function",
+    "torch_function",
 ]
