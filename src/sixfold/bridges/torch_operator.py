@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
 import torch
 
 from sixfold.arrays import Shape
@@ -32,16 +33,22 @@ def _run(key: str, arrays: list[Any]) -> list[Any]:
     """Run a kernel on tensors with equal leading axes and one dtype."""
     core, first = _CORES[key], arrays[0]
     lead = tuple(first.shape[: first.dim() - len(core.inputs[0])])
-    results = [first.new_empty((*lead, *shape)) for shape in core.outputs]
-    kernel = core.kernel(str(first.dtype).removeprefix("torch."))
+    kernel = core.kernel(_DTYPES[first.dtype])
     plain = [x.detach().numpy() for x in arrays]
-    outputs = kernel.layout.outputs
-    out = [x.numpy().reshape((*lead, *shape)) for x, shape in zip(results, outputs, strict=True)]
-    ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*plain, *out)))
-    spread(ufunc, plain, [len(shape) for shape in core.inputs], lead, tuple(out))
-    return results
+    shapes = kernel.layout.outputs
+    found = kernel.quick(*plain, *(None,) * len(shapes)) if kernel.quick is not None else None
+    if found is None:  # too many, too few or too scattered for the kernel's built-in function
+        found = tuple(np.empty((*lead, *shape), plain[0].dtype) for shape in shapes)
+        ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*plain, *found)))
+        spread(ufunc, plain, [len(shape) for shape in core.inputs], lead, found)
+    results = found if isinstance(found, tuple) else (found,)
+    return [
+        torch.from_numpy(x if given == shape else x.reshape((*lead, *shape)))
+        for x, given, shape in zip(results, shapes, core.outputs, strict=True)
+    ]
 
 
+_DTYPES = {torch.float64: "float64", torch.float32: "float32"}
 # the schema comes from the annotations, which have to be types here, not texts
 _run.__annotations__ |= {"key": str, "arrays": list[torch.Tensor], "return": list[torch.Tensor]}
 torch.library.custom_op("sixfold::kernel", _run, mutates_args=())
@@ -70,18 +77,24 @@ def call(key: str, *arrays: Any) -> tuple[Any, ...]:
     if torch.is_grad_enabled() and any(x.requires_grad for x in arrays):
         # torch.compile takes no function that has a rule for forward mode
         return tuple((_Reverse if compiling else _Both).apply(key, *arrays))
-    if compiling or not _transformed():
+    if compiling:
         return tuple(torch.ops.sixfold.kernel(key, list(arrays)))
+    if _nobody_looks() and all(type(x) is torch.Tensor for x in arrays):
+        return tuple(_run(key, list(arrays)))
     return tuple(_Both.apply(key, *arrays))
 
 
-def _transformed() -> bool:
-    """Return whether tensors may be more than they show: in torch.func, or with tangents."""
+def _nobody_looks() -> bool:
+    """Return whether tensors are what they show, and nothing records what is done with them.
+
+    Then the operator may be left out, whose dispatch takes as long as the work of a small kernel.
+    """
     try:
-        active = torch._C._are_functorch_transforms_active()
-        return bool(active or torch.autograd.forward_ad._current_level >= 0)
+        transforms = torch._C._are_functorch_transforms_active()
+        modes = torch._C._len_torch_dispatch_stack() or torch.jit.is_tracing()
+        return not (transforms or modes or torch.autograd.forward_ad._current_level >= 0)
     except AttributeError:  # no part of torch's public interface: then it is not known
-        return True
+        return False
 
 
 def _slopes(key: str, arrays: Any) -> Any:
