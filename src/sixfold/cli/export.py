@@ -35,9 +35,22 @@ CHANGED = ("center_of_mass", "momentum", "potential_energy")
     type=click.Choice(["double", "float"]),
     help="Numbers of the C code.",
 )
+@click.option(
+    "--target",
+    type=click.Choice(["aarch64", "riscv64", "x86_64"]),
+    help="An object file for this processor, with a C header.",
+)
 @click.option("--out", default=".", show_default=True, help="Folder to write to.")
 @click.option("--grouped", is_flag=True, help="Group inertial parameters: fewer operations.")
-def export(robot: str, language: str, function: str, dtype: str, out: str, grouped: bool) -> None:
+def export(
+    robot: str,
+    language: str,
+    function: str,
+    dtype: str,
+    target: str | None,
+    out: str,
+    grouped: bool,
+) -> None:
     """Write a function of ROBOT, a file or a name, as code that needs nothing else."""
     from sixfold.symbolic import export as exported
 
@@ -50,7 +63,7 @@ def export(robot: str, language: str, function: str, dtype: str, out: str, group
                 "grouping", f"{function}", "leave --grouped out: only joint forces stay the same"
             )
         model = grouped_model(model)
-    code = exported(model, function, language=language, dtype=dtype)
+    code = exported(model, function, language=language, dtype=dtype, target=target)
     for path in code.write(out):
         click.echo(f"{visible(path)}: {path.stat().st_size} bytes")
     click.echo(f"{code.operations} additions, multiplications and divisions a call")

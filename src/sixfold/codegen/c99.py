@@ -39,6 +39,36 @@ def c_files(
     return {f"{name}.h": header, f"{name}.c": source}
 
 
+def object_header(
+    name: str, about: str, inputs: Sequence[tuple[str, int]], size: int, dtype: str
+) -> str:
+    """Return the header of an object file with a function of many states."""
+    arrays = [f"const {dtype} *{argument}" for argument, _ in inputs]
+    sizes = "".join(f"   {argument}: {n} numbers a state\n" for argument, n in inputs)
+    guard = f"{name.upper()}_H"
+    return f"""/* {about} */
+#ifndef {guard}
+#define {guard}
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+/* Many states at once, one after the other in each array:
+{sizes}   result: {size} numbers a state
+   It may be called from several threads.  Link with the C library; nothing else is needed. */
+void {name}({", ".join(arrays)}, {dtype} *result, int64_t states);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
 def _table(name: str, parameters: Mapping[str, float], dtype: str) -> tuple[str, str]:
     """Return declaration and definition of the parameters' values."""
     if not parameters:

@@ -60,7 +60,13 @@ from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singu
 from sixfold.evaluate.states import neutral, random_state
 
 if TYPE_CHECKING:
-    from sixfold.evaluate.array_functions import ArrayFunction, array_function, xla_handler
+    from sixfold.evaluate.array_functions import (
+        ArrayFunction,
+        array_function,
+        target_object,
+        targets,
+        xla_handler,
+    )
     from sixfold.evaluate.functions.constraints import (
         constrained_dynamics,
         constraint_bias,
@@ -97,6 +103,8 @@ _LATER = {
     "array_functions": (
         "ArrayFunction",
         "array_function",
+        "target_object",
+        "targets",
         "xla_handler",
     ),
     "functions.constraints": (
@@ -242,6 +250,8 @@ __all__ = [
     "singular_joints",
     "solved",
     "spread",
+    "target_object",
+    "targets",
     "threads_for",
     "user_kernel",
     "while_alive",

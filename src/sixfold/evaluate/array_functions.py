@@ -195,6 +195,20 @@ def array_function(
     return ArrayFunction(bound.name, names, shapes, source, own, slopes)
 
 
+def targets() -> tuple[str, ...]:
+    """Return the names of the processors that objects can be made for."""
+    return tuple(compiler().TARGETS)
+
+
+def target_object(
+    function: Callable[..., Any], model: Model, dtype: str, name: str, target: str
+) -> tuple[bytes, Kernel]:
+    """Return a public function of a model as an object file with one C function, and its kernel."""
+    kernel = array_function("export", function, model, None).kernel(dtype)
+    with announced(f"{name} for {target}"):
+        return compiler().cross_object(kernel, name, target), kernel
+
+
 def xla_handler(kernel: Kernel) -> tuple[str, XlaHandler]:
     """Return a kernel as a custom call of XLA, under a name that says what it computes."""
     llvm = compiler()

@@ -4,6 +4,7 @@ from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache
+from sixfold.llvm.runtime.cross import TARGETS, cross_object
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, build, rebuild, toolchain
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
@@ -12,6 +13,7 @@ from sixfold.llvm.text.writer import SUPPORTED
 
 __all__ = [
     "SUPPORTED",
+    "TARGETS",
     "Kernel",
     "Layout",
     "Scan",
@@ -21,6 +23,7 @@ __all__ = [
     "build_scan",
     "cache",
     "content_digest",
+    "cross_object",
     "host",
     "lanes",
     "rebuild",

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sixfold import evaluate
-from sixfold.codegen.c99 import c_files
+from sixfold.codegen.c99 import c_files, object_header
 from sixfold.codegen.program import DTYPES, LANGUAGES, Function, identifier
 from sixfold.codegen.scripts import script
 from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
-from sixfold.evaluate import all_quantities, graph_of, model_checked
+from sixfold.evaluate import all_quantities, graph_of, model_checked, target_object, targets
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
@@ -45,7 +45,8 @@ _WORDS = {
 class Code:
     """Files of generated code, and the size of the programs in them."""
 
-    files: Mapping[str, str]
+    files: Mapping[str, str | bytes]
+    """Texts by file name; an object file is bytes."""
     operations: int
     """Additions, multiplications and divisions; a fused pair counts as two."""
 
@@ -56,7 +57,8 @@ class Code:
         try:
             place.mkdir(parents=True, exist_ok=True)
             for path in paths:
-                path.write_text(self.files[path.name], encoding="utf-8")
+                content = self.files[path.name]
+                path.write_bytes(content if isinstance(content, bytes) else content.encode())
         except OSError as error:
             what = f"cannot be written ({error.strerror or error})"
             raise RobotFileError(what, file=brief(place), fix="name a folder") from None
@@ -70,6 +72,7 @@ def export(
     language: str = "c",
     dtype: str = "double",
     name: str | None = None,
+    target: str | None = None,
 ) -> Code:
     """Return one of sixfold's functions for a model as code without dependencies.
 
@@ -82,26 +85,52 @@ def export(
         language: "c" (C99, header and source), "python" (NumPy), "julia" or "matlab".
         dtype: "double" or "float"; of the C code.
         name: of the files; made from the model's name if left out.
+        target: a processor: "aarch64" (64-bit Arm, NEON), "riscv64" or "x86_64" (AVX2).  Then the
+            files are a C header and an object file of the kernel itself, cross-compiled here: many
+            states at a time, the bits of the kernels of this machine.
 
     Returns:
-        Code, whose `.files` map names to texts.
+        Code, whose `.files` map names to texts, or to bytes for an object file.
     """
     model_checked("export", model)
     word = function if isinstance(function, str) else getattr(function, "__name__", str(function))
     one_of("export", "function", FUNCTIONS, word)
     _checked(language, dtype)
+    if target is not None:
+        one_of("export", "target", targets(), target)
+        if language != "c":
+            where = "an object file, whose header is C"
+            raise NotApplicableError(f"export: language '{language}'", where, "leave it out")
     if name is not None and (not isinstance(name, str) or not 0 < len(name) <= 1000):
         raise OptionError("export", "name", "a text of at most 1000 characters", name)
     stem = identifier(name or f"{model.name}_{word}")
     shapes = {"q": (model.nq,), "v": (model.nv,), "a": (model.nv,), "tau": (model.nv,)}
     arguments = FUNCTIONS[word]
     public = getattr(evaluate, word)
-    program, shape = graph_of(lambda *x: public(model, *x), [shapes[a] for a in arguments])
     sizes = tuple((a, prod(shapes[a])) for a in arguments)
     about = f"{word} of '{model.name}': nq = {model.nq}, nv = {model.nv}; angular parts first."
+    if target is not None:
+        return _object(public, model, stem, _plain(f"Sixfold: {about}"), sizes, dtype, target)
+    program, shape = graph_of(lambda *x: public(model, *x), [shapes[a] for a in arguments])
     made = Function(stem, _plain(about), sizes, "result", shape, program)
     files = _files(stem, _plain(f"Sixfold: {about}"), [made], language, dtype, {})
     return Code(files, program.flops())
+
+
+def _object(
+    function: Callable[..., Any],
+    model: Model,
+    stem: str,
+    about: str,
+    sizes: tuple[tuple[str, int], ...],
+    dtype: str,
+    target: str,
+) -> Code:
+    """Return a header and an object file for another processor."""
+    kind = {"double": "float64", "float": "float32"}[dtype]
+    code, kernel = target_object(function, model, kind, stem, target)
+    header = object_header(stem, about, sizes, sum(kernel.layout.output_sizes), dtype)
+    return Code({f"{stem}.h": header, f"{stem}.o": code}, kernel.flops)
 
 
 def closed_form(equations: Any, language: str, terms: str, *, dtype: str = "double") -> Code:
@@ -117,7 +146,7 @@ def closed_form(equations: Any, language: str, terms: str, *, dtype: str = "doub
 
 def closed_form_code(equations: Any, language: str, terms: str, *, dtype: str = "double") -> str:
     """Return the closed forms as one text; header and source of C one after the other."""
-    return "\n".join(closed_form(equations, language, terms, dtype=dtype).files.values())
+    return "\n".join(map(str, closed_form(equations, language, terms, dtype=dtype).files.values()))
 
 
 def _files(
@@ -127,7 +156,7 @@ def _files(
     language: str,
     dtype: str,
     values: Mapping[str, float],
-) -> dict[str, str]:
+) -> Mapping[str, str | bytes]:
     if language == "c":
         return c_files(stem, about, functions, dtype, values)
     name = f"{stem}.{LANGUAGES[language].suffix}"
