@@ -101,6 +101,7 @@ if TYPE_CHECKING:
         contact_forces,
     )
     from sixfold.control import Linearization, controllers, linearize, lqr
+    from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.evaluate import (
@@ -204,6 +205,7 @@ _LATER = {
         "second_derivatives",
     ),
     "control": ("Linearization", "controllers", "linearize", "lqr"),
+    "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
@@ -368,6 +370,8 @@ __all__ = [
     "mobility",
     "momentum",
     "neutral",
+    "opencl_function",
+    "opencl_rollout",
     "physical_consistency",
     "plot",
     "point_force",

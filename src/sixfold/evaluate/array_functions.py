@@ -30,7 +30,7 @@ from sixfold.scalar import ZERO, plain
 
 if TYPE_CHECKING:
     from sixfold.graph import Program
-    from sixfold.llvm import Kernel, XlaHandler
+    from sixfold.llvm import Kernel, ScanKernel, XlaHandler
 
 Source = Callable[[], "tuple[Program, tuple[Shape, ...]]"]
 """Returns a program as traced and the shapes of its results."""
@@ -91,11 +91,22 @@ class ArrayFunction:
             found = self._kernels[dtype] = self.own(dtype) if self.own else self._built(dtype)
         return found
 
+    @property
+    def flat_outputs(self) -> tuple[Shape, ...]:
+        """Shapes of the results as kernels have them: those of many axes are flat."""
+        return tuple(x if len(x) <= MAX_CORE_AXES else (prod(x),) for x in self.outputs)
+
+    @cached_property
+    def program(self) -> Program:
+        """The optimised program of straight-line code, all rounds written out."""
+        with announced(self.name):
+            program: Program = graphs().optimise(graphs().unrolled(self.traced[0]))
+        return program
+
     def _built(self, dtype: str) -> Kernel:
         llvm = compiler()
-        program, outputs = self.traced
-        flat = tuple(x if len(x) <= MAX_CORE_AXES else (prod(x),) for x in outputs)
-        layout = llvm.Layout(self.inputs, flat, dtype)
+        program, _ = self.traced
+        layout = llvm.Layout(self.inputs, self.flat_outputs, dtype)
         if not llvm.supported(program):
             missing = ", ".join(sorted(program.names() - llvm.SUPPORTED))
             fix = "write the function with operations that have machine code"
@@ -193,6 +204,25 @@ def array_function(
         slopes = Slopes(3, partial(_by_coordinates, of_page, model), kernel)
     own = partial(_public_kernel, caller, bound)
     return ArrayFunction(bound.name, names, shapes, source, own, slopes)
+
+
+def opencl_options() -> tuple[str, ...]:
+    """Return what the compiler of an OpenCL device has to be told."""
+    return tuple(compiler().opencl.OPTIONS)
+
+
+def opencl_source(core: ArrayFunction, dtype: str) -> str:
+    """Return OpenCL C with the kernel `run` of many states: inputs, outputs, number of states."""
+    llvm = compiler()
+    layout = llvm.Layout(core.inputs, core.flat_outputs, dtype)
+    text: str = llvm.opencl.loop_source(core.program, layout, "run")
+    return text
+
+
+def opencl_scan_source(kernel: ScanKernel) -> str:
+    """Return OpenCL C with the kernel `run` of many trajectories."""
+    text: str = compiler().opencl.scan_source(kernel.graph, kernel.scan, "run")
+    return text
 
 
 def targets() -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Machine code of programs: LLVM text, object code, NumPy gufuncs, and the cache on disk."""
 
 from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.modules import opencl
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache
@@ -26,6 +27,7 @@ __all__ = [
     "cross_object",
     "host",
     "lanes",
+    "opencl",
     "rebuild",
     "supported",
     "toolchain",
