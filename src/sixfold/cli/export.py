@@ -37,8 +37,8 @@ CHANGED = ("center_of_mass", "momentum", "potential_energy")
 )
 @click.option(
     "--target",
-    type=click.Choice(["aarch64", "riscv64", "x86_64"]),
-    help="An object file for this processor, with a C header.",
+    type=click.Choice(["aarch64", "riscv64", "x86_64", "ptx"]),
+    help="An object file for this processor, with a C header; ptx for Nvidia's cards.",
 )
 @click.option("--out", default=".", show_default=True, help="Folder to write to.")
 @click.option("--grouped", is_flag=True, help="Group inertial parameters: fewer operations.")

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         opencl_scan_source,
         opencl_source,
         target_object,
+        target_text,
         targets,
         xla_handler,
     )
@@ -110,6 +111,7 @@ _LATER = {
         "opencl_scan_source",
         "opencl_source",
         "target_object",
+        "target_text",
         "targets",
         "xla_handler",
     ),
@@ -260,6 +262,7 @@ __all__ = [
     "solved",
     "spread",
     "target_object",
+    "target_text",
     "targets",
     "threads_for",
     "user_kernel",

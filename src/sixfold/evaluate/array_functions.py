@@ -225,9 +225,22 @@ def opencl_scan_source(kernel: ScanKernel) -> str:
     return text
 
 
+PTX = "ptx"
+
+
 def targets() -> tuple[str, ...]:
-    """Return the names of the processors that objects can be made for."""
-    return tuple(compiler().TARGETS)
+    """Return the names of the processors that code can be made for."""
+    return (*compiler().TARGETS, PTX)
+
+
+def target_text(
+    function: Callable[..., Any], model: Model, dtype: str, name: str
+) -> tuple[str, Program]:
+    """Return a public function of a model as PTX with one kernel, and its program."""
+    core = array_function("export", function, model, None)
+    layout = compiler().Layout(core.inputs, core.flat_outputs, dtype)
+    with announced(f"{name} for {PTX}"):
+        return compiler().ptx_text(core.program, layout, name), core.program
 
 
 def target_object(

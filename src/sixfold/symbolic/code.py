@@ -13,7 +13,14 @@ from sixfold.codegen.c99 import c_files, object_header
 from sixfold.codegen.program import DTYPES, LANGUAGES, Function, identifier
 from sixfold.codegen.scripts import script
 from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
-from sixfold.evaluate import all_quantities, graph_of, model_checked, target_object, targets
+from sixfold.evaluate import (
+    all_quantities,
+    graph_of,
+    model_checked,
+    target_object,
+    target_text,
+    targets,
+)
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
@@ -87,7 +94,9 @@ def export(
         name: of the files; made from the model's name if left out.
         target: a processor: "aarch64" (64-bit Arm, NEON), "riscv64" or "x86_64" (AVX2).  Then the
             files are a C header and an object file of the kernel itself, cross-compiled here: many
-            states at a time, the bits of the kernels of this machine.
+            states at a time, the bits of the kernels of this machine.  "ptx" is one text for
+            Nvidia's cards: a kernel of the arrays, the result and the number of states, one state a
+            thread.
 
     Returns:
         Code, whose `.files` map names to texts, or to bytes for an object file.
@@ -99,7 +108,7 @@ def export(
     if target is not None:
         one_of("export", "target", targets(), target)
         if language != "c":
-            where = "an object file, whose header is C"
+            where = f"target '{target}'"
             raise NotApplicableError(f"export: language '{language}'", where, "leave it out")
     if name is not None and (not isinstance(name, str) or not 0 < len(name) <= 1000):
         raise OptionError("export", "name", "a text of at most 1000 characters", name)
@@ -128,6 +137,9 @@ def _object(
 ) -> Code:
     """Return a header and an object file for another processor."""
     kind = {"double": "float64", "float": "float32"}[dtype]
+    if target == "ptx":
+        text, program = target_text(function, model, kind, stem)
+        return Code({f"{stem}.ptx": f"// {about}\n{text}"}, program.flops())
     code, kernel = target_object(function, model, kind, stem, target)
     header = object_header(stem, about, sizes, sum(kernel.layout.output_sizes), dtype)
     return Code({f"{stem}.h": header, f"{stem}.o": code}, kernel.flops)

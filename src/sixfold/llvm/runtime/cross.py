@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from sixfold.errors import NotApplicableError
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
-from sixfold.llvm.modules import c_call, rolled, scan, straight
+from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.modules import c_call, ptx, rolled, scan, straight
 from sixfold.llvm.runtime import jit
 from sixfold.llvm.runtime.kernel import Kernel
 from sixfold.llvm.runtime.scan_kernel import ScanKernel
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,22 @@ def _loop(program: Program | Rolled, kernel: Kernel, to: Target) -> str:
     return straight.module(program, kernel.layout.dense, to.lanes, to.triple, python=False)
 
 
+_PTX = Target("nvptx64-nvidia-cuda", "sm_80", "+ptx80", 1)
+"""Nvidia's cards from Ampere on; the driver compiles the text for the card that is there."""
+
+
+def ptx_text(program: Program, layout: Layout, name: str) -> str:
+    """Return PTX with one kernel: one state a thread."""
+    text = ptx.module(program, layout, name)
+    return _with_machine(text, _PTX, lambda machine, module: str(machine.emit_assembly(module)))
+
+
 def _compiled(text: str, to: Target) -> bytes:
+    return _with_machine(text, to, lambda machine, module: bytes(machine.emit_object(module)))
+
+
+def _with_machine(text: str, to: Target, use: Callable[[Any, Any], T]) -> T:
+    """Return what the code generator of a target makes of a text."""
     llvm = _targets()
     try:
         target = llvm.Target.from_triple(to.triple)
@@ -74,7 +93,7 @@ def _compiled(text: str, to: Target) -> bytes:
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.triple = to.triple
         module.verify()
-        return bytes(machine.emit_object(module))
+        return use(machine, module)
 
 
 @lru_cache(maxsize=1)
