@@ -40,6 +40,7 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.dropped_boxes
 	$(BIN)/python -m tests.long.standing_quadruped
 	$(BIN)/python -m tests.long.contact_states
+	$(BIN)/python -m tests.long.opencl_robots
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)
