@@ -32,37 +32,14 @@ from sixfold.errors import (
     UnknownNameError,
 )
 from sixfold.evaluate import (
-    bias_force,
-    body_accelerations,
-    body_poses,
-    body_velocities,
-    center_of_mass,
-    centroidal_momentum,
     compile,
-    constraint_forces,
-    coriolis_matrix,
-    difference,
-    forward_dynamics,
-    frame_pose,
-    frame_velocity,
+    functions,
     get_threads,
-    gravity_force,
-    integrate,
-    inverse_dynamics,
-    inverse_mass_matrix,
-    jacobian,
-    jacobian_bias,
-    joint_wrenches,
-    kinetic_energy,
-    mass_matrix,
-    momentum,
     neutral,
-    point_force,
-    position_rate,
-    potential_energy,
     random_state,
     set_threads,
 )
+from sixfold.evaluate.functions import *
 from sixfold.model import (
     Cylindrical,
     Fixed,
@@ -100,37 +77,14 @@ if TYPE_CHECKING:
         Ground,
         contact_forces,
     )
-    from sixfold.control import Linearization, controllers, linearize, lqr
+    from sixfold.control import MPPI, CrossEntropy, Linearization, controllers, linearize, lqr
     from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
-    from sixfold.evaluate import (
-        center_of_mass_jacobian,
-        centroidal_momentum_bias,
-        centroidal_momentum_derivatives,
-        centroidal_momentum_matrix,
-        constrained_dynamics,
-        constraint_bias,
-        constraint_gaps,
-        constraint_jacobian,
-        constraint_wrenches,
-        delassus_matrix,
-        difference_derivatives,
-        forward_dynamics_derivatives,
-        forward_second_derivatives,
-        frame_velocity_derivatives,
-        impact,
-        integrate_derivatives,
-        inverse_dynamics_derivatives,
-        jacobian_derivatives,
-        kinetic_energy_derivatives,
-        potential_energy_derivatives,
-        project,
-        second_derivatives,
-    )
     from sixfold.formats import load, save
     from sixfold.identify import BaseParameters, base_parameters
     from sixfold.interop import Comparison, Converter, compare_with, convert
+    from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
         CustomJoint,
         DHRow,
@@ -150,6 +104,7 @@ if TYPE_CHECKING:
         Event,
         JointStops,
         RolloutGradient,
+        Stepper,
         Trajectory,
         rollout,
         rollout_gradient,
@@ -180,51 +135,30 @@ _LATER = {
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
         "contact_forces",
     ),
-    "evaluate": (
-        "center_of_mass_jacobian",
-        "centroidal_momentum_bias",
-        "centroidal_momentum_derivatives",
-        "centroidal_momentum_matrix",
-        "constrained_dynamics",
-        "constraint_bias",
-        "constraint_gaps",
-        "constraint_jacobian",
-        "constraint_wrenches",
-        "delassus_matrix",
-        "difference_derivatives",
-        "forward_dynamics_derivatives",
-        "forward_second_derivatives",
-        "frame_velocity_derivatives",
-        "impact",
-        "integrate_derivatives",
-        "inverse_dynamics_derivatives",
-        "jacobian_derivatives",
-        "kinetic_energy_derivatives",
-        "potential_energy_derivatives",
-        "project",
-        "second_derivatives",
-    ),
-    "control": ("Linearization", "controllers", "linearize", "lqr"),
+    "control": ("MPPI", "CrossEntropy", "Linearization", "controllers", "linearize", "lqr"),
     "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
-        *("Event", "JointStops", "RolloutGradient", "Trajectory"),
+        *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identify": ("BaseParameters", "base_parameters"),
     "symbolic": ("Code", "Equations", "equations", "export"),
+    "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
 }
 """Names of packages that are imported when one of them is first asked for."""
 _PACKAGE = {name: package for package, names in _LATER.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """Import the package that a name comes from."""
-    if name not in _PACKAGE:
-        raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
-    value = getattr(import_module(f"sixfold.{_PACKAGE[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
+
+    def __getattr__(name: str) -> Any:
+        """Import the package that a name comes from."""
+        if name not in _PACKAGE:
+            raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
+        value = getattr(import_module(f"sixfold.{_PACKAGE[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
@@ -233,6 +167,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "MPPI",
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
@@ -245,6 +180,7 @@ __all__ = [
     "ContactPoint",
     "ContactShapeWarning",
     "Converter",
+    "CrossEntropy",
     "CustomJoint",
     "Cylindrical",
     "DHRow",
@@ -291,7 +227,9 @@ __all__ = [
     "SixfoldError",
     "Spherical",
     "StateError",
+    "Stepper",
     "Subspace",
+    "Task",
     "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
@@ -300,85 +238,40 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "Vector3",
+    "VectorEnv",
     "actuator_forces",
     "add_payload",
     "assemble",
     "atan2",
     "attach",
     "base_parameters",
-    "bias_force",
-    "body_accelerations",
-    "body_poses",
-    "body_velocities",
-    "center_of_mass",
-    "center_of_mass_jacobian",
-    "centroidal_momentum",
-    "centroidal_momentum_bias",
-    "centroidal_momentum_derivatives",
-    "centroidal_momentum_matrix",
     "check",
     "compare_with",
     "compile",
-    "constrained_dynamics",
-    "constraint_bias",
-    "constraint_forces",
-    "constraint_gaps",
-    "constraint_jacobian",
-    "constraint_wrenches",
     "contact_forces",
     "controllers",
     "convert",
-    "coriolis_matrix",
     "cos",
-    "delassus_matrix",
     "diagnose",
-    "difference",
-    "difference_derivatives",
     "equations",
     "exp",
     "export",
-    "forward_dynamics",
-    "forward_dynamics_derivatives",
-    "forward_second_derivatives",
-    "frame_pose",
-    "frame_velocity",
-    "frame_velocity_derivatives",
     "from_dh",
     "get_threads",
-    "gravity_force",
     "grouped",
     "if_positive",
-    "impact",
-    "integrate",
-    "integrate_derivatives",
-    "inverse_dynamics",
-    "inverse_dynamics_derivatives",
-    "inverse_mass_matrix",
-    "jacobian",
-    "jacobian_bias",
-    "jacobian_derivatives",
     "jax_function",
-    "joint_wrenches",
-    "kinetic_energy",
-    "kinetic_energy_derivatives",
     "linearize",
     "load",
     "lock_joints",
     "log",
     "lqr",
-    "mass_matrix",
     "mobility",
-    "momentum",
     "neutral",
     "opencl_function",
     "opencl_rollout",
     "physical_consistency",
     "plot",
-    "point_force",
-    "position_rate",
-    "potential_energy",
-    "potential_energy_derivatives",
-    "project",
     "random_state",
     "random_tree",
     "rename",
@@ -387,7 +280,6 @@ __all__ = [
     "rollout",
     "rollout_gradient",
     "save",
-    "second_derivatives",
     "set_threads",
     "sign",
     "simulate",
@@ -396,7 +288,11 @@ __all__ = [
     "skeleton_id",
     "sqrt",
     "tanh",
+    "tasks",
     "torch_function",
     "view",
     "write_report",
 ]
+
+if not TYPE_CHECKING:  # static tools follow the star above
+    __all__ = sorted({*__all__, *functions.__all__})

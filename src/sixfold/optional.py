@@ -13,6 +13,7 @@ PACKAGES = {
     "control": ("control", "control"),
     "example_robot_data": ("example-robot-data", "robots"),
     "gmpy2": ("gmpy2", "bench"),
+    "gymnasium": ("gymnasium", "learn"),
     "jax": ("jax", "jax"),
     "matplotlib": ("matplotlib", "report"),
     "mujoco": ("mujoco", "mjcf"),

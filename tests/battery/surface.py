@@ -82,6 +82,27 @@ def _end(q: Any, v: Any) -> Any:
     return v @ v
 
 
+def _reward(t: Any, q: Any, v: Any, action: Any) -> Any:
+    return -(q @ q) - action @ action
+
+
+def _observed(t: Any, q: Any, v: Any) -> Any:
+    return [*q, *v]
+
+
+def _drawn(u: Any) -> Any:
+    return u, u
+
+
+@cache
+def stepper() -> sf.Stepper:
+    return sf.Stepper(dp(), dt=0.01, reward=_reward, observe=_observed)
+
+
+def task() -> sf.Task:
+    return sf.Task("t", dp(), 0.01, [-1.0, -1.0], [1.0, 1.0], _observed, _reward, _drawn, 2, 3)
+
+
 def _event(t: Any, q: Any, v: Any) -> Any:
     return q[0]
 
@@ -240,6 +261,9 @@ _ENDS = {"body_a": lambda: "a", "body_b": lambda: "b", "point_a": _VECTOR, "poin
 _ENDS |= dict.fromkeys(("placement", "placement_a", "placement_b"), lambda: (0.1, 0.0, 0.2))
 _ENDS |= {"body": lambda: "b", "shape": lambda: "disc", "axis": lambda: "y"}
 
+_PLANNER = {"stepper": stepper, "horizon": lambda: 3, "samples": lambda: 4, "noise": lambda: 0.1}
+_PLANNER |= {"start": lambda: 0.0}
+
 SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "constrained_dynamics": _LOOP,
     "constraint_bias": _LOOP,
@@ -334,6 +358,40 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "RolloutGradient": dict.fromkeys(("cost", "x0", "parameters", "inertias"), lambda: None),
     "Comparison.worst": {"quantity": lambda: "mass matrix"},
     "Diagnosis.to_json": {"indent": lambda: 1},
+    "Stepper": {
+        "rows": lambda: 3,
+        "control": lambda: None,
+        "contacts": lambda: None,
+        "inertias": lambda: None,
+        "parameters": lambda: None,
+        "reward": lambda: _reward,
+        "observe": lambda: _observed,
+    },
+    "Stepper.step": {"action": lambda: np.zeros(2)},
+    "Stepper.reset": {"rows": lambda: None},
+    "Stepper.put": {"rows": lambda: None},
+    "Stepper.observation": {"rows": lambda: None},
+    "Stepper.returns": {"actions": lambda: np.zeros((2, 3, 2))},
+    "MPPI": _PLANNER,
+    "CrossEntropy": _PLANNER,
+    "MPPI.__call__": {"q": GOOD["q"], "v": GOOD["v"]},
+    "Task": {
+        "low": lambda: [-1.0, -1.0],
+        "high": lambda: [1.0, 1.0],
+        "observe": lambda: _observed,
+        "reward": lambda: _reward,
+        "start": lambda: _drawn,
+        "draws": lambda: 2,
+        "contacts": lambda: None,
+        "inertias": lambda: False,
+        "parameters": lambda: None,
+        "control": lambda: None,
+    },
+    "Task.stepper": {"rows": lambda: 2},
+    "VectorEnv": {"task": task, "num_envs": lambda: 2},
+    "VectorEnv.step": {"actions": lambda: np.zeros((2, 2))},
+    "tasks.reacher": {"robot": lambda: "puma560", "frame": lambda: None},
+    "tasks.quadruped_trot": {"speed": lambda: 0.5},
     "skeleton_fd": _PLANE,
     "skeleton_id": _PLANE,
     "planar.skeleton_fd": _PLANE,
@@ -380,6 +438,11 @@ def _result(name: str) -> Any:
         ),
         "RolloutGradient": _gradient,
         "Trajectory": motion,
+        "Stepper": stepper,
+        "MPPI": lambda: sf.MPPI(stepper(), horizon=3, samples=4, noise=0.1),
+        "CrossEntropy": lambda: sf.CrossEntropy(stepper(), horizon=3, samples=4, noise=0.1),
+        "Task": task,
+        "VectorEnv": _environments,
         "Linearization": lambda: sf.linearize(dp(), np.zeros((3, 2)), np.zeros(2), np.zeros(2)),
         "Model": dp,
         "Joint": lambda: sf.Revolute("z"),
@@ -396,6 +459,12 @@ def _result(name: str) -> Any:
         "Subspace": lambda: sf.Subspace(_MOTION()),
     }
     return makers[name]() if name in makers else getattr(sf, name)()
+
+
+def _environments() -> Any:
+    env = sf.VectorEnv(task(), 2)
+    env.reset(seed=0)
+    return env
 
 
 def _gradient() -> Any:

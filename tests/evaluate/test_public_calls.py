@@ -99,6 +99,27 @@ def test_the_fast_call_is_kept_and_goes_with_the_model(name):
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
+def test_calls_in_turns_of_both_precisions_are_prepared_once_each(name, monkeypatch):
+    model = held_arm() if name in CONSTRAINED else sf.load("puma560").without(armature=True)
+    row, function = QUANTITIES[name], getattr(sf, name)
+    double = arguments(row, model)
+    single = {
+        n: x.astype(np.float32) if isinstance(x, np.ndarray) else x for n, x in double.items()
+    }
+    expected = [function(model, **given) for given in (double, single)]
+
+    def unprepared(*_):
+        raise AssertionError("this call should have been prepared")
+
+    monkeypatch.setitem(function.__globals__, "general", unprepared)
+    for _ in range(2):
+        for given, want in zip((double, single), expected, strict=True):
+            found = function(model, **given)
+            assert_equal(found, several(want))
+            assert several(found)[0].dtype == several(want)[0].dtype
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
 def test_a_result_array_that_does_not_fit_is_refused(model, name):
     row, function, model = QUANTITIES[name], getattr(sf, name), fitting(model, name)
     given = arguments(row, model)

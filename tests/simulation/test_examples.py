@@ -141,3 +141,10 @@ def test_the_four_bar_turns_and_its_motor_works_for_nothing(capsys, tmp_path):
         found["q"][-1] - found["q"][0], [2 * np.pi, -2 * np.pi, 0], atol=1e-9
     )
     assert picture.stat().st_size > 20_000
+
+
+def test_two_tasks_are_learned_without_gradients(capsys):
+    found = main_of("learn_by_cross_entropy")
+    assert found["pole"] == 500
+    before, after = found["reach"]
+    assert after < 0.5 * before

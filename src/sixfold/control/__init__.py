@@ -3,5 +3,6 @@
 from sixfold.control import controllers
 from sixfold.control.linearize import Linearization, linearize
 from sixfold.control.lqr import LQR, lqr
+from sixfold.control.sampling import MPPI, CrossEntropy
 
-__all__ = ["LQR", "Linearization", "controllers", "linearize", "lqr"]
+__all__ = ["LQR", "MPPI", "CrossEntropy", "Linearization", "controllers", "linearize", "lqr"]

@@ -234,20 +234,25 @@ def targets() -> tuple[str, ...]:
 
 
 def target_text(
-    function: Callable[..., Any], model: Model, dtype: str, name: str
+    function: Callable[..., Any], model: Model, shapes: Mapping[str, Shape], dtype: str, name: str
 ) -> tuple[str, Program]:
     """Return a public function of a model as PTX with one kernel, and its program."""
-    core = array_function("export", function, model, None)
+    core = array_function("export", function, model, shapes)
     layout = compiler().Layout(core.inputs, core.flat_outputs, dtype)
     with announced(f"{name} for {PTX}"):
         return compiler().ptx_text(core.program, layout, name), core.program
 
 
 def target_object(
-    function: Callable[..., Any], model: Model, dtype: str, name: str, target: str
+    function: Callable[..., Any],
+    model: Model,
+    shapes: Mapping[str, Shape],
+    dtype: str,
+    name: str,
+    target: str,
 ) -> tuple[bytes, Kernel]:
     """Return a public function of a model as an object file with one C function, and its kernel."""
-    kernel = array_function("export", function, model, None).kernel(dtype)
+    kernel = array_function("export", function, model, shapes).kernel(dtype)
     with announced(f"{name} for {target}"):
         return compiler().cross_object(kernel, name, target), kernel
 

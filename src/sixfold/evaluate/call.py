@@ -9,7 +9,7 @@ what is wrong with an argument, and it takes every kind of number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -24,7 +24,7 @@ from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import for_kernel
 from sixfold.evaluate.kernels.kernels import FORMS, kernel_for
 from sixfold.evaluate.kernels.threads import MIN_SHARED_NUMBERS, spread
-from sixfold.evaluate.quaternions import checked_call, checked_core, checked_ufunc
+from sixfold.evaluate.quaternions import checked_core, checked_ufunc, nonzero_numbers
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import nan_at_singular_states, refuse_singular
 from sixfold.model import Model
@@ -121,11 +121,13 @@ class _Run:
         kept = table.get(key)
         if kept is not None and kept[3] is kernel:
             return
-        fast = checked_call(kernel.quick or _nothing, row.name, self.model, names)
         alive = while_alive(self.model, table, key)
-        unchecked = fast is kernel.quick or fast is _nothing  # no quaternion has to be looked at
-        large = partial(_large, kernel, row, alive, tuple(names), unchecked)
-        entry = (fast, large, alive, kernel)
+        unchecked = not nonzero_numbers(self.model, names)
+        prepare = partial(_large, kernel, row, alive, tuple(names), unchecked)
+        fast, other = kernel.quick or _nothing, None
+        if kept is not None and kept[3].layout.dtype != kernel.layout.dtype:
+            other = (kept[0], kept[4])  # arrays of the other precision, in turns with these
+        entry = (fast, partial(prepare, other), alive, kernel, partial(prepare, None))
         KERNELS.short_cut(kernel, table, key, entry)
 
 
@@ -158,6 +160,7 @@ def _large(
     model: ref[Model],
     names: tuple[str, ...],
     unchecked: bool,
+    other: tuple[Callable[..., Any], Callable[..., Any]] | None,
     *given: Any,
 ) -> Array | Results | None:
     """Evaluate arrays that are too many for the kernel's built-in function, or not in C order.
@@ -168,6 +171,7 @@ def _large(
         model: the robot; the table of prepared calls must not keep it alive.
         names: of the arrays.
         unchecked: whether the states need no check.
+        other: the calls for arrays of the other precision, if there were such.
         given: the arrays, then an array or None for each result.
 
     Returns:
@@ -179,6 +183,9 @@ def _large(
     first = arrays[0]
     if type(first) is not np.ndarray:
         return None
+    if other is not None and first.dtype is not dtype:
+        found: Array | Results | None = other[0](*given)
+        return other[1](*given) if found is None else found
     lead = first.shape[: first.ndim - len(layout.inputs[0])]
     for x, core in zip(arrays, layout.inputs, strict=True):
         if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != lead + core:

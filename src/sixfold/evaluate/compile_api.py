@@ -76,7 +76,7 @@ def compile(
     if form is not None:
         return _in_form(bound.function, name, shapes, kind, form)
     along, tangent = None, None
-    if derivative == TANGENT and TANGENT not in names:
+    if isinstance(derivative, str) and derivative == TANGENT and TANGENT not in names:
         tangent = _with_tangent(name, model, shapes)
         along, name = names.index("q"), f"{name}_by_tangent"
     elif derivative is not None:

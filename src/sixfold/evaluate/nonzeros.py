@@ -98,4 +98,4 @@ def _reduced(
         places.append((rows, columns))
         sizes.append(str(len(here)))
         start += prod(shape)
-    return replace(row, page=nonzeros, outputs=tuple(sizes), prepared={}), places
+    return replace(row, source=nonzeros, outputs=tuple(sizes), prepared={}), places

@@ -13,14 +13,14 @@ from typing import Any, ParamSpec, TypeVar
 
 from sixfold.evaluate.call import general
 from sixfold.evaluate.nonzeros import sparse_call
-from sixfold.evaluate.quantities import ARRAYS, QUANTITIES, Page, Quantity
+from sixfold.evaluate.quantities import ARRAYS, QUANTITIES, Page, PageName, Quantity
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def quantity(
-    page: Page,
+    page: Page | PageName,
     *outputs: str,
     options: Mapping[str, tuple[str, ...]] | None = None,
     keywords: Mapping[str, str] | None = None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from sixfold.arrays import Shape
@@ -17,6 +18,31 @@ from sixfold.model import Model
 
 Page = Callable[..., Any]
 """Takes the model, a tree and one flat list of numbers for each array; options by keyword."""
+
+
+@dataclass(frozen=True)
+class PageName:
+    """A page by its name, in a module that is imported when the page is first needed."""
+
+    module: str
+    name: str
+
+    def page(self) -> Page:
+        """Return the page."""
+        found: Page = getattr(import_module(self.module), self.name)
+        return found
+
+
+class PagesLater:
+    """The pages of a module of `scalar_functions`, by name: rows need not import it."""
+
+    def __init__(self, module: str) -> None:
+        self._module = f"sixfold.evaluate.scalar_functions.{module}"
+
+    def __getattr__(self, name: str) -> PageName:
+        """Return the name of a page."""
+        return PageName(self._module, name)
+
 
 FRAMES = ("body", "world", "aligned")
 FORCE_FRAMES = ("world", "body")
@@ -56,7 +82,8 @@ class Quantity:
     """A public quantity."""
 
     name: str
-    page: Page
+    source: Page | PageName
+    """The page, or where it is."""
     outputs: tuple[str, ...]
     """Sizes of the axes of each result for one state."""
     arrays: tuple[str, ...]
@@ -73,14 +100,17 @@ class Quantity:
     """The argument that names a body or frame, if there is one."""
     solves: bool = False
     """The page divides by pivots, which are tested for joints without inertia."""
-    exports: bool = False
-    """`sixfold.export` writes it as code."""
     needs_mass: bool = False
     """There is no result for a model without mass."""
     refuses: Callable[[Model, Mapping[str, Any]], None] | None = None
     """Raises an error for arguments that do not go together."""
     prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Fast calls by model, options and optional arrays; see `call`."""
+
+    @property
+    def page(self) -> Page:
+        """What computes it."""
+        return self.source.page() if isinstance(self.source, PageName) else self.source
 
     def shapes(self, model: Model) -> tuple[Shape, ...]:
         """Return the shape of each result for one state."""

@@ -40,7 +40,7 @@ from sixfold.simulation.checks.options import (
 from sixfold.simulation.checks.start import states_of, step_count, step_length
 from sixfold.simulation.prepared_rollout import prepare, run_prepared, share_memory, step_times
 from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import Stepper, stepper_of
+from sixfold.simulation.stepper import StepRunner, stepper_of
 from sixfold.simulation.stops import stops_of
 
 
@@ -222,7 +222,7 @@ def rollout(
 
 
 def _run(
-    stepper: Stepper,
+    stepper: StepRunner,
     parts: Sequence[Array],
     lead: Shape,
     steps: int,

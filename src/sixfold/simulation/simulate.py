@@ -33,7 +33,7 @@ from sixfold.simulation.events import Crossing, events_of
 from sixfold.simulation.events.watch import Watch
 from sixfold.simulation.run_steps import Outcome, run_steps
 from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import Stepper, stepper_of
+from sixfold.simulation.stepper import StepRunner, stepper_of
 from sixfold.simulation.stops import JointStops, stops_of
 from sixfold.simulation.trajectory.trajectory import Trajectory
 
@@ -220,7 +220,7 @@ def simulate(
 
 def _trajectory(
     setup: Setup,
-    stepper: Stepper,
+    stepper: StepRunner,
     outcome: Outcome,
     about: dict[str, Any],
     crossings: tuple[Crossing, ...],

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.evaluate.quantities import FORCE_FRAMES, PagesLater
 from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.scalar_functions import constraints as pages
+else:
+    pages = PagesLater("constraints")
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
+from sixfold.evaluate.quantities import FORCE_FRAMES, PagesLater, refuse_constraints
 from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.scalar_functions import derivatives as pages
+else:
+    pages = PagesLater("derivatives")
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}

@@ -8,9 +8,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
+from sixfold.evaluate.scalar_functions import dynamics as pages
+from sixfold.evaluate.scalar_functions import forward
 from sixfold.model import Model
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
@@ -26,7 +27,6 @@ def _refuse_method(model: Model, given: Mapping[str, Any]) -> None:
     "nv",
     options=_FORCES,
     keywords=_AS_FRAME,
-    exports=True,
 )
 def inverse_dynamics(
     model: Model,
@@ -64,13 +64,12 @@ def inverse_dynamics(
 
 
 @quantity(
-    pages.forward_dynamics,
+    forward.forward_dynamics,
     "nv",
-    options={**_FORCES, "method": tuple(pages.METHODS)},
+    options={**_FORCES, "method": tuple(forward.METHODS)},
     keywords=_AS_FRAME,
     refuses=_refuse_method,
     solves=True,
-    exports=True,
 )
 def forward_dynamics(
     model: Model,
@@ -114,7 +113,7 @@ def forward_dynamics(
     raise NotImplementedError
 
 
-@quantity(pages.mass_matrix, "nv nv", exports=True)
+@quantity(pages.mass_matrix, "nv nv")
 def mass_matrix(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
 ) -> Array:
@@ -125,7 +124,7 @@ def mass_matrix(
     raise NotImplementedError
 
 
-@quantity(pages.inverse_mass_matrix, "nv nv", solves=True, exports=True)
+@quantity(pages.inverse_mass_matrix, "nv nv", solves=True)
 def inverse_mass_matrix(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
 ) -> Array:
@@ -142,7 +141,6 @@ def inverse_mass_matrix(
     "nv",
     options=_FORCES,
     keywords=_AS_FRAME,
-    exports=True,
 )
 def bias_force(
     model: Model,
@@ -158,7 +156,7 @@ def bias_force(
     raise NotImplementedError
 
 
-@quantity(pages.gravity_force, "nv", exports=True)
+@quantity(pages.gravity_force, "nv")
 def gravity_force(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
 ) -> Array:
@@ -166,7 +164,7 @@ def gravity_force(
     raise NotImplementedError
 
 
-@quantity(pages.coriolis_matrix, "nv nv", exports=True)
+@quantity(pages.coriolis_matrix, "nv nv")
 def coriolis_matrix(
     model: Model,
     q: ArrayLike,
@@ -182,7 +180,7 @@ def coriolis_matrix(
     raise NotImplementedError
 
 
-@quantity(pages.kinetic_energy, "", exports=True)
+@quantity(pages.kinetic_energy, "")
 def kinetic_energy(
     model: Model,
     q: ArrayLike,
@@ -195,7 +193,7 @@ def kinetic_energy(
     raise NotImplementedError
 
 
-@quantity(pages.potential_energy, "", exports=True)
+@quantity(pages.potential_energy, "")
 def potential_energy(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
 ) -> Array:
@@ -203,7 +201,7 @@ def potential_energy(
     raise NotImplementedError
 
 
-@quantity(pages.momentum, "6", exports=True)
+@quantity(pages.momentum, "6")
 def momentum(
     model: Model,
     q: ArrayLike,
@@ -229,7 +227,7 @@ def centroidal_momentum(
     raise NotImplementedError
 
 
-@quantity(pages.center_of_mass, "3", exports=True, needs_mass=True)
+@quantity(pages.center_of_mass, "3", needs_mass=True)
 def center_of_mass(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
 ) -> Array:

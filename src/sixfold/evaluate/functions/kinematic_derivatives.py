@@ -6,13 +6,19 @@ rate when q moves with unit velocity v_t, also for spherical and free joints.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FRAMES
+from sixfold.evaluate.quantities import FRAMES, PagesLater
 from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.scalar_functions import kinematic_derivatives as pages
+else:
+    pages = PagesLater("kinematic_derivatives")
 
 _FRAME = {"frame": FRAMES}
 _Two = tuple[Array, Array]

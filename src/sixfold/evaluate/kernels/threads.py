@@ -18,6 +18,8 @@ from sixfold.forks import Rank, fork_lock, renew_in_child
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from sixfold.llvm import Kernel
+
 MIN_SHARED_NUMBERS = 1 << 19
 """Numbers read and written from which a batch is handed to several threads."""
 
@@ -100,6 +102,22 @@ def spread(
 
     unit = max(1, LANES // max(1, prod(lead[1:])))
     share(part, cuts(rows, max(1, MIN_CHUNK_NUMBERS * rows // numbers), unit))
+
+
+def run_kernel(kernel: Kernel, arrays: Sequence[Array], lead: Shape, out: Sequence[Array]) -> None:
+    """Run a kernel on arrays of its dtype in C order, as fast as their size allows.
+
+    Args:
+        kernel: with at least one output.
+        arrays: its inputs, each (*lead, ...).
+        lead: common leading shape.
+        out: one array for each output, apart from the inputs and from each other.
+    """
+    if kernel.quick is not None and kernel.quick(*arrays, *out) is not None:
+        return
+    ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*arrays, *out)))
+    with np.errstate(all="ignore"):
+        spread(ufunc, list(arrays), [len(core) for core in kernel.layout.inputs], lead, tuple(out))
 
 
 def cuts(rows: int, least: int, unit: int = LANES) -> list[tuple[int, int]]:

@@ -36,6 +36,11 @@ class ScanKernel:
         return self._loaded.size + sum(map(len, self.texts)) + 4096
 
     @property
+    def operations(self) -> int:
+        """Operations of a step, roughly; a block that it calls counts once."""
+        return sum(text.count("\n") for text in self.texts)
+
+    @property
     def graph(self) -> Outlined:
         """The optimised program of one step, and the block that it calls."""
         return _parsed(self.texts)

@@ -16,6 +16,7 @@ from sixfold.model.joint.custom import CustomJoint
 from sixfold.model.joint.joint import Joint, Values
 from sixfold.model.joint.standard import STANDARD_JOINTS, Free, Helical, Prismatic, Revolute
 from sixfold.model.model import Model
+from sixfold.model.samples.legged import quadruped
 from sixfold.model.samples.loops import delta, four_bar_leg, gripper, stewart
 from sixfold.model.values import SEED_LIMIT, body_count
 from sixfold.scalar import ZERO, cos, sin
@@ -323,6 +324,7 @@ SAMPLES: dict[str, Callable[..., Model]] = {
     "delta": delta,
     "gripper": gripper,
     "stewart": stewart,
+    "quadruped": quadruped,
 }
 _NUMBERED = {"planar_chain": 1, "star": 1, "random_tree": 2}
 
