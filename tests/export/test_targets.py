@@ -65,15 +65,18 @@ def called(target, folder, model, function, arrays, dtype="float64"):
     """Return what an exported function gives for arrays of states."""
     kind = {"float64": "double", "float32": "float"}[dtype]
     code = sf.export(model, function, target=target, dtype=kind, name="kernel")
-    states, expected = len(arrays[0]), function(model, *arrays)
+    states, results = len(arrays[0]), function(model, *arrays)
+    results = results if isinstance(results, tuple) else (results,)
     lines = [f"    {kind} *a{k} = get({x.size});" for k, x in enumerate(arrays)]
-    lines.append(f"    {kind} *r = malloc({expected.size} * sizeof({kind}));")
-    lines.append(f"    kernel({', '.join(f'a{k}' for k in range(len(arrays)))}, r, {states});")
-    lines.append(f"    fwrite(r, sizeof({kind}), {expected.size}, stdout);")
+    lines += [f"    {kind} *r{k} = malloc({x.nbytes});" for k, x in enumerate(results)]
+    names = [f"a{k}" for k in range(len(arrays))] + [f"r{k}" for k in range(len(results))]
+    lines.append(f"    kernel({', '.join(names)}, {states});")
+    lines += [f"    fwrite(r{k}, {x.itemsize}, {x.size}, stdout);" for k, x in enumerate(results)]
     text = MAIN.format(declaration='#include "kernel.h"', kind=kind, body="\n".join(lines))
     (folder / "kernel.h").write_text(code.files["kernel.h"])
     found = run(target, folder, code.files["kernel.o"], text, arrays)
-    return np.frombuffer(found, dtype).reshape(expected.shape), expected
+    expected = np.concatenate([x.ravel() for x in results])
+    return np.frombuffer(found, dtype), expected
 
 
 @cache
@@ -93,6 +96,13 @@ def test_a_kernel_of_another_processor_has_the_same_bits(target, name, tmp_path)
     arrays = states(model, 23)[: 1 if name == "mass_matrix" else 3]
     found, expected = called(target, tmp_path, model, function, arrays)
     assert np.isfinite(expected).all()
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_several_results_fill_one_array_after_the_other(tmp_path):
+    model = sf.load("double_pendulum")
+    function, arrays = sf.forward_dynamics_derivatives, states(model, 6)
+    found, expected = called("aarch64", tmp_path, model, function, arrays)
     assert found.tobytes() == expected.tobytes()
 
 
