@@ -46,6 +46,7 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.killed_sweeps
 	$(BIN)/python benchmarks/cluster_vs_threads.py
 	$(BIN)/python -m tests.long.humanoid_trajectory
+	$(BIN)/python -m tests.long.opencl_robots
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)

@@ -67,6 +67,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
+    from sixfold.bridges import jax_function, torch_function
     from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
     from sixfold.contact import (
         ContactCapsule,
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
         targets,
         tvlqr,
     )
+    from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
@@ -143,6 +145,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
+    "bridges": ("jax_function", "torch_function"),
     "doctor": ("Diagnosis", "diagnose"),
     "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
     "verify": ("check",),
@@ -164,6 +167,7 @@ _LATER = {
         *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
         *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
     ),
+    "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
@@ -297,6 +301,7 @@ __all__ = [
     "identify",
     "if_positive",
     "inverse_kinematics",
+    "jax_function",
     "linearize",
     "load",
     "lock_joints",
@@ -304,6 +309,8 @@ __all__ = [
     "lqr",
     "mobility",
     "neutral",
+    "opencl_function",
+    "opencl_rollout",
     "optimal_control",
     "physical_consistency",
     "plan_trajectory",
@@ -328,6 +335,7 @@ __all__ = [
     "tanh",
     "targets",
     "tasks",
+    "torch_function",
     "tvlqr",
     "view",
     "write_report",

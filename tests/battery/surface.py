@@ -316,6 +316,9 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "DHRow": {"a": lambda: 0.1, "d": lambda: 0.1, "theta": lambda: 0.1, "alpha": lambda: 0.1},
     "Subspace": {"columns": _MOTION},
     "compile": {"inputs": dict},
+    "jax_function": {"inputs": dict},
+    "torch_function": {"inputs": dict},
+    "opencl_function": {"inputs": dict},
     "random_tree": {"joints": lambda: [sf.Revolute]},
     "add_payload": {"mass": lambda: 1.0, "inertia": lambda: (0.1, 0.1, 0.1)},
     "equations": {"parameters": lambda: "symbols", "inertias": lambda: "centre", "names": dict},
@@ -323,7 +326,11 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "plot": {"path": lambda: "out.svg"},
     "write_report": {"path": lambda: "out.html"},
     "frame_pose": {"name": lambda: "tip"},
-    "export": {"function": lambda: "inverse_dynamics", "name": lambda: "kernel"},
+    "export": {
+        "function": lambda: "inverse_dynamics",
+        "name": lambda: "kernel",
+        "target": lambda: "aarch64",
+    },
     "Event": {
         "function": lambda: _event,
         "name": lambda: "e",

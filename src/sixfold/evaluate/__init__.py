@@ -44,6 +44,17 @@ from sixfold.evaluate.states import neutral, random_state
 from sixfold.optional import later
 
 if TYPE_CHECKING:
+    from sixfold.evaluate.array_functions import (
+        ArrayFunction,
+        array_function,
+        opencl_options,
+        opencl_scan_source,
+        opencl_source,
+        target_object,
+        target_text,
+        targets,
+        xla_handler,
+    )
     from sixfold.evaluate.kernels.adjoint import (
         adjoint_kernel,
         gradient_kernel,
@@ -55,6 +66,17 @@ if TYPE_CHECKING:
     from sixfold.evaluate.scenes import evaluate_with_scene
 
 _LATER = {
+    "array_functions": (
+        "ArrayFunction",
+        "array_function",
+        "opencl_options",
+        "opencl_scan_source",
+        "opencl_source",
+        "target_object",
+        "target_text",
+        "targets",
+        "xla_handler",
+    ),
     "kernels.adjoint": (
         "adjoint_kernel",
         "gradient_kernel",
@@ -82,10 +104,12 @@ __all__ = [
     "KERNELS",
     "QUANTITIES",
     "Argument",
+    "ArrayFunction",
     "Call",
     "Quantity",
     "adjoint_kernel",
     "all_quantities",
+    "array_function",
     "checked",
     "compile",
     "contained",
@@ -105,6 +129,9 @@ __all__ = [
     "model_checked",
     "neutral",
     "numbers_array",
+    "opencl_options",
+    "opencl_scan_source",
+    "opencl_source",
     "per_model",
     "possibly_singular_joints",
     "program_text",
@@ -122,10 +149,14 @@ __all__ = [
     "singular_joints",
     "solved",
     "spread",
+    "target_object",
+    "target_text",
+    "targets",
     "threads_for",
     "user_kernel",
     "while_alive",
     "without_labels",
+    "xla_handler",
 ]
 
 if not TYPE_CHECKING:  # static tools follow the star above

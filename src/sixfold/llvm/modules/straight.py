@@ -46,11 +46,14 @@ def supported(program: Program) -> bool:
     return program.names() <= SUPPORTED
 
 
-def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
+def module(
+    program: Program, layout: Layout, W: int, triple: str = "", *, python: bool = True
+) -> str:
     """Return the text of a module with the inner loop @loop of a NumPy gufunc.
 
     The loop works in the default floating-point environment of the processors that are known by
-    their triple, and leaves everything as it found it.
+    their triple, and leaves everything as it found it.  With `python`, there is the plain call for
+    the interpreter too.
     """
     cut = plan(program, inner=layout.scalar == "double")
     used = program.names()
@@ -76,7 +79,8 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
     parts.append(_strided(layout, W))
     parts.append(copies(layout.scalar, ["fill_nan"]))
     parts.append(direct_loop(layout, W, triple, twin))
-    parts.append(single_state.text(layout))
+    if python:
+        parts.append(single_state.text(layout))
     return "\n".join(parts)
 
 
