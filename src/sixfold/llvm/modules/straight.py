@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixfold.graph.program import Program
-from sixfold.llvm.layout import scratch, strided
+from sixfold.llvm.layout import line_streaming, line_writer, scratch, streaming, strided
 from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.gather_scatter import (
     constants_in_tiles,
@@ -34,8 +34,7 @@ from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.layout.streaming import is_large, streaming
-from sixfold.llvm.layout.streaming import together as streaming_blocks
+from sixfold.llvm.layout.streaming import is_large
 from sixfold.llvm.layout.strided_moves import LINE_BYTES
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
@@ -46,7 +45,9 @@ def supported(program: Program) -> bool:
     return program.names() <= SUPPORTED
 
 
-def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
+def module(
+    program: Program, layout: Layout, W: int, triple: str = "", permutes: bool = False
+) -> str:
     """Return the text of a module with the inner loop @loop of a NumPy gufunc.
 
     The loop works in the default floating-point environment of the processors that are known by
@@ -69,8 +70,10 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
         streams = width > 1
         parts.append(_rows("usual" if streams else "rows", layout, cut, width, width == W))
         if streams:
-            parts.append(streaming(layout, cut, width))
-    groups = [together(layout, cut, W), *([streaming_blocks(layout, cut, W)] if W > 1 else ())]
+            by_lines = line_writer.possible(layout, W, permutes)
+            way = line_streaming if by_lines else streaming
+            parts += [way.streaming(layout, cut, width), streaming.choice(layout, width)]
+    groups = [together(layout, cut, W), *([way.together(layout, cut, W)] if W > 1 else ())]
     parts.append(strided.moves(program, layout, cut, W, groups))
     parts.append(_columns(layout, cut, W))
     parts.append(_strided(layout, W))
