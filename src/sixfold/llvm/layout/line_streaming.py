@@ -1,4 +1,4 @@
-"""Streaming of wide results without a staging area, where vectors hold a cache line."""
+"""Rows with wide results, written in whole cache lines: past the caches for large batches."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from sixfold.llvm.layout.strided import gather_call
 
 
 def streaming(layout: Layout, cut: Plan, W: int) -> str:
-    """Return @streaming_W(args, steps, row, stop): rows of a large batch, by non-temporal stores.
+    """Return @streaming_W(args, steps, row, stop, strided, past): rows, with results in lines.
 
     It computes as many rows as fill whole groups and returns the index of the first row left over.
+    Lines go past the caches or not.
     """
     T, size = together(layout, cut, W), tile_size(layout, cut, W)
     tiles = T * size
@@ -32,7 +33,8 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
             f"  %begin{o} = getelementptr i8, ptr %out{o}, i64 %passed{o}",
             f"  call void @lines_begin(ptr %writer{o}, ptr %begin{o}, i64 {row})",
         ]
-        write.append(f"  call void @lines_{o}(ptr %writer{o}, ptr %tile_last)")
+        begin.append(f"  %lines{o} = select i1 %past, ptr @lines_past_{o}, ptr @lines_{o}")
+        write.append(f"  call void %lines{o}(ptr %writer{o}, ptr %tile_last)")
         end += [
             f"  %until{o} = mul i64 %at, {row}",
             f"  %end{o} = getelementptr i8, ptr %out{o}, i64 %until{o}",
@@ -41,7 +43,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
     after = f"before{len(cut.pieces)}"
     lines = [
         f"define internal i64 @streaming_{W}"
-        "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided) noinline {",
+        "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided, i1 %past) noinline {",
         "entry:",
         f"  %least = add i64 %row, {T * W}",
         "  %some = icmp sle i64 %least, %stop",

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from sixfold.llvm.layout.gather_scatter import table
 from sixfold.llvm.layout.plan import Plan
-from sixfold.llvm.layout.signature import Layout, tag
+from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.strided_moves import LINE_BYTES
 
 LANES = 8
@@ -44,11 +44,11 @@ def possible(layout: Layout, W: int, permutes: bool) -> bool:
 
 
 class _Text:
-    """Lines of a function."""
+    """Writes a function that stores lines, past the caches or not."""
 
-    def __init__(self) -> None:
+    def __init__(self, past: bool) -> None:
         self.lines: list[str] = []
-        self.count = 0
+        self.count, self.past = 0, past
 
     def emit(self, text: str) -> str:
         """Write an instruction and return the name of its value."""
@@ -122,33 +122,36 @@ class _Text:
         return self.emit(f"call {_LINE} {_PERMUTE}({_LINE} {a}, {_INDEX} {index}, {_LINE} {b})")
 
     def line(self, value: str, where: str) -> None:
-        """Store a line past the caches."""
-        self.lines.append(
-            f"  store {_LINE} {value}, ptr {where}, align {LINE_BYTES}, !nontemporal !{{i32 1}}"
-        )
+        """Store a line."""
+        past = ", !nontemporal !{i32 1}" if self.past else ""
+        self.lines.append(f"  store {_LINE} {value}, ptr {where}, align {LINE_BYTES}{past}")
 
 
 def functions(layout: Layout, cut: Plan) -> str:
-    """Return @lines_o(writer, tile) for each output, @lines_begin and @lines_end.
+    """Return @lines_o and @lines_past_o(writer, tile) for each output, @lines_begin and @lines_end.
 
-    The first writes the rows of a block but for what the next begins with; the others set up a
-    writer, and write the incomplete lines before the first row and after the last.
+    The first write the rows of a block but for what the next begins with, the second of them past
+    the caches; the others set up a writer, and write the incomplete lines before the first row and
+    after the last.
     """
     texts = [DECLARATIONS, _BEGIN, _END]
     start = 0
     for o, size in enumerate(layout.output_sizes):
-        texts.append(_block(o, cut.results[start : start + size]))
+        slots = cut.results[start : start + size]
+        columns = (*range(size - size % LANES), *range(size - LANES, size))
+        texts.append(table(f"line_columns{o}", [slots[k] * LINE_BYTES for k in columns]))
+        texts += [_block(o, size, past) for past in (True, False)]
         start += size
     return "\n".join(texts)
 
 
-def _block(output: int, slots: Sequence[int]) -> str:
+def _block(output: int, size: int, past: bool) -> str:
     """Return @lines_o(writer, tile): the rows of a block, whose results are in slots of a tile."""
-    size, columns = len(slots), f"line_columns{tag(output)}"
+    name, columns = f"lines_past_{output}" if past else f"lines_{output}", f"line_columns{output}"
     groups, rest = divmod(size, LANES)
-    text = _Text()
+    text = _Text(past)
     text.lines += [
-        f"define internal void @lines_{output}(ptr %writer, ptr %tile) noinline {{",
+        f"define internal void @{name}(ptr %writer, ptr %tile) noinline {{",
         "entry:",
     ]
     ends = text.transposed(f"@{columns}", str(groups))
@@ -190,8 +193,7 @@ def _block(output: int, slots: Sequence[int]) -> str:
         now = text.word(_LINES + 8 * s, "ptr")
         text.put(_LINES + 8 * s, text.at(now, size * LINE_BYTES), "ptr")
     text.lines += ["  ret void", "}\n"]
-    words = [slots[k] * LINE_BYTES for k in (*range(groups * LANES), *range(size - LANES, size))]
-    return "\n".join([table(columns, words), *text.lines])
+    return "\n".join(text.lines)
 
 
 def _tails(text: _Text, rows: Sequence[str], index: Sequence[str], rest: int, offset: int) -> None:

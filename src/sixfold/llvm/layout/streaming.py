@@ -310,11 +310,13 @@ def is_large(layout: Layout) -> list[str]:
     ]
 
 
-def choice(layout: Layout, W: int) -> str:
+def choice(layout: Layout, W: int, by_lines: bool) -> str:
     """Return @rows_W: rows of large batches by @streaming_W, the rest by @usual_W.
 
     A batch is large by itself, or because %data is not null: then it is a chunk of a large one.
+    By lines, batches of any size go there.
     """
+    past = ", i1 %big" if by_lines else ""
     dense, tests = "", []
     for o, size in enumerate(layout.output_sizes):
         t = tag(o)
@@ -332,11 +334,11 @@ def choice(layout: Layout, W: int) -> str:
             "entry:",
             *tests,
             *is_large(layout),
-            f"  %streams = and i1 %big, {dense}",
+            f"  %streams = and i1 {'true' if by_lines else '%big'}, {dense}",
             "  br i1 %streams, label %streaming, label %rest",
             "streaming:",
             f"  %done = call i64 @streaming_{W}"
-            "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided)",
+            f"(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided{past})",
             "  br label %rest",
             "rest:",
             "  %from = phi i64 [%row, %entry], [%done, %streaming]",

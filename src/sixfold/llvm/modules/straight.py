@@ -53,10 +53,11 @@ def module(
     The loop works in the default floating-point environment of the processors that are known by
     their triple, and leaves everything as it found it.
     """
-    cut = plan(program, inner=layout.scalar == "double")
+    cut = plan(program, inner=layout.scalar == "double", merge=merges(layout, W))
     used = program.names()
     parts = [scratch.DECLARATIONS]
     twin = W == 1 or not cut.large
+    by_lines = line_writer.possible(layout, W, permutes)
     parts += [library(layout, width, used) for width in dict.fromkeys((1, W))]
     for width in dict.fromkeys((1, W) if twin else (W,)):
         parts.append(gather(program, layout, cut, width, True, width == W))
@@ -70,10 +71,10 @@ def module(
         streams = width > 1
         parts.append(_rows("usual" if streams else "rows", layout, cut, width, width == W))
         if streams:
-            by_lines = line_writer.possible(layout, W, permutes)
             way = line_streaming if by_lines else streaming
-            parts += [way.streaming(layout, cut, width), streaming.choice(layout, width)]
-    groups = [together(layout, cut, W), *([way.together(layout, cut, W)] if W > 1 else ())]
+            parts.append(way.streaming(layout, cut, width))
+            parts.append(streaming.choice(layout, width, by_lines))
+    groups = [together(layout, cut, W), *([streaming.together(layout, cut, W)] if W > 1 else ())]
     parts.append(strided.moves(program, layout, cut, W, groups))
     parts.append(_columns(layout, cut, W))
     parts.append(_strided(layout, W))
@@ -81,6 +82,11 @@ def module(
     parts.append(direct_loop(layout, W, triple, twin))
     parts.append(single_state.text(layout))
     return "\n".join(parts)
+
+
+def merges(layout: Layout, W: int) -> bool:
+    """Return whether vectors are so long that there are 32 registers for them (AVX-512)."""
+    return W * layout.item == LINE_BYTES
 
 
 def _rows(name: str, layout: Layout, cut: Plan, W: int, strides: bool) -> str:
