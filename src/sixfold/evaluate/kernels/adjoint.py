@@ -142,8 +142,8 @@ def second_order(
 
     def at(*lists: Any) -> tuple[Any, list[Any], list[list[Any]]]:
         numbers = [x for part in lists for x in part]
-        slopes, bends = _on(first, [*numbers, 1.0]), _on(second, [*numbers, 1.0])
-        return _on(program, numbers)[0], slopes, _cut(bends, [len(places)] * len(places))
+        slopes, bends = replay(first, [*numbers, 1.0]), replay(second, [*numbers, 1.0])
+        return replay(program, numbers)[0], slopes, _cut(bends, [len(places)] * len(places))
 
     return at
 

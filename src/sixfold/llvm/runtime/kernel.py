@@ -181,7 +181,7 @@ def _module(text: str, layout: Layout, lanes: int) -> str:
     program, triple = _parsed(text), jit.host()[0]
     if isinstance(program, Rolled):
         return rolled.module(program, layout, lanes, triple)
-    return straight.module(program, layout.dense, lanes, triple)
+    return straight.module(program, layout.dense, lanes, triple, jit.permutes())
 
 
 def toolchain() -> tuple[str, ...]:
