@@ -42,7 +42,7 @@ def opencl_function(
 
     Returns:
         A function of the arrays, by place or by name.  NumPy arrays are copied to the device and
-        results back; `pyopencl.array.Array`s with equal leading axes stay where they are, and so do
+        results back; arrays of `pyopencl.array` with equal leading axes stay where they are, and so do
         the results.
 
     Raises:
