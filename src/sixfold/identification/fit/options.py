@@ -31,7 +31,8 @@ def choice_of(
 ) -> Choice:
     """Return which numbers are unknown."""
     yes_or_no(where, rotors=rotors, offsets=offsets, springs=springs)
-    if not any(friction is x or (isinstance(x, str) and friction == x) for x in FRICTION):
+    word = isinstance(friction, str) and friction in FRICTION
+    if not word and friction is not True and friction is not False:
         raise OptionError(where, "friction", FRICTION, friction)
     if model.constraints:
         fix = "remove the loops (model.without(constraints=True)) and give the forces of the tree"
