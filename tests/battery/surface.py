@@ -316,6 +316,9 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "DHRow": {"a": lambda: 0.1, "d": lambda: 0.1, "theta": lambda: 0.1, "alpha": lambda: 0.1},
     "Subspace": {"columns": _MOTION},
     "compile": {"inputs": dict},
+    "jax_function": {"inputs": dict},
+    "torch_function": {"inputs": dict},
+    "opencl_function": {"inputs": dict},
     "random_tree": {"joints": lambda: [sf.Revolute]},
     "add_payload": {"mass": lambda: 1.0, "inertia": lambda: (0.1, 0.1, 0.1)},
     "equations": {"parameters": lambda: "symbols", "inertias": lambda: "centre", "names": dict},
@@ -323,7 +326,11 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "plot": {"path": lambda: "out.svg"},
     "write_report": {"path": lambda: "out.html"},
     "frame_pose": {"name": lambda: "tip"},
-    "export": {"function": lambda: "inverse_dynamics", "name": lambda: "kernel"},
+    "export": {
+        "function": lambda: "inverse_dynamics",
+        "name": lambda: "kernel",
+        "target": lambda: "aarch64",
+    },
     "Event": {
         "function": lambda: _event,
         "name": lambda: "e",
@@ -353,6 +360,31 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "ContactPair": {
         "first": lambda: sf.ContactPoint("lower", radius=0.1),
         "second": lambda: sf.ContactPoint("upper", radius=0.1),
+    },
+    "inverse_kinematics": {"targets": lambda: {"tip": sf.frame_pose(dp(), [0.3, 0.4], "tip")}},
+    "all_solutions": {"targets": lambda: {"tip": sf.frame_pose(dp(), [0.3, 0.4], "tip")}},
+    "differential_ik": {"targets": lambda: {"tip": np.zeros(6)}},
+    "InverseKinematics": {"parts": lambda: ("tip position",), "tolerance": lambda: 1e-8},
+    "plan_trajectory": {
+        "waypoints": lambda: np.array([[0.1, 0.2], [0.3, 0.5]]),
+        "duration": lambda: 0.1,
+        "times": lambda: [0.0, 1.0],
+        "spline": lambda: "cubic",
+    },
+    "optimal_control": {
+        "cost": lambda: _cost,
+        "final_cost": lambda: _end,
+        "joints": lambda: ["elbow"],
+        "iterations": lambda: 2,
+        "tau": GOOD["tau"],
+    },
+    "OptimalControl.trajectory": {"index": lambda: 0},
+    "tvlqr": {
+        "A": lambda: np.eye(2)[None],
+        "B": lambda: np.ones((1, 2, 1)),
+        "Q": lambda: 1.0,
+        "R": lambda: 1.0,
+        "final": lambda: 2.0,
     },
     "lqr": {"A": lambda: np.eye(2), "B": lambda: np.eye(2), "Q": lambda: 1.0, "R": lambda: 1.0},
     "Linearization": {"A": lambda: np.eye(4), "B": lambda: np.ones((4, 2))},
@@ -431,6 +463,7 @@ FORCED: dict[str, dict[str, Any]] = {
     "view": {"block": False, "open_browser": False},
     "compare_with": {"samples": 2},
     "rollout_gradient": {"cost": _cost},
+    "optimal_control": {"cost": _cost, "iterations": 1},
     "contact_forces": {"dt": None},
     "sweep": {"engine": "serial", "rows": 5},
 }
@@ -467,6 +500,10 @@ def _result(name: str) -> Any:
             dp(), [0.1, 0.2], [0, 0], [0, 0], contacts=_ground()
         ),
         "RolloutGradient": _gradient,
+        "OptimalControl": lambda: sf.optimal_control(
+            dp(), np.zeros((2, 2)), None, dt=0.01, steps=2, cost=_cost
+        ),
+        "InverseKinematics": lambda: sf.inverse_kinematics(dp(), {"tip": np.eye(4)}, starts=1),
         "Trajectory": motion,
         "Stepper": stepper,
         "MPPI": lambda: sf.MPPI(stepper(), horizon=3, samples=4, noise=0.1),

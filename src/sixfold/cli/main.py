@@ -17,6 +17,7 @@ from sixfold.cli.compare import compare
 from sixfold.cli.demo import demo
 from sixfold.cli.equations import equations
 from sixfold.cli.export import export
+from sixfold.cli.identify import excite, identify
 from sixfold.cli.inspect import inspect
 from sixfold.cli.robots import robots
 from sixfold.cli.simulate import simulate
@@ -70,6 +71,8 @@ for command in (
     simulate,
     sweep,
     view,
+    excite,
+    identify,
     equations,
     export,
     bench,

@@ -133,6 +133,10 @@ def linearize(
 
     The state need not be an equilibrium: x is measured from the state that q, v moves to.
 
+    A model with constraints (loops) is linearised in continuous time, in all of its nv coordinates.
+    Directions that keep the constraints stay among themselves; the others are those of a loop that
+    gapes, and mean nothing.  At rest, A of the former is N^T da/dq N with J N = 0.
+
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
@@ -151,12 +155,14 @@ def linearize(
 
     Raises:
         ShapeError, NumberError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others, or for a model with
-            constraints: its states have no nv independent directions.
+        NotApplicableError: if an option has no effect beside the others, or for steps of a model
+            with constraints, which end in a projection.
         SingularModelError: if some joint has no inertia behind it at every configuration.
     """
     model_checked("linearize", model)
-    refuse_constraints("linearize", model)
+    if dt is not None:
+        fix = "leave dt out, or differentiate whole runs with sixfold.rollout_gradient"
+        refuse_constraints("linearize: option 'dt'", model, fix)
     n = model.nv
     q, v, tau, f_ext = (
         without_labels("linearize", name, x)

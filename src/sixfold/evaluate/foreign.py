@@ -6,6 +6,7 @@ protocols that it follows.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Set
 from types import GeneratorType, NoneType
 from typing import Any
@@ -86,7 +87,8 @@ def _told(value: Any) -> tuple[str, str] | None:
         return (
             "a JAX tracer: jax.jit, jax.grad or jax.vmap is looking at the function, and there "
             "are no numbers yet",
-            "call sixfold outside of the traced function, or through jax.pure_callback",
+            "call a function made by sixfold.jax_function, such as "
+            "sixfold.jax_function(sixfold.inverse_dynamics, model), which takes such arrays",
         )
     if library == "torch":
         return _torch(value)
@@ -145,16 +147,31 @@ def _data_of(value: Any) -> Any:
 
 
 def _torch(value: Any) -> tuple[str, str] | None:
+    fix = (
+        "call a function made by sixfold.torch_function, such as "
+        "sixfold.torch_function(sixfold.inverse_dynamics, model), which does"
+    )
     if getattr(value, "requires_grad", False):
-        return (
-            "a torch tensor that requires gradients, which sixfold does not carry on",
-            "pass x.detach().numpy(); for derivatives use sf.compile(..., derivative=...) inside a "
-            "torch.autograd.Function",
-        )
+        what = "a torch tensor that requires gradients, which this function does not carry on"
+        return what, f"{fix}; or pass x.detach().numpy()"
+    if _torch_transforms(value):
+        return "a torch tensor inside torch.func or forward mode, which it does not carry on", fix
     device = getattr(getattr(value, "device", None), "type", "cpu")
     if device != "cpu":
         return f"a torch tensor on device '{device}'", "pass x.cpu().numpy()"
     return None
+
+
+def _torch_transforms(value: Any) -> bool:
+    """Return whether a tensor stands for more than its numbers: a batch, a tangent."""
+    torch = sys.modules.get("torch")
+    try:
+        inner = torch._C._functorch  # type: ignore[union-attr]
+        if inner.is_functorch_wrapped_tensor(value):
+            return True
+        return torch.autograd.forward_ad.unpack_dual(value).tangent is not None  # type: ignore[union-attr]
+    except Exception:  # another version of torch, or no torch: it may be tried
+        return False
 
 
 def _library(value: Any) -> str:

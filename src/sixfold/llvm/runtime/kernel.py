@@ -73,10 +73,15 @@ class Kernel:
         return self.ufunc if self.data is not None else self._ufunc(b"part of a big batch")
 
     def _ufunc(self, data: bytes | None) -> Any:
-        loop, dense = self._loaded.address("loop"), self.layout.dense
+        loop, dense = self.address, self.layout.dense
         loaded, dtype = self._loaded, dense.dtype
         found = gufunc(loop, self.name, self._about, dense.signature, loaded, dtype, data)
         return found if dense is self.layout else WithEmptyArrays(found, self.name, self.layout)
+
+    @property
+    def address(self) -> int:
+        """Address of the inner loop, for those that call it in their own ways; keep the kernel."""
+        return self._loaded.address("loop")
 
     @property
     def nbytes(self) -> int:
@@ -176,7 +181,7 @@ def _module(text: str, layout: Layout, lanes: int) -> str:
     program, triple = _parsed(text), jit.host()[0]
     if isinstance(program, Rolled):
         return rolled.module(program, layout, lanes, triple)
-    return straight.module(program, layout.dense, lanes, triple)
+    return straight.module(program, layout.dense, lanes, triple, jit.permutes())
 
 
 def toolchain() -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeErro
 from sixfold.model.joint.fingerprint import fingerprint
 from sixfold.scalar import ZERO, Scalar, is_plain, several_numbers, sqrt
 from sixfold.spatial import (
+    ZERO3,
     Column,
     ForceSubspace,
     Motion,
@@ -64,6 +65,8 @@ NEAREST_ROUNDS = 8
 COORDINATES = {
     "calc": (("q", "nq"), ("qd", "nv")),
     "step": (("q", "nq"), ("dq", "nv")),
+    "advance": (("q", "nq"), ("qd", "nv"), ("qdd", "nv")),
+    "axes_rate": (("qd", "nv"),),
     "difference": (("q0", "nq"), ("q1", "nq")),
     "rate": (("q", "nq"), ("qd", "nv")),
     "bracket": (("a", "nv"), ("b", "nv")),
@@ -160,6 +163,17 @@ class Joint(ABC):
     def step(self, q: Values, dq: Values) -> Column:
         """Return the position reached from q by the velocity-space increment dq."""
         return Column(q) + dq
+
+    @_explaining
+    def advance(self, q: Values, qd: Values, qdd: Values, h: Scalar) -> tuple[Values, Values]:
+        """Return q and qd after a step of semi-implicit Euler: faster first, then moved."""
+        faster = [x + a * h for x, a in zip(qd, qdd, strict=True)]
+        return self.step(q, Column([x * h for x in faster])), faster
+
+    @_explaining
+    def axes_rate(self, qd: Values) -> Vector3:
+        """Return what the rate of the linear velocity has in fixed axes beyond that in its own."""
+        return ZERO3
 
     @_explaining
     def difference(self, q0: Values, q1: Values) -> Column:
