@@ -1,7 +1,6 @@
 """Rigid-body dynamics in Python: the book, and beside each page the page that runs."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.errors import (
     ArgumentError,
@@ -54,6 +53,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.optional import later
 from sixfold.scalar import atan2, cos, exp, if_positive, log, repeat, sign, sin, sqrt, tanh
 from sixfold.spatial import (
     ArticulatedInertia,
@@ -77,12 +77,38 @@ if TYPE_CHECKING:
         Ground,
         contact_forces,
     )
-    from sixfold.control import MPPI, CrossEntropy, Linearization, controllers, linearize, lqr
+    from sixfold.control import (
+        MPPI,
+        CrossEntropy,
+        InverseKinematics,
+        Linearization,
+        OptimalControl,
+        all_solutions,
+        controllers,
+        differential_ik,
+        inverse_kinematics,
+        linearize,
+        lqr,
+        optimal_control,
+        plan_trajectory,
+        targets,
+        tvlqr,
+    )
     from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
-    from sixfold.identify import BaseParameters, base_parameters
+    from sixfold.identification import (
+        BaseParameters,
+        BaseProjection,
+        Identification,
+        Log,
+        base_parameters,
+        base_projection,
+        base_regressor,
+        excitation,
+        identify,
+    )
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
@@ -110,6 +136,7 @@ if TYPE_CHECKING:
         rollout_gradient,
         simulate,
     )
+    from sixfold.sweeps import Grid, Sweep, draws, reducers, sweep
     from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
     from sixfold.verify.check import check
@@ -135,35 +162,34 @@ _LATER = {
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
         "contact_forces",
     ),
-    "control": ("MPPI", "CrossEntropy", "Linearization", "controllers", "linearize", "lqr"),
+    "control": (
+        *("CrossEntropy", "InverseKinematics", "Linearization", "MPPI", "OptimalControl"),
+        *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
+        *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
+    ),
     "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
-    "identify": ("BaseParameters", "base_parameters"),
+    "identification": (
+        *("BaseParameters", "BaseProjection", "Identification", "Log", "base_parameters"),
+        *("base_projection", "base_regressor", "excitation", "identify"),
+    ),
+    "sweeps": ("Grid", "Sweep", "draws", "reducers", "sweep"),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
 }
 """Names of packages that are imported when one of them is first asked for."""
-_PACKAGE = {name: package for package, names in _LATER.items() for name in names}
-
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
-
-    def __getattr__(name: str) -> Any:
-        """Import the package that a name comes from."""
-        if name not in _PACKAGE:
-            raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
-        value = getattr(import_module(f"sixfold.{_PACKAGE[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = later(__name__, _LATER)
 
 
 def __dir__() -> list[str]:
     """List all public names."""
-    return [*globals(), *_PACKAGE]
+    return [*globals(), *(name for names in _LATER.values() for name in names)]
 
 
 __all__ = [
@@ -171,6 +197,7 @@ __all__ = [
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
+    "BaseProjection",
     "CallbackError",
     "Code",
     "Comparison",
@@ -192,15 +219,19 @@ __all__ = [
     "Fixed",
     "Force",
     "Free",
+    "Grid",
     "Ground",
     "Helical",
+    "Identification",
     "ImpactPoint",
     "Inertia",
     "InternalError",
+    "InverseKinematics",
     "Joint",
     "JointStops",
     "KernelMemoryError",
     "Linearization",
+    "Log",
     "Mobility",
     "Model",
     "ModelBuilder",
@@ -209,6 +240,7 @@ __all__ = [
     "NonFiniteStateWarning",
     "NotApplicableError",
     "NumberError",
+    "OptimalControl",
     "OptionError",
     "OutputFileError",
     "Planar",
@@ -229,6 +261,7 @@ __all__ = [
     "StateError",
     "Stepper",
     "Subspace",
+    "Sweep",
     "Task",
     "TooLargeError",
     "Trajectory",
@@ -241,10 +274,13 @@ __all__ = [
     "VectorEnv",
     "actuator_forces",
     "add_payload",
+    "all_solutions",
     "assemble",
     "atan2",
     "attach",
     "base_parameters",
+    "base_projection",
+    "base_regressor",
     "check",
     "compare_with",
     "compile",
@@ -253,13 +289,18 @@ __all__ = [
     "convert",
     "cos",
     "diagnose",
+    "differential_ik",
+    "draws",
     "equations",
+    "excitation",
     "exp",
     "export",
     "from_dh",
     "get_threads",
     "grouped",
+    "identify",
     "if_positive",
+    "inverse_kinematics",
     "jax_function",
     "linearize",
     "load",
@@ -270,10 +311,13 @@ __all__ = [
     "neutral",
     "opencl_function",
     "opencl_rollout",
+    "optimal_control",
     "physical_consistency",
+    "plan_trajectory",
     "plot",
     "random_state",
     "random_tree",
+    "reducers",
     "rename",
     "repeat",
     "replace_inertias",
@@ -287,9 +331,12 @@ __all__ = [
     "skeleton_fd",
     "skeleton_id",
     "sqrt",
+    "sweep",
     "tanh",
+    "targets",
     "tasks",
     "torch_function",
+    "tvlqr",
     "view",
     "write_report",
 ]

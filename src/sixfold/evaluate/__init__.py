@@ -4,7 +4,7 @@ Functions that few programs need are imported when they are first asked for.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.evaluate import functions
 from sixfold.evaluate.arrays import (
@@ -18,9 +18,12 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
+from sixfold.evaluate.containers import Call, contained
+from sixfold.evaluate.foreign import is_container, without_labels
 from sixfold.evaluate.functions import *
+from sixfold.evaluate.inertias import refuse_masses_below_zero
 from sixfold.evaluate.kernels import result_memory
-from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
+from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
@@ -38,6 +41,7 @@ from sixfold.evaluate.quantities import QUANTITIES, Quantity
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
+from sixfold.optional import later
 
 if TYPE_CHECKING:
     from sixfold.evaluate.array_functions import (
@@ -51,7 +55,12 @@ if TYPE_CHECKING:
         targets,
         xla_handler,
     )
-    from sixfold.evaluate.kernels.adjoint import adjoint_kernel, gradient_kernel, program_text
+    from sixfold.evaluate.kernels.adjoint import (
+        adjoint_kernel,
+        gradient_kernel,
+        program_text,
+        second_order,
+    )
     from sixfold.evaluate.kernels.trace_function import Program as Program
     from sixfold.evaluate.scalar_functions import inverse_masses
     from sixfold.evaluate.scenes import evaluate_with_scene
@@ -72,22 +81,14 @@ _LATER = {
         "adjoint_kernel",
         "gradient_kernel",
         "program_text",
+        "second_order",
     ),
     "scalar_functions": ("inverse_masses",),
     "scenes": ("evaluate_with_scene",),
 }
-_HOME = {name: module for module, names in _LATER.items() for name in names}
-
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
-
-    def __getattr__(name: str) -> Any:
-        """Import the module that a name comes from."""
-        if name not in _HOME:
-            raise AttributeError(f"module '{__name__}' has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = later(__name__, _LATER)
 
 
 def all_quantities() -> dict[str, Quantity]:
@@ -104,12 +105,14 @@ __all__ = [
     "QUANTITIES",
     "Argument",
     "ArrayFunction",
+    "Call",
     "Quantity",
     "adjoint_kernel",
     "all_quantities",
     "array_function",
     "checked",
     "compile",
+    "contained",
     "cuts",
     "enough_memory",
     "evaluate_with_scene",
@@ -118,6 +121,7 @@ __all__ = [
     "gradient_kernel",
     "graph_of",
     "inverse_masses",
+    "is_container",
     "joined",
     "kernel_tree",
     "leading_shape",
@@ -128,15 +132,18 @@ __all__ = [
     "opencl_options",
     "opencl_scan_source",
     "opencl_source",
+    "per_model",
     "possibly_singular_joints",
     "program_text",
     "quantity",
     "random_state",
+    "refuse_masses_below_zero",
     "refuse_singular",
     "result_memory",
     "run_kernel",
     "run_scan",
     "scan_kernel",
+    "second_order",
     "set_threads",
     "share",
     "singular_joints",
@@ -148,6 +155,7 @@ __all__ = [
     "threads_for",
     "user_kernel",
     "while_alive",
+    "without_labels",
     "xla_handler",
 ]
 

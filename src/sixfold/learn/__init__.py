@@ -3,25 +3,18 @@
 gymnasium is imported when an environment is first asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.learn import tasks
 from sixfold.learn.task import Task
 from sixfold.learn.tasks import TASKS
+from sixfold.optional import later
 
 if TYPE_CHECKING:
     from sixfold.learn.env import Env
     from sixfold.learn.vector_env import VectorEnv
 
-_LATER = {"Env": "env", "VectorEnv": "vector_env"}
-
-
-def __getattr__(name: str) -> Any:
-    """Import an environment."""
-    if name not in _LATER:
-        raise AttributeError(f"module 'sixfold.learn' has no attribute {name!r}")
-    return getattr(import_module(f"sixfold.learn.{_LATER[name]}"), name)
-
+if not TYPE_CHECKING:
+    __getattr__ = later(__name__, {"env": ("Env",), "vector_env": ("VectorEnv",)})
 
 __all__ = ["TASKS", "Env", "Task", "VectorEnv", "tasks"]

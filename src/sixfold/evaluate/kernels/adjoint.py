@@ -122,6 +122,32 @@ def gradient_kernel(
     return kernel
 
 
+def second_order(
+    function: Callable[..., Any], sizes: Sequence[int], by: Sequence[int]
+) -> Callable[..., tuple[Any, list[Any], list[list[Any]]]]:
+    """Return a function of traced lists: a number, its gradient and its Hessian.
+
+    The gradient is one reverse sweep, the Hessian its forward derivatives.
+
+    Args:
+        function: takes one list for each size, returns one number.
+        sizes: lengths of the lists.
+        by: places of the lists to differentiate by, one after the other in the results.
+    """
+    program = graphs().unrolled(graphs().trace(lambda *lists: [function(*lists)], sizes))
+    starts = list(accumulate(sizes, initial=0))
+    places = [k for a in by for k in range(*starts[a : a + 2])]
+    first = graphs().gradient(program, places)
+    second = graphs().jacobian(first, places)
+
+    def at(*lists: Any) -> tuple[Any, list[Any], list[list[Any]]]:
+        numbers = [x for part in lists for x in part]
+        slopes, bends = replay(first, [*numbers, 1.0]), replay(second, [*numbers, 1.0])
+        return replay(program, numbers)[0], slopes, _cut(bends, [len(places)] * len(places))
+
+    return at
+
+
 def program_text(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> str:
     """Return what a function of arrays does, as text: equal for functions that do the same."""
     program, outputs = traced(function, shapes)

@@ -42,6 +42,7 @@ class Kernel:
         """Load object code; `text` is the optimised program it was made from."""
         self.name, self.layout, self.lanes, self.doc = name, layout, lanes, doc
         self.text, self.data = text, data
+        self.__name__ = name  # other libraries name a callable by it
         self._loaded = loaded = jit.Loaded(code)
         self.ufunc: Any = self._ufunc(data)
         """The gufunc; a callable like one where some arrays are empty."""
@@ -180,7 +181,7 @@ def _module(text: str, layout: Layout, lanes: int) -> str:
     program, triple = _parsed(text), jit.host()[0]
     if isinstance(program, Rolled):
         return rolled.module(program, layout, lanes, triple)
-    return straight.module(program, layout.dense, lanes, triple)
+    return straight.module(program, layout.dense, lanes, triple, jit.permutes())
 
 
 def toolchain() -> tuple[str, ...]:
