@@ -132,6 +132,8 @@ def test_arrays_on_the_device_stay_there():
     found = function(*there)
     assert isinstance(found, array.Array)
     assert found.get().tobytes() == sf.kinetic_energy(model, q, v).tobytes()
+    with pytest.raises(sf.NumberError, match="opencl_function"):
+        sf.kinetic_energy(model, *there)
     with pytest.raises(sf.ArgumentError, match="on a device"):
         function(there[0], v)
     with pytest.raises(sf.ShapeError, match="'v'"):

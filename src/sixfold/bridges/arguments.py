@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -59,8 +58,3 @@ def refuse_dtype(core: ArrayFunction, dtype: str) -> None:
     if dtype not in CHOICES:
         where = f"{core.name}: arguments"
         raise NumberError(where, " or ".join(CHOICES), dtype, "convert the arrays to one of them")
-
-
-def size(shape: Sequence[int]) -> int:
-    """Return how many numbers an array of a shape has."""
-    return prod(shape)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import opencl_options
 from sixfold.optional import optional
@@ -59,8 +61,6 @@ def built(queue: Any, source: str) -> Any:
 
 def launch(queue: Any, kernel: Any, arrays: Sequence[Any], *counts: int) -> None:
     """Run a kernel with one work item for each of the first count; wait until it is done."""
-    import numpy as np
-
     rows = -(-counts[0] // GROUP) * GROUP
     data = [x.data if hasattr(x, "data") else x for x in arrays]
     kernel(queue, (rows,), (GROUP,), *data, *map(np.uint64, counts)).wait()

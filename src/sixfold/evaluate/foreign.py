@@ -92,6 +92,10 @@ def _told(value: Any) -> tuple[str, str] | None:
         )
     if library == "torch":
         return _torch(value)
+    if library == "pyopencl":
+        what = f"{kind_of(value)}, whose numbers are in the memory of an OpenCL device"
+        fix = "call a function made by sixfold.opencl_function, which takes it; or pass x.get()"
+        return what, fix
     if library == "dask":
         return _DASK
     if library == "xarray" and _library(_data_of(value)) == "dask":
@@ -178,7 +182,7 @@ def _library(value: Any) -> str:
     """Return the name of the library that an object's type, or a type it derives from, is of."""
     for kind in type(value).__mro__:
         top = (getattr(kind, "__module__", None) or "").partition(".")[0]
-        if top in ("jax", "jaxlib", "torch", "dask", "xarray", "scipy"):
+        if top in ("jax", "jaxlib", "torch", "dask", "xarray", "scipy", "pyopencl"):
             return "jax" if top == "jaxlib" else top
     return ""
 
