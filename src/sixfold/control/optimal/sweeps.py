@@ -6,6 +6,7 @@ kernels: the nodes of all rows, backward through the steps, forward with several
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -218,7 +219,7 @@ class Sweeps:
         one = count > 1 and (rows == rows[0]).all()
 
         def of(x: Array) -> Array:
-            flat = x.reshape(*x.shape[:2], -1)
+            flat = x.reshape((*x.shape[:2], math.prod(x.shape[2:])))
             if one:  # all rows read the same memory
                 return np.broadcast_to(flat[rows[0]], (count, *flat.shape[1:]))
             return flat[rows]
