@@ -26,6 +26,7 @@ test-long: $(READY)
 	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q
 	$(BIN)/python -m tests.surveys.robots_vs_pinocchio
 	$(BIN)/python -m tests.surveys.derivatives --trees 1000
+	$(BIN)/python -m tests.surveys.regressors --trees 1000
 	$(BIN)/python benchmarks/robots_vs_mujoco.py
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.simulation.damaged --files 5000
@@ -38,8 +39,14 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.full_disk
 	$(BIN)/python -m tests.long.foreign_folders
 	$(BIN)/python -m tests.long.dropped_boxes
+	$(BIN)/python -m tests.long.struck_boxes
 	$(BIN)/python -m tests.long.standing_quadruped
 	$(BIN)/python -m tests.long.contact_states
+	$(BIN)/python -m tests.long.identified_panda --trials 200
+	$(BIN)/python -m tests.long.killed_sweeps
+	$(BIN)/python benchmarks/cluster_vs_threads.py
+	$(BIN)/python -m tests.long.humanoid_trajectory
+	$(BIN)/python -m tests.long.opencl_robots
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)

@@ -67,6 +67,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
+    from sixfold.bridges import jax_function, torch_function
     from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
     from sixfold.contact import (
         ContactCapsule,
@@ -93,10 +94,21 @@ if TYPE_CHECKING:
         targets,
         tvlqr,
     )
+    from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
-    from sixfold.identify import BaseParameters, base_parameters
+    from sixfold.identification import (
+        BaseParameters,
+        BaseProjection,
+        Identification,
+        Log,
+        base_parameters,
+        base_projection,
+        base_regressor,
+        excitation,
+        identify,
+    )
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
@@ -124,6 +136,7 @@ if TYPE_CHECKING:
         rollout_gradient,
         simulate,
     )
+    from sixfold.sweeps import Grid, Sweep, draws, reducers, sweep
     from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
     from sixfold.verify.check import check
@@ -132,6 +145,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
+    "bridges": ("jax_function", "torch_function"),
     "doctor": ("Diagnosis", "diagnose"),
     "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
     "verify": ("check",),
@@ -153,11 +167,16 @@ _LATER = {
         *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
         *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
     ),
+    "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
-    "identify": ("BaseParameters", "base_parameters"),
+    "identification": (
+        *("BaseParameters", "BaseProjection", "Identification", "Log", "base_parameters"),
+        *("base_projection", "base_regressor", "excitation", "identify"),
+    ),
+    "sweeps": ("Grid", "Sweep", "draws", "reducers", "sweep"),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
@@ -178,6 +197,7 @@ __all__ = [
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
+    "BaseProjection",
     "CallbackError",
     "Code",
     "Comparison",
@@ -199,8 +219,10 @@ __all__ = [
     "Fixed",
     "Force",
     "Free",
+    "Grid",
     "Ground",
     "Helical",
+    "Identification",
     "ImpactPoint",
     "Inertia",
     "InternalError",
@@ -209,6 +231,7 @@ __all__ = [
     "JointStops",
     "KernelMemoryError",
     "Linearization",
+    "Log",
     "Mobility",
     "Model",
     "ModelBuilder",
@@ -238,6 +261,7 @@ __all__ = [
     "StateError",
     "Stepper",
     "Subspace",
+    "Sweep",
     "Task",
     "TooLargeError",
     "Trajectory",
@@ -255,6 +279,8 @@ __all__ = [
     "atan2",
     "attach",
     "base_parameters",
+    "base_projection",
+    "base_regressor",
     "check",
     "compare_with",
     "compile",
@@ -264,14 +290,18 @@ __all__ = [
     "cos",
     "diagnose",
     "differential_ik",
+    "draws",
     "equations",
+    "excitation",
     "exp",
     "export",
     "from_dh",
     "get_threads",
     "grouped",
+    "identify",
     "if_positive",
     "inverse_kinematics",
+    "jax_function",
     "linearize",
     "load",
     "lock_joints",
@@ -279,12 +309,15 @@ __all__ = [
     "lqr",
     "mobility",
     "neutral",
+    "opencl_function",
+    "opencl_rollout",
     "optimal_control",
     "physical_consistency",
     "plan_trajectory",
     "plot",
     "random_state",
     "random_tree",
+    "reducers",
     "rename",
     "repeat",
     "replace_inertias",
@@ -298,9 +331,11 @@ __all__ = [
     "skeleton_fd",
     "skeleton_id",
     "sqrt",
+    "sweep",
     "tanh",
     "targets",
     "tasks",
+    "torch_function",
     "tvlqr",
     "view",
     "write_report",

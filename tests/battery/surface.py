@@ -70,6 +70,10 @@ def _law(t: Any, q: Any, v: Any) -> Any:
     return -q - v
 
 
+def _numbers(row: Any, x: Any = 0.0) -> Any:
+    return row + x
+
+
 def _halved(carried: Any) -> Any:
     return [0.5 * x for x in carried] if isinstance(carried, list) else 0.5 * carried
 
@@ -312,6 +316,9 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "DHRow": {"a": lambda: 0.1, "d": lambda: 0.1, "theta": lambda: 0.1, "alpha": lambda: 0.1},
     "Subspace": {"columns": _MOTION},
     "compile": {"inputs": dict},
+    "jax_function": {"inputs": dict},
+    "torch_function": {"inputs": dict},
+    "opencl_function": {"inputs": dict},
     "random_tree": {"joints": lambda: [sf.Revolute]},
     "add_payload": {"mass": lambda: 1.0, "inertia": lambda: (0.1, 0.1, 0.1)},
     "equations": {"parameters": lambda: "symbols", "inertias": lambda: "centre", "names": dict},
@@ -319,7 +326,11 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "plot": {"path": lambda: "out.svg"},
     "write_report": {"path": lambda: "out.html"},
     "frame_pose": {"name": lambda: "tip"},
-    "export": {"function": lambda: "inverse_dynamics", "name": lambda: "kernel"},
+    "export": {
+        "function": lambda: "inverse_dynamics",
+        "name": lambda: "kernel",
+        "target": lambda: "aarch64",
+    },
     "Event": {
         "function": lambda: _event,
         "name": lambda: "e",
@@ -383,6 +394,31 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "RolloutGradient": dict.fromkeys(("cost", "x0", "parameters", "inertias"), lambda: None),
     "Comparison.worst": {"quantity": lambda: "mass matrix"},
     "Diagnosis.to_json": {"indent": lambda: 1},
+    "sweep": {
+        "function": lambda: _numbers,
+        "rows": lambda: 5,
+        "draw": lambda: {"x": sf.draws.uniform(0.0, 1.0)},
+        "reduce": lambda: "mean",
+        "write": lambda: "rows",
+        "engine": lambda: "serial",
+        "block": lambda: 2,
+    },
+    "Sweep": {
+        **dict.fromkeys(("rows", "computed", "reused"), lambda: 5),
+        **{"reductions": dict, "digest": str, "folder": lambda: None, "damaged": tuple},
+        "seconds": lambda: 1.0,
+    },
+    "Sweep.get": {"key": lambda: "mean"},
+    "Sweep.__getitem__": {"name": lambda: "mean"},
+    "Grid": {"axes": lambda: {"mass": [1.0, 2.0]}},
+    "Grid.values": {"start": lambda: 0, "stop": lambda: 1},
+    "draws.uniform": {"low": lambda: 0.0, "high": lambda: 1.0},
+    "draws.log_uniform": {"low": lambda: 0.1, "high": lambda: 1.0},
+    "draws.normal": {"mean": lambda: 0.0, "deviation": lambda: 1.0},
+    "draws.choice": {"options": lambda: [1.0, 2.0]},
+    "reducers.histogram": {"low": lambda: 0.0, "high": lambda: 1.0, "bins": lambda: 4},
+    "reducers.quantiles": {"shares": lambda: (0.5,)},
+    "reducers.custom": {"leaf": lambda: _law, "combine": lambda: _law, "name": lambda: "own"},
     "Stepper": {
         "rows": lambda: 3,
         "control": lambda: None,
@@ -429,6 +465,7 @@ FORCED: dict[str, dict[str, Any]] = {
     "rollout_gradient": {"cost": _cost},
     "optimal_control": {"cost": _cost, "iterations": 1},
     "contact_forces": {"dt": None},
+    "sweep": {"engine": "serial", "rows": 5},
 }
 SKIPPED = {
     "view",  # starts a server; its arguments are looked at in tests/viewer
@@ -487,6 +524,8 @@ def _result(name: str) -> Any:
         "Transform": lambda: sf.Transform.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0)),
         "Vector3": _VECTOR,
         "Subspace": lambda: sf.Subspace(_MOTION()),
+        "Grid": lambda: sf.Grid(mass=[1.0, 2.0]),
+        "Sweep": lambda: sf.sweep(_numbers, 5, reduce="mean", engine="serial"),
     }
     return makers[name]() if name in makers else getattr(sf, name)()
 

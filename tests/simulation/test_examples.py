@@ -170,3 +170,17 @@ def test_two_tasks_are_learned_without_gradients(capsys):
     assert found["pole"] == 500
     before, after = found["reach"]
     assert after < 0.5 * before
+
+
+def test_an_arm_is_identified_and_its_payload_weighed(capsys):
+    found = main_of("identify_panda", ["--robot", "puma560", "--duration", "6", "--rounds", "2"])
+    assert found["after"] < 0.02 < found["before"]
+    assert found["payload"] == pytest.approx(1.0, rel=0.01)
+    assert "hold-out" in capsys.readouterr().out
+
+
+def test_the_payload_study_finds_overloaded_motors(capsys):
+    found = main_of("payload_study")
+    share = float(found["mean"]["overloaded"])
+    assert 0.05 < share < 0.3 and found.rows == 20_000
+    assert "overloaded" in capsys.readouterr().out

@@ -18,9 +18,12 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
+from sixfold.evaluate.containers import Call, contained
+from sixfold.evaluate.foreign import is_container, without_labels
 from sixfold.evaluate.functions import *
+from sixfold.evaluate.inertias import refuse_masses_below_zero
 from sixfold.evaluate.kernels import result_memory
-from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
+from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
@@ -41,6 +44,17 @@ from sixfold.evaluate.states import neutral, random_state
 from sixfold.optional import later
 
 if TYPE_CHECKING:
+    from sixfold.evaluate.array_functions import (
+        ArrayFunction,
+        array_function,
+        opencl_options,
+        opencl_scan_source,
+        opencl_source,
+        target_object,
+        target_text,
+        targets,
+        xla_handler,
+    )
     from sixfold.evaluate.kernels.adjoint import (
         adjoint_kernel,
         gradient_kernel,
@@ -52,6 +66,17 @@ if TYPE_CHECKING:
     from sixfold.evaluate.scenes import evaluate_with_scene
 
 _LATER = {
+    "array_functions": (
+        "ArrayFunction",
+        "array_function",
+        "opencl_options",
+        "opencl_scan_source",
+        "opencl_source",
+        "target_object",
+        "target_text",
+        "targets",
+        "xla_handler",
+    ),
     "kernels.adjoint": (
         "adjoint_kernel",
         "gradient_kernel",
@@ -79,11 +104,15 @@ __all__ = [
     "KERNELS",
     "QUANTITIES",
     "Argument",
+    "ArrayFunction",
+    "Call",
     "Quantity",
     "adjoint_kernel",
     "all_quantities",
+    "array_function",
     "checked",
     "compile",
+    "contained",
     "cuts",
     "enough_memory",
     "evaluate_with_scene",
@@ -92,6 +121,7 @@ __all__ = [
     "gradient_kernel",
     "graph_of",
     "inverse_masses",
+    "is_container",
     "joined",
     "kernel_tree",
     "leading_shape",
@@ -99,10 +129,15 @@ __all__ = [
     "model_checked",
     "neutral",
     "numbers_array",
+    "opencl_options",
+    "opencl_scan_source",
+    "opencl_source",
+    "per_model",
     "possibly_singular_joints",
     "program_text",
     "quantity",
     "random_state",
+    "refuse_masses_below_zero",
     "refuse_singular",
     "result_memory",
     "run_kernel",
@@ -114,9 +149,14 @@ __all__ = [
     "singular_joints",
     "solved",
     "spread",
+    "target_object",
+    "target_text",
+    "targets",
     "threads_for",
     "user_kernel",
     "while_alive",
+    "without_labels",
+    "xla_handler",
 ]
 
 if not TYPE_CHECKING:  # static tools follow the star above

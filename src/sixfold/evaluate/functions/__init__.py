@@ -18,6 +18,7 @@ from sixfold.evaluate.functions.dynamics import *
 from sixfold.evaluate.functions.impacts import *
 from sixfold.evaluate.functions.kinematic_derivatives import *
 from sixfold.evaluate.functions.kinematics import *
+from sixfold.evaluate.functions.regressors import *
 
 if not TYPE_CHECKING:  # static tools follow the stars, which bring what a module defines
     __all__ = [

@@ -51,6 +51,7 @@ def constrained_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: tuple[Array, Array] | None = None,
     backend: str | None = None,
 ) -> tuple[Array, Array]:
@@ -67,6 +68,8 @@ def constrained_dynamics(
         tau: joint forces [N m or N], shape (..., nv).
         f_ext: external force on each body (n; f), shape (..., nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -149,6 +152,7 @@ def project(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: tuple[Array, Array] | None = None,
     backend: str | None = None,
 ) -> tuple[Array, Array]:
@@ -161,6 +165,8 @@ def project(
         model: a robot with constraints.
         q: configuration, shape (..., nq).
         v: joint velocity, shape (..., nv).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """

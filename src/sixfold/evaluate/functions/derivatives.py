@@ -45,6 +45,7 @@ def inverse_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
@@ -65,6 +66,8 @@ def inverse_dynamics_derivatives(
             q changes) or "body" (body axes and origin: it turns with the body).
         sparse: leave out numbers that are zero for every state: each result is then a tuple
             (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -90,7 +93,6 @@ def inverse_dynamics_derivatives(
     options=_FORCES,
     keywords=_AS_FRAME,
     solves=True,
-    refuses=partial(_refuse_constraints, "forward_dynamics_derivatives"),
 )
 def forward_dynamics_derivatives(
     model: Model,
@@ -100,6 +102,7 @@ def forward_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
@@ -107,7 +110,8 @@ def forward_dynamics_derivatives(
     """Return the derivatives (dq, dv, dtau) of `forward_dynamics`.
 
     d/dq is along the motion subspaces (the tangent space), nv columns, as in
-    `inverse_dynamics_derivatives`.
+    `inverse_dynamics_derivatives`.  Those of a model with constraints (loops) are the derivatives
+    of its constrained accelerations, also along directions that would open a loop.
 
     Args:
         model: the robot.
@@ -119,18 +123,20 @@ def forward_dynamics_derivatives(
             the body).
         sparse: leave out numbers that are zero for every state: each result is then a tuple
             (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Three arrays of shape (..., nv, nv): row i is acceleration i, column j is d/dq_j, d/dv_j and
-        d/dtau_j.  The last is the inverse mass matrix.  States where a joint has no inertia behind
-        it give NaN and one SingularPivotWarning.
+        d/dtau_j.  The last is the inverse mass matrix, of the closed mechanism where there are
+        constraints.  States where a joint has no inertia behind it give NaN and one
+        SingularPivotWarning.
 
     Raises:
         ShapeError: if a last axis is not nq or nv.
         SingularModelError: if some joint has no inertia behind it at every configuration.
-        NotApplicableError: for a model with constraints; `sixfold.compile` has their derivatives.
 
     Reference: d a/dq = -M^-1 d tau/dq at the accelerations of forward dynamics (Carpentier and
     Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, RSS 2018), with M = L^T D L
@@ -147,6 +153,7 @@ def second_derivatives(
     a: ArrayLike,
     weights: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
@@ -164,6 +171,8 @@ def second_derivatives(
         weights: a weight for each joint force, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
             `inverse_dynamics_derivatives`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -192,6 +201,7 @@ def forward_second_derivatives(
     tau: ArrayLike,
     weights: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
@@ -208,6 +218,8 @@ def forward_second_derivatives(
         weights: a weight for each acceleration, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
             `inverse_dynamics_derivatives`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 

@@ -36,6 +36,7 @@ def inverse_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -48,6 +49,9 @@ def inverse_dynamics(
         a: joint acceleration, shape (..., nv).
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
         f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10), each (m, hx, hy, hz, Ixx, Iyy, Izz, Ixy, Ixz, Iyz) with h = m c and I
+            about the body's origin.  Rotors, damping, friction and springs stay the model's.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -80,6 +84,7 @@ def forward_dynamics(
     *,
     f_ext_frame: str = "world",
     method: str | None = None,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -97,6 +102,8 @@ def forward_dynamics(
             out.  Near a singular configuration, and with light bodies before heavy ones, "aba"
             keeps most digits.  Models with couplings always solve their reduced mass matrix and
             have no choice.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -115,7 +122,12 @@ def forward_dynamics(
 
 @quantity(pages.mass_matrix, "nv nv")
 def mass_matrix(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the joint-space inertia matrix M, shape (..., nv, nv), armature included.
 
@@ -126,7 +138,12 @@ def mass_matrix(
 
 @quantity(pages.inverse_mass_matrix, "nv nv", solves=True)
 def inverse_mass_matrix(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return M^-1, shape (..., nv, nv), by the articulated-body recursion.
 
@@ -149,6 +166,7 @@ def bias_force(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -158,7 +176,12 @@ def bias_force(
 
 @quantity(pages.gravity_force, "nv")
 def gravity_force(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the joint forces that hold the model still against gravity, (..., nv)."""
     raise NotImplementedError
@@ -170,6 +193,7 @@ def coriolis_matrix(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -186,6 +210,7 @@ def kinetic_energy(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -195,7 +220,12 @@ def kinetic_energy(
 
 @quantity(pages.potential_energy, "")
 def potential_energy(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs."""
     raise NotImplementedError
@@ -207,6 +237,7 @@ def momentum(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -220,6 +251,7 @@ def centroidal_momentum(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -229,7 +261,12 @@ def centroidal_momentum(
 
 @quantity(pages.center_of_mass, "3", needs_mass=True)
 def center_of_mass(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the centre of mass [m] in world coordinates, shape (..., 3)."""
     raise NotImplementedError
@@ -244,6 +281,7 @@ def joint_wrenches(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -260,6 +298,7 @@ def constraint_forces(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:

@@ -83,7 +83,12 @@ def frame_velocity_derivatives(
 
 @quantity(pages.center_of_mass_jacobian, "3 nv", needs_mass=True)
 def center_of_mass_jacobian(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the derivative of `center_of_mass` by q, along the motion subspaces, (..., 3, nv).
 
@@ -94,7 +99,12 @@ def center_of_mass_jacobian(
 
 @quantity(pages.centroidal_momentum_matrix, "6 nv", needs_mass=True)
 def centroidal_momentum_matrix(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return A with A v = `centroidal_momentum(model, q, v)`, shape (..., 6, nv).
 
@@ -109,6 +119,7 @@ def centroidal_momentum_bias(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -122,6 +133,7 @@ def centroidal_momentum_derivatives(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: _Two | None = None,
     backend: str | None = None,
 ) -> _Two:
@@ -138,6 +150,7 @@ def kinetic_energy_derivatives(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: _Two | None = None,
     backend: str | None = None,
 ) -> _Two:
@@ -150,7 +163,12 @@ def kinetic_energy_derivatives(
 
 @quantity(pages.potential_energy_derivatives, "nv")
 def potential_energy_derivatives(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the derivative of `potential_energy` by q, along the motion subspaces, (..., nv).
 

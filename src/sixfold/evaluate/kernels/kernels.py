@@ -126,6 +126,7 @@ def _made(
         repr(sorted(options.items())),
         model.digest,
         repr(layout),
+        ",".join(inputs),
         form or "",
         *llvm.toolchain(),
     )

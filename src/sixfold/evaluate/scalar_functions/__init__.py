@@ -78,6 +78,11 @@ if TYPE_CHECKING:
         kinetic_energy_derivatives,
         potential_energy_derivatives,
     )
+    from sixfold.evaluate.scalar_functions.regressors import (
+        energy_regressor,
+        joint_regressor,
+        regressor,
+    )
 
 _LATER = {
     "constraints": (
@@ -117,6 +122,7 @@ _LATER = {
         "kinetic_energy_derivatives",
         "potential_energy_derivatives",
     ),
+    "regressors": ("energy_regressor", "joint_regressor", "regressor"),
 }
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
@@ -147,6 +153,7 @@ __all__ = [
     "delassus_matrix",
     "difference",
     "difference_derivatives",
+    "energy_regressor",
     "express",
     "external_forces",
     "flat_response",
@@ -167,6 +174,7 @@ __all__ = [
     "jacobian",
     "jacobian_bias",
     "jacobian_derivatives",
+    "joint_regressor",
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_energy_derivatives",
@@ -181,5 +189,6 @@ __all__ = [
     "project",
     "project_velocity",
     "reduced_mass_matrix",
+    "regressor",
     "second_derivatives",
 ]

@@ -12,6 +12,7 @@ from sixfold.contact import Ground
 from sixfold.errors import NotApplicableError, OptionError, ShapeError
 from sixfold.evaluate import (
     model_checked,
+    refuse_negative_masses,
     refuse_singular,
     run_kernel,
     run_scan,
@@ -25,7 +26,6 @@ from sixfold.simulation.checks.options import (
     choice,
     inertial_parameters,
     refuse_idle,
-    refuse_negative_masses,
     touching,
     vector,
     wrenches,
@@ -141,7 +141,8 @@ class Stepper:
         if lead not in ((), self._lead):
             expected = f"{self._lead}, or no leading axes"
             raise ShapeError("Stepper", "arrays", f"leading axes {expected}", lead, "fix rows")
-        refuse_negative_masses("Stepper", arrays)
+        if "inertias" in arrays:
+            refuse_negative_masses("Stepper", arrays["inertias"][..., 0])
         self.parameters = self._own(arrays.get("parameters"), 1)
         self.inertias = self._own(arrays.get("inertias"), 2)
         self.f_ext = self._own(arrays.get("f_ext"), 2)

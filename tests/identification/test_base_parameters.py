@@ -11,7 +11,7 @@ import pytest
 import sixfold as sf
 from sixfold.evaluate import scalar_functions
 from sixfold.graph import optimise, trace
-from sixfold.identify.base_parameters import regressor
+from sixfold.identification.base_projection import stacked_regressor
 from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.model.grouping import PARAMETERS, movable
@@ -206,15 +206,14 @@ def test_base_parameters_alone_give_the_joint_forces(name):
         letters, number = p.name.rstrip("R").rstrip("0123456789"), p.name.rstrip("R")
         body = int(number[len(letters) :]) - 1
         phi[10 * body + PARAMETERS.index(letters.replace("J", "I"))] = p.value
-    Y = regressor(model, 60)
-    joint = (Y @ phi).reshape(model.nv, 60).T
+    joint = sf.regressor(model, q, v, a) @ phi
     np.testing.assert_allclose(joint, tau, atol=1e-9 * np.abs(tau).max())
 
 
 @pytest.mark.parametrize("name", ["cart_pendulum", "planar_chain:3", "puma560", "tree6"])
 def test_base_parameters_are_as_many_as_the_rank_of_the_regressor(name):
     model = sf.load(name)
-    Y = regressor(model)
+    Y = stacked_regressor(model)
     assert sf.base_parameters(model).rank == np.linalg.matrix_rank(
         Y, tol=1e-8 * np.linalg.norm(Y, 2)
     )

@@ -1,0 +1,103 @@
+"""Options of `identify`, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, yes_or_no
+from sixfold.identification.fit.columns import Choice
+from sixfold.model import Model
+
+FRICTION = (True, False, "viscous", "dry", "direction")
+
+
+def choice_of(
+    model: Model,
+    *,
+    friction: Any,
+    rotors: Any,
+    offsets: Any,
+    springs: Any,
+    gains: Any,
+    bodies: Any,
+    forces: bool,
+    where: str = "identify",
+) -> Choice:
+    """Return which numbers are unknown."""
+    yes_or_no(where, rotors=rotors, offsets=offsets, springs=springs)
+    if not any(friction is x or (isinstance(x, str) and friction == x) for x in FRICTION):
+        raise OptionError(where, "friction", FRICTION, friction)
+    if model.constraints:
+        fix = "remove the loops (model.without(constraints=True)) and give the forces of the tree"
+        raise NotApplicableError(where, f"model '{model.name}', which has closed loops", fix)
+    joints = tuple(j for i, j in model.coordinates.additive if j in model.coordinates.actuated)
+    dry = "" if friction in (False, "viscous") else "both"
+    return Choice(
+        bodies=_bodies(model, bodies, where),
+        viscous=friction in (True, "viscous", "direction"),
+        dry="direction" if friction == "direction" else dry,
+        offsets=bool(offsets),
+        rotors=bool(rotors),
+        springs=bool(springs),
+        gains=_gains(model, gains, where),
+        forces=forces,
+        joints=joints,
+    )
+
+
+def _bodies(model: Model, bodies: Any, where: str) -> tuple[int, ...]:
+    if bodies is None:
+        return tuple(range(model.nb))
+    names = [bodies] if isinstance(bodies, str) else bodies
+    words = "names of bodies whose inertia is unknown, or None for all"
+    if not isinstance(names, Iterable) or isinstance(names, Mapping):
+        raise OptionError(where, "bodies", words, bodies)
+    found = set()
+    for name in names:
+        if isinstance(name, str) and name in model.frame_names:
+            k, _ = model.locate(name)
+            if k < 0:
+                raise OptionError(where, "bodies", words, name)
+            found.add(k)
+        elif isinstance(name, str) and name in model.body_names:
+            found.add(model.body_index(name))
+        else:
+            known = (*model.body_names, *model.frame_names)
+            raise UnknownNameError("body or frame", name, known, where=f"{where}: option 'bodies'")
+    return tuple(sorted(found))
+
+
+def _gains(model: Model, gains: Any, where: str) -> tuple[float, ...]:
+    """Return the force of one unit of tau for each freedom; NaN where it is looked for."""
+    words = (
+        "a number for each joint [N m/A], or {joint: number}; None or NaN where it is unknown, "
+        "with at least one that is known"
+    )
+    names = model.coordinates.v_names
+    if gains is None:
+        return (1.0,) * model.nv
+    if isinstance(gains, Mapping):
+        for name in gains:
+            if name not in names:
+                raise UnknownNameError("joint", name, names, where=f"{where}: option 'gains'")
+        gains = [gains.get(name) for name in names]
+    try:
+        found = np.array([np.nan if x is None else float(x) for x in gains], float)
+    except (TypeError, ValueError):
+        raise OptionError(where, "gains", words, gains) from None
+    if found.shape != (model.nv,) or np.isinf(found).any() or (found == 0).any():
+        raise OptionError(where, "gains", words, gains)
+    if np.isnan(found).all():
+        raise OptionError(where, "gains", words + ": currents alone show only ratios", gains)
+    return tuple(float(x) for x in found)
+
+
+def positive(where: str, option: str, value: Any, words: str, *, zero: bool = False) -> float:
+    """Return a positive number."""
+    good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not good or not (0 <= value < np.inf if zero else 0 < value < np.inf):
+        raise OptionError(where, option, words, value)
+    return float(value)
