@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ENGINES := $(VENV)/.engines
+DOCS := $(VENV)/.docs
 PROCESSES ?= 2
 
 LOWEST := .venv-lowest
@@ -11,7 +12,7 @@ LOWEST_READY := $(LOWEST)/.ready
 LOWEST_PYTHON ?= python3.11
 LANES ?= 1 2 4 8
 
-.PHONY: demo test test-lanes test-lowest test-long lint bench clean
+.PHONY: demo test test-lanes test-lowest test-long lint bench docs clean
 
 demo: $(READY)
 	$(BIN)/sixfold demo
@@ -70,6 +71,11 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	@$(BIN)/python benchmarks/sizes.py
 
+# the documentation site; a warning is an error
+docs: $(DOCS)
+	$(BIN)/python -m sphinx -b html -q -W --keep-going docs build/site
+	@echo "build/site/index.html"
+
 bench: $(ENGINES)
 	@mkdir -p build
 	$(BIN)/sixfold bench --chains --json build/bench.json --plot build/bench.svg
@@ -92,6 +98,14 @@ $(ENGINES): $(READY)
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"; \
 	fi
 	@touch $(ENGINES)
+
+$(DOCS): $(READY)
+	@if command -v uv >/dev/null 2>&1; then \
+	  VIRTUAL_ENV=$(VENV) uv pip install --quiet -c constraints.txt -e ".[docs]"; \
+	else \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"; \
+	fi
+	@touch $(DOCS)
 
 $(LOWEST_READY): pyproject.toml constraints-lowest.txt
 	@if command -v uv >/dev/null 2>&1; then \

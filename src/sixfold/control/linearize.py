@@ -56,7 +56,7 @@ class Linearization:
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """A name for each element of x: 'q[joint]' and 'v[joint]', by the names of velocities."""
+        """Names of the elements of x, 'q[joint]' and 'v[joint]', by the names of velocities."""
         names = self.model.coordinates.v_names
         return (*(f"q[{name}]" for name in names), *(f"v[{name}]" for name in names))
 

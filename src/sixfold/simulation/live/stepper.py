@@ -12,7 +12,7 @@ from sixfold.contact import Ground
 from sixfold.errors import NotApplicableError, OptionError, ShapeError
 from sixfold.evaluate import (
     model_checked,
-    refuse_negative_masses,
+    refuse_masses_below_zero,
     refuse_singular,
     run_kernel,
     run_scan,
@@ -142,7 +142,7 @@ class Stepper:
             expected = f"{self._lead}, or no leading axes"
             raise ShapeError("Stepper", "arrays", f"leading axes {expected}", lead, "fix rows")
         if "inertias" in arrays:
-            refuse_negative_masses("Stepper", arrays["inertias"][..., 0])
+            refuse_masses_below_zero("Stepper", arrays["inertias"][..., 0])
         self.parameters = self._own(arrays.get("parameters"), 1)
         self.inertias = self._own(arrays.get("inertias"), 2)
         self.f_ext = self._own(arrays.get("f_ext"), 2)
