@@ -7,7 +7,7 @@ import time
 import click
 import numpy as np
 
-from sixfold.cli.inspect import tree_lines
+from sixfold.cli.show import tree_lines
 from sixfold.control import controllers
 from sixfold.evaluate import (
     bias_force,

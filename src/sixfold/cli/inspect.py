@@ -1,4 +1,4 @@
-"""`sixfold inspect ROBOT`: what is in a model."""
+"""`sixfold robots`: which robots there are; `sixfold inspect ROBOT`: what is in one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import click
 
 from sixfold.cli.options import side_file
+from sixfold.cli.show import tree_lines
 from sixfold.constraints import mobility
 from sixfold.errors import StateError, visible
-from sixfold.formats import load
-from sixfold.model import Distance, Gear, Joint, Model
+from sixfold.formats import bundled, load
+from sixfold.model import SAMPLES, Distance, Gear, Model
 
 
 @click.command()
@@ -97,36 +98,21 @@ def _properties(body: object) -> str:
     return ", ".join(parts)
 
 
-def tree_lines(model: Model) -> list[str]:
-    """Return the kinematic tree as indented lines, children under their parent."""
-    lines = [visible(model.base_name)]
-    children = _children(model)
-    stack = [(k, "") for k in reversed(children[-1])]
-    while stack:
-        k, indent = stack.pop()
-        body = model.bodies[k]
-        last = k == children[body.parent][-1]
-        branch = "└─ " if last else "├─ "
-        name, joint = visible(body.name), visible(body.joint_name)
-        lines.append(f"{indent}{branch}{name}  [{joint}: {joint_text(body.joint)}]")
-        deeper = indent + ("   " if last else "│  ")
-        stack += [(child, deeper) for child in reversed(children[k])]
-    return lines
-
-
-def joint_text(joint: Joint) -> str:
-    """Return the kind of a joint and its axis, if it has one."""
-    axis = getattr(joint, "axis", None)
-    if axis is None:
-        return joint.kind
-    shown = " ".join(f"{float(x):.4g}" for x in axis)
-    return (
-        f"{joint.kind} about ({shown})" if joint.kind != "prismatic" else f"slide along ({shown})"
-    )
-
-
-def _children(model: Model) -> dict[int, list[int]]:
-    children: dict[int, list[int]] = {k: [] for k in range(-1, model.nb)}
-    for k, parent in enumerate(model.parent):
-        children[parent].append(k)
-    return children
+@click.command()
+def robots() -> None:
+    """List the sample robots and those of the package example-robot-data."""
+    click.echo("samples, always there:")
+    for name, make in SAMPLES.items():
+        summary = (make.__doc__ or "").splitlines()[0]
+        click.echo(f"  {name:<16} {summary}")
+    folder, found = bundled.folder(), bundled.robots()
+    if folder is None:
+        click.echo("\nmore robots: pip install example-robot-data")
+        return
+    click.echo(f"\nof example-robot-data, in {folder}:")
+    width = max(map(len, found), default=0)
+    licences = {path.parts: bundled.licence(path) for path in found.values()}
+    for name, path in found.items():
+        licence = licences[path.parts]
+        inside = visible(path.relative_to(folder).as_posix())
+        click.echo(f"  {visible(name):<{width}}  {visible(licence):<14}  {inside}")
