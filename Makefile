@@ -54,7 +54,8 @@ test-lanes: $(READY)
 	@for n in $(LANES); do \
 	  echo "$$n lanes"; \
 	  SIXFOLD_LANES=$$n $(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal \
-	    tests/llvm tests/evaluate tests/laws tests/simulation tests/dynamics || exit 1; \
+	    tests/llvm tests/evaluate tests/laws tests/simulation tests/dynamics \
+	    tests/control/test_inverse_kinematics.py || exit 1; \
 	done
 
 # the lowest versions that pyproject.toml admits, in a virtual environment of their own

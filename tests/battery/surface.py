@@ -323,6 +323,11 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "add_payload": {"mass": lambda: 1.0, "inertia": lambda: (0.1, 0.1, 0.1)},
     "equations": {"parameters": lambda: "symbols", "inertias": lambda: "centre", "names": dict},
     "save": {"path": lambda: "out.urdf"},
+    "identify": {"log": lambda: _log()},
+    "Identification.evaluate": {"log": lambda: _log()},
+    "Identification.added": {"body": lambda: "lower"},
+    "Log": {"q": lambda: _log().q, "tau": lambda: _log().tau},
+    "Log.read": {"path": lambda: "log.npz"},
     "plot": {"path": lambda: "out.svg"},
     "write_report": {"path": lambda: "out.html"},
     "frame_pose": {"name": lambda: "tip"},
@@ -481,6 +486,13 @@ OPERATORS: tuple[Callable[[Any, Any], Any], ...] = (
 
 
 @cache
+def _log() -> sf.Log:
+    """Return a short log of the double pendulum."""
+    q, v = sf.random_state(dp(), 60, seed=3)
+    return sf.Log(q, v, v, sf.inverse_dynamics(dp(), q, v, v), 0.01)
+
+
+@cache
 def _result(name: str) -> Any:
     """Return an object of a class that only the library makes."""
     makers: dict[str, Callable[[], Any]] = {
@@ -505,6 +517,8 @@ def _result(name: str) -> Any:
         ),
         "InverseKinematics": lambda: sf.inverse_kinematics(dp(), {"tip": np.eye(4)}, starts=1),
         "Trajectory": motion,
+        "Log": _log,
+        "Identification": lambda: sf.identify(dp(), _log()),
         "Stepper": stepper,
         "MPPI": lambda: sf.MPPI(stepper(), horizon=3, samples=4, noise=0.1),
         "CrossEntropy": lambda: sf.CrossEntropy(stepper(), horizon=3, samples=4, noise=0.1),

@@ -50,6 +50,19 @@ def test_leading_axes_are_kept_and_one_pose_is_one_row():
     assert "1 of 1 converged" in repr(one)
 
 
+def test_no_rows_give_no_configurations():
+    none = np.zeros((0, 4, 4))
+    assert sf.inverse_kinematics(ARM, {TOOL: none}).q.shape == (0, 6)
+    assert sf.all_solutions(ARM, {TOOL: none}).shape == (0, 0, 6)
+    assert sf.differential_ik(ARM, np.zeros((0, 6)), {TOOL: np.zeros(6)}).shape == (0, 6)
+
+
+def test_models_without_freedoms_are_refused():
+    still = sf.ModelBuilder("still").add_body("body", joint=sf.Fixed()).build()
+    with pytest.raises(sf.NotApplicableError, match="without freedoms"):
+        sf.inverse_kinematics(still, {still.base_name: np.eye(4)})
+
+
 def test_a_row_has_the_same_bits_in_any_batch():
     _, T = poses(50)
     whole = sf.inverse_kinematics(ARM, {TOOL: T})

@@ -137,6 +137,12 @@ def test_rows_have_costs_of_their_own_and_do_not_meet():
         assert found.q[k, -1] == pytest.approx(goal, abs=0.2)
 
 
+def test_no_rows_give_no_motions():
+    found = sf.optimal_control(ARM, np.zeros((0, 2)), None, dt=0.01, steps=3, cost=cheap)
+    assert found.q.shape == (0, 4, 2)
+    assert "0 of 0" in repr(found)
+
+
 def test_one_row_is_a_trajectory():
     found = swing_up(count=2)
     motion = found.trajectory(1)

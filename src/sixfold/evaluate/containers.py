@@ -70,6 +70,7 @@ def _deferred(call: Call, values: Sequence[Any]) -> Any:
     results = probe if isinstance(probe, tuple) else (probe,)
     spread = {name: x for name, x in known.items() if _leads(x, len(call.cores[name]))}
     _check_leads(call, spread)
+    spread = {name: _core_in_one_chunk(x, len(call.cores[name])) for name, x in spread.items()}
     fixed = tuple(None if name in spread else known[name] for name in names)
     task = _Task(call.function, call.run, tuple(name in spread for name in names), fixed)
     sizes: dict[str, int] = {}
@@ -113,6 +114,13 @@ class _Task:
         left = iter(chunks)
         pairs = zip(self.spread, self.fixed, strict=True)
         return self.run(*(next(left) if comes else kept for comes, kept in pairs))
+
+
+def _core_in_one_chunk(x: Any, core: int) -> Any:
+    """Return an array whose chunks hold whole states; leading axes keep their chunks."""
+    if not is_dask_array(x):
+        return x
+    return x.rechunk({axis: -1 for axis in range(x.ndim - core, x.ndim)}) if core else x
 
 
 def _axes(prefix: str, shape: Shape) -> list[str]:

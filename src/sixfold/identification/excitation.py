@@ -169,6 +169,8 @@ def excitation(
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or not least <= value <= 10_000:
             raise OptionError(where, name, f"a whole number from {least} to 10,000", value)
+    if progress is not None and not callable(progress):
+        raise OptionError(where, "progress", "a function of (done, total)", progress)
     rng = generator_of(where, seed)
     span = (
         min(duration, PERIOD) if period is None else positive(where, "period", period, "a time > 0")

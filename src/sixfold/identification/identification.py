@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import visible
+from sixfold.errors import NotApplicableError, OptionError, visible
 from sixfold.evaluate import inverse_dynamics
-from sixfold.identification.data.log import Log
 from sixfold.identification.data.source import source_of
 from sixfold.identification.findings import ORDER, DataFinding
 from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.options import positive
 from sixfold.model import Model
 from sixfold.spatial import Inertia
 
@@ -138,6 +138,9 @@ class Identification:
             f_ext: external forces.
             filter: cut-off frequency [Hz].
         """
+        if filter is not None:
+            where = "Identification.evaluate"
+            filter = positive(where, "filter", filter, "a frequency > 0 [Hz]")
         arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
         source = source_of(self.model, log, arrays, filter, None)
         total, count = np.zeros(self.model.nv), 0
@@ -153,19 +156,26 @@ class Identification:
         It is in coordinates of the body (of the frame, for the name of a frame).
         """
         k, X = self.model.locate(body)
+        if k < 0:
+            fix = "name a body or frame that moves"
+            raise NotApplicableError("Identification.added", f"the base '{body}'", fix)
         new, old = (m.bodies[k].inertia.array() for m in (self.model, self.loaded))
         change = Inertia.from_parameters((new - old).tolist())
         back = X.inverse()
         return change if body in self.model.body_names else back.T @ change @ back
 
-    def to_log(self) -> Log:
-        """Return the kept samples as a log, for plots."""
-        return Log(self.record["q"], tau=self.record["tau"], t=self.record.get("t"))
-
     # -- as text
 
     def text(self, width: int = 80) -> str:
-        """Return a summary that a person can act on."""
+        """Return a summary that a person can act on.
+
+        Args:
+            width: columns to fill.
+        """
+        whole = isinstance(width, int) and not isinstance(width, bool)
+        if not whole or not 20 <= width <= 100_000:
+            words = "a whole number from 20 to 100,000"
+            raise OptionError("Identification.text", "width", words, width)
         lines = [self._headline(), ""]
         names = max([len(visible(j.name)) for j in self.joints] + [5])
         lines.append(f"  {'joint':<{names}}  torque rms  residual  hold-out  relative")

@@ -76,7 +76,7 @@ def all_solutions(
     result = np.full((len(goals), most, model.nq), np.nan)
     for row, each in zip(result, found, strict=True):
         row[: len(each)] = each
-    return result.reshape(*lead, most, model.nq)
+    return result.reshape((*lead, most, model.nq))
 
 
 def _check_freedoms(model: Model, task: Task) -> None:
@@ -93,7 +93,7 @@ def _check_freedoms(model: Model, task: Task) -> None:
 def _of_rows(solver: Solver, goals: Array, table: Array) -> list[list[Array]]:
     """Return the solutions of each row, sorted."""
     n, k = len(goals), len(table)
-    first = np.broadcast_to(table, (n, *table.shape)).reshape(n * k, -1)
+    first = np.broadcast_to(table, (n, *table.shape)).reshape(n * k, table.shape[-1])
     found = solver.run(first, np.repeat(goals, k, axis=0), polish=False)
     model, at = solver.task.model, _turning(solver.task.model)
     turned = _unwound(model, found.q, at, solver.bounded).reshape(n, k, -1)

@@ -33,9 +33,9 @@ def differential_ik(
 ) -> Array:
     """Return joint velocities that move frames with given velocities, or towards targets.
 
-    Within a priority the weighted squares of what is missing are least, with damping |v|^2 added,
-    which keeps velocities finite near singular configurations.  Lower priorities use the freedom
-    that the others leave.
+    Within a priority the weighted squares of what is missing are least, with damping times v . v
+    added, which keeps velocities finite near singular configurations.  Lower priorities use the
+    freedom that the others leave.
 
     Args:
         model: the robot.

@@ -133,9 +133,9 @@ def inverse_kinematics(
     rows_ = math.prod(lead)
     with enough_memory(NAME, f"{rows_:,} configurations"):
         goals = np.broadcast_to(task.numbers, (*lead, task.numbers.shape[-1]))
-        goals = np.ascontiguousarray(goals).reshape(rows_, -1)
+        goals = np.ascontiguousarray(goals).reshape(rows_, task.numbers.shape[-1])
         solver = Solver(task, bool(limits), good, table)
-        found = solver.run(first.reshape(rows_, -1) if q0 is not None else None, goals)
+        found = solver.run(first.reshape(rows_, model.nq) if q0 is not None else None, goals)
     met = solver.met(found)
     return InverseKinematics(
         found.q.reshape((*lead, model.nq)),

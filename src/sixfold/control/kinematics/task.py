@@ -12,7 +12,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.control.kinematics import rows
 from sixfold.control.kinematics.targets import Pose, Target, Velocity
-from sixfold.errors import ArgumentError, ShapeError
+from sixfold.errors import ArgumentError, NotApplicableError, ShapeError, visible
 from sixfold.evaluate.quantities import located
 from sixfold.evaluate.scalar_functions.kinematics import at_point
 from sixfold.model import Model
@@ -82,6 +82,9 @@ def task_of(function: str, model: Model, targets: Any, rates: bool = False) -> T
         targets: what the user gave.
         rates: whether goals may be velocities; those by name are then.
     """
+    if not model.nv:
+        where = f"model '{visible(model.name)}' without freedoms"
+        raise NotApplicableError(function, where, "give a model with a joint that moves")
     kind = Velocity if rates else Pose
     if isinstance(targets, Target):
         given: list[Any] = [targets]
@@ -103,9 +106,9 @@ def task_of(function: str, model: Model, targets: Any, rates: bool = False) -> T
             fix = "use sixfold.differential_ik for velocities"
             raise ArgumentError(f"{function}: argument 'targets'", "goals of poses", target, fix)
         more = target.fixed(model)
-        size = len(target.shape(model))
+        shape = target.shape(model)
         array = target.numbers(function, model)
-        arrays.append(array.reshape(*array.shape[: array.ndim - size], -1))
+        arrays.append(array.reshape((*array.shape[: array.ndim - len(shape)], prod(shape))))
         key.append((type(target).__name__, name, more, target.weights, target.priority))
     try:
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))

@@ -91,7 +91,8 @@ class OptimalControl:
         """Print how many motions converged, and what they cost."""
         good, rows = int(self.converged.sum()), self.converged.size
         costs = self.cost.reshape(-1)
-        span = f"{costs.min():.6g}" if rows == 1 else f"{costs.min():.6g} to {costs.max():.6g}"
+        ends = [f"{x:.6g}" for x in (costs.min(initial=np.inf), costs.max(initial=-np.inf))]
+        span = ends[0] if rows == 1 else " to ".join(ends) if rows else "of none"
         most = int(self.iterations.max(initial=0))
         return (
             f"OptimalControl of '{self.model.name}': {good} of {rows} converged, cost {span}, "
@@ -309,4 +310,4 @@ def _controls(
 
 
 def _rows(x: Array, lead: Shape, rows: int) -> Array:
-    return np.ascontiguousarray(np.broadcast_to(x, (*lead, x.shape[-1]))).reshape(rows, -1)
+    return np.ascontiguousarray(np.broadcast_to(x, (*lead, x.shape[-1]))).reshape(rows, x.shape[-1])

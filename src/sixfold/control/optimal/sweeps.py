@@ -6,7 +6,9 @@ kernels: the nodes of all rows, backward through the steps, forward with several
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -134,8 +136,7 @@ class Sweeps:
         n = self.problem.model.nv
         if second:
             l_xx, l_ux = self._curved(state, live, F, l_x, l_xx, l_ux, slope)
-        lower = np.tril_indices(2 * n)
-        V_xx = np.ascontiguousarray(bend.reshape(rows, 2 * n, 2 * n)[:, lower[0], lower[1]])
+        V_xx = bend.take(_lower(2 * n), axis=-1)
         carried = [slope.copy(), V_xx, np.zeros((rows, m)), np.zeros((rows, 2 * n * m))]
         carried += [np.zeros((rows, 2)), np.full((rows, 1), np.inf)]
         numbers = np.stack([np.full(rows, self.h), state.mu[live]], -1)
@@ -218,17 +219,15 @@ class Sweeps:
         one = count > 1 and (rows == rows[0]).all()
 
         def of(x: Array) -> Array:
-            flat = x.reshape(*x.shape[:2], -1)
-            if one:  # all rows read the same memory
-                return np.broadcast_to(flat[rows[0]], (count, *flat.shape[1:]))
-            return flat[rows]
+            flat = x.reshape((*x.shape[:2], math.prod(x.shape[2:])))
+            return _shared(flat[rows[0]], count) if one else flat[rows]
 
         q, v = np.empty((count, steps + 1, n)), np.empty((count, steps + 1, n))
         q[:, 0], v[:, 0] = state.q[rows, 0], state.v[rows, 0]
         u, spent = np.empty((count, steps, m)), np.zeros((count, 1))
         p = np.ascontiguousarray(self.parameters[rows])
         numbers = np.stack([np.full(count, self.h), lengths], -1)
-        times = np.broadcast_to(self.times[:, None], (count, steps, 1))
+        times = _shared(self.times[:, None], count)
         each = [times, of(state.q)[:, :-1], of(state.v)[:, :-1], of(state.u)]
         each += [of(state.k), of(state.K)]
         if self.low is not None and self.high is not None:
@@ -285,6 +284,18 @@ class StateLimits:
         rows = np.arange(len(q))
         self.y = self._pushes(q, v, rows)[0]
         self.rho = self.rho * factor
+
+
+@cache
+def _lower(n: int) -> Array:
+    """Return the places of the lower triangle in the numbers of a matrix, row by row."""
+    rows, columns = np.tril_indices(n)
+    return rows * n + columns
+
+
+def _shared(x: Array, count: int) -> Array:
+    """Return rows that all read the same memory, with less overhead than `numpy.broadcast_to`."""
+    return np.ndarray((count, *x.shape), x.dtype, x, 0, (0, *x.strides))
 
 
 def _last_only(x: Array, steps: int) -> Array:

@@ -44,6 +44,9 @@ class Log:
             given = getattr(self, one.name)
             if given is not None:
                 object.__setattr__(self, one.name, _array(one.name, given))
+        if self.q.ndim != 2:
+            fix = "give one row for each sample"
+            raise ShapeError("Log", "q", "(samples, nq)", self.q.shape, fix)
         for name, axes in (("q", 2), ("v", 2), ("a", 2), ("tau", 2), ("f_ext", 3)):
             array = getattr(self, name)
             if array is None:
@@ -53,9 +56,9 @@ class Log:
                 expected = f"({size}) with samples = {len(self.q)}, as q"
                 fix = "give one row for each sample"
                 raise ShapeError("Log", name, expected, array.shape, fix)
-        if isinstance(self.t, np.ndarray) and self.t.shape not in ((), (len(self.q),)):
+        if self.t is not None and np.shape(self.t) not in ((), (len(self.q),)):
             fix = "give one time for each sample, or the time between two"
-            raise ShapeError("Log", "t", f"({len(self.q)},) or one number", self.t.shape, fix)
+            raise ShapeError("Log", "t", f"({len(self.q)},) or one number", np.shape(self.t), fix)
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -101,7 +104,10 @@ class Log:
 def _array(name: str, given: Any) -> Array:
     """Return an argument as floats; what can be sliced lazily is read here."""
     try:
-        array = np.asarray(given, float)
+        array = np.asarray(given)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"numbers of type {array.dtype}")
+        array = np.asarray(array, float)
     except (TypeError, ValueError) as error:
         fix = "give an array of numbers"
         raise NumberError(f"Log: argument '{name}'", "real numbers", str(error), fix) from None

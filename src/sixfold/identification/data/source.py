@@ -111,6 +111,8 @@ def _of_trajectory(given: Trajectory) -> Log:
 
 
 def _in_memory(model: Model, log: Log, cutoff: float | None, whole: bool = True) -> Source:
+    if not len(log):
+        raise StateError("identify", "samples to fit", "none", "give a log that is not empty")
     log, findings = cleaned(model, fitted(model, log), whole)
     missing = [name for name in ("v", "a") if getattr(log, name) is None]
     if (missing or cutoff is not None) and log.times is None:

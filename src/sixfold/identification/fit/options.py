@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, ye
 from sixfold.identification.fit.columns import Choice
 from sixfold.model import Model
 
+MAX_NAMES = 100_000
+"""Names of bodies that are looked at."""
 FRICTION = (True, False, "viscous", "dry", "direction")
 
 
@@ -28,7 +31,8 @@ def choice_of(
 ) -> Choice:
     """Return which numbers are unknown."""
     yes_or_no(where, rotors=rotors, offsets=offsets, springs=springs)
-    if not any(friction is x or (isinstance(x, str) and friction == x) for x in FRICTION):
+    word = isinstance(friction, str) and friction in FRICTION
+    if not word and friction is not True and friction is not False:
         raise OptionError(where, "friction", FRICTION, friction)
     if model.constraints:
         fix = "remove the loops (model.without(constraints=True)) and give the forces of the tree"
@@ -56,7 +60,7 @@ def _bodies(model: Model, bodies: Any, where: str) -> tuple[int, ...]:
     if not isinstance(names, Iterable) or isinstance(names, Mapping):
         raise OptionError(where, "bodies", words, bodies)
     found = set()
-    for name in names:
+    for name in islice(names, MAX_NAMES):
         if isinstance(name, str) and name in model.frame_names:
             k, _ = model.locate(name)
             if k < 0:
@@ -85,7 +89,8 @@ def _gains(model: Model, gains: Any, where: str) -> tuple[float, ...]:
                 raise UnknownNameError("joint", name, names, where=f"{where}: option 'gains'")
         gains = [gains.get(name) for name in names]
     try:
-        found = np.array([np.nan if x is None else float(x) for x in gains], float)
+        listed = list(islice(gains, model.nv + 1))
+        found = np.array([np.nan if x is None else float(x) for x in listed], float)
     except (TypeError, ValueError):
         raise OptionError(where, "gains", words, gains) from None
     if found.shape != (model.nv,) or np.isinf(found).any() or (found == 0).any():

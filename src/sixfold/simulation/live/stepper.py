@@ -12,7 +12,6 @@ from sixfold.contact import Ground
 from sixfold.errors import NotApplicableError, OptionError, ShapeError
 from sixfold.evaluate import (
     model_checked,
-    refuse_masses_below_zero,
     refuse_singular,
     run_kernel,
     run_scan,
@@ -26,6 +25,7 @@ from sixfold.simulation.checks.options import (
     choice,
     inertial_parameters,
     refuse_idle,
+    refuse_negative_masses,
     touching,
     vector,
     wrenches,
@@ -141,8 +141,7 @@ class Stepper:
         if lead not in ((), self._lead):
             expected = f"{self._lead}, or no leading axes"
             raise ShapeError("Stepper", "arrays", f"leading axes {expected}", lead, "fix rows")
-        if "inertias" in arrays:
-            refuse_masses_below_zero("Stepper", arrays["inertias"][..., 0])
+        refuse_negative_masses("Stepper", arrays)
         self.parameters = self._own(arrays.get("parameters"), 1)
         self.inertias = self._own(arrays.get("inertias"), 2)
         self.f_ext = self._own(arrays.get("f_ext"), 2)
