@@ -67,6 +67,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
+    from sixfold.bridges import jax_function, torch_function
     from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
     from sixfold.contact import (
         ContactCapsule,
@@ -76,7 +77,24 @@ if TYPE_CHECKING:
         Ground,
         contact_forces,
     )
-    from sixfold.control import MPPI, CrossEntropy, Linearization, controllers, linearize, lqr
+    from sixfold.control import (
+        MPPI,
+        CrossEntropy,
+        InverseKinematics,
+        Linearization,
+        OptimalControl,
+        all_solutions,
+        controllers,
+        differential_ik,
+        inverse_kinematics,
+        linearize,
+        lqr,
+        optimal_control,
+        plan_trajectory,
+        targets,
+        tvlqr,
+    )
+    from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
     from sixfold.formats import load, save
@@ -118,6 +136,7 @@ if TYPE_CHECKING:
         rollout_gradient,
         simulate,
     )
+    from sixfold.sweeps import Grid, Sweep, draws, reducers, sweep
     from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
     from sixfold.verify.check import check
@@ -126,6 +145,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
+    "bridges": ("jax_function", "torch_function"),
     "doctor": ("Diagnosis", "diagnose"),
     "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
     "verify": ("check",),
@@ -142,7 +162,12 @@ _LATER = {
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
         "contact_forces",
     ),
-    "control": ("MPPI", "CrossEntropy", "Linearization", "controllers", "linearize", "lqr"),
+    "control": (
+        *("CrossEntropy", "InverseKinematics", "Linearization", "MPPI", "OptimalControl"),
+        *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
+        *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
+    ),
+    "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
         *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
@@ -151,6 +176,7 @@ _LATER = {
         *("BaseParameters", "BaseProjection", "Identification", "Log", "base_parameters"),
         *("base_projection", "base_regressor", "excitation", "identify"),
     ),
+    "sweeps": ("Grid", "Sweep", "draws", "reducers", "sweep"),
     "symbolic": ("Code", "Equations", "equations", "export"),
     "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
@@ -193,12 +219,14 @@ __all__ = [
     "Fixed",
     "Force",
     "Free",
+    "Grid",
     "Ground",
     "Helical",
     "Identification",
     "ImpactPoint",
     "Inertia",
     "InternalError",
+    "InverseKinematics",
     "Joint",
     "JointStops",
     "KernelMemoryError",
@@ -212,6 +240,7 @@ __all__ = [
     "NonFiniteStateWarning",
     "NotApplicableError",
     "NumberError",
+    "OptimalControl",
     "OptionError",
     "OutputFileError",
     "Planar",
@@ -232,6 +261,7 @@ __all__ = [
     "StateError",
     "Stepper",
     "Subspace",
+    "Sweep",
     "Task",
     "TooLargeError",
     "Trajectory",
@@ -244,6 +274,7 @@ __all__ = [
     "VectorEnv",
     "actuator_forces",
     "add_payload",
+    "all_solutions",
     "assemble",
     "atan2",
     "attach",
@@ -258,6 +289,8 @@ __all__ = [
     "convert",
     "cos",
     "diagnose",
+    "differential_ik",
+    "draws",
     "equations",
     "excitation",
     "exp",
@@ -267,6 +300,8 @@ __all__ = [
     "grouped",
     "identify",
     "if_positive",
+    "inverse_kinematics",
+    "jax_function",
     "linearize",
     "load",
     "lock_joints",
@@ -274,10 +309,15 @@ __all__ = [
     "lqr",
     "mobility",
     "neutral",
+    "opencl_function",
+    "opencl_rollout",
+    "optimal_control",
     "physical_consistency",
+    "plan_trajectory",
     "plot",
     "random_state",
     "random_tree",
+    "reducers",
     "rename",
     "repeat",
     "replace_inertias",
@@ -291,8 +331,12 @@ __all__ = [
     "skeleton_fd",
     "skeleton_id",
     "sqrt",
+    "sweep",
     "tanh",
+    "targets",
     "tasks",
+    "torch_function",
+    "tvlqr",
     "view",
     "write_report",
 ]

@@ -13,16 +13,22 @@ from typing import Any
 from sixfold.errors import NotApplicableError
 
 PACKAGES = {
+    "cloudpickle": ("cloudpickle", "distributed"),
     "control": ("control", "control"),
+    "dask": ("dask", "distributed"),
+    "distributed": ("distributed", "distributed"),
     "example_robot_data": ("example-robot-data", "robots"),
     "gmpy2": ("gmpy2", "bench"),
     "gymnasium": ("gymnasium", "learn"),
+    "jax": ("jax", "jax"),
     "matplotlib": ("matplotlib", "report"),
     "mujoco": ("mujoco", "mjcf"),
     "pinocchio": ("pin", "bench"),
+    "pyopencl": ("pyopencl", "opencl"),
     "pyarrow": ("pyarrow", "data"),
     "scipy": ("scipy", "data"),
     "sympy": ("sympy", "symbolic"),
+    "torch": ("torch", "torch"),
     "trimesh": ("trimesh", "view"),
     "viser": ("viser", "view"),
     "xarray": ("xarray", "data"),

@@ -142,8 +142,8 @@ def test_pieces_need_nothing_but_the_slots(name, piece):
     rng = np.random.default_rng(3)
     x = rng.uniform(0.1, 1.0, program.inputs).tolist()
     for again in {0, carried}:
-        for inner in (True, False):
-            cut = plan(program, piece, again, inner)
+        for inner, merge in ((True, False), (False, True)):
+            cut = plan(program, piece, again, inner, merge=merge)
             found, _ = by_pieces(program, cut, x)
             assert found == directly(program, x)
 
@@ -304,6 +304,20 @@ def test_short_pieces_end_where_few_values_cross():
         return len({a for a, p in read if p > home[a]})
 
     assert crossing(0.35) < crossing(0.0)
+
+
+def test_pieces_are_merged_unless_many_wait():
+    wide = optimise(trace(lambda x: [x[k % 5] * (x[k % 3] + k) for k in range(900)], (5,)))
+    assert len(plan(wide, merge=True).pieces) < len(plan(wide).pieces)
+
+    def chain(x):
+        found = [x[0]]
+        for k in range(900):
+            found.append(found[-1] * x[k % 5] + 0.25)
+        return found[-1:]
+
+    waits = optimise(trace(chain, (5,)))
+    assert plan(waits, merge=True).pieces == plan(waits).pieces
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)

@@ -58,7 +58,7 @@ def wide(columns, different):
     x = np.linspace(1, 2, 303)[:, None]
     asked.clear()
     found = kernel.ufunc_for(streaming.MIN_STREAMING_BYTES)(x)
-    assert asked or kernel.lanes == 1
+    assert asked or kernel.lanes in (1, 8)  # results in lines need no staging area
     return kernel, found, x * factors
 
 

@@ -91,6 +91,23 @@ def test_the_bits_are_those_of_the_usual_way_wherever_a_result_lies(function, dt
             assert (around[:first] == 7.5).all() and (around[first + out.size :] == 7.5).all()
 
 
+@pytest.mark.parametrize("columns", [64, 65, 71, 97, 601])
+def test_rows_written_by_lines_are_those_of_one_lane(columns):
+    """Rows of two wide results begin and end anywhere in a line; batches are small or large."""
+    program = trace(lambda x: [*sparse(columns)(x), *dense(columns + 3)(x)], (3,))
+    layout = Layout(((3,),), ((columns,), (columns + 3,)))
+    wide, one = (build("test", program, layout, lanes=lanes)[0] for lanes in (8, 1))
+    for rows, offset in itertools.product((7, 8, 23, 64, 130, 261), (0, 1, 6, 7)):
+        x = states(rows)
+        wanted = one.ufunc(x)
+        for call in (wide.ufunc, wide.ufunc_for(BIG)):
+            rooms = [framed(rows, shape, "float64", offset) for shape in layout.outputs]
+            call(x, out=tuple(out for out, _, _ in rooms))
+            for (out, around, first), want in zip(rooms, wanted, strict=True):
+                assert (bytes_of(out) == bytes_of(want)).all()
+                assert (around[:first] == 7.5).all() and (around[first + out.size :] == 7.5).all()
+
+
 def test_a_batch_is_big_by_itself_too():
     """The way is chosen by the kernel: a call with so many rows, or a part of such a call."""
     k = kernel(dense(65))

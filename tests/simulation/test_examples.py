@@ -112,6 +112,28 @@ def test_the_walker_finds_its_gait(capsys, tmp_path):
     assert picture.stat().st_size > 20_000
 
 
+def test_the_arm_draws_a_circle(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "circle.png"
+    found = main_of("draw_circle", ["--picture", str(picture)])
+    assert np.abs(found["off"]).max() < 5e-4
+    assert found["ways"] == 8
+    assert np.abs(found["motion"].v).max() <= 2.0 + 1e-9
+    assert "circle drawn" in capsys.readouterr().out
+    assert picture.stat().st_size > 20_000
+
+
+def test_the_acrobot_swings_up(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "acrobot.png"
+    found = main_of("acrobot", ["--picture", str(picture)])
+    assert (found["up"] > 0.999).sum() >= 11
+    assert not found["plan"].tau[..., 0].any()  # the shoulder has no motor
+    assert found["ends"]["with feedback"] < 0.01 < found["ends"]["without feedback"]
+    assert "guesses end upright" in capsys.readouterr().out
+    assert picture.stat().st_size > 20_000
+
+
 def test_there_is_a_test_for_every_example():
     tested = Path(__file__).read_text(encoding="utf-8")
     names = [path.stem for path in EXAMPLES.glob("*.py")]
@@ -155,3 +177,10 @@ def test_an_arm_is_identified_and_its_payload_weighed(capsys):
     assert found["after"] < 0.02 < found["before"]
     assert found["payload"] == pytest.approx(1.0, rel=0.01)
     assert "hold-out" in capsys.readouterr().out
+
+
+def test_the_payload_study_finds_overloaded_motors(capsys):
+    found = main_of("payload_study")
+    share = float(found["mean"]["overloaded"])
+    assert 0.05 < share < 0.3 and found.rows == 20_000
+    assert "overloaded" in capsys.readouterr().out

@@ -33,6 +33,11 @@ from sixfold.model import grouped as grouped_model
     help="Numbers of the C code.",
 )
 @click.option("--at", default=None, help="The body or frame, for functions of one, as jacobian.")
+@click.option(
+    "--target",
+    type=click.Choice(["aarch64", "riscv64", "x86_64", "ptx"]),
+    help="An object file for this processor, with a C header; ptx for Nvidia's cards.",
+)
 @click.option("--out", default=".", show_default=True, help="Folder to write to.")
 @click.option("--grouped", is_flag=True, help="Group inertial parameters: fewer operations.")
 def export(
@@ -41,6 +46,7 @@ def export(
     function: str,
     dtype: str,
     at: str | None,
+    target: str | None,
     out: str,
     grouped: bool,
 ) -> None:
@@ -57,7 +63,7 @@ def export(
             fix = "leave --grouped out: joint forces and what follows from them stay the same"
             raise NotApplicableError("grouping", function, fix)
         model = grouped_model(model)
-    code = exported(model, function, language=language, dtype=dtype, at=at)
+    code = exported(model, function, language=language, dtype=dtype, at=at, target=target)
     for path in code.write(out):
         click.echo(f"{visible(path)}: {path.stat().st_size} bytes")
     click.echo(f"{code.operations} additions, multiplications and divisions a call")

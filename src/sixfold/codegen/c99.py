@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
+from sixfold.arrays import Shape
 from sixfold.codegen.program import DTYPES, Function, constant, language, statements, used_inputs
 from sixfold.errors import OptionError
 
@@ -37,6 +39,43 @@ def c_files(
     bodies = "\n".join(_body(f, dtype) for f in functions)
     source = f'/* {about} */\n#include "{name}.h"\n\n#include <math.h>\n\n{table[1]}{bodies}'
     return {f"{name}.h": header, f"{name}.c": source}
+
+
+def object_header(
+    name: str,
+    about: str,
+    inputs: Sequence[tuple[str, Shape]],
+    outputs: Sequence[tuple[str, Shape]],
+    dtype: str,
+) -> str:
+    """Return the header of an object file with a function of many states; empty arrays are out."""
+    full = [(x, prod(shape)) for x, shape in inputs if prod(shape)]
+    results = [(x, shape) for x, shape in outputs if prod(shape)]
+    arrays = [f"const {dtype} *{x}" for x, _ in full] + [f"{dtype} *{x}" for x, _ in results]
+    sizes = "".join(f"   {x}: {n} numbers a state\n" for x, n in full)
+    for x, shape in results:
+        sizes += f"   {x}: {' x '.join(map(str, shape)) or 1} numbers a state, row by row\n"
+    guard = f"{name.upper()}_H"
+    return f"""/* {about} */
+#ifndef {guard}
+#define {guard}
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+/* Many states at once, one after the other in each array:
+{sizes}   It may be called from several threads, and needs nothing but the C library. */
+void {name}({", ".join(arrays)}, int64_t states);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
 
 
 def _table(name: str, parameters: Mapping[str, float], dtype: str) -> tuple[str, str]:

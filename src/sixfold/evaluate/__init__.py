@@ -18,6 +18,8 @@ from sixfold.evaluate.arrays import (
 )
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
+from sixfold.evaluate.containers import Call, contained
+from sixfold.evaluate.foreign import is_container, without_labels
 from sixfold.evaluate.functions import *
 from sixfold.evaluate.inertias import refuse_masses_below_zero
 from sixfold.evaluate.kernels import result_memory
@@ -42,16 +44,44 @@ from sixfold.evaluate.states import neutral, random_state
 from sixfold.optional import later
 
 if TYPE_CHECKING:
-    from sixfold.evaluate.kernels.adjoint import adjoint_kernel, gradient_kernel, program_text
+    from sixfold.evaluate.array_functions import (
+        ArrayFunction,
+        array_function,
+        opencl_options,
+        opencl_scan_source,
+        opencl_source,
+        target_object,
+        target_text,
+        targets,
+        xla_handler,
+    )
+    from sixfold.evaluate.kernels.adjoint import (
+        adjoint_kernel,
+        gradient_kernel,
+        program_text,
+        second_order,
+    )
     from sixfold.evaluate.kernels.trace_function import Program as Program
     from sixfold.evaluate.scalar_functions import inverse_masses
     from sixfold.evaluate.scenes import evaluate_with_scene
 
 _LATER = {
+    "array_functions": (
+        "ArrayFunction",
+        "array_function",
+        "opencl_options",
+        "opencl_scan_source",
+        "opencl_source",
+        "target_object",
+        "target_text",
+        "targets",
+        "xla_handler",
+    ),
     "kernels.adjoint": (
         "adjoint_kernel",
         "gradient_kernel",
         "program_text",
+        "second_order",
     ),
     "scalar_functions": ("inverse_masses",),
     "scenes": ("evaluate_with_scene",),
@@ -74,11 +104,15 @@ __all__ = [
     "KERNELS",
     "QUANTITIES",
     "Argument",
+    "ArrayFunction",
+    "Call",
     "Quantity",
     "adjoint_kernel",
     "all_quantities",
+    "array_function",
     "checked",
     "compile",
+    "contained",
     "cuts",
     "enough_memory",
     "evaluate_with_scene",
@@ -87,6 +121,7 @@ __all__ = [
     "gradient_kernel",
     "graph_of",
     "inverse_masses",
+    "is_container",
     "joined",
     "kernel_tree",
     "leading_shape",
@@ -94,6 +129,9 @@ __all__ = [
     "model_checked",
     "neutral",
     "numbers_array",
+    "opencl_options",
+    "opencl_scan_source",
+    "opencl_source",
     "per_model",
     "possibly_singular_joints",
     "program_text",
@@ -105,14 +143,20 @@ __all__ = [
     "run_kernel",
     "run_scan",
     "scan_kernel",
+    "second_order",
     "set_threads",
     "share",
     "singular_joints",
     "solved",
     "spread",
+    "target_object",
+    "target_text",
+    "targets",
     "threads_for",
     "user_kernel",
     "while_alive",
+    "without_labels",
+    "xla_handler",
 ]
 
 if not TYPE_CHECKING:  # static tools follow the star above

@@ -19,12 +19,15 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Results, evaluate, model_checked
+from sixfold.evaluate.containers import Call, contained
+from sixfold.evaluate.foreign import is_container
 from sixfold.evaluate.inertias import checked_inertias, refuse_massless, with_checked_masses
 from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import for_kernel
 from sixfold.evaluate.kernels.kernels import FORMS, kernel_for
 from sixfold.evaluate.kernels.threads import MIN_SHARED_NUMBERS, spread
+from sixfold.evaluate.quantities import ARRAYS, QUANTITIES
 from sixfold.evaluate.quaternions import checked_core, checked_ufunc, nonzero_numbers
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import nan_at_singular_states, refuse_singular
@@ -58,6 +61,9 @@ def general(
         backend: one of BACKENDS, or None.
     """
     model_checked(row.name, model)
+    if any(map(is_container, values)):
+        found: Results = contained(_call_of(row, model, options, backend), values, out)
+        return found
     if backend is not None and (not isinstance(backend, str) or backend not in BACKENDS):
         raise OptionError(row.name, "backend", BACKENDS, backend)
     keywords = row.options(model, values, options)
@@ -87,6 +93,25 @@ def general(
         given = np.asarray(arguments["inertias"].value, float) if "inertias" in arguments else None
         nan_at_singular_states(model, q, results, len(lead), given)
     return results if len(results) > 1 else results[0]
+
+
+def _call_of(row: Quantity, model: Model, options: Sequence[Any], backend: Any) -> Call:
+    """Return what arrays of other libraries need to know of a call."""
+    run = partial(_on_arrays, row, model, tuple(options), backend)
+    cores = {name: tuple(ARRAYS[name].sizes.split()) for name in row.arrays}
+    public = QUANTITIES.get(row.name) is row  # else sizes are those of this call
+    axes = [
+        [n if public or not n.isdecimal() else f"axis_{k}" for k, n in enumerate(sizes.split())]
+        for sizes in row.outputs
+    ]
+    return Call(row.name, run, cores, model, [(row.name, each) for each in axes])
+
+
+def _on_arrays(
+    row: Quantity, model: Model, options: tuple[Any, ...], backend: Any, *values: Any
+) -> Array | Results:
+    """Evaluate a quantity: what tasks run on chunks of states."""
+    return general(row, model, values, options, None, backend)
 
 
 class _Run:

@@ -7,6 +7,7 @@ export, the table in the docs and the battery of bad calls.  `public` makes rows
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copyreg import __newobj__  # type: ignore[attr-defined]
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -111,6 +112,12 @@ class Quantity:
     prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Fast calls by model, options and optional arrays; see `call`."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name, or without the fast calls where the row is made for a call."""
+        if QUANTITIES.get(self.name) is self:
+            return _row, (self.name,)
+        return __newobj__, (type(self),), {**self.__dict__, "prepared": {}}
+
     @property
     def page(self) -> Page:
         """What computes it."""
@@ -177,6 +184,12 @@ def refuse_constraints(function: str, model: Model, fix: str = COMPILE_DERIVATIV
 
 QUANTITIES: dict[str, Quantity] = {}
 """All rows, by name."""
+
+
+def _row(name: str) -> Quantity:
+    """Return the row of a public quantity, as pickles keep it."""
+    rows: dict[str, Quantity] = import_module("sixfold.evaluate").all_quantities()
+    return rows[name]
 
 
 def shape_of(sizes: str, model: Model) -> Shape:

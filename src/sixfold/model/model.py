@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, shown
 from sixfold.model.body import Body, Coupling, Frame, Numbers
-from sixfold.model.constraint import Constraint
+from sixfold.model.constraint import Constraint, check_discs
 from sixfold.model.coordinates import Coordinates
 from sixfold.model.digest import digest_of
 from sixfold.model.joint.standard import Fixed
@@ -61,6 +61,7 @@ class Model:
         )
         check_bodies(self.bodies)
         check_rest(self)
+        check_discs(self.bodies, self.constraints)
         self._check_extra_fields()
         object.__setattr__(self, "tree", _tree(self))
         object.__setattr__(self, "digest", digest_of(self))

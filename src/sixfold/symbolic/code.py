@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from sixfold import evaluate
-from sixfold.codegen.c99 import c_files
+from sixfold.arrays import Shape
+from sixfold.codegen.c99 import c_files, object_header
 from sixfold.codegen.program import DTYPES, LANGUAGES, Function, Output, identifier
 from sixfold.codegen.scripts import script
 from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
-from sixfold.evaluate import QUANTITIES, Quantity, graph_of, model_checked
+from sixfold.evaluate import (
+    QUANTITIES,
+    Quantity,
+    graph_of,
+    model_checked,
+    target_object,
+    target_text,
+    targets,
+)
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
@@ -48,7 +58,8 @@ _WORDS = {
 class Code:
     """Files of generated code, and the size of the programs in them."""
 
-    files: Mapping[str, str]
+    files: Mapping[str, str | bytes]
+    """Texts by file name; an object file is bytes."""
     operations: int
     """Additions, multiplications and divisions; a fused pair counts as two."""
 
@@ -59,7 +70,8 @@ class Code:
         try:
             place.mkdir(parents=True, exist_ok=True)
             for path in paths:
-                path.write_text(self.files[path.name], encoding="utf-8")
+                content = self.files[path.name]
+                path.write_bytes(content if isinstance(content, bytes) else content.encode())
         except OSError as error:
             what = f"cannot be written ({error.strerror or error})"
             raise RobotFileError(what, file=brief(place), fix="name a folder") from None
@@ -74,6 +86,7 @@ def export(
     dtype: str = "double",
     at: str | None = None,
     name: str | None = None,
+    target: str | None = None,
 ) -> Code:
     """Return one of sixfold's functions for a model as code without dependencies.
 
@@ -87,16 +100,27 @@ def export(
         dtype: "double" or "float"; of the C code.
         at: the body or frame, for quantities of one, such as "jacobian".
         name: of the files; made from the model's name if left out.
+        target: a processor: "aarch64" (64-bit Arm, NEON), "riscv64" or "x86_64" (AVX2).  Then the
+            files are a C header and an object file of the kernel itself, cross-compiled here: many
+            states at a time, the bits of the kernels of this machine.  "ptx" is one text for
+            Nvidia's cards: a kernel of the arrays, the result and the number of states, one state a
+            thread.
 
     Returns:
-        Code, whose `.files` map names to texts.  A quantity with several results fills one array
-        after the other in C, and returns a tuple in the other languages.  Numbers are row by row;
-        Julia and MATLAB stack the matrices of an array with three axes.
+        Code, whose `.files` map names to texts, or to bytes for an object file.  A quantity with
+        several results fills one array after the other in C, and returns a tuple in the other
+        languages.  Numbers are row by row; Julia and MATLAB stack the matrices of an array with
+        three axes.
     """
     model_checked("export", model)
     word = function if isinstance(function, str) else getattr(function, "__name__", str(function))
     one_of("export", "function", FUNCTIONS if isinstance(function, str) else QUANTITIES, word)
     _checked(language, dtype)
+    if target is not None:
+        one_of("export", "target", targets(), target)
+        if language != "c":
+            where = f"target '{target}'"
+            raise NotApplicableError(f"export: language '{language}'", where, "leave it out")
     if name is not None and (not isinstance(name, str) or not 0 < len(name) <= 1000):
         raise OptionError("export", "name", "a text of at most 1000 characters", name)
     stem = identifier(name or f"{model.name}_{word}")
@@ -109,6 +133,10 @@ def export(
         raise NotApplicableError(what, f"function '{word}'", fix)
     place = {row.place: at} if row.place else {}
     shapes = {a: row.argument(model, a, None).shape for a in _arguments(row)}
+    if target is not None:
+        bound = partial(public, **place) if place else public
+        of = _plain(f"Sixfold: {word} of '{model.name}'" + (f" at '{at}'" if at else ""))
+        return _object(bound, model, shapes, stem, of, dtype, target)
     program, found = graph_of(
         lambda *x: public(model, **dict(zip(shapes, x, strict=True)), **place),
         list(shapes.values()),
@@ -124,6 +152,29 @@ def export(
     return Code(files, program.flops())
 
 
+def _object(
+    function: Callable[..., Any],
+    model: Model,
+    shapes: Mapping[str, Shape],
+    stem: str,
+    about: str,
+    dtype: str,
+    target: str,
+) -> Code:
+    """Return a header and an object file for another processor, or a text for a card."""
+    kind = {"double": "float64", "float": "float32"}[dtype]
+    about = f"{about}; nq = {model.nq}, nv = {model.nv}; angular parts first."
+    if target == "ptx":
+        text, program = target_text(function, model, shapes, kind, stem)
+        return Code({f"{stem}.ptx": f"// {about}\n{text}"}, program.flops())
+    code, kernel = target_object(function, model, shapes, kind, stem, target)
+    outputs = kernel.layout.outputs
+    names = ["result"] if len(outputs) == 1 else [f"result{k + 1}" for k in range(len(outputs))]
+    inputs = [(name, shape) for name, shape in shapes.items()]
+    header = object_header(stem, about, inputs, list(zip(names, outputs, strict=True)), dtype)
+    return Code({f"{stem}.h": header, f"{stem}.o": code}, kernel.flops)
+
+
 def closed_form(equations: Any, language: str, terms: str, *, dtype: str = "double") -> Code:
     """Return functions of the closed forms; parameters are an argument p unless numbers."""
     _checked(language, dtype)
@@ -137,7 +188,7 @@ def closed_form(equations: Any, language: str, terms: str, *, dtype: str = "doub
 
 def closed_form_code(equations: Any, language: str, terms: str, *, dtype: str = "double") -> str:
     """Return the closed forms as one text; header and source of C one after the other."""
-    return "\n".join(closed_form(equations, language, terms, dtype=dtype).files.values())
+    return "\n".join(map(str, closed_form(equations, language, terms, dtype=dtype).files.values()))
 
 
 def _files(
@@ -147,7 +198,7 @@ def _files(
     language: str,
     dtype: str,
     values: Mapping[str, float],
-) -> dict[str, str]:
+) -> Mapping[str, str | bytes]:
     if language == "c":
         return c_files(stem, about, functions, dtype, values)
     name = f"{stem}.{LANGUAGES[language].suffix}"

@@ -93,7 +93,6 @@ def inverse_dynamics_derivatives(
     options=_FORCES,
     keywords=_AS_FRAME,
     solves=True,
-    refuses=partial(_refuse_constraints, "forward_dynamics_derivatives"),
 )
 def forward_dynamics_derivatives(
     model: Model,
@@ -111,7 +110,8 @@ def forward_dynamics_derivatives(
     """Return the derivatives (dq, dv, dtau) of `forward_dynamics`.
 
     d/dq is along the motion subspaces (the tangent space), nv columns, as in
-    `inverse_dynamics_derivatives`.
+    `inverse_dynamics_derivatives`.  Those of a model with constraints (loops) are the derivatives
+    of its constrained accelerations, also along directions that would open a loop.
 
     Args:
         model: the robot.
@@ -130,13 +130,13 @@ def forward_dynamics_derivatives(
 
     Returns:
         Three arrays of shape (..., nv, nv): row i is acceleration i, column j is d/dq_j, d/dv_j and
-        d/dtau_j.  The last is the inverse mass matrix.  States where a joint has no inertia behind
-        it give NaN and one SingularPivotWarning.
+        d/dtau_j.  The last is the inverse mass matrix, of the closed mechanism where there are
+        constraints.  States where a joint has no inertia behind it give NaN and one
+        SingularPivotWarning.
 
     Raises:
         ShapeError: if a last axis is not nq or nv.
         SingularModelError: if some joint has no inertia behind it at every configuration.
-        NotApplicableError: for a model with constraints; `sixfold.compile` has their derivatives.
 
     Reference: d a/dq = -M^-1 d tau/dq at the accelerations of forward dynamics (Carpentier and
     Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, RSS 2018), with M = L^T D L

@@ -127,8 +127,8 @@ def run_scan(
 
 def threads_for(kernel: Steps, rows: int, steps: int) -> int:
     """Return how many threads so many steps of so many rows are handed to."""
-    work = rows * steps * kernel.operations
-    return min(get_threads(), max(1, work // MIN_THREAD_OPERATIONS))
+    worth = rows * steps * kernel.operations // MIN_THREAD_OPERATIONS
+    return 1 if worth <= 1 else min(get_threads(), worth)
 
 
 def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:

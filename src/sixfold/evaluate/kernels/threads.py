@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from math import prod
 from threading import Lock
@@ -45,9 +46,11 @@ renew_in_child(_forget_pool)
 
 
 def set_threads(count: int | None) -> None:
-    """Set how many threads big batches may use; None for all cores.
+    """Set how many threads big batches may use; None for what this process may use.
 
-    The environment variable SIXFOLD_THREADS sets the number at the start.
+    The environment variable SIXFOLD_THREADS sets the number at the start.  Without it, it is the
+    number of cores that the process may run on (its CPU affinity), and at most OMP_NUM_THREADS,
+    which cluster engines and batch systems set for their workers.
     """
     whole = isinstance(count, int) and not isinstance(count, bool)
     if count is not None and not (whole and 1 <= count <= MAX_THREADS):
@@ -61,9 +64,29 @@ def get_threads() -> int:
     """Return how many threads big batches use."""
     chosen = _state["threads"]
     if chosen is None:
-        text = os.environ.get("SIXFOLD_THREADS", "")
-        chosen = int(text) if text.isdecimal() and int(text) else os.cpu_count() or 1
+        chosen = _asked("SIXFOLD_THREADS") or min(
+            _cores(), _asked("OMP_NUM_THREADS") or MAX_THREADS
+        )
     return int(chosen)
+
+
+def _asked(variable: str) -> int:
+    """Return the number of threads that an environment variable asks for, 0 for none.
+
+    OMP_NUM_THREADS may be a list, one number for each level of nesting: the first counts.
+    """
+    text = os.environ.get(variable, "").partition(",")[0].strip()
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _cores() -> int:
+    """Return how many cores this process may run on."""
+    count: Callable[[], int | None] | None = getattr(os, "process_cpu_count", None)  # Python 3.13
+    if count is not None:
+        return count() or 1
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
 
 
 def spread(
@@ -126,9 +149,9 @@ def cuts(rows: int, least: int, unit: int = LANES) -> list[tuple[int, int]]:
     A thread that is held up leaves what is left to the others, and in the end none waits for long.
     All but the last have a multiple of the unit.
     """
-    found, start = [], 0
+    found, start, threads = [], 0, get_threads()
     while start < rows:
-        size = max(least, (rows - start) // (4 * get_threads()))
+        size = max(least, (rows - start) // (4 * threads))
         stop = min(rows, start + -(-size // unit) * unit)
         found.append((start, stop))
         start = stop

@@ -46,6 +46,15 @@ CUT_PLAY = 0.35
 MIN_SERIAL_RATIO = 1.6
 """Ratio of latency to throughput from which two tiles are interleaved."""
 
+MAX_MERGED_OPERATIONS = 560
+"""Operations up to which pieces that do not wait are merged, with 32 registers."""
+
+MAX_MERGED_SERIAL = 1 / 8
+"""Part of the pieces that wait from which none are merged."""
+
+MAX_MERGED_RATIO = 1.0
+"""Ratio of latency to throughput below which a piece does not wait."""
+
 _LATENCY_CYCLES = {COPY: 0, "mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4}
 _LATENCY_CYCLES |= {"div": 13, "sqrt": 20}
 """Latency of operations in cycles, on current processors; 40 for those that are not listed."""
@@ -58,6 +67,7 @@ def plan(
     inner: bool = True,
     block: Plan | None = None,
     hoist: bool = True,
+    merge: bool = False,
 ) -> Plan:
     """Return how to cut a program and where its values live.
 
@@ -69,8 +79,9 @@ def plan(
         inner: hoist sines and cosines of all angles out of the pieces, not of inputs alone.
         block: plan of the subroutine that it calls; its values live in the first slots.
         hoist: hoist sines and cosines at all.
+        merge: merge pieces that do not wait, since there are registers enough for longer ones.
     """
-    found = _Planner(program, piece, inner, block, hoist=hoist).plan(carried)
+    found = _Planner(program, piece, inner, block, hoist=hoist, merge=merge).plan(carried)
     found = found.in_tile(found.slots) if found.routines else found
     return found.verify(program, block) if verifying() else found
 
@@ -86,6 +97,7 @@ class _Planner:
         block: Plan | None,
         routine: tuple[int, Collection[int]] | None = None,
         hoist: bool = True,
+        merge: bool = False,
     ) -> None:
         """Take the first slot and the inputs that lie outside, where it is a routine's program."""
         self.program, self.nodes = program, program.nodes
@@ -117,7 +129,8 @@ class _Planner:
             self.start[level] = len(self.pieces)
             members = [k for k in work if self.level[k] == level]
             count = round(len(members) / piece) if len(members) >= MIN_CUT_PIECES * piece else 1
-            self.pieces += self._cut(members, count)
+            cut = self._cut(members, count)
+            self.pieces += self._merged(cut) if merge else cut
         self.begins: dict[int, list[int]] = {}
         """Repetitions that are run before a piece, and their results."""
         for k in repeats:
@@ -220,6 +233,26 @@ class _Planner:
             ends.append(min(range(aim - play, aim + play + 1), key=lambda n: alive[n]))
         ends.append(len(members))
         return [tuple(members[a:b]) for a, b in itertools.pairwise(ends)]
+
+    def _merged(self, pieces: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Join neighbours that do not wait: less has to be kept for later in memory.
+
+        Short pieces let the processor begin with the next block where it would wait.
+        """
+        waiting = [_waiting(self.nodes, members) for members in pieces]
+        serial = sum(ratio >= MIN_SERIAL_RATIO for ratio in waiting)
+        if serial >= MAX_MERGED_SERIAL * len(pieces):
+            return pieces
+        found: list[tuple[int, ...]] = []
+        joins = False
+        for members, ratio in zip(pieces, waiting, strict=True):
+            goes_on = ratio < MAX_MERGED_RATIO
+            if joins and goes_on and len(found[-1]) + len(members) <= MAX_MERGED_OPERATIONS:
+                found[-1] += members
+            else:
+                found.append(members)
+            joins = goes_on
+        return found
 
     def _levels(self, inner: bool, hoist: bool) -> tuple[dict[int, int], set[int]]:
         """Return how many groups of angles or calls precede each value, and the hoisted sincos."""

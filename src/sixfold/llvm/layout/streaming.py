@@ -133,7 +133,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "fill:",
         *gather_call(layout, W, T),
         "  br label %first",
-        *_work(layout, cut, W, T),
+        *work(layout, cut, W, T, True),
         *[line for o, _ in totals for line in _turn(o)],
         "  br label %last",
         *every_block("last", f"before{len(cut.pieces)}", _put(layout, W), "away", size),
@@ -151,7 +151,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "}\n",
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
     ]
-    return DRAIN + "\n".join(lines) + "\n" + _choice(layout, W)
+    return DRAIN + "\n".join(lines)
 
 
 _COPY = "  call void @llvm.memcpy.p0.p0.i64"
@@ -203,24 +203,18 @@ def _begin(layout: Layout, totals: Sequence[tuple[int, int]]) -> list[str]:
             f"  store i64 {row}, ptr %step_p{t}",
         ]
         start += total + LINE_BYTES
-    for a in range(n):
-        lines += [
-            f"  %base{a}_p = getelementptr ptr, ptr %args, i64 {a}",
-            f"  %base{a} = load ptr, ptr %base{a}_p",
-            f"  %step{a}_p = getelementptr i64, ptr %steps, i64 {a}",
-            f"  %step{a} = load i64, ptr %step{a}_p",
-        ]
-    return lines
+    return lines + arguments(layout)
 
 
-def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
+def work(layout: Layout, cut: Plan, W: int, T: int, drains: bool) -> list[str]:
     """Return the loops over the blocks of a group: rows to tiles, and all pieces of the program.
 
-    With each block, some lines of the last group are written and some of the next prefetched.
+    With each block, some arguments of the next group are prefetched, and if it drains, some lines
+    of the last group are written.
     """
     size, stages = tile_size(layout, cut, W), len(cut.pieces) + 1
     draining: list[tuple[int, int, set[int]]] = []  # output, lines at a time, stages
-    for o, numbers in enumerate(layout.output_sizes):
+    for o, numbers in enumerate(layout.output_sizes if drains else ()):
         each = W * numbers * layout.item / LINE_BYTES
         share = max(MIN_DRAIN_LINES, ceil(each / stages))
         calls = min(stages, ceil(each / share))
@@ -244,6 +238,19 @@ def _work(layout: Layout, cut: Plan, W: int, T: int) -> list[str]:
         lines += [*fetch_call(W, T, p, "%some_strided", False), f"  br label %{name}"]
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
         stage(p + 1, name, body, f"go{p}", interleaved_tiles(cut, p, W))
+    return lines
+
+
+def arguments(layout: Layout) -> list[str]:
+    """Return what loads the address and the step of each argument."""
+    lines = []
+    for a in range(len(layout.inputs)):
+        lines += [
+            f"  %base{a}_p = getelementptr ptr, ptr %args, i64 {a}",
+            f"  %base{a} = load ptr, ptr %base{a}_p",
+            f"  %step{a}_p = getelementptr i64, ptr %steps, i64 {a}",
+            f"  %step{a} = load i64, ptr %step{a}_p",
+        ]
     return lines
 
 
@@ -303,11 +310,13 @@ def is_large(layout: Layout) -> list[str]:
     ]
 
 
-def _choice(layout: Layout, W: int) -> str:
+def choice(layout: Layout, W: int, by_lines: bool) -> str:
     """Return @rows_W: rows of large batches by @streaming_W, the rest by @usual_W.
 
     A batch is large by itself, or because %data is not null: then it is a chunk of a large one.
+    By lines, batches of any size go there.
     """
+    past = ", i1 %big" if by_lines else ""
     dense, tests = "", []
     for o, size in enumerate(layout.output_sizes):
         t = tag(o)
@@ -325,11 +334,11 @@ def _choice(layout: Layout, W: int) -> str:
             "entry:",
             *tests,
             *is_large(layout),
-            f"  %streams = and i1 %big, {dense}",
+            f"  %streams = and i1 {'true' if by_lines else '%big'}, {dense}",
             "  br i1 %streams, label %streaming, label %rest",
             "streaming:",
             f"  %done = call i64 @streaming_{W}"
-            "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided)",
+            f"(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided{past})",
             "  br label %rest",
             "rest:",
             "  %from = phi i64 [%row, %entry], [%done, %streaming]",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixfold.graph.program import Program
-from sixfold.llvm.layout import scratch, strided
+from sixfold.llvm.layout import line_streaming, line_writer, scratch, streaming, strided
 from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.gather_scatter import (
     constants_in_tiles,
@@ -34,8 +34,7 @@ from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.layout.streaming import is_large, streaming
-from sixfold.llvm.layout.streaming import together as streaming_blocks
+from sixfold.llvm.layout.streaming import is_large
 from sixfold.llvm.layout.strided_moves import LINE_BYTES
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
@@ -46,16 +45,26 @@ def supported(program: Program) -> bool:
     return program.names() <= SUPPORTED
 
 
-def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
+def module(
+    program: Program,
+    layout: Layout,
+    W: int,
+    triple: str = "",
+    permutes: bool = False,
+    *,
+    python: bool = True,
+) -> str:
     """Return the text of a module with the inner loop @loop of a NumPy gufunc.
 
     The loop works in the default floating-point environment of the processors that are known by
-    their triple, and leaves everything as it found it.
+    their triple, and leaves everything as it found it.  With `permutes`, the processor permutes
+    eight numbers of two vectors; with `python`, there is the plain call for the interpreter too.
     """
-    cut = plan(program, inner=layout.scalar == "double")
+    cut = plan(program, inner=layout.scalar == "double", merge=merges(layout, W))
     used = program.names()
     parts = [scratch.DECLARATIONS]
     twin = W == 1 or not cut.large
+    by_lines = line_writer.possible(layout, W, permutes)
     parts += [library(layout, width, used) for width in dict.fromkeys((1, W))]
     for width in dict.fromkeys((1, W) if twin else (W,)):
         parts.append(gather(program, layout, cut, width, True, width == W))
@@ -69,15 +78,23 @@ def module(program: Program, layout: Layout, W: int, triple: str = "") -> str:
         streams = width > 1
         parts.append(_rows("usual" if streams else "rows", layout, cut, width, width == W))
         if streams:
-            parts.append(streaming(layout, cut, width))
-    groups = [together(layout, cut, W), *([streaming_blocks(layout, cut, W)] if W > 1 else ())]
+            way = line_streaming if by_lines else streaming
+            parts.append(way.streaming(layout, cut, width))
+            parts.append(streaming.choice(layout, width, by_lines))
+    groups = [together(layout, cut, W), *([streaming.together(layout, cut, W)] if W > 1 else ())]
     parts.append(strided.moves(program, layout, cut, W, groups))
     parts.append(_columns(layout, cut, W))
     parts.append(_strided(layout, W))
     parts.append(copies(layout.scalar, ["fill_nan"]))
     parts.append(direct_loop(layout, W, triple, twin))
-    parts.append(single_state.text(layout))
+    if python:
+        parts.append(single_state.text(layout))
     return "\n".join(parts)
+
+
+def merges(layout: Layout, W: int) -> bool:
+    """Return whether vectors are so long that there are 32 registers for them (AVX-512)."""
+    return W * layout.item == LINE_BYTES
 
 
 def _rows(name: str, layout: Layout, cut: Plan, W: int, strides: bool) -> str:

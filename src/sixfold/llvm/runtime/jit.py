@@ -74,6 +74,11 @@ def _doubles() -> int:
     return 4 if "+fma" in flags or "+neon" in flags else 1
 
 
+def permutes() -> bool:
+    """Return whether the processor permutes the eight numbers of two vectors (AVX-512)."""
+    return "+avx512f" in host()[2].split(",")
+
+
 LONG_TEXT_BYTES = 2_500_000
 """Bytes of text beyond which LLVM optimises less: a sixth less time, code 1 % slower."""
 

@@ -286,7 +286,7 @@ def _random_placement(rng: np.random.Generator) -> Transform:
 def _random_inertia(rng: np.random.Generator) -> Inertia:
     """Return a random box, turned and moved, of 0.1 to 10 kg."""
     sides = rng.uniform(0.05, 0.5, 3).tolist()
-    solid = box(*sides, mass=float(np.exp(rng.uniform(np.log(0.1), np.log(10)))))
+    solid = box(*sides, mass=math.exp(rng.uniform(math.log(0.1), math.log(10))))
     X = Transform.from_rpy(rng.uniform(-3, 3, 3).tolist(), rng.uniform(-0.3, 0.3, 3).tolist())
     return (X.T @ solid @ X).over(float)
 
