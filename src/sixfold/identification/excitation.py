@@ -20,7 +20,7 @@ from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import inverse_dynamics, kinetic_energy, model_checked, potential_energy
 from sixfold.identification.expected import expected_errors, noise_of
 from sixfold.identification.fit.columns import Problem
-from sixfold.identification.fit.options import choice_of, positive
+from sixfold.identification.fit.options import choice_of, numbers, positive
 from sixfold.identification.identify import problem_for
 from sixfold.model import Model
 from sixfold.model.values import generator_of
@@ -261,9 +261,9 @@ def _series(
 ) -> Series:
     pairs = model.coordinates.additive
     order = [i for i, _ in sorted(pairs, key=lambda pair: pair[1])]
-    low = _numbers(model, "lower", lower, model.lower_position)[order]
-    high = _numbers(model, "upper", upper, model.upper_position)[order]
-    fast = _numbers(model, "speed", speed, model.velocity_limit)
+    low = _numbers("lower", lower, model.lower_position)[order]
+    high = _numbers("upper", upper, model.upper_position)[order]
+    fast = _numbers("speed", speed, model.velocity_limit)
     for j, joint in enumerate(model.coordinates.v_joints):
         half, usual = RANGE.get(joint.joint.kind, USUAL_RANGE)
         if not np.isfinite(low[j]) and not np.isfinite(high[j]):
@@ -279,16 +279,8 @@ def _series(
     return Series((low + high) / 2, margin * (high - low) / 2, margin * fast, harmonics, span)
 
 
-def _numbers(model: Model, name: str, given: Any, usual: Array) -> Array:
-    if given is None:
-        return usual.copy()
-    try:
-        found = np.array(np.broadcast_to(np.asarray(given, float), usual.shape))
-    except (TypeError, ValueError):
-        raise OptionError("excitation", name, f"{len(usual)} numbers, or one", given) from None
-    if np.isnan(found).any():
-        raise OptionError("excitation", name, "numbers", given)
-    return found
+def _numbers(name: str, given: Any, usual: Array) -> Array:
+    return usual.copy() if given is None else numbers("excitation", name, given, len(usual))
 
 
 def _trajectory(

@@ -12,6 +12,7 @@ from sixfold.evaluate import gravity_force as weight
 from sixfold.evaluate import random_state
 from sixfold.identification.fit.columns import Problem
 from sixfold.identification.fit.least_squares import Sums, accumulate
+from sixfold.identification.fit.options import numbers
 from sixfold.identification.fit.solve import Fit
 from sixfold.identification.identification import Estimate
 from sixfold.identification.results import estimates
@@ -30,10 +31,7 @@ def noise_of(where: str, model: Model, noise: Any) -> Array:
         usual = max(float(heavy.max(initial=0.0)), 1e-3)
         sizes = np.where(np.isfinite(limits) & (limits > 0), limits, np.maximum(heavy, 0.1 * usual))
         return SHARE * sizes
-    try:
-        found = np.array(np.broadcast_to(np.asarray(noise, float), (model.nv,)))
-    except (TypeError, ValueError):
-        raise OptionError(where, "noise", f"{model.nv} numbers > 0, or one", noise) from None
+    found: Array = numbers(where, "noise", noise, model.nv)
     if not (found > 0).all() or not np.isfinite(found).all():
         raise OptionError(where, "noise", f"{model.nv} numbers > 0, or one", noise)
     return found

@@ -14,6 +14,8 @@ from sixfold.model import Model
 
 MAX_NAMES = 100_000
 """Names of bodies that are looked at."""
+MAX_NUMBER = 1e300
+"""Largest number of an option."""
 FRICTION = (True, False, "viscous", "dry", "direction")
 
 
@@ -57,7 +59,11 @@ def _bodies(model: Model, bodies: Any, where: str) -> tuple[int, ...]:
         return tuple(range(model.nb))
     names = [bodies] if isinstance(bodies, str) else bodies
     words = "names of bodies whose inertia is unknown, or None for all"
-    if not isinstance(names, Iterable) or isinstance(names, Mapping):
+    if (
+        not isinstance(names, Iterable)
+        or isinstance(names, Mapping)
+        or not getattr(names, "ndim", 1)
+    ):
         raise OptionError(where, "bodies", words, bodies)
     found = set()
     for name in islice(names, MAX_NAMES):
@@ -91,7 +97,7 @@ def _gains(model: Model, gains: Any, where: str) -> tuple[float, ...]:
     try:
         listed = list(islice(gains, model.nv + 1))
         found = np.array([np.nan if x is None else float(x) for x in listed], float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(where, "gains", words, gains) from None
     if found.shape != (model.nv,) or np.isinf(found).any() or (found == 0).any():
         raise OptionError(where, "gains", words, gains)
@@ -103,6 +109,22 @@ def _gains(model: Model, gains: Any, where: str) -> tuple[float, ...]:
 def positive(where: str, option: str, value: Any, words: str, *, zero: bool = False) -> float:
     """Return a positive number."""
     good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not good or not (0 <= value < np.inf if zero else 0 < value < np.inf):
+    if not good or not (0 <= value < MAX_NUMBER if zero else 0 < value < MAX_NUMBER):
         raise OptionError(where, option, words, value)
     return float(value)
+
+
+def numbers(where: str, option: str, given: Any, count: int) -> Any:
+    """Return so many numbers, or one for all, as an array; nothing longer is looked at."""
+    words = f"{count} numbers, or one"
+    try:
+        several = hasattr(given, "__len__") and getattr(given, "ndim", None) != 0
+        sized = len(given) if several else 1
+        if sized not in (1, count):
+            raise ValueError(f"{sized} numbers")
+        found = np.array(np.broadcast_to(np.asarray(given, float), (count,)))
+    except Exception:  # an object's own complaint
+        raise OptionError(where, option, words, given) from None
+    if np.isnan(found).any():
+        raise OptionError(where, option, words, given)
+    return found
