@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ENGINES := $(VENV)/.engines
+DOCS := $(VENV)/.docs
 PROCESSES ?= 2
 
 LOWEST := .venv-lowest
@@ -11,7 +12,7 @@ LOWEST_READY := $(LOWEST)/.ready
 LOWEST_PYTHON ?= python3.11
 LANES ?= 1 2 4 8
 
-.PHONY: demo test test-lanes test-lowest test-long lint bench clean
+.PHONY: demo test test-lanes test-lowest test-long lint bench docs clean
 
 demo: $(READY)
 	$(BIN)/sixfold demo
@@ -26,6 +27,7 @@ test-long: $(READY)
 	SIXFOLD_MJCF_MUTANTS=10000 $(BIN)/python -m pytest tests/formats/test_mjcf_errors.py -q
 	$(BIN)/python -m tests.surveys.robots_vs_pinocchio
 	$(BIN)/python -m tests.surveys.derivatives --trees 1000
+	$(BIN)/python -m tests.surveys.regressors --trees 1000
 	$(BIN)/python benchmarks/robots_vs_mujoco.py
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.simulation.damaged --files 5000
@@ -38,15 +40,22 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.full_disk
 	$(BIN)/python -m tests.long.foreign_folders
 	$(BIN)/python -m tests.long.dropped_boxes
+	$(BIN)/python -m tests.long.struck_boxes
 	$(BIN)/python -m tests.long.standing_quadruped
 	$(BIN)/python -m tests.long.contact_states
+	$(BIN)/python -m tests.long.identified_panda --trials 200
+	$(BIN)/python -m tests.long.killed_sweeps
+	$(BIN)/python benchmarks/cluster_vs_threads.py
+	$(BIN)/python -m tests.long.humanoid_trajectory
+	$(BIN)/python -m tests.long.opencl_robots
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)
 	@for n in $(LANES); do \
 	  echo "$$n lanes"; \
 	  SIXFOLD_LANES=$$n $(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal \
-	    tests/llvm tests/evaluate tests/laws tests/simulation tests/dynamics || exit 1; \
+	    tests/llvm tests/evaluate tests/laws tests/simulation tests/dynamics \
+	    tests/control/test_inverse_kinematics.py || exit 1; \
 	done
 
 # the lowest versions that pyproject.toml admits, in a virtual environment of their own
@@ -61,6 +70,11 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@$(BIN)/python benchmarks/sizes.py
+
+# the documentation site; a warning is an error
+docs: $(DOCS)
+	$(BIN)/python -m sphinx -b html -q -W --keep-going docs build/site
+	@echo "build/site/index.html"
 
 bench: $(ENGINES)
 	@mkdir -p build
@@ -84,6 +98,14 @@ $(ENGINES): $(READY)
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"; \
 	fi
 	@touch $(ENGINES)
+
+$(DOCS): $(READY)
+	@if command -v uv >/dev/null 2>&1; then \
+	  VIRTUAL_ENV=$(VENV) uv pip install --quiet -c constraints.txt -e ".[docs]"; \
+	else \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"; \
+	fi
+	@touch $(DOCS)
 
 $(LOWEST_READY): pyproject.toml constraints-lowest.txt
 	@if command -v uv >/dev/null 2>&1; then \

@@ -17,7 +17,7 @@ EXAMPLES = {
     "applicable": errors.NotApplicableError("the split", "a free joint", "use the matrix"),
     "internal": errors.InternalError("schedule", "node 3 is in no piece"),
     "disagreement": errors.DisagreementError("two formulations disagree"),
-    "state": errors.StateError("simulate: argument 'q0'", "finite numbers", "nan", "mend it"),
+    "state": errors.StateError("simulate: argument 'q0'", "finite numbers", "nan", "fix it"),
     "callback": errors.CallbackError("simulate: control", "two numbers", "one", "return two"),
     "simulation": errors.SimulationError(
         "v of joint 'elbow' is not finite", time=0.1, got="nan", fix="shorten dt", trajectory=None

@@ -1,6 +1,7 @@
 """`import sixfold` stays light: heavy libraries load only when a package needs them."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -51,18 +52,24 @@ def test_symbols_load_sympy_when_they_appear():
     assert "sympy" in loaded_after(code)
 
 
-def test_import_time_is_noted(record_property):
-    clock = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
-    times = {}
-    for name in ("numpy", "sixfold"):
+def test_import_time_is_noted(record_property, tmp_path):
+    """With byte code, as an installed package has it: compiling the sources takes twice as long."""
+    clock = "import time, numpy; t = time.time(); import sixfold; print(time.time() - t)"
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    times = []
+    for _ in range(4):  # the first compiles
         done = subprocess.run(
-            [sys.executable, "-c", clock.format(name)], capture_output=True, text=True, check=True
+            [sys.executable, "-c", clock],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
-        times[name] = float(done.stdout)
-    beyond = times["sixfold"] - times["numpy"]
-    record_property("import_seconds_beyond_numpy", round(beyond, 3))
-    print(f"import sixfold: {beyond:.3f} s beyond NumPy's {times['numpy']:.3f} s")
-    assert times["sixfold"] > 0
+        times.append(float(done.stdout))
+    record_property("import_seconds_beyond_numpy", round(min(times), 3))
+    print(f"import sixfold: {min(times):.3f} s beyond NumPy")
+    assert list(tmp_path.rglob("sixfold/__init__.*.pyc"))
 
 
 def test_every_public_name_is_there():

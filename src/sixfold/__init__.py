@@ -1,7 +1,6 @@
 """Rigid-body dynamics in Python: the book, and beside each page the page that runs."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.errors import (
     ArgumentError,
@@ -32,37 +31,14 @@ from sixfold.errors import (
     UnknownNameError,
 )
 from sixfold.evaluate import (
-    bias_force,
-    body_accelerations,
-    body_poses,
-    body_velocities,
-    center_of_mass,
-    centroidal_momentum,
     compile,
-    constraint_forces,
-    coriolis_matrix,
-    difference,
-    forward_dynamics,
-    frame_pose,
-    frame_velocity,
+    functions,
     get_threads,
-    gravity_force,
-    integrate,
-    inverse_dynamics,
-    inverse_mass_matrix,
-    jacobian,
-    jacobian_bias,
-    joint_wrenches,
-    kinetic_energy,
-    mass_matrix,
-    momentum,
     neutral,
-    point_force,
-    position_rate,
-    potential_energy,
     random_state,
     set_threads,
 )
+from sixfold.evaluate.functions import *
 from sixfold.model import (
     Cylindrical,
     Fixed,
@@ -77,6 +53,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.optional import later
 from sixfold.scalar import atan2, cos, exp, if_positive, log, repeat, sign, sin, sqrt, tanh
 from sixfold.spatial import (
     ArticulatedInertia,
@@ -90,6 +67,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
+    from sixfold.bridges import jax_function, torch_function
     from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
     from sixfold.contact import (
         ContactCapsule,
@@ -99,36 +77,40 @@ if TYPE_CHECKING:
         Ground,
         contact_forces,
     )
-    from sixfold.control import Linearization, controllers, linearize, lqr
+    from sixfold.control import (
+        MPPI,
+        CrossEntropy,
+        InverseKinematics,
+        Linearization,
+        OptimalControl,
+        all_solutions,
+        controllers,
+        differential_ik,
+        inverse_kinematics,
+        linearize,
+        lqr,
+        optimal_control,
+        plan_trajectory,
+        targets,
+        tvlqr,
+    )
+    from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
-    from sixfold.evaluate import (
-        center_of_mass_jacobian,
-        centroidal_momentum_bias,
-        centroidal_momentum_derivatives,
-        centroidal_momentum_matrix,
-        constrained_dynamics,
-        constraint_bias,
-        constraint_gaps,
-        constraint_jacobian,
-        constraint_wrenches,
-        delassus_matrix,
-        difference_derivatives,
-        forward_dynamics_derivatives,
-        forward_second_derivatives,
-        frame_velocity_derivatives,
-        impact,
-        integrate_derivatives,
-        inverse_dynamics_derivatives,
-        jacobian_derivatives,
-        kinetic_energy_derivatives,
-        potential_energy_derivatives,
-        project,
-        second_derivatives,
-    )
     from sixfold.formats import load, save
-    from sixfold.identify import BaseParameters, base_parameters
+    from sixfold.identification import (
+        BaseParameters,
+        BaseProjection,
+        Identification,
+        Log,
+        base_parameters,
+        base_projection,
+        base_regressor,
+        excitation,
+        identify,
+    )
     from sixfold.interop import Comparison, Converter, compare_with, convert
+    from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
         CustomJoint,
         DHRow,
@@ -148,11 +130,13 @@ if TYPE_CHECKING:
         Event,
         JointStops,
         RolloutGradient,
+        Stepper,
         Trajectory,
         rollout,
         rollout_gradient,
         simulate,
     )
+    from sixfold.sweeps import Grid, Sweep, draws, reducers, sweep
     from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
     from sixfold.verify.check import check
@@ -161,6 +145,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
+    "bridges": ("jax_function", "torch_function"),
     "doctor": ("Diagnosis", "diagnose"),
     "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
     "verify": ("check",),
@@ -177,61 +162,42 @@ _LATER = {
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
         "contact_forces",
     ),
-    "evaluate": (
-        "center_of_mass_jacobian",
-        "centroidal_momentum_bias",
-        "centroidal_momentum_derivatives",
-        "centroidal_momentum_matrix",
-        "constrained_dynamics",
-        "constraint_bias",
-        "constraint_gaps",
-        "constraint_jacobian",
-        "constraint_wrenches",
-        "delassus_matrix",
-        "difference_derivatives",
-        "forward_dynamics_derivatives",
-        "forward_second_derivatives",
-        "frame_velocity_derivatives",
-        "impact",
-        "integrate_derivatives",
-        "inverse_dynamics_derivatives",
-        "jacobian_derivatives",
-        "kinetic_energy_derivatives",
-        "potential_energy_derivatives",
-        "project",
-        "second_derivatives",
+    "control": (
+        *("CrossEntropy", "InverseKinematics", "Linearization", "MPPI", "OptimalControl"),
+        *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
+        *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
     ),
-    "control": ("Linearization", "controllers", "linearize", "lqr"),
+    "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
-        *("Event", "JointStops", "RolloutGradient", "Trajectory"),
+        *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
-    "identify": ("BaseParameters", "base_parameters"),
+    "identification": (
+        *("BaseParameters", "BaseProjection", "Identification", "Log", "base_parameters"),
+        *("base_projection", "base_regressor", "excitation", "identify"),
+    ),
+    "sweeps": ("Grid", "Sweep", "draws", "reducers", "sweep"),
     "symbolic": ("Code", "Equations", "equations", "export"),
+    "learn": ("Task", "VectorEnv", "tasks"),
     "viewer": ("view",),
 }
 """Names of packages that are imported when one of them is first asked for."""
-_PACKAGE = {name: package for package, names in _LATER.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:
-    """Import the package that a name comes from."""
-    if name not in _PACKAGE:
-        raise AttributeError(f"module 'sixfold' has no attribute {name!r}")
-    value = getattr(import_module(f"sixfold.{_PACKAGE[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
+    __getattr__ = later(__name__, _LATER)
 
 
 def __dir__() -> list[str]:
     """List all public names."""
-    return [*globals(), *_PACKAGE]
+    return [*globals(), *(name for names in _LATER.values() for name in names)]
 
 
 __all__ = [
+    "MPPI",
     "ArgumentError",
     "ArticulatedInertia",
     "BaseParameters",
+    "BaseProjection",
     "CallbackError",
     "Code",
     "Comparison",
@@ -241,6 +207,7 @@ __all__ = [
     "ContactPoint",
     "ContactShapeWarning",
     "Converter",
+    "CrossEntropy",
     "CustomJoint",
     "Cylindrical",
     "DHRow",
@@ -252,15 +219,19 @@ __all__ = [
     "Fixed",
     "Force",
     "Free",
+    "Grid",
     "Ground",
     "Helical",
+    "Identification",
     "ImpactPoint",
     "Inertia",
     "InternalError",
+    "InverseKinematics",
     "Joint",
     "JointStops",
     "KernelMemoryError",
     "Linearization",
+    "Log",
     "Mobility",
     "Model",
     "ModelBuilder",
@@ -269,6 +240,7 @@ __all__ = [
     "NonFiniteStateWarning",
     "NotApplicableError",
     "NumberError",
+    "OptimalControl",
     "OptionError",
     "OutputFileError",
     "Planar",
@@ -287,7 +259,10 @@ __all__ = [
     "SixfoldError",
     "Spherical",
     "StateError",
+    "Stepper",
     "Subspace",
+    "Sweep",
+    "Task",
     "TooLargeError",
     "Trajectory",
     "TrajectoryFileError",
@@ -296,91 +271,59 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "Vector3",
+    "VectorEnv",
     "actuator_forces",
     "add_payload",
+    "all_solutions",
     "assemble",
     "atan2",
     "attach",
     "base_parameters",
-    "bias_force",
-    "body_accelerations",
-    "body_poses",
-    "body_velocities",
-    "center_of_mass",
-    "center_of_mass_jacobian",
-    "centroidal_momentum",
-    "centroidal_momentum_bias",
-    "centroidal_momentum_derivatives",
-    "centroidal_momentum_matrix",
+    "base_projection",
+    "base_regressor",
     "check",
     "compare_with",
     "compile",
-    "constrained_dynamics",
-    "constraint_bias",
-    "constraint_forces",
-    "constraint_gaps",
-    "constraint_jacobian",
-    "constraint_wrenches",
     "contact_forces",
     "controllers",
     "convert",
-    "coriolis_matrix",
     "cos",
-    "delassus_matrix",
     "diagnose",
-    "difference",
-    "difference_derivatives",
+    "differential_ik",
+    "draws",
     "equations",
+    "excitation",
     "exp",
     "export",
-    "forward_dynamics",
-    "forward_dynamics_derivatives",
-    "forward_second_derivatives",
-    "frame_pose",
-    "frame_velocity",
-    "frame_velocity_derivatives",
     "from_dh",
     "get_threads",
-    "gravity_force",
     "grouped",
+    "identify",
     "if_positive",
-    "impact",
-    "integrate",
-    "integrate_derivatives",
-    "inverse_dynamics",
-    "inverse_dynamics_derivatives",
-    "inverse_mass_matrix",
-    "jacobian",
-    "jacobian_bias",
-    "jacobian_derivatives",
-    "joint_wrenches",
-    "kinetic_energy",
-    "kinetic_energy_derivatives",
+    "inverse_kinematics",
+    "jax_function",
     "linearize",
     "load",
     "lock_joints",
     "log",
     "lqr",
-    "mass_matrix",
     "mobility",
-    "momentum",
     "neutral",
+    "opencl_function",
+    "opencl_rollout",
+    "optimal_control",
     "physical_consistency",
+    "plan_trajectory",
     "plot",
-    "point_force",
-    "position_rate",
-    "potential_energy",
-    "potential_energy_derivatives",
-    "project",
     "random_state",
     "random_tree",
+    "reducers",
     "rename",
     "repeat",
     "replace_inertias",
     "rollout",
     "rollout_gradient",
     "save",
-    "second_derivatives",
     "set_threads",
     "sign",
     "simulate",
@@ -388,7 +331,15 @@ __all__ = [
     "skeleton_fd",
     "skeleton_id",
     "sqrt",
+    "sweep",
     "tanh",
+    "targets",
+    "tasks",
+    "torch_function",
+    "tvlqr",
     "view",
     "write_report",
 ]
+
+if not TYPE_CHECKING:  # static tools follow the star above
+    __all__ = sorted({*__all__, *functions.__all__})

@@ -1,24 +1,34 @@
-"""Libraries that Sixfold can do without: imported when needed, or named with the line that installs
-them.
+"""What is imported when it is needed: libraries that Sixfold can do without, and its own modules.
+
+A library that is not there is named with the line that installs it.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 from sixfold.errors import NotApplicableError
 
 PACKAGES = {
+    "cloudpickle": ("cloudpickle", "distributed"),
     "control": ("control", "control"),
+    "dask": ("dask", "distributed"),
+    "distributed": ("distributed", "distributed"),
     "example_robot_data": ("example-robot-data", "robots"),
     "gmpy2": ("gmpy2", "bench"),
+    "gymnasium": ("gymnasium", "learn"),
+    "jax": ("jax", "jax"),
     "matplotlib": ("matplotlib", "report"),
     "mujoco": ("mujoco", "mjcf"),
     "pinocchio": ("pin", "bench"),
+    "pyopencl": ("pyopencl", "opencl"),
     "pyarrow": ("pyarrow", "data"),
     "scipy": ("scipy", "data"),
     "sympy": ("sympy", "symbolic"),
+    "torch": ("torch", "torch"),
     "trimesh": ("trimesh", "view"),
     "viser": ("viser", "view"),
     "xarray": ("xarray", "data"),
@@ -47,3 +57,22 @@ def missing(module: str, purpose: str) -> NotApplicableError:
     package, extra = PACKAGES[module.partition(".")[0]]
     fix = f"pip install {package}, or pip install 'sixfold[{extra}]'"
     return NotApplicableError(purpose, f"an installation without {package}", fix)
+
+
+def later(package: str, table: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package whose names come from modules not imported yet.
+
+    Args:
+        package: its name.
+        table: the names in each module, which is named as seen from the package.
+    """
+    homes = {name: f"{package}.{module}" for module, names in table.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module '{package}' has no attribute {name!r}")
+        value = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get

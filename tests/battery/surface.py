@@ -70,6 +70,10 @@ def _law(t: Any, q: Any, v: Any) -> Any:
     return -q - v
 
 
+def _numbers(row: Any, x: Any = 0.0) -> Any:
+    return row + x
+
+
 def _halved(carried: Any) -> Any:
     return [0.5 * x for x in carried] if isinstance(carried, list) else 0.5 * carried
 
@@ -80,6 +84,27 @@ def _cost(t: Any, q: Any, v: Any, tau: Any) -> Any:
 
 def _end(q: Any, v: Any) -> Any:
     return v @ v
+
+
+def _reward(t: Any, q: Any, v: Any, action: Any) -> Any:
+    return -(q @ q) - action @ action
+
+
+def _observed(t: Any, q: Any, v: Any) -> Any:
+    return [*q, *v]
+
+
+def _drawn(u: Any) -> Any:
+    return u, u
+
+
+@cache
+def stepper() -> sf.Stepper:
+    return sf.Stepper(dp(), dt=0.01, reward=_reward, observe=_observed)
+
+
+def task() -> sf.Task:
+    return sf.Task("t", dp(), 0.01, [-1.0, -1.0], [1.0, 1.0], _observed, _reward, _drawn, 2, 3)
 
 
 def _event(t: Any, q: Any, v: Any) -> Any:
@@ -240,6 +265,9 @@ _ENDS = {"body_a": lambda: "a", "body_b": lambda: "b", "point_a": _VECTOR, "poin
 _ENDS |= dict.fromkeys(("placement", "placement_a", "placement_b"), lambda: (0.1, 0.0, 0.2))
 _ENDS |= {"body": lambda: "b", "shape": lambda: "disc", "axis": lambda: "y"}
 
+_PLANNER = {"stepper": stepper, "horizon": lambda: 3, "samples": lambda: 4, "noise": lambda: 0.1}
+_PLANNER |= {"start": lambda: 0.0}
+
 SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "constrained_dynamics": _LOOP,
     "constraint_bias": _LOOP,
@@ -288,14 +316,26 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "DHRow": {"a": lambda: 0.1, "d": lambda: 0.1, "theta": lambda: 0.1, "alpha": lambda: 0.1},
     "Subspace": {"columns": _MOTION},
     "compile": {"inputs": dict},
+    "jax_function": {"inputs": dict},
+    "torch_function": {"inputs": dict},
+    "opencl_function": {"inputs": dict},
     "random_tree": {"joints": lambda: [sf.Revolute]},
     "add_payload": {"mass": lambda: 1.0, "inertia": lambda: (0.1, 0.1, 0.1)},
     "equations": {"parameters": lambda: "symbols", "inertias": lambda: "centre", "names": dict},
     "save": {"path": lambda: "out.urdf"},
+    "identify": {"log": lambda: _log()},
+    "Identification.evaluate": {"log": lambda: _log()},
+    "Identification.added": {"body": lambda: "lower"},
+    "Log": {"q": lambda: _log().q, "tau": lambda: _log().tau},
+    "Log.read": {"path": lambda: "log.npz"},
     "plot": {"path": lambda: "out.svg"},
     "write_report": {"path": lambda: "out.html"},
     "frame_pose": {"name": lambda: "tip"},
-    "export": {"function": lambda: "inverse_dynamics", "name": lambda: "kernel"},
+    "export": {
+        "function": lambda: "inverse_dynamics",
+        "name": lambda: "kernel",
+        "target": lambda: "aarch64",
+    },
     "Event": {
         "function": lambda: _event,
         "name": lambda: "e",
@@ -326,6 +366,31 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
         "first": lambda: sf.ContactPoint("lower", radius=0.1),
         "second": lambda: sf.ContactPoint("upper", radius=0.1),
     },
+    "inverse_kinematics": {"targets": lambda: {"tip": sf.frame_pose(dp(), [0.3, 0.4], "tip")}},
+    "all_solutions": {"targets": lambda: {"tip": sf.frame_pose(dp(), [0.3, 0.4], "tip")}},
+    "differential_ik": {"targets": lambda: {"tip": np.zeros(6)}},
+    "InverseKinematics": {"parts": lambda: ("tip position",), "tolerance": lambda: 1e-8},
+    "plan_trajectory": {
+        "waypoints": lambda: np.array([[0.1, 0.2], [0.3, 0.5]]),
+        "duration": lambda: 0.1,
+        "times": lambda: [0.0, 1.0],
+        "spline": lambda: "cubic",
+    },
+    "optimal_control": {
+        "cost": lambda: _cost,
+        "final_cost": lambda: _end,
+        "joints": lambda: ["elbow"],
+        "iterations": lambda: 2,
+        "tau": GOOD["tau"],
+    },
+    "OptimalControl.trajectory": {"index": lambda: 0},
+    "tvlqr": {
+        "A": lambda: np.eye(2)[None],
+        "B": lambda: np.ones((1, 2, 1)),
+        "Q": lambda: 1.0,
+        "R": lambda: 1.0,
+        "final": lambda: 2.0,
+    },
     "lqr": {"A": lambda: np.eye(2), "B": lambda: np.eye(2), "Q": lambda: 1.0, "R": lambda: 1.0},
     "Linearization": {"A": lambda: np.eye(4), "B": lambda: np.ones((4, 2))},
     "Linearization.select": {"index": lambda: 1},
@@ -334,6 +399,65 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "RolloutGradient": dict.fromkeys(("cost", "x0", "parameters", "inertias"), lambda: None),
     "Comparison.worst": {"quantity": lambda: "mass matrix"},
     "Diagnosis.to_json": {"indent": lambda: 1},
+    "sweep": {
+        "function": lambda: _numbers,
+        "rows": lambda: 5,
+        "draw": lambda: {"x": sf.draws.uniform(0.0, 1.0)},
+        "reduce": lambda: "mean",
+        "write": lambda: "rows",
+        "engine": lambda: "serial",
+        "block": lambda: 2,
+    },
+    "Sweep": {
+        **dict.fromkeys(("rows", "computed", "reused"), lambda: 5),
+        **{"reductions": dict, "digest": str, "folder": lambda: None, "damaged": tuple},
+        "seconds": lambda: 1.0,
+    },
+    "Sweep.get": {"key": lambda: "mean"},
+    "Sweep.__getitem__": {"name": lambda: "mean"},
+    "Grid": {"axes": lambda: {"mass": [1.0, 2.0]}},
+    "Grid.values": {"start": lambda: 0, "stop": lambda: 1},
+    "draws.uniform": {"low": lambda: 0.0, "high": lambda: 1.0},
+    "draws.log_uniform": {"low": lambda: 0.1, "high": lambda: 1.0},
+    "draws.normal": {"mean": lambda: 0.0, "deviation": lambda: 1.0},
+    "draws.choice": {"options": lambda: [1.0, 2.0]},
+    "reducers.histogram": {"low": lambda: 0.0, "high": lambda: 1.0, "bins": lambda: 4},
+    "reducers.quantiles": {"shares": lambda: (0.5,)},
+    "reducers.custom": {"leaf": lambda: _law, "combine": lambda: _law, "name": lambda: "own"},
+    "Stepper": {
+        "rows": lambda: 3,
+        "control": lambda: None,
+        "contacts": lambda: None,
+        "inertias": lambda: None,
+        "parameters": lambda: None,
+        "reward": lambda: _reward,
+        "observe": lambda: _observed,
+    },
+    "Stepper.step": {"action": lambda: np.zeros(2)},
+    "Stepper.reset": {"rows": lambda: None},
+    "Stepper.put": {"rows": lambda: None},
+    "Stepper.observation": {"rows": lambda: None},
+    "Stepper.returns": {"actions": lambda: np.zeros((2, 3, 2))},
+    "MPPI": _PLANNER,
+    "CrossEntropy": _PLANNER,
+    "MPPI.__call__": {"q": GOOD["q"], "v": GOOD["v"]},
+    "Task": {
+        "low": lambda: [-1.0, -1.0],
+        "high": lambda: [1.0, 1.0],
+        "observe": lambda: _observed,
+        "reward": lambda: _reward,
+        "start": lambda: _drawn,
+        "draws": lambda: 2,
+        "contacts": lambda: None,
+        "inertias": lambda: False,
+        "parameters": lambda: None,
+        "control": lambda: None,
+    },
+    "Task.stepper": {"rows": lambda: 2},
+    "VectorEnv": {"task": task, "num_envs": lambda: 2},
+    "VectorEnv.step": {"actions": lambda: np.zeros((2, 2))},
+    "tasks.reacher": {"robot": lambda: "puma560", "frame": lambda: None},
+    "tasks.quadruped_trot": {"speed": lambda: 0.5},
     "skeleton_fd": _PLANE,
     "skeleton_id": _PLANE,
     "planar.skeleton_fd": _PLANE,
@@ -344,7 +468,9 @@ FORCED: dict[str, dict[str, Any]] = {
     "view": {"block": False, "open_browser": False},
     "compare_with": {"samples": 2},
     "rollout_gradient": {"cost": _cost},
+    "optimal_control": {"cost": _cost, "iterations": 1},
     "contact_forces": {"dt": None},
+    "sweep": {"engine": "serial", "rows": 5},
 }
 SKIPPED = {
     "view",  # starts a server; its arguments are looked at in tests/viewer
@@ -357,6 +483,13 @@ OPERATORS: tuple[Callable[[Any, Any], Any], ...] = (
     operator.matmul,
     operator.truediv,
 )
+
+
+@cache
+def _log() -> sf.Log:
+    """Return a short log of the double pendulum."""
+    q, v = sf.random_state(dp(), 60, seed=3)
+    return sf.Log(q, v, v, sf.inverse_dynamics(dp(), q, v, v), 0.01)
 
 
 @cache
@@ -379,7 +512,18 @@ def _result(name: str) -> Any:
             dp(), [0.1, 0.2], [0, 0], [0, 0], contacts=_ground()
         ),
         "RolloutGradient": _gradient,
+        "OptimalControl": lambda: sf.optimal_control(
+            dp(), np.zeros((2, 2)), None, dt=0.01, steps=2, cost=_cost
+        ),
+        "InverseKinematics": lambda: sf.inverse_kinematics(dp(), {"tip": np.eye(4)}, starts=1),
         "Trajectory": motion,
+        "Log": _log,
+        "Identification": lambda: sf.identify(dp(), _log()),
+        "Stepper": stepper,
+        "MPPI": lambda: sf.MPPI(stepper(), horizon=3, samples=4, noise=0.1),
+        "CrossEntropy": lambda: sf.CrossEntropy(stepper(), horizon=3, samples=4, noise=0.1),
+        "Task": task,
+        "VectorEnv": _environments,
         "Linearization": lambda: sf.linearize(dp(), np.zeros((3, 2)), np.zeros(2), np.zeros(2)),
         "Model": dp,
         "Joint": lambda: sf.Revolute("z"),
@@ -394,8 +538,16 @@ def _result(name: str) -> Any:
         "Transform": lambda: sf.Transform.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0)),
         "Vector3": _VECTOR,
         "Subspace": lambda: sf.Subspace(_MOTION()),
+        "Grid": lambda: sf.Grid(mass=[1.0, 2.0]),
+        "Sweep": lambda: sf.sweep(_numbers, 5, reduce="mean", engine="serial"),
     }
     return makers[name]() if name in makers else getattr(sf, name)()
+
+
+def _environments() -> Any:
+    env = sf.VectorEnv(task(), 2)
+    env.reset(seed=0)
+    return env
 
 
 def _gradient() -> Any:

@@ -58,6 +58,18 @@ def feet(**options: Any) -> sf.Ground:
     return sf.Ground(**{"friction": 0.8, "points": points, **options})
 
 
+def feet_and_trunk(**options: Any) -> sf.Ground:
+    """Return the ground of its feet, knees and trunk."""
+    legs = [name for name in quadruped().body_names if name.endswith("calf")]
+    trunk = quadruped().body_names[0]
+    points = [
+        *feet().points,
+        *(sf.ContactPoint(leg, (0.0, 0.0, 0.0), 0.03) for leg in legs),
+        *(sf.ContactPoint(trunk, (x, 0.0, -0.02), 0.04) for x in (-0.15, 0.15)),
+    ]
+    return feet(**{"points": points, **options})
+
+
 @cache
 def humanoid() -> sf.Model:
     return sf.load("g1_29dof", floating_base=True)
@@ -72,6 +84,18 @@ def soles(**options: Any) -> sf.Ground:
         for x, y in corners
     ]
     return sf.Ground(**{"friction": 0.8, "points": points, **options})
+
+
+def soles_and_trunk(**options: Any) -> sf.Ground:
+    """Return the ground of its feet, knees, pelvis and torso."""
+    others = (
+        ("left_knee_link", (0.0, 0.0, 0.0), 0.06),
+        ("right_knee_link", (0.0, 0.0, 0.0), 0.06),
+        ("pelvis", (0.0, 0.0, -0.05), 0.1),
+        ("torso_link", (0.0, 0.0, 0.2), 0.12),
+    )
+    points = [*soles().points, *(sf.ContactPoint(*each) for each in others)]
+    return soles(**{"points": points, **options})
 
 
 class Twin:

@@ -182,3 +182,16 @@ def test_friction_of_a_files_shapes_follows_mujocos_rule(tmp_path):
         found = sf.contact_forces(model, q, v, np.zeros(6), contacts=sf.Ground(friction=ground))
         (force,) = found.forces
         assert np.hypot(*force[:2]) == pytest.approx(expected * force[2], rel=1e-6)
+
+
+def test_spheres_with_one_centre_do_not_push() -> None:
+    builder = sf.ModelBuilder("two")
+    for name in "ab":
+        inertia = sf.Inertia.from_mass(1.0, rotational=(0.1, 0.1, 0.1))
+        builder.add_body(name, joint=sf.Free(), inertia=inertia)
+    model = builder.build()
+    pair = sf.ContactPair(sf.ContactPoint("a", radius=0.1), sf.ContactPoint("b", radius=0.1))
+    ground = sf.Ground(points=[], pairs=[pair])
+    q, zero = sf.neutral(model), np.zeros(12)
+    found = sf.contact_forces(model, q, zero, zero, contacts=ground, backend="numpy")
+    assert np.isfinite(found.a).all() and np.abs(found.forces).max() == 0

@@ -4,7 +4,7 @@ import pytest
 
 from tests.docs.blocks import BLOCK, DOCS, run
 
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("book/*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

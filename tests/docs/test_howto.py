@@ -1,6 +1,10 @@
 """The how-to pages, followed for real: each adds a thing from outside, which then works."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -126,3 +130,42 @@ def test_the_quantity_of_the_page_is_like_those_of_the_library(robot, motor_powe
         motor_power(model, q, v[:, :-1], v)
     kernel = sf.compile(motor_power, model)
     np.testing.assert_array_equal(kernel(q, v, v), out)
+
+
+USE_OF_THE_ROW = """
+import numpy as np, sixfold as sf
+from sixfold import motor_power
+arm = sf.load("double_pendulum")
+q, v = sf.random_state(arm, 5, seed=1)
+want = (sf.inverse_dynamics(arm, q, v, v) * v).sum(axis=-1)
+np.testing.assert_allclose(motor_power(arm, q, v, a=v), want, rtol=1e-12)
+assert sf.motor_power is motor_power is sf.evaluate.motor_power
+assert "motor_power" in sf.__all__ and "motor_power" in dir(sf)
+assert "motor_power" in sf.evaluate.all_quantities()
+namespace = {}
+exec("from sixfold import *", namespace)
+assert namespace["motor_power"] is motor_power
+assert sf.export(arm, "motor_power").files
+"""
+
+
+def test_inside_the_library_a_row_and_its_page_are_enough(tmp_path):
+    page, row, *_ = blocks((DOCS / "howto" / "quantity.md").read_text(encoding="utf-8"))
+    shutil.copytree(SOURCE, tmp_path / "sixfold", ignore=shutil.ignore_patterns("__pycache__"))
+    evaluate = tmp_path / "sixfold" / "evaluate"
+    with (evaluate / "scalar_functions" / "dynamics.py").open("a") as file:
+        file.write("\n\n" + page[page.index("@page") :])
+    with (evaluate / "functions" / "dynamics.py").open("a") as file:
+        file.write("\n\n" + row[row.index("@quantity") :].replace("motor", "pages.motor", 1))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", USE_OF_THE_ROW], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_module_of_rows_has_its_star():
+    folder = SOURCE / "evaluate" / "functions"
+    text = (folder / "__init__.py").read_text(encoding="utf-8")
+    for module in folder.glob("[a-z]*.py"):
+        assert f"from sixfold.evaluate.functions.{module.stem} import *\n" in text

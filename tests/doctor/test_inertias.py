@@ -87,11 +87,11 @@ def test_each_link_is_judged_as_its_file_gives_it_even_when_the_body_is_sound():
     assert (found.where, found.line) == ("link 'camera'", 6)
 
 
-def test_a_body_that_was_mended_is_judged_as_it_is_now():
+def test_a_body_that_was_fixed_is_judged_as_it_is_now():
     model = with_lines(chain(ROD, solid(0.01, 0.02, 0.05)).build())
-    mended = sf.replace_inertias(model, {"b": solid(0.01, 0.02, 0.025)})
-    assert codes(mended) == []
-    spoiled = sf.replace_inertias(mended, {"a": solid(0.01, 0.02, 0.06)})
+    fixed = sf.replace_inertias(model, {"b": solid(0.01, 0.02, 0.025)})
+    assert codes(fixed) == []
+    spoiled = sf.replace_inertias(fixed, {"a": solid(0.01, 0.02, 0.06)})
     found = only(spoiled, "inertia-triangle")
     assert (found.where, found.line) == ("body 'a'", 1)
 

@@ -18,7 +18,7 @@ def _arguments():
         parameters = inspect.signature(getattr(sf, name)).parameters.values()
         order = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY][1:]
         found[name] = tuple(order)
-        if row.optional:
+        if row.optional & set(order):
             found[f"{name}, {LEFT_OUT}"] = tuple(a for a in order if a not in row.optional)
     return found
 

@@ -61,11 +61,11 @@ EAGER = kind(
 SPARSE = kind("scipy.sparse._csr", "csr_array", toarray=lambda self: np.zeros(2))
 
 REFUSED = {
-    "a JAX tracer": (JIT, ("a JAX tracer", "jax.pure_callback")),
-    "a torch tensor with gradients": (GRADIENT, ("requires gradients", ".detach().numpy()")),
-    "a torch parameter": (PARAMETER, ("requires gradients", ".detach().numpy()")),
+    "a JAX tracer": (JIT, ("a JAX tracer", "sixfold.jax_function")),
+    "a torch tensor with gradients": (GRADIENT, ("requires gradients", "sixfold.torch_function")),
+    "a torch parameter": (PARAMETER, ("requires gradients", "sixfold.torch_function")),
     "a torch tensor on a card": (ON_GPU, ("device 'cuda'", ".cpu().numpy()")),
-    "a Dask array": (DASK, ("a Dask array", "not computed yet", ".compute()", "apply_gufunc")),
+    "a Dask array": (DASK, ("a Dask array", "not computed yet", ".compute()", "as they are")),
     "xarray over Dask": (LAZY, ("a Dask array", ".compute()")),
     "a CuPy array": (CUPY, ("cupy.ndarray", "graphics card", "cupy.asnumpy")),
     "a sparse matrix": (SPARSE, ("a sparse matrix", ".toarray()")),

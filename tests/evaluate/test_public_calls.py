@@ -34,13 +34,19 @@ def arguments(row, model, rows=5, optional=False):
     some |= {"f_ext": np.ones((rows, model.nb, 6)), "force": np.ones((rows, 3))}
     some |= {"point": np.full((rows, 3), 0.1), "dt": np.full(rows, 0.1), "weights": v[::-1].copy()}
     some |= {"forces": np.linspace(-1.0, 1.0, rows * model.nc).reshape(rows, model.nc)}
+    bodies = np.array([body.inertia.array() for body in model.bodies])
+    some |= {"inertias": bodies * np.linspace(1.0, 2.0, rows)[:, None, None]}
     given = {n: some[n] for n in row.arrays if optional or n not in row.optional}
     return given | ({row.place: model.body_names[-1]} if row.place else {})
 
 
-def positional(row, given):
-    names = [n for n in inspect.signature(getattr(sf, row.name)).parameters if n in given]
-    return [given[n] for n in names]
+def by_position(row, model, given):
+    """Call a function with its arguments by position where they have one."""
+    function = getattr(sf, row.name)
+    parameters = inspect.signature(function).parameters.values()
+    placed = [p.name for p in parameters if p.name in given and p.kind is not p.KEYWORD_ONLY]
+    rest = {n: x for n, x in given.items() if n not in placed}
+    return function(model, *(given[n] for n in placed), **rest)
 
 
 def several(result):
@@ -72,7 +78,7 @@ def test_keywords_positions_and_out_give_the_same_bits(model, name, optional):
     first = several(function(model, **given))
     assert len(first) == len(row.outputs)
     assert_equal(function(model, **given), first)  # the fast call
-    assert_equal(function(model, *positional(row, given)), first)
+    assert_equal(by_position(row, model, given), first)
     out = filled_like(first)
     assert_filled(function(model, **given, out=out), out)
     assert_equal(out, first)
@@ -96,6 +102,27 @@ def test_the_fast_call_is_kept_and_goes_with_the_model(name):
     assert len(row.prepared) == before + 1
     del model
     assert len(row.prepared) == before
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_calls_in_turns_of_both_precisions_are_prepared_once_each(name, monkeypatch):
+    model = held_arm() if name in CONSTRAINED else sf.load("puma560").without(armature=True)
+    row, function = QUANTITIES[name], getattr(sf, name)
+    double = arguments(row, model)
+    single = {
+        n: x.astype(np.float32) if isinstance(x, np.ndarray) else x for n, x in double.items()
+    }
+    expected = [function(model, **given) for given in (double, single)]
+
+    def unprepared(*_):
+        raise AssertionError("this call should have been prepared")
+
+    monkeypatch.setitem(function.__globals__, "general", unprepared)
+    for _ in range(2):
+        for given, want in zip((double, single), expected, strict=True):
+            found = function(model, **given)
+            assert_equal(found, several(want))
+            assert several(found)[0].dtype == several(want)[0].dtype
 
 
 @pytest.mark.parametrize("name", QUANTITIES)

@@ -1,6 +1,7 @@
 """How batches are cut for threads: by the numbers they read and write, in ever smaller parts."""
 
 import itertools
+import os
 import threading
 
 import numpy as np
@@ -115,3 +116,45 @@ def test_an_error_in_a_part_is_raised_when_all_have_ended():
     with pytest.raises(ValueError, match="this part"):
         threads.share(part, [(n, n + 1) for n in range(20)])
     assert len(done) == len(set(done)) and 3 not in done
+
+
+@pytest.fixture
+def cores(monkeypatch):
+    """Let the process run on six cores, with nothing said about threads."""
+    sf.set_threads(None)
+    for variable in ("SIXFOLD_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(threads, "_cores", lambda: 6)
+
+
+@pytest.mark.parametrize(
+    ("omp", "count"), [("1", 1), ("3", 3), ("4,2", 4), ("64", 6), ("", 6), ("0", 6), ("many", 6)]
+)
+def test_threads_are_those_of_the_process_and_at_most_those_of_openmp(
+    cores, monkeypatch, omp, count
+):
+    assert sf.get_threads() == 6
+    monkeypatch.setenv("OMP_NUM_THREADS", omp)
+    assert sf.get_threads() == count
+
+
+def test_a_number_of_threads_that_was_asked_for_wins(cores, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("SIXFOLD_THREADS", "5")
+    assert sf.get_threads() == 5
+    sf.set_threads(3)
+    assert sf.get_threads() == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no CPU affinity here")
+def test_threads_respect_the_cpu_affinity(monkeypatch):
+    sf.set_threads(None)
+    for variable in ("SIXFOLD_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(variable, raising=False)
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        assert sf.get_threads() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+    assert sf.get_threads() == len(before)

@@ -11,6 +11,7 @@ import sixfold as sf
 from sixfold.dynamics.book import lagrange
 from sixfold.dynamics.book.aba import aba as book_aba
 from sixfold.dynamics.book.operators import equations
+from sixfold.dynamics.book.regressor import regressor as book_regressor
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.derivatives import inverse_dynamics as about_points
 from sixfold.dynamics.derivatives import spatial
@@ -18,6 +19,7 @@ from sixfold.dynamics.fast.aba import aba as fast_aba
 from sixfold.dynamics.fast.articulated import inverse_mass_matrix
 from sixfold.dynamics.fast.coriolis import coriolis
 from sixfold.dynamics.fast.inverse_dynamics import joint_forces
+from sixfold.dynamics.regressor import regressor
 from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.spatial import Matrix3, Subspace, Vector3, rotation
@@ -81,6 +83,10 @@ PAGES: dict[str, tuple[Page, Page]] = {
     "derivatives of inverse dynamics": (
         _matrices(spatial.first_order),
         _matrices(about_points.first_order),
+    ),
+    "regressor": (
+        _matrices(lambda tree, q, qd, x, f_ext: (book_regressor(tree, q, qd, x),)),
+        _matrices(lambda tree, q, qd, x, f_ext: (regressor(tree, q, qd, x),)),
     ),
 }
 """Each quantity as the book has it and as it runs."""

@@ -124,14 +124,14 @@ def test_every_joint_without_inertia_is_named():
 
 
 def test_of_massless_bodies_in_a_row_the_last_is_named():
-    """Mass on the last one is enough to mend the model."""
+    """Mass on the last one is enough to fix the model."""
     row = ("arm", sf.Revolute("z"), SOLID), ("one", sf.Revolute("y"), None)
     with pytest.raises(SingularModelError, match="'two hinge' of body 'two'"):
         sf.forward_dynamics(
             chain(*row, ("two", sf.Prismatic("x"), None)), np.zeros(3), np.zeros(3), np.zeros(3)
         )
-    mended = chain(*row, ("two", sf.Prismatic("x"), SOLID))
-    assert np.isfinite(sf.forward_dynamics(mended, np.zeros(3), np.zeros(3), np.ones(3))).all()
+    fixed = chain(*row, ("two", sf.Prismatic("x"), SOLID))
+    assert np.isfinite(sf.forward_dynamics(fixed, np.zeros(3), np.zeros(3), np.ones(3))).all()
 
 
 def test_a_slide_without_mass_is_refused():

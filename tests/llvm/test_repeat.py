@@ -320,7 +320,7 @@ def test_controllers_with_rounds_are_known_to_be_pure():
 def test_exported_code_is_unrolled():
     from sixfold.evaluate.kernels.trace_function import graph_of
 
-    program, shape = graph_of(lambda x: np.array(kepler(x)), [(3,)])
+    program, (shape,) = graph_of(lambda x: np.array(kepler(x)), [(3,)])
     assert shape == (2,)
     assert not program.bodies()
     assert program.counts()["div"] == 30

@@ -10,7 +10,7 @@ import pytest
 import sixfold as sf
 from sixfold.graph import trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.modules import single_state
+from sixfold.llvm.modules import array_fields, single_state
 from sixfold.llvm.runtime.jit import WIDTHS
 
 pytestmark = pytest.mark.skipif(not single_state.symbols(), reason="this Python has no short way")
@@ -263,7 +263,7 @@ def test_a_non_finite_state_is_an_answer_without_a_warning(arm, state):
 
 def test_no_short_way_where_arrays_lie_otherwise(monkeypatch):
     single_state.symbols.cache_clear()
-    monkeypatch.setattr(single_state, "DATA", single_state.DATA + 8)
+    monkeypatch.setattr(array_fields, "DATA", array_fields.DATA + 8)
     try:
         assert single_state.symbols() == {}
         assert single_state.text(Layout(((2,),), ((2,),))) == ""
@@ -271,3 +271,29 @@ def test_no_short_way_where_arrays_lie_otherwise(monkeypatch):
         monkeypatch.undo()
         single_state.symbols.cache_clear()
     assert single_state.symbols()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_states_with_a_zero_where_the_layout_forbids_one_are_not_taken(lanes, dtype):
+    program = trace(lambda x, y: [x[0] + y[1], x[1] * y[0]], [2, 2])
+    layout = Layout(((2,), (2,)), ((2,),), dtype, ((0, 1), (1, 0)))
+    kernel = build("f", program, layout, lanes=lanes)[0]
+    for rows in (None, 1, 2, 5, 33):
+        shape = (2,) if rows is None else (rows, 2)
+        x, y = np.ones(shape, dtype), np.full(shape, 2, dtype)
+        x[..., 0] = y[..., 1] = 0  # these may be zero
+        assert (kernel.quick(x, y) == [0, 2]).all()
+        x[..., 1] = np.nan  # and what is no number is none
+        assert kernel.quick(x, y) is not None
+        x[..., 1] = 1
+        for array, place in layout.nonzero:
+            for row in range(rows or 1):
+                given = [x.copy(), y.copy()]
+                given[array].reshape(-1, 2)[row, place] = -0.0
+                out = np.full(shape, 7, dtype)
+                assert kernel.quick(*given) is None
+                assert kernel.quick(*given, out) is None and (out == 7).all()
+                assert kernel(*given).shape == shape  # the gufunc takes all
+    one = np.zeros(2, dtype)
+    assert kernel.quick(one, y) is None  # one state beside many

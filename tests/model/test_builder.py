@@ -424,6 +424,6 @@ def test_axes_that_are_orthonormal_to_six_digits_are_made_so():
         E = np.array(placed(rough.tolist()), float)
         np.testing.assert_allclose(E @ E.T, np.eye(3), atol=2e-15)
         np.testing.assert_allclose(E, rough, atol=1e-6)
-        # what is a rotation to rounding stays as it is, and so does what was mended
+        # what is a rotation to rounding stays as it is, and so does what was fixed
         assert placed(turn.tolist()) == Matrix3.of(turn.tolist())
         assert placed(E.tolist()) == Matrix3.of(E.tolist())

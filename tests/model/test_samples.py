@@ -1,5 +1,6 @@
 """The sample robots have the data of their sources."""
 
+import hashlib
 import math
 
 import numpy as np
@@ -257,3 +258,38 @@ def test_samples_with_loops_are_closed_at_the_neutral_configuration(name, mobili
     np.testing.assert_allclose(sf.constraint_gaps(model, q), 0.0, atol=1e-15)
     rank = np.linalg.matrix_rank(sf.constraint_jacobian(model, q), tol=1e-6)
     assert model.nv - rank == mobility
+
+
+def constants(model):
+    """Return a digest of all numbers of a model, to the last bit."""
+    numbers = [float(x) for x in model.gravity]
+    for body in model.bodies:
+        (E, r), I = body.placement, body.inertia
+        numbers += [float(x) for row in E for x in row] + [float(x) for x in r]
+        numbers += map(float, I.parameters())
+        for extra in (body.damping, body.friction, body.stiffness, body.rest, body.armature):
+            numbers += map(float, extra)
+    return hashlib.sha256(" ".join(x.hex() for x in numbers).encode()).hexdigest()[:12]
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("tree6", "7bd527f5b72e"),
+        ("tree10", "190b0a11591a"),
+        ("star:5", "1f9e98f2d1df"),
+        ("random_tree:20:1", "64942f16efca"),
+    ],
+)
+def test_constants_of_drawn_samples_do_not_depend_on_the_version_of_numpy(name, digest):
+    assert constants(sf.load(name)) == digest
+
+
+def test_constants_of_a_drawn_tree_with_springs_do_not_either():
+    tree = sf.random_tree(60, 7, properties=True)
+    assert constants(tree) == "3e737945f41d"
+
+
+def test_a_model_shows_itself_in_one_line():
+    assert repr(sf.load("quadruped")) == "<Model 'quadruped': nb=13, nq=19, nv=18, 12 kg>"
+    assert "1 constraint, " in repr(sf.load("four_bar_leg"))

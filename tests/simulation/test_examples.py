@@ -112,6 +112,28 @@ def test_the_walker_finds_its_gait(capsys, tmp_path):
     assert picture.stat().st_size > 20_000
 
 
+def test_the_arm_draws_a_circle(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "circle.png"
+    found = main_of("draw_circle", ["--picture", str(picture)])
+    assert np.abs(found["off"]).max() < 5e-4
+    assert found["ways"] == 8
+    assert np.abs(found["motion"].v).max() <= 2.0 + 1e-9
+    assert "circle drawn" in capsys.readouterr().out
+    assert picture.stat().st_size > 20_000
+
+
+def test_the_acrobot_swings_up(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "acrobot.png"
+    found = main_of("acrobot", ["--picture", str(picture)])
+    assert (found["up"] > 0.999).sum() >= 11
+    assert not found["plan"].tau[..., 0].any()  # the shoulder has no motor
+    assert found["ends"]["with feedback"] < 0.01 < found["ends"]["without feedback"]
+    assert "guesses end upright" in capsys.readouterr().out
+    assert picture.stat().st_size > 20_000
+
+
 def test_there_is_a_test_for_every_example():
     tested = Path(__file__).read_text(encoding="utf-8")
     names = [path.stem for path in EXAMPLES.glob("*.py")]
@@ -141,3 +163,24 @@ def test_the_four_bar_turns_and_its_motor_works_for_nothing(capsys, tmp_path):
         found["q"][-1] - found["q"][0], [2 * np.pi, -2 * np.pi, 0], atol=1e-9
     )
     assert picture.stat().st_size > 20_000
+
+
+def test_two_tasks_are_learned_without_gradients(capsys):
+    found = main_of("learn_by_cross_entropy")
+    assert found["pole"] == 500
+    before, after = found["reach"]
+    assert after < 0.5 * before
+
+
+def test_an_arm_is_identified_and_its_payload_weighed(capsys):
+    found = main_of("identify_panda", ["--robot", "puma560", "--duration", "6", "--rounds", "2"])
+    assert found["after"] < 0.02 < found["before"]
+    assert found["payload"] == pytest.approx(1.0, rel=0.01)
+    assert "hold-out" in capsys.readouterr().out
+
+
+def test_the_payload_study_finds_overloaded_motors(capsys):
+    found = main_of("payload_study")
+    share = float(found["mean"]["overloaded"])
+    assert 0.05 < share < 0.3 and found.rows == 20_000
+    assert "overloaded" in capsys.readouterr().out

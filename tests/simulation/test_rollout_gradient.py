@@ -1,5 +1,7 @@
 """Gradients of rollouts are those of finite differences, and of the chain of single steps."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -246,10 +248,11 @@ def test_checkpoints_change_no_bit(checkpoint):
 def test_checkpoints_save_memory():
     from sixfold.simulation.gradient import sweep
 
-    kept, chunk = sweep._sizes(14, 1, 10**6, None)
+    kernel = SimpleNamespace(operations=1000)
+    kept, chunk = sweep._sizes(kernel, 14, 1, 10**6, None)
     assert kept == 1000 and chunk == sweep.MIN_CHUNK_ROWS
-    assert sweep._sizes(14, 4096, 100, None)[0] == 100
-    rows = sweep._sizes(14, 4096, 10, None)[1]
+    assert sweep._sizes(kernel, 14, 4096, 100, None)[0] == 100
+    rows = sweep._sizes(kernel, 14, 4096, 10, None)[1]
     assert rows > sweep.MIN_CHUNK_ROWS and 8 * 14 * 12 * rows <= sweep.CHUNK_BYTES
 
 

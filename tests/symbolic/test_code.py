@@ -12,6 +12,7 @@ import pytest
 import sixfold as sf
 from sixfold.codegen.program import LANGUAGES, constant, identifier
 from sixfold.errors import OptionError
+from sixfold.evaluate import QUANTITIES
 from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.symbolic.code import FUNCTIONS, closed_form
@@ -76,17 +77,96 @@ def test_exported_c_compiles_without_a_warning_and_agrees(name, function, dtype,
     assert error(found, expected) <= (1e-13 if dtype == "double" else 2e-5)
 
 
+def arguments(function, model, n=5):
+    """Return rows of arguments, and the place as a keyword, for a function of a model."""
+    row = QUANTITIES[function]
+    rng = np.random.default_rng(1)
+    rows = []
+    for k, name in enumerate(FUNCTIONS[function]):
+        shape = row.argument(model, name, None).shape
+        point = name[0] == "q"
+        rows.append(states(model, n + k)[0][k:] if point else rng.standard_normal((n, *shape)))
+    return rows, {row.place: model.body_names[-1]} if row.place else {}
+
+
+def results(function, model, rows, place):
+    """Return all results of the public call, flat for each state."""
+    named = dict(zip(FUNCTIONS[function], rows, strict=True))
+    found = getattr(sf, function)(model, **named, **place)
+    found = found if isinstance(found, tuple) else (found,)
+    return found, [x.reshape(len(rows[0]), -1) for x in found]
+
+
+def with_constraints(function):
+    return (function.startswith("constraint_") and function != "constraint_forces") or (
+        function in ("constrained_dynamics", "project")
+    )
+
+
+def model_for(function):
+    return sf.load("four_bar_leg" if with_constraints(function) else "double_pendulum")
+
+
 @needs_cc
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_function_can_be_exported(function, tmp_path):
+def test_every_quantity_in_c_fills_one_array_for_each_result(function, tmp_path):
+    model = model_for(function)
+    rows, place = arguments(function, model)
+    code = sf.export(model, function, name="robot", at=next(iter(place.values()), None))
+    library = built(code, tmp_path)
+    _, expected = results(function, model, rows, place)
+    for k in range(len(rows[0])):
+        found = [np.full(x.shape[1], np.nan) for x in expected]
+        arrays = [np.ascontiguousarray(x[k]) for x in rows]
+        library.robot(*(x.ctypes.data_as(ctypes.c_void_p) for x in (*arrays, *found)))
+        for mine, whole in zip(found, expected, strict=True):
+            np.testing.assert_allclose(mine, whole[k], rtol=1e-11, atol=1e-11 * np.abs(whole).max())
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_quantity_in_numpy_returns_arrays_of_the_same_shapes(function):
+    model = model_for(function)
+    rows, place = arguments(function, model, 6)
+    code = sf.export(
+        model, function, language="python", name="robot", at=next(iter(place.values()), None)
+    )
+    space = {}
+    exec(code.files["robot.py"], space)
+    expected, _ = results(function, model, rows, place)
+    for lead in ((6,), (2, 3), ()):
+        cut = [x.reshape(*lead, *x.shape[1:]) if lead else x[0] for x in rows]
+        found = space["robot"](*cut)
+        assert isinstance(found, tuple) == (len(expected) > 1)
+        found = found if isinstance(found, tuple) else (found,)
+        for mine, whole in zip(found, expected, strict=True):
+            whole = whole.reshape(*lead, *whole.shape[1:]) if lead else whole[0]
+            assert mine.shape == np.shape(whole)
+            scale = np.abs(whole).max() + 1e-300
+            np.testing.assert_allclose(mine, whole, rtol=1e-11, atol=1e-11 * scale)
+
+
+@needs_cc
+@pytest.mark.parametrize("function", ["inverse_dynamics_derivatives", "integrate_derivatives"])
+def test_several_results_on_a_floating_base_compile_without_a_warning(function, tmp_path):
+    model = sf.load("floating_link")
+    library = built(sf.export(model, function, dtype="float", name="robot"), tmp_path)
+    rows, place = arguments(function, model, 1)
+    _, expected = results(function, model, rows, place)
+    found = [np.zeros(x.shape[1], np.float32) for x in expected]
+    given = [np.ascontiguousarray(x[0], np.float32) for x in rows]
+    library.robot(*(x.ctypes.data_as(ctypes.c_void_p) for x in (*given, *found)))
+    for mine, whole in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, whole[0], atol=2e-5 * np.abs(whole).max())
+
+
+def test_functions_at_a_place_need_its_name_and_others_refuse_one():
     model = sf.load("double_pendulum")
-    library = built(sf.export(model, function, name="robot"), tmp_path)
-    rows = dict(zip(("q", "v", "a"), states(model, 5), strict=True))
-    rows["tau"] = rows["a"]
-    chosen = [rows[argument] for argument in FUNCTIONS[function]]
-    expected = getattr(sf, function)(model, *chosen).reshape(5, -1)
-    found = called(library.robot, chosen, expected.shape[1])
-    np.testing.assert_allclose(found, expected, atol=1e-13)
+    with pytest.raises(OptionError, match="the name of a body or frame"):
+        sf.export(model, "jacobian")
+    with pytest.raises(sf.NotApplicableError, match="leave it out"):
+        sf.export(model, "mass_matrix", at=model.body_names[0])
+    with pytest.raises(sf.UnknownNameError, match="nowhere"):
+        sf.export(model, "jacobian", at="nowhere")
 
 
 @needs_cc
@@ -187,6 +267,35 @@ def test_julia_and_matlab_statements_compute_the_mass_matrix(language):
     gap = ", " if language == "matlab" else " "
     M = [[eval(x, space) for x in row.split(gap)] for row in rows]
     np.testing.assert_allclose(M, sf.mass_matrix(sf.load("double_pendulum"), q), atol=1e-14)
+
+
+@pytest.mark.parametrize("language", ["julia", "matlab"])
+def test_julia_and_matlab_statements_compute_several_results(language):
+    model = sf.load("double_pendulum")
+    code = sf.export(model, "inverse_dynamics_derivatives", language=language, name="robot")
+    (text,) = code.files.values()
+    lines = as_python(text, language)
+    count = 3 if language == "matlab" else 1
+    steps, last = lines[:-count], lines[-count:]
+    rows = arguments("inverse_dynamics_derivatives", model, 1)[0]
+    space = {"sin": np.sin, "cos": np.cos}
+    for name, row in zip("qva", rows, strict=True):
+        get = lambda s, k, row=row: row[0][k - 1]  # noqa: E731
+        space[name] = type("Ones", (), {"__getitem__": get, "__call__": get})()
+    for step in steps:
+        exec(step, space)
+    if language == "matlab":
+        assert text.startswith("function [result1, result2, result3] = robot(q, v, a)\n")
+        assert text.count("function ") == 1  # the function that the file is named after
+        matrices = [line.partition("= ")[2] for line in last]
+    else:
+        matrices = last[0].split(", ")
+    gap = ", " if language == "matlab" else " "
+    expected = sf.inverse_dynamics_derivatives(model, *rows)
+    for matrix, whole in zip(matrices, expected, strict=True):
+        rows_of = [row.split(gap) for row in matrix.strip("[]").split("; ")]
+        found = [[eval(x, space) for x in row] for row in rows_of]
+        np.testing.assert_allclose(found, whole[0], atol=1e-13)
 
 
 def test_matlab_returns_handles_of_all_terms():

@@ -60,6 +60,12 @@ def document(results: Results, settings: Settings, missing: Sequence[str]) -> di
             asdict(r) | {"ns": r.ns, "peer_ns": r.peer_ns, "ratio": r.ratio}
             for r in results.derivatives
         ],
+        "regressors": [
+            asdict(r)
+            | {"ns": r.ns, "peer_ns": r.peer_ns, "ratio": r.ratio(r.rounds_ns)}
+            | {"sparse_ratio": r.ratio(r.sparse_rounds_ns)}
+            for r in results.regressors
+        ],
         "contact": [
             asdict(r)
             | {"ns_per_step": r.ns, "mujoco_ns_per_step": r.mujoco_ns, "ratio": r.ratio}

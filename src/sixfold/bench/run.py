@@ -20,6 +20,7 @@ from sixfold.bench.sections import (
     contact,
     derivatives,
     latency,
+    regressors,
     rollouts,
     speed,
     threads,
@@ -47,6 +48,7 @@ class Settings:
     longest: int = LENGTHS[-1]
     rollout: bool = False
     derivatives: bool = False
+    regressor: bool = False
     contact: bool = False
 
     @property
@@ -67,6 +69,7 @@ class Results:
     chains: list[chains.Chain] = field(default_factory=list)
     rollouts: list[rollouts.RolledOut] = field(default_factory=list)
     derivatives: list[derivatives.Derivatives] = field(default_factory=list)
+    regressors: list[regressors.Regressors] = field(default_factory=list)
     contact: list[contact.Touched] = field(default_factory=list)
     constraints: list[constraints.Constrained] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -99,6 +102,11 @@ class Results:
                 if r.difference is not None and not r.peer_rounds_ns
             ]
             + [
+                f"pinocchio DISAGREES on the regressor of {r.robot}: {r.difference:.1e}"
+                for r in self.regressors
+                if r.difference is not None and not r.peer_rounds_ns
+            ]
+            + [
                 f"pinocchio DISAGREES on constrained dynamics of {r.robot}: {r.difference:.1e}"
                 for r in self.constraints
                 if r.difference is not None and not r.peer_rounds_ns
@@ -126,6 +134,8 @@ def run(robots: Sequence[Robot], settings: Settings, say: Say) -> Results:
             _rollouts(robots, settings, results, say)
         if settings.derivatives:
             _derivatives(robots, settings, results, say)
+        if settings.regressor:
+            _regressors(robots, settings, results, say)
         if settings.contact:
             _constraints(settings, results, say)
             _contact(settings, results, say)
@@ -242,6 +252,18 @@ def _derivatives(robots: Sequence[Robot], settings: Settings, results: Results, 
                 continue
             results.derivatives.append(found)
     say("\n" + tables.derivatives_table(results.derivatives))
+
+
+def _regressors(robots: Sequence[Robot], settings: Settings, results: Results, say: Say) -> None:
+    for name, model in regressors.cases(robots):
+        _watched(f"the regressor of {name}")
+        try:
+            found = regressors.measure(name, model, settings.seed, settings.rounds)
+        except SixfoldError as error:
+            results.notes.append(f"the regressor of {name} is left out: {said(error)}")
+            continue
+        results.regressors.append(found)
+    say("\n" + tables.regressors_table(results.regressors))
 
 
 def _contact(settings: Settings, results: Results, say: Say) -> None:

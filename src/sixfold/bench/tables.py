@@ -10,6 +10,7 @@ from sixfold.bench.sections.constraints import Constrained
 from sixfold.bench.sections.contact import Touched
 from sixfold.bench.sections.derivatives import Derivatives
 from sixfold.bench.sections.latency import Latency
+from sixfold.bench.sections.regressors import BATCH, Regressors
 from sixfold.bench.sections.rollouts import RolledOut
 from sixfold.bench.sections.speed import Speed, Timing
 from sixfold.bench.sections.threads import Threads
@@ -246,6 +247,37 @@ def derivatives_table(records: Sequence[Derivatives]) -> str:
         for r in records
     ]
     return table("derivatives of one state; pin: its call less the cost of calling", head, rows)
+
+
+def regressors_table(records: Sequence[Regressors]) -> str:
+    """Return the regressor of one state beside Pinocchio inside C++."""
+    head = [
+        "robot",
+        "operations",
+        "ns",
+        "nonzeros",
+        "base",
+        "pin [ns]",
+        "ratio",
+        "nonzeros",
+        "base",
+    ]
+    rows = [
+        [
+            r.robot,
+            str(r.flops),
+            figure(r.ns),
+            f"{r.nonzeros}/{10 * r.nb * r.nv}",
+            f"{r.base}/{10 * r.nb}",
+            figure(r.peer_ns),
+            times(r.ratio(r.rounds_ns)),
+            times(r.ratio(r.sparse_rounds_ns)),
+            times(r.ratio(r.base_rounds_ns)),
+        ]
+        for r in records
+    ]
+    title = f"regressor of one state, {BATCH} in a call; pin: its call less the cost of calling"
+    return table(title, head, rows)
 
 
 def constraints_table(records: Sequence[Constrained]) -> str:

@@ -66,6 +66,7 @@ def _functions(_: click.Context, __: click.Parameter, text: str) -> tuple[str, .
     help="Longest chain.",
 )
 @click.option("--derivatives", is_flag=True, help="Also derivatives beside Pinocchio's.")
+@click.option("--regressor", is_flag=True, help="Also regressors beside Pinocchio's.")
 @click.option("--rollout", is_flag=True, help="Also steps in time beside MuJoCo's rollout.")
 @click.option("--contact", is_flag=True, help="Also closed loops and robots on the ground.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Keep every figure.")

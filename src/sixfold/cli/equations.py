@@ -52,7 +52,7 @@ def equations(
 
     Every expression is compared with the recursive algorithms on random states before it is shown.
     """
-    from sixfold.identify import base_parameters
+    from sixfold.identification import base_parameters
     from sixfold.symbolic import equations as closed_form
 
     model = load(robot)

@@ -9,9 +9,6 @@ from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
 from sixfold.model import grouped as grouped_model
 
-CHANGED = ("center_of_mass", "momentum", "potential_energy")
-"""Functions that grouping does not leave as they are."""
-
 
 @click.command()
 @click.argument("robot")
@@ -35,22 +32,38 @@ CHANGED = ("center_of_mass", "momentum", "potential_energy")
     type=click.Choice(["double", "float"]),
     help="Numbers of the C code.",
 )
+@click.option("--at", default=None, help="The body or frame, for functions of one, as jacobian.")
+@click.option(
+    "--target",
+    type=click.Choice(["aarch64", "riscv64", "x86_64", "ptx"]),
+    help="An object file for this processor, with a C header; ptx for Nvidia's cards.",
+)
 @click.option("--out", default=".", show_default=True, help="Folder to write to.")
 @click.option("--grouped", is_flag=True, help="Group inertial parameters: fewer operations.")
-def export(robot: str, language: str, function: str, dtype: str, out: str, grouped: bool) -> None:
+def export(
+    robot: str,
+    language: str,
+    function: str,
+    dtype: str,
+    at: str | None,
+    target: str | None,
+    out: str,
+    grouped: bool,
+) -> None:
     """Write a function of ROBOT, a file or a name, as code that needs nothing else."""
+    from sixfold.evaluate import QUANTITIES
     from sixfold.symbolic import export as exported
 
     where = f"{language}, where the type of the arguments decides"
     refuse_idle("--dtype", language != "c", where)
     model = load(robot)
     if grouped:
-        if function in CHANGED:
-            raise NotApplicableError(
-                "grouping", f"{function}", "leave --grouped out: only joint forces stay the same"
-            )
+        row = QUANTITIES.get(function)
+        if row is not None and not getattr(row.page, "joint_space", False):
+            fix = "leave --grouped out: joint forces and what follows from them stay the same"
+            raise NotApplicableError("grouping", function, fix)
         model = grouped_model(model)
-    code = exported(model, function, language=language, dtype=dtype)
+    code = exported(model, function, language=language, dtype=dtype, at=at, target=target)
     for path in code.write(out):
         click.echo(f"{visible(path)}: {path.stat().st_size} bytes")
     click.echo(f"{code.operations} additions, multiplications and divisions a call")

@@ -1,4 +1,4 @@
-"""`sixfold inspect ROBOT`: what is in a model."""
+"""`sixfold robots`: which robots there are; `sixfold inspect ROBOT`: what is in one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sixfold.cli.options import side_file
 from sixfold.cli.show import tree_lines
 from sixfold.constraints import mobility
 from sixfold.errors import StateError, visible
-from sixfold.formats import load
-from sixfold.model import Distance, Gear, Model
+from sixfold.formats import bundled, load
+from sixfold.model import SAMPLES, Distance, Gear, Model
 
 
 @click.command()
@@ -96,3 +96,23 @@ def _properties(body: object) -> str:
         if any(values):
             parts.append(f"{name} " + "/".join(f"{x:.4g}" for x in values))
     return ", ".join(parts)
+
+
+@click.command()
+def robots() -> None:
+    """List the sample robots and those of the package example-robot-data."""
+    click.echo("samples, always there:")
+    for name, make in SAMPLES.items():
+        summary = (make.__doc__ or "").splitlines()[0]
+        click.echo(f"  {name:<16} {summary}")
+    folder, found = bundled.folder(), bundled.robots()
+    if folder is None:
+        click.echo("\nmore robots: pip install example-robot-data")
+        return
+    click.echo(f"\nof example-robot-data, in {folder}:")
+    width = max(map(len, found), default=0)
+    licences = {path.parts: bundled.licence(path) for path in found.values()}
+    for name, path in found.items():
+        licence = licences[path.parts]
+        inside = visible(path.relative_to(folder).as_posix())
+        click.echo(f"  {visible(name):<{width}}  {visible(licence):<14}  {inside}")

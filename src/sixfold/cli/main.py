@@ -17,9 +17,10 @@ from sixfold.cli.compare import compare
 from sixfold.cli.demo import demo
 from sixfold.cli.equations import equations
 from sixfold.cli.export import export
-from sixfold.cli.inspect import inspect
-from sixfold.cli.robots import robots
+from sixfold.cli.identify import excite, identify
+from sixfold.cli.inspect import inspect, robots
 from sixfold.cli.simulate import simulate
+from sixfold.cli.sweep import sweep
 from sixfold.cli.view import view
 from sixfold.errors import RobotFileWarning, SixfoldError, visible
 
@@ -67,7 +68,10 @@ for command in (
     compare,
     robots,
     simulate,
+    sweep,
     view,
+    excite,
+    identify,
     equations,
     export,
     bench,

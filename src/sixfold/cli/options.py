@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -54,3 +56,51 @@ def random_states(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Number of random states.",
     )
     return samples(seed(command))
+
+
+FRICTION: dict[str, bool | str] = {
+    "yes": True,
+    "no": False,
+    **{word: word for word in ("viscous", "dry", "direction")},
+}
+"""What --friction may be, and what it stands for."""
+
+
+def unknowns(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --friction, --rotors, --offsets, --springs and --body: which numbers are unknown."""
+    for option in (
+        click.option(
+            "--body", "bodies", multiple=True, help="Only this body's inertia is unknown."
+        ),
+        click.option("--springs", is_flag=True, help="Stiffnesses are unknown."),
+        click.option("--offsets", is_flag=True, help="Torques have unknown offsets."),
+        click.option("--rotors", is_flag=True, help="Rotor inertias are unknown."),
+        click.option(
+            "--friction",
+            type=click.Choice(list(FRICTION)),
+            default="yes",
+            show_default=True,
+            help="Unknown friction: viscous and dry, one of them, dry by direction, or none.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def counting(what: str) -> Callable[[int, int | None], None] | None:
+    """Return a callback that shows how much is done on a terminal; None elsewhere."""
+    if not sys.stderr.isatty():
+        return None
+    drawn = [0.0]
+
+    def show(done: int, total: int | None) -> None:
+        now = time.monotonic()
+        end = total is not None and done >= total
+        if now - drawn[0] < 0.1 and not end:
+            return
+        drawn[0] = now
+        of = f" of {total:,}" if total is not None else ""
+        sys.stderr.write(f"\r{done:,}{of} {what}" + ("\n" if end else ""))
+        sys.stderr.flush()
+
+    return show

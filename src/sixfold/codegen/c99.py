@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
+from sixfold.arrays import Shape
 from sixfold.codegen.program import DTYPES, Function, constant, language, statements, used_inputs
 from sixfold.errors import OptionError
 
@@ -39,6 +41,43 @@ def c_files(
     return {f"{name}.h": header, f"{name}.c": source}
 
 
+def object_header(
+    name: str,
+    about: str,
+    inputs: Sequence[tuple[str, Shape]],
+    outputs: Sequence[tuple[str, Shape]],
+    dtype: str,
+) -> str:
+    """Return the header of an object file with a function of many states; empty arrays are out."""
+    full = [(x, prod(shape)) for x, shape in inputs if prod(shape)]
+    results = [(x, shape) for x, shape in outputs if prod(shape)]
+    arrays = [f"const {dtype} *{x}" for x, _ in full] + [f"{dtype} *{x}" for x, _ in results]
+    sizes = "".join(f"   {x}: {n} numbers a state\n" for x, n in full)
+    for x, shape in results:
+        sizes += f"   {x}: {' x '.join(map(str, shape)) or 1} numbers a state, row by row\n"
+    guard = f"{name.upper()}_H"
+    return f"""/* {about} */
+#ifndef {guard}
+#define {guard}
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+/* Many states at once, one after the other in each array:
+{sizes}   It may be called from several threads, and needs nothing but the C library. */
+void {name}({", ".join(arrays)}, int64_t states);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
 def _table(name: str, parameters: Mapping[str, float], dtype: str) -> tuple[str, str]:
     """Return declaration and definition of the parameters' values."""
     if not parameters:
@@ -54,8 +93,9 @@ def _table(name: str, parameters: Mapping[str, float], dtype: str) -> tuple[str,
 
 
 def _head(function: Function, dtype: str) -> str:
-    inputs = ", ".join(f"const {dtype} {name}[{size}]" for name, size in function.inputs)
-    return f"void {function.name}({inputs}, {dtype} {function.output}[{function.size}])"
+    inputs = [f"const {dtype} {name}[{size}]" for name, size in function.inputs]
+    outputs = [f"{dtype} {output.name}[{output.size}]" for output in function.outputs]
+    return f"void {function.name}({', '.join(inputs + outputs)})"
 
 
 def _body(function: Function, dtype: str) -> str:
@@ -64,6 +104,7 @@ def _body(function: Function, dtype: str) -> str:
     )
     unused = [name for name, _ in function.inputs if name not in used_inputs(function)]
     lines = [*(f"(void){name};" for name in unused), *lines]
-    lines += [f"{function.output}[{k}] = {x};" for k, x in enumerate(results)]
+    for output, numbers in function.split(results):
+        lines += [f"{output.name}[{k}] = {x};" for k, x in enumerate(numbers)]
     text = "\n".join(f"    {line}" for line in lines)
     return f"{_head(function, dtype)}\n{{\n{text}\n}}\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
 
 from sixfold.errors import OptionError
 
@@ -15,21 +16,35 @@ if TYPE_CHECKING:
 DTYPES = ("double", "float")
 
 
+class Output(NamedTuple):
+    """A result: its name and shape; its numbers are row by row."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return prod(self.shape)
+
+
 @dataclass(frozen=True)
 class Function:
-    """A function to be written: its name, arguments with sizes, result and operations."""
+    """A function to be written: its name, arguments with sizes, results and operations."""
 
     name: str
     about: str
     inputs: tuple[tuple[str, int], ...]
-    output: str
-    shape: tuple[int, ...]
+    outputs: tuple[Output, ...]
     program: Program
 
-    @property
-    def size(self) -> int:
-        """How many numbers the result has."""
-        return len(self.program.outputs)
+    def split(self, numbers: Sequence[str]) -> list[tuple[Output, Sequence[str]]]:
+        """Return each result with its own numbers, of those of all results."""
+        found, start = [], 0
+        for output in self.outputs:
+            found.append((output, numbers[start : start + output.size]))
+            start += output.size
+        return found
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,14 @@ def _python(name: str, about: str, functions: Sequence[Function], p: Parameters)
         arguments = ", ".join("p=PARAMETERS" if n == "p" else n for n, _ in f.inputs)
         lines = [f"{n} = np.asarray({n})" for n, _ in f.inputs] + lines
         lead = " + ".join(f"0.0 * {n}[..., 0]" for n, _ in f.inputs if n != "p")
-        lines += [f"one = 1.0 + {lead}  # the leading axes", "result = np.stack(["]
-        lines += [f"    one * {x}," for x in results]
-        shape = ", ".join(map(str, f.shape))
-        lines += ["], axis=-1)", f"return result.reshape(*result.shape[:-1], {shape})"]
-        if not f.shape:
-            lines[-1] = "return result[..., 0]"
+        lines += [f"one = 1.0 + {lead}  # the leading axes"]
+        for output, numbers in f.split(results):
+            lines += [f"{output.name} = np.stack([", *(f"    one * {x}," for x in numbers)]
+            shape = ", ".join(map(str, output.shape))
+            lines += [
+                f"], axis=-1).reshape(*one.shape, {shape})" if shape else "], axis=-1)[..., 0]"
+            ]
+        lines.append(f"return {', '.join(output.name for output in f.outputs)}")
         body = "\n".join(f"    {line}" for line in lines)
         parts.append(f'\ndef {f.name}({arguments}):\n    """{f.about}"""\n{body}\n')
     return "\n".join(parts)
@@ -46,25 +48,31 @@ def _julia(name: str, about: str, functions: Sequence[Function], p: Parameters) 
     for f in functions:
         lines, results = statements(f, language("julia"))
         arguments = ", ".join("p=PARAMETERS" if n == "p" else n for n, _ in f.inputs)
-        lines.append(f"return {_joined(results, f.shape, ' ')}")
+        arrays = [_joined(numbers, output.shape, " ") for output, numbers in f.split(results)]
+        lines.append(f"return {', '.join(arrays)}")
         body = "\n".join(f"    {line}" for line in lines)
         parts.append(f"# {f.about}\nfunction {f.name}({arguments})\n{body}\nend")
     return "\n\n".join(parts) + "\n"
 
 
 def _matlab(name: str, about: str, functions: Sequence[Function], p: Parameters) -> str:
-    handles = "\n".join(f"    robot.{f.output} = @{f.name};" for f in functions)
+    handles = "\n".join(f"    robot.{f.outputs[0].name} = @{f.name};" for f in functions)
     values = f"    robot.p = [\n{_matlab_values(p)}\n    ];\n" if p else ""
-    parts = [
+    struct = (
         f"function robot = {name}()\n    % {about}\n    % robot = {name}(); robot.M(q) and so on\n"
         f"{handles}\n{values}end"
-    ]
+    )
+    alone = [f.name for f in functions] == [name]  # the function of the file itself
+    parts = [] if alone else [struct]
     for f in functions:
         lines, results = statements(f, language("matlab"), end=";")
         arguments = ", ".join(n for n, _ in f.inputs)
-        lines.append(f"{f.output} = {_joined(results, f.shape, ', ')};")
+        for output, numbers in f.split(results):
+            lines.append(f"{output.name} = {_joined(numbers, output.shape, ', ')};")
         body = "\n".join(f"    {line}" for line in lines)
-        parts.append(f"function {f.output} = {f.name}({arguments})\n    % {f.about}\n{body}\nend")
+        names = ", ".join(output.name for output in f.outputs)
+        names = names if len(f.outputs) == 1 else f"[{names}]"
+        parts.append(f"function {names} = {f.name}({arguments})\n    % {f.about}\n{body}\nend")
     return "\n\n".join(parts) + "\n"
 
 

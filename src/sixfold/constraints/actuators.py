@@ -17,6 +17,7 @@ from sixfold.evaluate import (
     inverse_mass_matrix,
     mass_matrix,
     model_checked,
+    without_labels,
 )
 from sixfold.model import Model
 
@@ -62,6 +63,10 @@ def actuator_forces(
         where = f"model '{model.name}', which has no constraints beside its joints"
         raise NotApplicableError("actuator_forces", where, "use sixfold.inverse_dynamics")
     motors = _motors(model, actuated)
+    q, v, a, f_ext = (
+        without_labels("actuator_forces", name, x)
+        for name, x in (("q", q), ("v", v), ("a", a), ("f_ext", f_ext))
+    )
     options: dict[str, Any] = {} if f_ext is None else {"f_ext_frame": f_ext_frame}
     need = inverse_dynamics(model, q, v, a, f_ext, **options)
     J = np.asarray(constraint_jacobian(model, q))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sixfold.contact import checks
 from sixfold.contact.shapes import ContactPair, ContactPoint
-from sixfold.errors import NotApplicableError, OptionError
+from sixfold.errors import ArgumentError, NotApplicableError, OptionError
+from sixfold.evaluate import model_checked
+from sixfold.model import Model
 
 MAX_LINES = 33
 """Most lines of a grid of heights in one direction: a step reads all of them."""
@@ -52,8 +55,8 @@ class Ground:
         iterations: rounds of the solver.  Left out, 16 where it starts from no force, as in
             `contact_forces` and with a rigid ground; 8 in steps, which start from the forces of the
             step before.  20 and 4 if some body has more than two points.
-        newton: steps of Newton's method after them.  Left out, 3 where the solver starts from no
-            force and none in steps; if some body has more than two points 5, and 3 in steps.
+        newton: steps of Newton's method after them.  Left out, 5 where the solver starts from no
+            force; none in steps, or 3 if some body has more than two points.
     """
 
     height: float | Callable[[Any, Any], Any] = 0.0
@@ -74,6 +77,40 @@ class Ground:
     restitution: float = 0.0
     iterations: int | None = None
     newton: int | None = None
+
+    @classmethod
+    def from_mjcf(
+        cls,
+        path: str | Path,
+        model: Model,
+        *,
+        package_dirs: Iterable[str | Path] = (),
+        **options: Any,
+    ) -> Ground:
+        """Return the ground of an MJCF file: its plane, its pairs, and the law of their contacts.
+
+        The first plane of the world is the ground; without one, points touch nothing.  A <pair> of
+        a sphere with a sphere or a capsule becomes a `ContactPair`.  Friction, solref, solimp,
+        margin and impratio are those of MuJoCo's rules; cones are elliptic.  What has no
+        counterpart is said in one RobotFileWarning, with its line.
+
+        Args:
+            path: the file.
+            model: the robot, as `sixfold.load` has it from that file.
+            package_dirs: further folders under which included files and meshes may lie.
+            options: fields of `Ground`, in place of those of the file.
+
+        Raises:
+            RobotFileError: with file and line, if the file cannot be read.
+            NotApplicableError: if the mujoco package is missing.
+        """
+        from sixfold.contact.mjcf import ground_options
+
+        if not isinstance(path, (str, Path)):
+            fix = "pass the path of an MJCF file"
+            raise ArgumentError("Ground.from_mjcf: argument 'path'", "a path", path, fix)
+        model_checked("Ground.from_mjcf", model)
+        return cls(**{**ground_options(path, model, package_dirs), **options})
 
     def __post_init__(self) -> None:
         """Check every number; lists become tuples, so that the ground can be hashed."""

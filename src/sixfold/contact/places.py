@@ -29,7 +29,7 @@ from sixfold.spatial import Transform, Vector3
 FLAT_POINTS = 3
 """Points on one body from which Newton's method is used: more rows than its freedoms bear."""
 ROUNDS = {
-    (False, "nothing"): (16, 3),
+    (False, "nothing"): (16, 5),
     (False, "far"): (16, 0),
     (False, "near"): (8, 0),
     (True, "nothing"): (20, 5),

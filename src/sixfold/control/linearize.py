@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.control.step_derivatives import rate_derivatives, step_derivatives
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.evaluate import model_checked, quantity
+from sixfold.evaluate import model_checked, quantity, without_labels
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -56,7 +56,7 @@ class Linearization:
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """A name for each element of x: 'q[joint]' and 'v[joint]', by the names of velocities."""
+        """Names of the elements of x, 'q[joint]' and 'v[joint]', by the names of velocities."""
         names = self.model.coordinates.v_names
         return (*(f"q[{name}]" for name in names), *(f"v[{name}]" for name in names))
 
@@ -133,6 +133,10 @@ def linearize(
 
     The state need not be an equilibrium: x is measured from the state that q, v moves to.
 
+    A model with constraints (loops) is linearised in continuous time, in all of its nv coordinates.
+    Directions that keep the constraints stay among themselves; the others are those of a loop that
+    gapes, and mean nothing.  At rest, A of the former is N^T da/dq N with J N = 0.
+
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
@@ -151,13 +155,19 @@ def linearize(
 
     Raises:
         ShapeError, NumberError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others, or for a model with
-            constraints: its states have no nv independent directions.
+        NotApplicableError: if an option has no effect beside the others, or for steps of a model
+            with constraints, which end in a projection.
         SingularModelError: if some joint has no inertia behind it at every configuration.
     """
     model_checked("linearize", model)
-    refuse_constraints("linearize", model)
+    if dt is not None:
+        fix = "leave dt out, or differentiate whole runs with sixfold.rollout_gradient"
+        refuse_constraints("linearize: option 'dt'", model, fix)
     n = model.nv
+    q, v, tau, f_ext = (
+        without_labels("linearize", name, x)
+        for name, x in (("q", q), ("v", v), ("tau", tau), ("f_ext", f_ext))
+    )
     if dt is None:
         if integrator is not None:
             where, fix = "a linearisation in continuous time", "pass dt=..., or leave it out"

@@ -81,8 +81,8 @@ def _gains(A: Any, B: Any, Q: Any, R: Any, dt: float | None, names: Sequence[str
     """Return the regulators of all systems, each checked first."""
     a, b = _matrix("A", A), _matrix("B", B)
     n, m = _sizes(a, b)
-    q, r = _weight("Q", Q, n), _weight("R", R, m)
-    _check_definite(q, r)
+    q, r = weight("lqr", "Q", Q, n), weight("lqr", "R", R, m)
+    check_definite("lqr", q, r)
     linalg = optional("scipy.linalg", "lqr")
     try:
         lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -151,17 +151,18 @@ def _at(row: tuple[int, ...]) -> str:
 
 def _matrix(name: str, value: Any) -> Array:
     """Return finite numbers with two or more axes."""
-    array = _finite(name, value)
+    array = finite("lqr", name, value)
     if array.ndim < 2:
         fix = "pass a matrix, for example from sixfold.linearize"
         raise ShapeError("lqr", name, "a matrix (..., rows, columns)", array.shape, fix)
     return array
 
 
-def _finite(name: str, value: Any) -> Array:
-    where = f"lqr: argument '{name}'"
+def finite(function: str, name: str, value: Any) -> Array:
+    """Return finite numbers."""
+    where = f"{function}: argument '{name}'"
     fix = "pass a NumPy array of real, finite numbers"
-    array = checked("lqr", name, Argument(value, (), "numbers"))
+    array = checked(function, name, Argument(value, (), "numbers"))
     try:
         array = np.asarray(array, float)
     except (TypeError, ValueError, OverflowError) as error:
@@ -182,32 +183,33 @@ def _sizes(A: Array, B: Array) -> tuple[int, int]:
     return n, m
 
 
-def _weight(name: str, value: Any, n: int) -> Array:
+def weight(function: str, name: str, value: Any, n: int) -> Array:
     """Return a symmetric matrix from a matrix, its diagonal, or a number."""
-    array = _finite(name, value)
+    array = finite(function, name, value)
     if array.ndim == 0:
         return np.eye(n) * array
     if array.shape == (n,):
         return np.diag(array)
     if array.shape != (n, n):
         fix = f"pass the matrix, its diagonal, or one number; there are {n}"
-        raise ShapeError("lqr", name, f"({n}, {n}), ({n},) or ()", array.shape, fix)
+        raise ShapeError(function, name, f"({n}, {n}), ({n},) or ()", array.shape, fix)
     apart = np.abs(array - array.T).max()
     if apart > ASYMMETRY * np.abs(array).max():
-        where = f"lqr: argument '{name}' is not symmetric"
+        where = f"{function}: argument '{name}' is not symmetric"
         fix = f"pass ({name} + {name}.T) / 2"
         raise NumberError(where, f"{name} = {name}^T", f"a difference of {apart:.3g}", fix)
     return np.asarray((array + array.T) / 2)
 
 
-def _check_definite(Q: Array, R: Array) -> None:
+def check_definite(function: str, Q: Array, R: Array) -> None:
+    """Refuse Q with a negative direction, and R with one that is not positive."""
     least = np.linalg.eigvalsh(Q)[0]
     if least < -ROUNDING * len(Q) * np.abs(Q).max():
-        where = "lqr: argument 'Q' rewards a direction instead of punishing it"
+        where = f"{function}: argument 'Q' rewards a direction instead of punishing it"
         fix = "make all eigenvalues of Q zero or positive"
         raise NumberError(where, "eigenvalues >= 0", f"{least:.6g}", fix)
     least = np.linalg.eigvalsh(R)[0]
     if not least > ROUNDING * len(R) * np.abs(R).max():
-        where = "lqr: argument 'R' is not positive definite"
+        where = f"{function}: argument 'R' is not positive definite"
         fix = "give every input a positive cost"
         raise NumberError(where, "eigenvalues > 0", f"{least:.6g}", fix)

@@ -60,6 +60,24 @@ def _spring_force(tree: Tree, q: Sequence[Scalar], i: int) -> Column:
     )
 
 
+def unit_passive_force(
+    kind: str, offset: Scalar, v: Scalar, a: Scalar, friction_speed: Scalar
+) -> Scalar:
+    """Return the force that one unit of a joint's own number makes in its freedom.
+
+    Args:
+        kind: "viscous", "dry", "dry+" (forward), "dry-" (backward), "offset", "rotor" or "spring".
+        offset: q - rest.
+        v: velocity.
+        a: acceleration.
+        friction_speed: v_s of dry friction.
+    """
+    if kind in ("dry", "dry+", "dry-"):
+        forward, backward = float(kind != "dry-"), float(kind != "dry+")
+        return _level(v, forward, backward) * _direction(v, friction_speed)
+    return {"viscous": v, "offset": 1.0, "rotor": a, "spring": offset}[kind]
+
+
 def _level(v: Scalar, forward: Scalar, backward: Scalar) -> Scalar:
     same = isinstance(forward, (float, Zero)) and forward == backward
     return forward if same else if_positive(v, forward, backward)

@@ -9,7 +9,7 @@ what is wrong with an argument, and it takes every kind of number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -17,14 +17,18 @@ from weakref import ref
 import numpy as np
 
 from sixfold.arrays import Array, Shape
-from sixfold.errors import ModelError, OptionError
+from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Results, evaluate, model_checked
+from sixfold.evaluate.containers import Call, contained
+from sixfold.evaluate.foreign import is_container
+from sixfold.evaluate.inertias import checked_inertias, refuse_massless, with_checked_masses
 from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import for_kernel
 from sixfold.evaluate.kernels.kernels import FORMS, kernel_for
 from sixfold.evaluate.kernels.threads import MIN_SHARED_NUMBERS, spread
-from sixfold.evaluate.quaternions import checked_call, checked_core, checked_ufunc
+from sixfold.evaluate.quantities import ARRAYS, QUANTITIES
+from sixfold.evaluate.quaternions import checked_core, checked_ufunc, nonzero_numbers
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import nan_at_singular_states, refuse_singular
 from sixfold.model import Model
@@ -57,19 +61,25 @@ def general(
         backend: one of BACKENDS, or None.
     """
     model_checked(row.name, model)
+    if any(map(is_container, values)):
+        found: Results = contained(_call_of(row, model, options, backend), values, out)
+        return found
     if backend is not None and (not isinstance(backend, str) or backend not in BACKENDS):
         raise OptionError(row.name, "backend", BACKENDS, backend)
     keywords = row.options(model, values, options)
-    if row.needs_mass:
-        _refuse_massless(row.name, model)
-    if row.solves:
-        refuse_singular(model)
     arguments = {
         name: row.argument(model, name, value)
         for name, value in zip(row.arrays, values, strict=True)
         if value is not None or name not in row.optional
     }
-    core = partial(row.page, **keywords) if keywords else row.page
+    if "inertias" in arguments:
+        arguments["inertias"] = checked_inertias(row, arguments["inertias"])
+    else:
+        if row.needs_mass:
+            refuse_massless(row.name, model)
+        if row.solves:
+            refuse_singular(model)
+    core = row.core(arguments, keywords)
     shapes = row.shapes(model)
     absent = [name not in arguments for name in row.arrays if name in row.optional]
     run = _Run(row, core, model, backend, (id(model), *options, *absent))
@@ -80,8 +90,28 @@ def general(
     if row.solves and results[0].dtype != object:
         lead = results[0].shape[: results[0].ndim - len(shapes[0])]
         q = np.broadcast_to(np.asarray(values[0], float), (*lead, model.nq))
-        nan_at_singular_states(model, q, results, len(lead))
+        given = np.asarray(arguments["inertias"].value, float) if "inertias" in arguments else None
+        nan_at_singular_states(model, q, results, len(lead), given)
     return results if len(results) > 1 else results[0]
+
+
+def _call_of(row: Quantity, model: Model, options: Sequence[Any], backend: Any) -> Call:
+    """Return what arrays of other libraries need to know of a call."""
+    run = partial(_on_arrays, row, model, tuple(options), backend)
+    cores = {name: tuple(ARRAYS[name].sizes.split()) for name in row.arrays}
+    public = QUANTITIES.get(row.name) is row  # else sizes are those of this call
+    axes = [
+        [n if public or not n.isdecimal() else f"axis_{k}" for k, n in enumerate(sizes.split())]
+        for sizes in row.outputs
+    ]
+    return Call(row.name, run, cores, model, [(row.name, each) for each in axes])
+
+
+def _on_arrays(
+    row: Quantity, model: Model, options: tuple[Any, ...], backend: Any, *values: Any
+) -> Array | Results:
+    """Evaluate a quantity: what tasks run on chunks of states."""
+    return general(row, model, values, options, None, backend)
 
 
 class _Run:
@@ -116,16 +146,21 @@ class _Run:
     def _keep(self, kernel: Kernel, names: Sequence[str]) -> None:
         """Keep the prepared calls, unless every state has to be looked at."""
         table, key, row = self.row.prepared, self.key, self.row
-        if row.solves and possibly_singular_joints(self.model):
+        if row.solves and ("inertias" in names or possibly_singular_joints(self.model)):
             return
         kept = table.get(key)
         if kept is not None and kept[3] is kernel:
             return
-        fast = checked_call(kernel.quick or _nothing, row.name, self.model, names)
         alive = while_alive(self.model, table, key)
-        unchecked = fast is kernel.quick or fast is _nothing  # no quaternion has to be looked at
-        large = partial(_large, kernel, row, alive, tuple(names), unchecked)
-        entry = (fast, large, alive, kernel)
+        unchecked = not nonzero_numbers(self.model, names)
+        prepare = partial(_large, kernel, row, alive, tuple(names), unchecked)
+        fast, other = kernel.quick or _nothing, None
+        if kept is not None and kept[3].layout.dtype != kernel.layout.dtype:
+            other = (kept[0], kept[4])  # arrays of the other precision, in turns with these
+        calls: list[Callable[..., Any]] = [fast, partial(prepare, other), partial(prepare, None)]
+        if "inertias" in names:
+            calls = [with_checked_masses(call, row, len(names) - 1) for call in calls]
+        entry = (*calls[:2], alive, kernel, calls[2])
         KERNELS.short_cut(kernel, table, key, entry)
 
 
@@ -158,6 +193,7 @@ def _large(
     model: ref[Model],
     names: tuple[str, ...],
     unchecked: bool,
+    other: tuple[Callable[..., Any], Callable[..., Any]] | None,
     *given: Any,
 ) -> Array | Results | None:
     """Evaluate arrays that are too many for the kernel's built-in function, or not in C order.
@@ -168,6 +204,7 @@ def _large(
         model: the robot; the table of prepared calls must not keep it alive.
         names: of the arrays.
         unchecked: whether the states need no check.
+        other: the calls for arrays of the other precision, if there were such.
         given: the arrays, then an array or None for each result.
 
     Returns:
@@ -179,6 +216,9 @@ def _large(
     first = arrays[0]
     if type(first) is not np.ndarray:
         return None
+    if other is not None and first.dtype is not dtype:
+        found: Array | Results | None = other[0](*given)
+        return other[1](*given) if found is None else found
     lead = first.shape[: first.ndim - len(layout.inputs[0])]
     for x, core in zip(arrays, layout.inputs, strict=True):
         if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != lead + core:
@@ -207,12 +247,3 @@ def _large(
     except MemoryError:  # said in other words by the general call
         return None
     return results if len(results) > 1 else results[0]
-
-
-def _refuse_massless(function: str, model: Model) -> None:
-    if sum(float(body.inertia.m) for body in model.bodies) == 0:
-        raise ModelError(
-            f"{function}: model '{model.name}'",
-            "has no mass, so no centre of mass",
-            "give a body some mass",
-        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -68,45 +69,84 @@ def compile(
         `.operations` and `.flops`.
     """
     kind = _dtype(dtype)
-    name = getattr(function, "__name__", "kernel")
-    if model is not None:
-        model_checked("compile", model)
-    parameters = _parameters(function)
-    if parameters and parameters[0].name == "model":
-        function = partial(function, model_checked("compile", model))
-        parameters = parameters[1:]
-    extra = _sizes(inputs)
-    shapes: dict[str, Shape] = {}
-    for parameter in parameters:
-        if parameter.name in extra:
-            shapes[parameter.name] = extra.pop(parameter.name)
-        elif parameter.default is inspect.Parameter.empty:
-            shapes[parameter.name] = _known_shape(name, parameter.name, model)
-    of_model = {"q", "v", "a", "tau", "f_ext"} & set(shapes) - set(inputs or {})
-    if model is not None and not isinstance(function, partial) and not of_model:
-        where = f"'{name}', no argument of which gets its size from a model"
-        fix = "leave it out, or name arguments q, v, a, tau or f_ext"
-        raise NotApplicableError("compile: argument 'model'", where, fix)
-    if extra:
-        raise OptionError("compile", "inputs", [p.name for p in parameters], next(iter(extra)))
+    bound = bind("compile", function, model, inputs)
+    name, shapes, names = bound.name, bound.shapes, list(bound.shapes)
     if form is not None and derivative is not None:
         raise OptionError("compile", "form", "nothing, with a derivative", form)
     if form is not None:
-        return _in_form(function, name, shapes, kind, form)
-    names = list(shapes)
-
-    def by_name(*arrays: Any) -> Any:
-        return function(**dict(zip(names, arrays, strict=True)))
-
-    by_name.__doc__ = function.func.__doc__ if isinstance(function, partial) else function.__doc__
+        return _in_form(bound.function, name, shapes, kind, form)
     along, tangent = None, None
-    if derivative == TANGENT and TANGENT not in names:
+    if isinstance(derivative, str) and derivative == TANGENT and TANGENT not in names:
         tangent = _with_tangent(name, model, shapes)
         along, name = names.index("q"), f"{name}_by_tangent"
     elif derivative is not None:
         one_of("compile", "derivative", (*names, TANGENT), derivative)
         along, name = names.index(derivative), f"{name}_by_{derivative}"
-    return user_kernel(by_name, name, list(shapes.values()), kind, along, tangent)
+    return user_kernel(bound.by_place, name, list(shapes.values()), kind, along, tangent)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A function of arrays alone, and the shapes of one state's arrays by name."""
+
+    name: str
+    function: Callable[..., Any]
+    """Takes the arrays by name; one of sixfold's own has the model in it."""
+    shapes: dict[str, Shape]
+
+    @property
+    def by_place(self) -> Callable[..., Any]:
+        """The same function, which takes the arrays in order."""
+        function, names = self.function, list(self.shapes)
+
+        def by_place(*arrays: Any) -> Any:
+            return function(**dict(zip(names, arrays, strict=True)))
+
+        by_place.__doc__ = whole(function).__doc__
+        return by_place
+
+
+def whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function without the arguments that are bound to it."""
+    return function.func if isinstance(function, partial) else function
+
+
+def bind(
+    caller: str,
+    function: Callable[..., Any],
+    model: Model | None,
+    inputs: Mapping[str, int | Shape] | None,
+) -> Bound:
+    """Return a function with the model in it and the shapes of its arrays, or say what is missing.
+
+    Args:
+        caller: the public function that this is for, for messages.
+        function: one of sixfold's own, or any function of arrays for one state.
+        model: gives the sizes of arguments named q, v, a, tau and f_ext.
+        inputs: sizes of other arguments, or of optional ones to be included, by name.
+    """
+    if model is not None:
+        model_checked(caller, model)
+    parameters = _parameters(caller, function)
+    name = getattr(whole(function), "__name__", "kernel")
+    if parameters and parameters[0].name == "model":
+        function = partial(function, model_checked(caller, model))
+        parameters = parameters[1:]
+    extra = _sizes(caller, inputs)
+    shapes: dict[str, Shape] = {}
+    for parameter in parameters:
+        if parameter.name in extra:
+            shapes[parameter.name] = extra.pop(parameter.name)
+        elif parameter.default is inspect.Parameter.empty:
+            shapes[parameter.name] = _known_shape(caller, name, parameter.name, model)
+    of_model = {"q", "v", "a", "tau", "f_ext"} & set(shapes) - set(inputs or {})
+    if model is not None and not isinstance(function, partial) and not of_model:
+        where = f"'{name}', no argument of which gets its size from a model"
+        fix = "leave it out, or name arguments q, v, a, tau or f_ext"
+        raise NotApplicableError(f"{caller}: argument 'model'", where, fix)
+    if extra:
+        raise OptionError(caller, "inputs", [p.name for p in parameters], next(iter(extra)))
+    return Bound(name, function, shapes)
 
 
 def _with_tangent(name: str, model: Model | None, shapes: Mapping[str, Shape]) -> Model:
@@ -122,34 +162,34 @@ def _with_tangent(name: str, model: Model | None, shapes: Mapping[str, Shape]) -
     return model
 
 
-def _parameters(function: Any) -> list[inspect.Parameter]:
+def _parameters(caller: str, function: Any) -> list[inspect.Parameter]:
     """Return the parameters of a function, or say that it is none."""
     fix = "pass a function of arrays, such as sixfold.inverse_dynamics"
     if not callable(function):
-        where = "compile: argument 'function'"
+        where = f"{caller}: argument 'function'"
         raise ArgumentError(where, "a function", function, fix)
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions of C say nothing about themselves
         where = f"{kind_of(function)}, which does not tell its arguments"
-        raise NotApplicableError("compile", where, fix) from None
+        raise NotApplicableError(caller, where, fix) from None
 
 
-def _sizes(inputs: Any) -> dict[str, Shape]:
+def _sizes(caller: str, inputs: Any) -> dict[str, Shape]:
     """Return the shapes of further arguments by name."""
     given = {} if inputs is None else inputs
     words = "sizes by name, such as {'x': 3} or {'x': (2, 3)}"
     if not isinstance(given, Mapping):
-        raise OptionError("compile", "inputs", words, inputs)
+        raise OptionError(caller, "inputs", words, inputs)
     sizes: dict[str, Shape] = {}
     for name, size in given.items():
         shape = tuple(size) if isinstance(size, (tuple, list)) else (size,)
         whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape)
         if not isinstance(name, str) or not whole:
-            raise OptionError("compile", "inputs", words, inputs)
+            raise OptionError(caller, "inputs", words, inputs)
         if prod(shape) > MAX_INPUTS:
             what = f"argument '{name}' has {shown(prod(shape))} numbers, each of them a symbol"
-            raise TooLargeError("compile", what, f"give at most {MAX_INPUTS:,} in all")
+            raise TooLargeError(caller, what, f"give at most {MAX_INPUTS:,} in all")
         sizes[name] = shape
     return sizes
 
@@ -186,14 +226,14 @@ def _dtype(dtype: Any) -> str:
     return kind
 
 
-def _known_shape(function: str, argument: str, model: Model | None) -> Shape:
+def _known_shape(caller: str, function: str, argument: str, model: Model | None) -> Shape:
     sizes: dict[str, Shape] = {}
     if model is not None:
         sizes = {"q": (model.nq,), "f_ext": (model.nb, 6)}
         sizes |= dict.fromkeys(("v", "a", "tau"), (model.nv,))
     if argument not in sizes:
         raise NotApplicableError(
-            "sixfold.compile",
+            f"sixfold.{caller}",
             f"argument '{argument}' of '{function}', whose size is not known",
             f"pass inputs={{'{argument}': size}}, and the model for q, v, a, tau and f_ext",
         )

@@ -6,8 +6,9 @@ protocols that it follows.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Set
-from types import GeneratorType
+from types import GeneratorType, NoneType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from sixfold.errors import NumberError, TooLargeError, kind_of
 
 MAX_ITEMS = 10**8
 """Items of a sequence that is no array, at most: each is an object of Python's."""
+_PLAIN = (np.ndarray, list, tuple, float, int, NoneType)
+MAX_AXES = 64
+"""Axes of a NumPy array; lists that are nested deeper are none."""
 _ARRAYS = ("__array__", "__array_interface__", "__array_struct__", "__buffer__")
 
 
@@ -24,6 +28,8 @@ def as_array(function: str, name: str, value: Any) -> NDArray[Any]:
     """Return any array-like object as a NumPy array, or say what the object is and what to do."""
     if type(value) not in (list, tuple, float, int):
         refuse(function, name, value)
+    elif type(value) in (list, tuple) and _holds_dask_arrays(value):
+        raise NumberError(f"{function}: argument '{name}'", "numbers in a NumPy array", *_DASK_LIST)
     try:
         array = np.asarray(value)
     except Exception:
@@ -37,6 +43,11 @@ def as_array(function: str, name: str, value: Any) -> NDArray[Any]:
             if isinstance(item, np.ma.MaskedArray):
                 refuse(function, name, item)
     return array
+
+
+def without_labels(function: str, name: str, value: Any) -> Any:
+    """Return an xarray.DataArray as a NumPy array, and anything else but Dask's as it is."""
+    return as_array(function, name, value) if is_container(value) else value
 
 
 def refuse(function: str, name: str, value: Any) -> None:
@@ -76,15 +87,19 @@ def _told(value: Any) -> tuple[str, str] | None:
         return (
             "a JAX tracer: jax.jit, jax.grad or jax.vmap is looking at the function, and there "
             "are no numbers yet",
-            "call sixfold outside of the traced function, or through jax.pure_callback",
+            "call a function made by sixfold.jax_function, such as "
+            "sixfold.jax_function(sixfold.inverse_dynamics, model), which takes such arrays",
         )
     if library == "torch":
         return _torch(value)
+    if library == "pyopencl":
+        what = f"{kind_of(value)}, whose numbers are in the memory of an OpenCL device"
+        fix = "call a function made by sixfold.opencl_function, which takes it; or pass x.get()"
+        return what, fix
     if library == "dask":
         return _DASK
-    if library == "xarray" and _library(getattr(value, "variable", None)) == "xarray":
-        inner = getattr(value.variable, "_data", None)
-        return _DASK if _library(inner) == "dask" else None
+    if library == "xarray" and _library(_data_of(value)) == "dask":
+        return _DASK
     if library == "scipy" and hasattr(value, "toarray"):
         return "a sparse matrix", "pass x.toarray()"
     if _on_a_device(value):
@@ -97,29 +112,77 @@ def _told(value: Any) -> tuple[str, str] | None:
 
 _DASK = (
     "a Dask array, which is not computed yet",
-    "pass x.compute(); or stay lazy: kernel = sf.compile(sf.inverse_dynamics, model), then "
-    "dask.array.apply_gufunc(kernel, kernel.signature, q, v, a, output_dtypes=float)",
+    "pass x.compute(); quantities and rollout take Dask arrays as they are",
+)
+_DASK_LIST = (
+    "a list of Dask arrays, which are not computed yet",
+    "join them with dask.array.stack",
 )
 
 
+def _holds_dask_arrays(value: list[Any] | tuple[Any, ...], depth: int = 0) -> bool:
+    """Return whether nested lists hold Dask arrays, which NumPy would compute."""
+    if not value or type(value[0]) in (float, int) or depth > MAX_AXES:
+        return False
+    return any(
+        _holds_dask_arrays(x, depth + 1) if type(x) in (list, tuple) else is_dask_array(x)
+        for x in value
+    )
+
+
+def is_dask_array(value: Any) -> bool:
+    """Return whether an object is a Dask array, which must not be computed unasked."""
+    return _library(value) == "dask" and hasattr(value, "chunks") and hasattr(value, "dtype")
+
+
+def is_labelled(value: Any) -> bool:
+    """Return whether an object is an xarray.DataArray."""
+    return _library(value) == "xarray" and hasattr(value, "variable") and hasattr(value, "dims")
+
+
+def is_container(value: Any) -> bool:
+    """Return whether an object is one of both: a call with one returns the same kind."""
+    return type(value) not in _PLAIN and (is_dask_array(value) or is_labelled(value))
+
+
+def _data_of(value: Any) -> Any:
+    """Return the array inside an array of xarray's."""
+    return getattr(getattr(value, "variable", value), "_data", None)
+
+
 def _torch(value: Any) -> tuple[str, str] | None:
+    fix = (
+        "call a function made by sixfold.torch_function, such as "
+        "sixfold.torch_function(sixfold.inverse_dynamics, model), which does"
+    )
     if getattr(value, "requires_grad", False):
-        return (
-            "a torch tensor that requires gradients, which sixfold does not carry on",
-            "pass x.detach().numpy(); for derivatives use sf.compile(..., derivative=...) inside a "
-            "torch.autograd.Function",
-        )
+        what = "a torch tensor that requires gradients, which this function does not carry on"
+        return what, f"{fix}; or pass x.detach().numpy()"
+    if _torch_transforms(value):
+        return "a torch tensor inside torch.func or forward mode, which it does not carry on", fix
     device = getattr(getattr(value, "device", None), "type", "cpu")
     if device != "cpu":
         return f"a torch tensor on device '{device}'", "pass x.cpu().numpy()"
     return None
 
 
+def _torch_transforms(value: Any) -> bool:
+    """Return whether a tensor stands for more than its numbers: a batch, a tangent."""
+    torch = sys.modules.get("torch")
+    try:
+        inner = torch._C._functorch  # type: ignore[union-attr]
+        if inner.is_functorch_wrapped_tensor(value):
+            return True
+        return torch.autograd.forward_ad.unpack_dual(value).tangent is not None  # type: ignore[union-attr]
+    except Exception:  # another version of torch, or no torch: it may be tried
+        return False
+
+
 def _library(value: Any) -> str:
     """Return the name of the library that an object's type, or a type it derives from, is of."""
     for kind in type(value).__mro__:
         top = (getattr(kind, "__module__", None) or "").partition(".")[0]
-        if top in ("jax", "jaxlib", "torch", "dask", "xarray", "scipy"):
+        if top in ("jax", "jaxlib", "torch", "dask", "xarray", "scipy", "pyopencl"):
             return "jax" if top == "jaxlib" else top
     return ""
 

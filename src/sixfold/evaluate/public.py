@@ -13,14 +13,14 @@ from typing import Any, ParamSpec, TypeVar
 
 from sixfold.evaluate.call import general
 from sixfold.evaluate.nonzeros import sparse_call
-from sixfold.evaluate.quantities import ARRAYS, QUANTITIES, Page, Quantity
+from sixfold.evaluate.quantities import ARRAYS, QUANTITIES, Page, PageName, Quantity
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def quantity(
-    page: Page,
+    page: Page | PageName,
     *outputs: str,
     options: Mapping[str, tuple[str, ...]] | None = None,
     keywords: Mapping[str, str] | None = None,
@@ -112,9 +112,11 @@ def {row.name}({", ".join([*positional, "*", *keyword])}):
 
 
 def _call_text(k: int, required: list[str], extra: list[str], targets: str) -> str:
-    """Return the text of a prepared call, with the optional arrays or without them."""
-    text = f"ready[{k}]({', '.join([*required, targets])})"
+    """Return the text of a prepared call, with each optional array or without it."""
     if not extra:
-        return text
-    absent = " and ".join(f"{n} is None" for n in extra)
-    return f"{text} if {absent} else ready[{k}]({', '.join([*required, *extra, targets])})"
+        return f"ready[{k}]({', '.join([*required, targets])})"
+    first, *others = extra
+    without = _call_text(k, required, others, targets)
+    return (
+        f"({without} if {first} is None else {_call_text(k, [*required, first], others, targets)})"
+    )

@@ -6,17 +6,47 @@ export, the table in the docs and the battery of bad calls.  `public` makes rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copyreg import __newobj__  # type: ignore[attr-defined]
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from math import prod
 from typing import Any
 
 from sixfold.arrays import Shape
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
 from sixfold.evaluate.arrays import Argument
+from sixfold.evaluate.scalar_functions.page import of_inertias
 from sixfold.model import Model
 
 Page = Callable[..., Any]
 """Takes the model, a tree and one flat list of numbers for each array; options by keyword."""
+
+
+@dataclass(frozen=True)
+class PageName:
+    """A page by its name, in a module that is imported when the page is first needed."""
+
+    module: str
+    name: str
+
+    def page(self) -> Page:
+        """Return the page."""
+        found: Page = getattr(import_module(self.module), self.name)
+        return found
+
+
+class PagesLater:
+    """The pages of a module of `scalar_functions`, by name: rows need not import it."""
+
+    def __init__(self, module: str) -> None:
+        self._module = f"sixfold.evaluate.scalar_functions.{module}"
+
+    def __getattr__(self, name: str) -> PageName:
+        """Return the name of a page."""
+        return PageName(self._module, name)
+
 
 FRAMES = ("body", "world", "aligned")
 FORCE_FRAMES = ("world", "body")
@@ -27,7 +57,7 @@ class ArrayKind:
     """What an array argument of some name holds for one state."""
 
     sizes: str
-    """Sizes of its axes: numbers, or attributes of the model."""
+    """Sizes of its axes: numbers, attributes of the model, or products such as 10*nb."""
     meaning: str
     weak: bool = False
     """Python numbers follow the precision of the arrays beside them."""
@@ -43,6 +73,7 @@ ARRAYS: Mapping[str, ArrayKind] = {
     "tau": _RATES,
     "weights": ArrayKind("nv", "one weight for each of nv joint forces or accelerations"),
     "f_ext": ArrayKind("nb 6", "(nb, 6): one force (n; f) for each body"),
+    "inertias": ArrayKind("nb 10", "(nb, 10): inertial parameters of each body"),
     "forces": ArrayKind("nc", "one number for each of nc constraint rows"),
     "point": ArrayKind("3", "a vector (x, y, z)", weak=True),
     "force": ArrayKind("3", "a vector (x, y, z)"),
@@ -56,11 +87,12 @@ class Quantity:
     """A public quantity."""
 
     name: str
-    page: Page
+    source: Page | PageName
+    """The page, or where it is."""
     outputs: tuple[str, ...]
     """Sizes of the axes of each result for one state."""
     arrays: tuple[str, ...]
-    """Names of the array arguments, in the order of the page."""
+    """Names of the array arguments, in the order of the page; inertias come last."""
     optional: frozenset[str]
     """Those of them that may be left out."""
     choices: Mapping[str, tuple[str, ...]]
@@ -73,8 +105,6 @@ class Quantity:
     """The argument that names a body or frame, if there is one."""
     solves: bool = False
     """The page divides by pivots, which are tested for joints without inertia."""
-    exports: bool = False
-    """`sixfold.export` writes it as code."""
     needs_mass: bool = False
     """There is no result for a model without mass."""
     refuses: Callable[[Model, Mapping[str, Any]], None] | None = None
@@ -82,9 +112,25 @@ class Quantity:
     prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Fast calls by model, options and optional arrays; see `call`."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name, or without the fast calls where the row is made for a call."""
+        if QUANTITIES.get(self.name) is self:
+            return _row, (self.name,)
+        return __newobj__, (type(self),), {**self.__dict__, "prepared": {}}
+
+    @property
+    def page(self) -> Page:
+        """What computes it."""
+        return self.source.page() if isinstance(self.source, PageName) else self.source
+
     def shapes(self, model: Model) -> tuple[Shape, ...]:
         """Return the shape of each result for one state."""
         return tuple(shape_of(sizes, model) for sizes in self.outputs)
+
+    def core(self, names: Collection[str], keywords: Mapping[str, Any]) -> Page:
+        """Return the page for arrays of these names, with its options."""
+        page = of_inertias(self.page) if "inertias" in names else self.page
+        return partial(page, **keywords) if keywords else page
 
     def argument(self, model: Model, name: str, value: Any) -> Argument:
         """Return an array argument with the shape that it has to have."""
@@ -140,9 +186,19 @@ QUANTITIES: dict[str, Quantity] = {}
 """All rows, by name."""
 
 
+def _row(name: str) -> Quantity:
+    """Return the row of a public quantity, as pickles keep it."""
+    rows: dict[str, Quantity] = import_module("sixfold.evaluate").all_quantities()
+    return rows[name]
+
+
 def shape_of(sizes: str, model: Model) -> Shape:
     """Return a shape from the sizes of its axes."""
-    return tuple(int(n) if n.isdecimal() else int(getattr(model, n)) for n in sizes.split())
+
+    def size(factors: list[str]) -> int:
+        return prod(int(n) if n.isdecimal() else int(getattr(model, n)) for n in factors)
+
+    return tuple(size(axis.split("*")) for axis in sizes.split())
 
 
 def located(function: str, model: Model, name: Any, argument: str) -> dict[str, Any]:

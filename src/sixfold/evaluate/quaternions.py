@@ -1,14 +1,14 @@
 """Quaternions among the coordinates: one of length zero is no rotation, and is refused by name.
 
 The check reads one number of each state: only where the w of a quaternion is zero, which half turns
-and mistakes have, does it look at the other three.
+and mistakes have, does it look at the other three.  A kernel's plain call reads that number itself
+and gives up where it is zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
@@ -23,6 +23,12 @@ CONFIGURATIONS = ("q", "q0", "q1")
 def last_numbers(model: Model) -> tuple[int, ...]:
     """Return where in q the w of each quaternion lies."""
     return tuple(part.stop - 1 for _, part in model.coordinates.quaternions)
+
+
+def nonzero_numbers(model: Model, names: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return which numbers of which arguments are a w, for a kernel's plain call to look at."""
+    ws = last_numbers(model)
+    return tuple((k, w) for k, name in enumerate(names) if name in CONFIGURATIONS for w in ws)
 
 
 def some_zero(q: Array, places: Sequence[int]) -> bool:
@@ -73,38 +79,6 @@ def checked_ufunc(
         if any(some_zero(pieces[k], ws) for k in places):
             refuse_zero(function, model, arrays)
         ufunc(*pieces, out=out)
-
-    return call
-
-
-def checked_call(
-    fast: Callable[..., Any], function: str, model: Model, names: Sequence[str]
-) -> Callable[..., Any]:
-    """Return a kernel's call for plain arrays with the same check.
-
-    Args:
-        fast: gives None unless all arrays are plain.
-        function: name for messages.
-        model: the robot.
-        names: of the arrays, in order.
-    """
-    ws = last_numbers(model)
-    places = [(k, name) for k, name in enumerate(names) if name in CONFIGURATIONS]
-    if not ws or not places:
-        return fast
-    first, others, alive = ws[0], ws[1:], ref(model)  # prepared calls keep no model alive
-
-    def call(*arrays: Any) -> Any:
-        result = fast(*arrays)
-        if result is not None:
-            for k, name in places:
-                q = arrays[k]
-                one = q.ndim == 1 and not others
-                if not q.item(first) if one else some_zero(q, ws):
-                    robot = alive()
-                    assert robot is not None
-                    refuse_zero(function, robot, {name: q})
-        return result
 
     return call
 

@@ -28,7 +28,7 @@ def random_state(
     *,
     seed: int | np.random.Generator | None = None,
 ) -> tuple[Array, Array]:
-    """Return random configurations and velocities, shapes (*size, nq) and (*size, nv).
+    """Return random configurations and velocities, (..., nq) and (..., nv) for leading axes `size`.
 
     Angles cover a full turn, lengths a metre either way, quaternions all rotations evenly; joints
     with finite limits stay within them.  Velocities are standard normal.  The same seed and size

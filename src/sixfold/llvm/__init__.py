@@ -1,25 +1,34 @@
 """Machine code of programs: LLVM text, object code, NumPy gufuncs, and the cache on disk."""
 
 from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.modules import opencl
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache
+from sixfold.llvm.runtime.cross import TARGETS, cross_object, ptx_text
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, build, rebuild, toolchain
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
+from sixfold.llvm.runtime.xla_handler import XlaHandler, content_digest
 from sixfold.llvm.text.writer import SUPPORTED
 
 __all__ = [
     "SUPPORTED",
+    "TARGETS",
     "Kernel",
     "Layout",
     "Scan",
     "ScanKernel",
+    "XlaHandler",
     "build",
     "build_scan",
     "cache",
+    "content_digest",
+    "cross_object",
     "host",
     "lanes",
+    "opencl",
+    "ptx_text",
     "rebuild",
     "supported",
     "toolchain",

@@ -3,8 +3,7 @@
 What a program that only evaluates a robot does not need is imported when it is first asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.model.body import Body, Coupling, Frame
 from sixfold.model.constraint import Constraint, Distance, Gear, Loop, Rolling
@@ -25,6 +24,7 @@ from sixfold.model.joint.standard import (
 )
 from sixfold.model.model import Model
 from sixfold.model.tree import Tree
+from sixfold.optional import later
 
 if TYPE_CHECKING:
     from sixfold.model.builder import ModelBuilder
@@ -65,16 +65,9 @@ _LATER = {
     "source_file": ("Link", "SourceInfo"),
     "samples": ("SAMPLES", "random_tree", "sample"),
 }
-_HOME = {name: module for module, names in _LATER.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:
-    """Import the module that a name comes from."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'sixfold.model' has no attribute {name!r}")
-    value = getattr(import_module(f"sixfold.model.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
+    __getattr__ = later(__name__, _LATER)
 
 
 __all__ = [

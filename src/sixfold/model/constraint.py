@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from sixfold.errors import ModelError
 from sixfold.model.joint.joint import Joint
-from sixfold.spatial import Transform
+from sixfold.scalar import absolute, is_plain, plain
+from sixfold.spatial import Matrix3, Transform
+
+if TYPE_CHECKING:
+    from sixfold.model.body import Body
 
 Numbers = tuple[float, ...]
+FLAT = 1e-12
+"""Cosine, less than one, of a disc that is parallel to its plane."""
 
 
 @dataclass(frozen=True)
@@ -88,3 +98,31 @@ class Rolling:
 
 
 Constraint = Loop | Distance | Gear | Rolling
+
+
+def check_discs(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> None:
+    """Refuse a disc that lies flat on its plane whatever the joints do: it has no lowest point."""
+    for wheel in constraints:
+        if not isinstance(wheel, Rolling) or not wheel.disc:
+            continue
+        tilts = []
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            at = [body.joint.random(rng) for body in bodies]
+            plane = _axes(bodies, at, wheel.body_a, wheel.placement_a)
+            disc = _axes(bodies, at, wheel.body_b, wheel.placement_b)
+            tilts.append(1.0 - absolute(plane.c.dot(disc.c)))
+        if all(is_plain(x) and float(plain(x)) < FLAT for x in tilts):
+            what = "its disc lies flat on the plane at every configuration"
+            fix = "give the axis that it turns about"
+            raise ModelError(f"constraint '{wheel.name}'", what, fix)
+
+
+def _axes(bodies: Sequence[Body], at: Sequence[Numbers], body: int, X: Transform) -> Matrix3:
+    """Return E from the world to a frame on a body: its rows are the axes of the frame."""
+    E = X.E
+    while body >= 0:
+        each = bodies[body]
+        XJ = each.joint.calc(at[body], (0.0,) * each.joint.nv).XJ
+        E, body = E @ XJ.E @ each.placement.E, each.parent
+    return E

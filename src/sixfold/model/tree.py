@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -126,6 +126,15 @@ class Tree:
                 before = k
             last[i] = before
         return tuple(parents)
+
+    def with_inertias(self, numbers: Sequence[Scalar]) -> Tree:
+        """Return the tree with other inertias, ten numbers for each body."""
+        each = [Inertia.from_parameters(numbers[k : k + 10]) for k in range(0, len(numbers), 10)]
+        return replace(self, inertia=(self.inertia[0], *each))
+
+    def massless(self) -> Tree:
+        """Return the tree with inertias that are exactly zero."""
+        return replace(self, inertia=(Inertia.zero(),) * len(self.parent))
 
     def over(self, convert: Callable[[Scalar], Scalar], *, zeros: bool = False) -> Tree:
         """Return the tree with its constants in another kind of number; exact zeros may stay."""

@@ -10,11 +10,12 @@ import numpy as np
 from sixfold.errors import NumberError, OutputFileError
 from sixfold.evaluate import model_checked
 from sixfold.formats.files import path_of
+from sixfold.identification import Identification
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.report.series import CHANGE, ENERGY_COLORS, Lines, groups
+from sixfold.report.identified import identified
+from sixfold.report.series import CHANGE, Lines, groups
 from sixfold.scene import record
-from sixfold.scene.colors import SERIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +33,11 @@ def draw(trajectory: Any, path: str | os.PathLike[str] | None, model: Model | No
     figures = optional("matplotlib.figure", "plot")
     if model is not None:
         model_checked("plot", model)
-    times, lines = _lines(trajectory, model)
+    if isinstance(trajectory, Identification):
+        content = identified(trajectory)
+        times, lines = content.motion.t, content.lines
+    else:
+        times, lines = _lines(trajectory, model)
     style: Any = {"font.family": "sans-serif", "font.size": 9, "svg.fonttype": "none"}
     with matplotlib.rc_context(style):
         figure: Figure = figures.Figure(figsize=(8.0, 0.5 + 2.0 * len(lines)), layout="constrained")
@@ -77,7 +82,7 @@ def _floats(trajectory: Any, name: str) -> Any:
 
 
 def _panel(panel: Any, t: Any, lines: Lines) -> None:
-    colors = ENERGY_COLORS if lines.colors is ENERGY_COLORS else SERIES
+    colors = lines.colors
     for k, name in enumerate(lines.names):
         panel.plot(
             t, lines.values[:, k], color=colors[k % len(colors)], lw=1.3, label=_as_text(name)

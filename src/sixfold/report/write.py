@@ -11,8 +11,10 @@ from typing import Any
 from sixfold.errors import OptionError, OutputFileError, visible
 from sixfold.evaluate import model_checked
 from sixfold.formats.files import path_of
+from sixfold.identification import Identification
 from sixfold.model import Model
 from sixfold.report.encode import json_text
+from sixfold.report.identified import Content, identified
 from sixfold.report.scene import scene_data
 from sixfold.report.series import groups, plot_data
 from sixfold.report.summary import summary, versions
@@ -29,9 +31,12 @@ def write(path: str | os.PathLike[str], model: Model, trajectory: Any, title: st
     target = path_of("write_report", path, "motion.html")
     if title is not None and (not isinstance(title, str) or len(title) > 10_000):
         raise OptionError("write_report", "title", "a text of at most 10,000 characters", title)
-    motion = record("write_report", model, trajectory)
     picture = figure(model, budget=TRIANGLES)
-    text = page(motion, picture, title or model.name)
+    if isinstance(trajectory, Identification):
+        content = identified(trajectory)
+        text = page(content.motion, picture, title or model.name, content)
+    else:
+        text = page(record("write_report", model, trajectory), picture, title or model.name)
     try:
         target.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
@@ -40,22 +45,25 @@ def write(path: str | os.PathLike[str], model: Model, trajectory: Any, title: st
     return target
 
 
-def page(motion: Record, picture: Figure, title: str) -> str:
-    """Return the text of the page."""
+def page(motion: Record, picture: Figure, title: str, content: Content | None = None) -> str:
+    """Return the text of the page: of a motion, or what else is said about it."""
+    lines = groups(motion) if content is None else content.lines
+    said = summary(motion) if content is None else content.summary
     data = {
         "start": float(motion.t[0]),
         "end": float(motion.t[-1]),
         "scene": scene_data(motion, picture),
-        "plots": [plot_data(lines, motion.t) for lines in groups(motion)],
+        "plots": [plot_data(each, motion.t) for each in lines],
     }
     rows = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in summary(motion)
+        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in said
     )
     notes = "<br>".join(escape(note) for note in picture.notes[:8])
     filled = {
         "title": escape(visible(title)),
         "subtitle": escape(_subtitle(motion, title)),
         "summary": rows,
+        "cards": "" if content is None else content.cards,
         "notes": f'<div class="card notes">Not drawn: {notes}</div>' if notes else "",
         "versions": escape(versions()),
         "style": _asset("style.css"),

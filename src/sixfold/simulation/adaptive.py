@@ -14,7 +14,7 @@ from sixfold.errors import SixfoldError
 from sixfold.evaluate import integrate, project
 from sixfold.optional import optional
 from sixfold.simulation.numeric import Numeric
-from sixfold.simulation.stepper import Stepper
+from sixfold.simulation.stepper import StepRunner
 
 SOLVERS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 MAX_STEPS_PER_SAMPLE = 1_000_000
@@ -22,7 +22,7 @@ MAX_STEPS_PER_SAMPLE = 1_000_000
 
 
 def adaptive_step(
-    stepper: Stepper, end: float, solver: str, rtol: float, atol: float
+    stepper: StepRunner, end: float, solver: str, rtol: float, atol: float
 ) -> tuple[Callable[[float, float, Array], Array], Callable[[], None]]:
     """Return a function (t, h, x) -> x that follows SciPy's solver, one for each start.
 

@@ -15,7 +15,6 @@ from sixfold.evaluate import forward_dynamics, project, scalar_functions
 from sixfold.model import Tree
 from sixfold.simulation.callbacks.callbacks import Callback
 from sixfold.simulation.free_flight import has_free_base
-from sixfold.simulation.stops import with_inertias
 from sixfold.simulation.system import System
 
 Rows = Callable[[float, Array, Array], Array]
@@ -69,7 +68,7 @@ class Numeric(System):
         if self.inertias is None:
             return self.model.tree
         flat = self.inertias.reshape((*self.inertias.shape[:-2], -1))
-        return with_inertias(self.model.tree, split(flat))
+        return self.model.tree.with_inertias(split(flat))
 
     def projected(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """Return q and v of the nearest states that satisfy the constraints."""

@@ -25,6 +25,10 @@ CACHED_STEPS = 10_000
 class Runs(Protocol):
     """Interface of a kernel; see `sixfold.llvm.ScanKernel`."""
 
+    @property
+    def operations(self) -> int:
+        """Operations of a step, roughly."""
+
     def run(
         self, arrays: Sequence[Array], strides: Sequence[int], rows: int, steps: int, every: int
     ) -> bool:
@@ -65,7 +69,11 @@ def run_prepared(
         return None
     rows, nq, nv = len(q0), model.nq, model.nv
     if not (
-        rows and 0 < dt < math.inf and steps > 0 and every > 0 and threads_for(rows, steps) == 1
+        rows
+        and 0 < dt < math.inf
+        and steps > 0
+        and every > 0
+        and threads_for(kernel, rows, steps) == 1
     ):
         return None
     kept = steps // every

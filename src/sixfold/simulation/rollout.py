@@ -19,7 +19,7 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
-from sixfold.evaluate import enough_memory, model_checked, refuse_singular, run_scan
+from sixfold.evaluate import enough_memory, is_container, model_checked, refuse_singular, run_scan
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
@@ -38,9 +38,10 @@ from sixfold.simulation.checks.options import (
     wrenches,
 )
 from sixfold.simulation.checks.start import states_of, step_count, step_length
+from sixfold.simulation.containers import in_containers
 from sixfold.simulation.prepared_rollout import prepare, run_prepared, share_memory, step_times
 from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import Stepper, stepper_of
+from sixfold.simulation.stepper import StepRunner, stepper_of
 from sixfold.simulation.stops import stops_of
 
 
@@ -139,6 +140,16 @@ def rollout(
                 _warn_not_finite(model, q, v, dt * every)
             return q, v
     model_checked("rollout", model)
+    given = (q0, v0, tau, parameters, x0, f_ext, inertias)
+    if any(map(is_container, given)):
+        options: dict[str, Any] = {
+            **{"dt": dt, "steps": steps, "integrator": integrator, "compensated": compensated},
+            **{"every": every, "control": control, "hold": hold, "compiled": compiled},
+            **{"f_ext_frame": f_ext_frame, "limits": limits, "contacts": contacts},
+            **{"events": events, "method": method, "stabilize": stabilize, "dtype": dtype},
+            "backend": backend,
+        }
+        return in_containers(rollout, model, given, options, out)
     check_fixed_step("rollout", integrator)
     check_no_events("rollout", events)
     if x0 is None:
@@ -222,7 +233,7 @@ def rollout(
 
 
 def _run(
-    stepper: Stepper,
+    stepper: StepRunner,
     parts: Sequence[Array],
     lead: Shape,
     steps: int,

@@ -12,7 +12,7 @@ from sixfold.arrays import Array
 from sixfold.errors import CallbackError, SimulationError
 from sixfold.simulation.callbacks.progress import Progress
 from sixfold.simulation.events.watch import Watch
-from sixfold.simulation.stepper import Stepper
+from sixfold.simulation.stepper import StepRunner
 
 BLOCK_STEPS = 8192
 """Steps of one call of a kernel, between two checks of progress and of finite numbers."""
@@ -78,7 +78,7 @@ class Outcome:
 
 
 def run_steps(
-    stepper: Stepper, grid: Grid, x: Array, watch: Watch | None, progress: Progress | None
+    stepper: StepRunner, grid: Grid, x: Array, watch: Watch | None, progress: Progress | None
 ) -> Outcome:
     """Step through the grid and keep every sample.
 
@@ -101,7 +101,7 @@ def run_steps(
     return _step_by_step(stepper, grid, Outcome(t, samples, [], grid.steps), watch, tell)
 
 
-def _in_blocks(stepper: Stepper, grid: Grid, whole: Outcome, tell: Progress) -> Outcome:
+def _in_blocks(stepper: StepRunner, grid: Grid, whole: Outcome, tell: Progress) -> Outcome:
     """Take many steps in each call of a kernel, with checks between calls."""
     x = whole.x[..., 0, :]
     rows = max(1, min(BLOCK_STEPS // grid.every, MAX_BLOCK_NUMBERS // max(1, x.size)))
@@ -130,7 +130,7 @@ def _in_blocks(stepper: Stepper, grid: Grid, whole: Outcome, tell: Progress) -> 
     return whole
 
 
-def _far(stepper: Stepper, grid: Grid, x: Array, first: int, last: int) -> Array:
+def _far(stepper: StepRunner, grid: Grid, x: Array, first: int, last: int) -> Array:
     """Return the state after many steps, of which none in between is kept."""
     for k in range(first, last, BLOCK_STEPS):
         n = min(BLOCK_STEPS, last - k)
@@ -141,7 +141,7 @@ def _far(stepper: Stepper, grid: Grid, x: Array, first: int, last: int) -> Array
 
 
 def _step_by_step(
-    stepper: Stepper, grid: Grid, whole: Outcome, watch: Watch | None, tell: Progress
+    stepper: StepRunner, grid: Grid, whole: Outcome, watch: Watch | None, tell: Progress
 ) -> Outcome:
     """Take one step at a time: for events, and for controllers that run as Python."""
     t, samples, seen = whole.t, whole.x, whole.seen
@@ -199,7 +199,7 @@ def _with_jumps(outcome: Outcome, jumps: list[tuple[float, Array]], seen: list[A
     )
 
 
-def _first_bad(stepper: Stepper, grid: Grid, whole: Outcome, row: int) -> Outcome:
+def _first_bad(stepper: StepRunner, grid: Grid, whole: Outcome, row: int) -> Outcome:
     """Return the samples that are finite, and the first step after them that is not."""
     good = 0
     while good + 1 <= row and np.isfinite(whole.x[..., good + 1, :]).all():

@@ -18,7 +18,7 @@ from sixfold.simulation.callbacks.callbacks import Callback, declared
 from sixfold.simulation.ground_step import ground_step
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.stabilization import NO_STABILIZATION, Stabilization
-from sixfold.simulation.stops import Stop, with_inertias
+from sixfold.simulation.stops import Stop
 from sixfold.simulation.system import System, system_of
 
 CORE_AXES = {"parameters": 1, "inertias": 2, "f_ext": 2, "gains": 1, "tau": 1}
@@ -179,7 +179,7 @@ class Setup:
             stops=self.stops,
             gains=tuple(given.get("gains", ())),
             method=self.dynamics,
-            tree=None if inertias is None else with_inertias(self.model.tree, inertias),
+            tree=None if inertias is None else self.model.tree.with_inertias(inertias),
             stabilization=self.stabilization.rate,
             contacts=self.contacts,
         )

@@ -33,7 +33,7 @@ from sixfold.simulation.events import Crossing, events_of
 from sixfold.simulation.events.watch import Watch
 from sixfold.simulation.run_steps import Outcome, run_steps
 from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import Stepper, stepper_of
+from sixfold.simulation.stepper import StepRunner, stepper_of
 from sixfold.simulation.stops import JointStops, stops_of
 from sixfold.simulation.trajectory.trajectory import Trajectory
 
@@ -99,7 +99,8 @@ def simulate(
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
         limits: True or `JointStops(...)` makes joint limits push back; off when left out.
         contacts: the ground and what may touch it; the trajectory records forces, points and gaps.
-        events: functions of (t, q, v), or `Event`s, whose zero crossings are found (one start).
+        events: functions of (t, q, v), or objects of `Event`, whose zero crossings are found (for
+            one start).
             An event with a reset changes the state; the samples hold both sides of the jump.
         every: keep each so many steps; the start and the end are always kept.
         t0: time at the start [s].
@@ -220,7 +221,7 @@ def simulate(
 
 def _trajectory(
     setup: Setup,
-    stepper: Stepper,
+    stepper: StepRunner,
     outcome: Outcome,
     about: dict[str, Any],
     crossings: tuple[Crossing, ...],

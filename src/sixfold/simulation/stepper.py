@@ -32,7 +32,7 @@ Advance = Callable[..., Array]
 
 
 @dataclass(frozen=True)
-class Stepper:
+class StepRunner:
     """How to advance states, and how to observe the forces and accelerations there."""
 
     setup: Setup
@@ -105,14 +105,14 @@ class Stepper:
         found = system.response(t, q, v, tau, split(memory), self.dt)
         return joined(found.a, q.shape[:-1]), flat_contacts(found, q.shape[:-1])
 
-    def advancing(self, advance: Advance, restart: Callable[[], None]) -> Stepper:
+    def advancing(self, advance: Advance, restart: Callable[[], None]) -> StepRunner:
         """Return the stepper with another way to advance, and to begin anew after a jump."""
         return replace(self, advance=advance, kernel=None, restart=restart)
 
 
 def stepper_of(
     setup: Setup, dt: float, *, fixed: bool = True, single: bool = False, record: bool = True
-) -> Stepper:
+) -> StepRunner:
     """Return the fastest way to advance a motion that does what was asked.
 
     Args:
@@ -153,7 +153,7 @@ def stepper_of(
     numeric = _numeric(setup, kernels)
     if advance is None:
         advance = _plain_step(setup, numeric)
-    return Stepper(setup, dt, advance, kernel, numeric, kernels, live, tuple(notes))
+    return StepRunner(setup, dt, advance, kernel, numeric, kernels, live, tuple(notes))
 
 
 def _is_small(setup: Setup) -> bool:

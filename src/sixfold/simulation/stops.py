@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.evaluate import inverse_mass_matrix, joined, scalar_functions
-from sixfold.model import Model, Tree
+from sixfold.evaluate import inverse_mass_matrix
+from sixfold.model import Model
 from sixfold.scalar import Scalar, if_positive
-from sixfold.spatial import Inertia
 
 
 @dataclass(frozen=True)
@@ -94,30 +92,12 @@ def stops_of(
     if not stops:
         where = f"model '{model.name}', no joint of which has a limit to stop at"
         raise NotApplicableError(f"{function}: option 'limits'", where, "leave it out")
-    inverse = np.diagonal(_inverse_mass_matrix(model, q, inertias), axis1=-2, axis2=-1)
+    inverse = np.diagonal(inverse_mass_matrix(model, q, inertias=inertias), axis1=-2, axis2=-1)
     felt = 1.0 / inverse[..., [stop.v for stop in stops]]
     rate = 1.0 / law.time_constant
     gains = np.stack([felt * rate * rate, 2.0 * law.damping_ratio * felt * rate], -1)
     return stops, gains.reshape((*gains.shape[:-2], -1))
 
 
-def _inverse_mass_matrix(model: Model, q: Array, inertias: Array | None) -> Array:
-    if inertias is None:
-        return inverse_mass_matrix(model, q)
-    flat = inertias.reshape((*inertias.shape[:-2], -1))
-    lead = np.broadcast_shapes(q.shape[:-1], flat.shape[:-1])
-    x, numbers = (np.broadcast_to(y, (*lead, y.shape[-1])) for y in (q, flat))
-    tree = with_inertias(model.tree, [numbers[..., k] for k in range(numbers.shape[-1])])
-    columns = [x[..., k] for k in range(model.nq)]
-    values = scalar_functions.inverse_mass_matrix(model, tree, columns)
-    return joined(values, lead, (model.nv, model.nv), float)
-
-
 def _number(x: object) -> bool:
     return isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 1e300
-
-
-def with_inertias(tree: Tree, numbers: Sequence[Scalar]) -> Tree:
-    """Return the tree with other inertias, ten numbers each."""
-    each = [Inertia.from_parameters(numbers[k : k + 10]) for k in range(0, len(numbers), 10)]
-    return replace(tree, inertia=(tree.inertia[0], *each))

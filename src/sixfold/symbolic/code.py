@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from sixfold import evaluate
-from sixfold.codegen.c99 import c_files
-from sixfold.codegen.program import DTYPES, LANGUAGES, Function, identifier
+from sixfold.arrays import Shape
+from sixfold.codegen.c99 import c_files, object_header
+from sixfold.codegen.program import DTYPES, LANGUAGES, Function, Output, identifier
 from sixfold.codegen.scripts import script
 from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
-from sixfold.evaluate import all_quantities, graph_of, model_checked
+from sixfold.evaluate import (
+    QUANTITIES,
+    Quantity,
+    graph_of,
+    model_checked,
+    target_object,
+    target_text,
+    targets,
+)
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
@@ -22,10 +32,13 @@ from sixfold.symbolic.listing import TITLES, chosen
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.ring import COSINE, POSITION, RATE, SINE, Ring, Variable
 
+
+def _arguments(row: Quantity) -> tuple[str, ...]:
+    return tuple(name for name in row.arrays if name not in row.optional)
+
+
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    row.name: tuple(name for name in row.arrays if name not in row.optional)
-    for row in all_quantities().values()
-    if row.exports
+    row.name: _arguments(row) for row in QUANTITIES.values()
 }
 """Functions that can be exported, and their arguments."""
 
@@ -45,7 +58,8 @@ _WORDS = {
 class Code:
     """Files of generated code, and the size of the programs in them."""
 
-    files: Mapping[str, str]
+    files: Mapping[str, str | bytes]
+    """Texts by file name; an object file is bytes."""
     operations: int
     """Additions, multiplications and divisions; a fused pair counts as two."""
 
@@ -56,7 +70,8 @@ class Code:
         try:
             place.mkdir(parents=True, exist_ok=True)
             for path in paths:
-                path.write_text(self.files[path.name], encoding="utf-8")
+                content = self.files[path.name]
+                path.write_bytes(content if isinstance(content, bytes) else content.encode())
         except OSError as error:
             what = f"cannot be written ({error.strerror or error})"
             raise RobotFileError(what, file=brief(place), fix="name a folder") from None
@@ -69,7 +84,9 @@ def export(
     *,
     language: str = "c",
     dtype: str = "double",
+    at: str | None = None,
     name: str | None = None,
+    target: str | None = None,
 ) -> Code:
     """Return one of sixfold's functions for a model as code without dependencies.
 
@@ -78,30 +95,84 @@ def export(
 
     Args:
         model: the robot; `sixfold.grouped(model)` needs fewer operations for the same forces.
-        function: one of `FUNCTIONS`, by name or itself.
+        function: a quantity, by name or itself; its arguments are those that have no default.
         language: "c" (C99, header and source), "python" (NumPy), "julia" or "matlab".
         dtype: "double" or "float"; of the C code.
+        at: the body or frame, for quantities of one, such as "jacobian".
         name: of the files; made from the model's name if left out.
+        target: a processor: "aarch64" (64-bit Arm, NEON), "riscv64" or "x86_64" (AVX2).  Then the
+            files are a C header and an object file of the kernel itself, cross-compiled here: many
+            states at a time, the bits of the kernels of this machine.  "ptx" is one text for
+            Nvidia's cards: a kernel of the arrays, the result and the number of states, one state a
+            thread.
 
     Returns:
-        Code, whose `.files` map names to texts.
+        Code, whose `.files` map names to texts, or to bytes for an object file.  A quantity with
+        several results fills one array after the other in C, and returns a tuple in the other
+        languages.  Numbers are row by row; Julia and MATLAB stack the matrices of an array with
+        three axes.
     """
     model_checked("export", model)
     word = function if isinstance(function, str) else getattr(function, "__name__", str(function))
-    one_of("export", "function", FUNCTIONS, word)
+    one_of("export", "function", FUNCTIONS if isinstance(function, str) else QUANTITIES, word)
     _checked(language, dtype)
+    if target is not None:
+        one_of("export", "target", targets(), target)
+        if language != "c":
+            where = f"target '{target}'"
+            raise NotApplicableError(f"export: language '{language}'", where, "leave it out")
     if name is not None and (not isinstance(name, str) or not 0 < len(name) <= 1000):
         raise OptionError("export", "name", "a text of at most 1000 characters", name)
     stem = identifier(name or f"{model.name}_{word}")
-    shapes = {"q": (model.nq,), "v": (model.nv,), "a": (model.nv,), "tau": (model.nv,)}
-    arguments = FUNCTIONS[word]
-    public = getattr(evaluate, word)
-    program, shape = graph_of(lambda *x: public(model, *x), [shapes[a] for a in arguments])
-    sizes = tuple((a, prod(shapes[a])) for a in arguments)
-    about = f"{word} of '{model.name}': nq = {model.nq}, nv = {model.nv}; angular parts first."
-    made = Function(stem, _plain(about), sizes, "result", shape, program)
+    row = QUANTITIES[word]
+    public: Any = getattr(evaluate, word, function)
+    if at is None and row.place:
+        raise OptionError("export", "at", "the name of a body or frame", at)
+    if at is not None and not row.place:
+        what, fix = f"export: option 'at' = {brief(at)}", "leave it out"
+        raise NotApplicableError(what, f"function '{word}'", fix)
+    place = {row.place: at} if row.place else {}
+    shapes = {a: row.argument(model, a, None).shape for a in _arguments(row)}
+    if target is not None:
+        bound = partial(public, **place) if place else public
+        of = _plain(f"Sixfold: {word} of '{model.name}'" + (f" at '{at}'" if at else ""))
+        return _object(bound, model, shapes, stem, of, dtype, target)
+    program, found = graph_of(
+        lambda *x: public(model, **dict(zip(shapes, x, strict=True)), **place),
+        list(shapes.values()),
+    )
+    names = ["result"] if len(found) == 1 else [f"result{k + 1}" for k in range(len(found))]
+    results = tuple(map(Output, names, found))
+    listed = ", ".join(f"{x.name} {x.shape}" for x in results)
+    of = f"'{model.name}'" + (f" at '{at}'" if at else "")
+    about = f"{word} of {of}: nq = {model.nq}, nv = {model.nv}; angular parts first; {listed}."
+    sizes = tuple((a, prod(shape)) for a, shape in shapes.items())
+    made = Function(stem, _plain(about), sizes, results, program)
     files = _files(stem, _plain(f"Sixfold: {about}"), [made], language, dtype, {})
     return Code(files, program.flops())
+
+
+def _object(
+    function: Callable[..., Any],
+    model: Model,
+    shapes: Mapping[str, Shape],
+    stem: str,
+    about: str,
+    dtype: str,
+    target: str,
+) -> Code:
+    """Return a header and an object file for another processor, or a text for a card."""
+    kind = {"double": "float64", "float": "float32"}[dtype]
+    about = f"{about}; nq = {model.nq}, nv = {model.nv}; angular parts first."
+    if target == "ptx":
+        text, program = target_text(function, model, shapes, kind, stem)
+        return Code({f"{stem}.ptx": f"// {about}\n{text}"}, program.flops())
+    code, kernel = target_object(function, model, shapes, kind, stem, target)
+    outputs = kernel.layout.outputs
+    names = ["result"] if len(outputs) == 1 else [f"result{k + 1}" for k in range(len(outputs))]
+    inputs = [(name, shape) for name, shape in shapes.items()]
+    header = object_header(stem, about, inputs, list(zip(names, outputs, strict=True)), dtype)
+    return Code({f"{stem}.h": header, f"{stem}.o": code}, kernel.flops)
 
 
 def closed_form(equations: Any, language: str, terms: str, *, dtype: str = "double") -> Code:
@@ -117,7 +188,7 @@ def closed_form(equations: Any, language: str, terms: str, *, dtype: str = "doub
 
 def closed_form_code(equations: Any, language: str, terms: str, *, dtype: str = "double") -> str:
     """Return the closed forms as one text; header and source of C one after the other."""
-    return "\n".join(closed_form(equations, language, terms, dtype=dtype).files.values())
+    return "\n".join(map(str, closed_form(equations, language, terms, dtype=dtype).files.values()))
 
 
 def _files(
@@ -127,7 +198,7 @@ def _files(
     language: str,
     dtype: str,
     values: Mapping[str, float],
-) -> dict[str, str]:
+) -> Mapping[str, str | bytes]:
     if language == "c":
         return c_files(stem, about, functions, dtype, values)
     name = f"{stem}.{LANGUAGES[language].suffix}"
@@ -147,8 +218,9 @@ def _function(equations: Any, stem: str, term: str, values: Mapping[str, float])
         value_of = lookup(equations.ring, given, list(values))
         return _each(table, value_of, term == "M")
 
-    program, shape = graph_of(evaluate_all, [(size,) for _, size in inputs])
-    return Function(f"{stem}_{word}", f"{TITLES[term]}.", tuple(inputs), term, shape, program)
+    program, (shape,) = graph_of(evaluate_all, [(size,) for _, size in inputs])
+    result = Output(term, shape)
+    return Function(f"{stem}_{word}", f"{TITLES[term]}.", tuple(inputs), (result,), program)
 
 
 def lookup(ring: Ring, given: Mapping[str, Any], names: list[str]) -> Callable[[Variable], Any]:

@@ -20,6 +20,7 @@ from sixfold.bench.engines.build_peer import loop
 from sixfold.bench.engines.engines import LOOPED
 from sixfold.bench.engines.extras import installed
 from sixfold.bench.robots import bare
+from sixfold.bench.sections.rounds import BesidePinocchio
 from sixfold.constraints import assemble
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import (
@@ -50,7 +51,7 @@ SPREAD = 0.1
 
 
 @dataclass(frozen=True)
-class Constrained:
+class Constrained(BesidePinocchio):
     """Constrained forward dynamics of one robot."""
 
     robot: str
@@ -67,21 +68,6 @@ class Constrained:
     """What such a call costs by itself."""
     difference: float | None
     """How far Pinocchio's accelerations and forces are from ours."""
-
-    @property
-    def ns(self) -> float:
-        """The best round."""
-        return min(self.rounds_ns)
-
-    @property
-    def peer_ns(self) -> float | None:
-        """Pinocchio's best round, inside C++."""
-        return min(self.peer_rounds_ns) - self.overhead_ns if self.peer_rounds_ns else None
-
-    @property
-    def ratio(self) -> float | None:
-        """How many times longer Pinocchio takes inside C++."""
-        return self.peer_ns / self.ns if self.peer_ns else None
 
 
 def quadruped() -> tuple[Model, Array]:

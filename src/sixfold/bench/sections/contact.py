@@ -12,6 +12,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.bench.clock import Call, interleaved
 from sixfold.bench.engines.extras import installed
+from sixfold.bench.sections.rounds import BesideMujoco
 from sixfold.contact import ContactPoint, Ground
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import neutral
@@ -45,7 +46,7 @@ class Stance:
 
 
 @dataclass(frozen=True)
-class Touched:
+class Touched(BesideMujoco):
     """One robot on the ground."""
 
     robot: str
@@ -63,24 +64,9 @@ class Touched:
     """How far the trunks of MuJoCo's robots end from ours [m]."""
 
     @property
-    def ns(self) -> float:
-        """The best round."""
-        return min(self.rounds_ns)
-
-    @property
     def single_ns(self) -> float:
         """The best round in single precision."""
         return min(self.single_rounds_ns)
-
-    @property
-    def mujoco_ns(self) -> float | None:
-        """MuJoCo's best round."""
-        return min(self.mujoco_rounds_ns, default=None)
-
-    @property
-    def ratio(self) -> float | None:
-        """How many times faster than MuJoCo."""
-        return self.mujoco_ns / self.ns if self.mujoco_ns else None
 
     @property
     def single_ratio(self) -> float | None:

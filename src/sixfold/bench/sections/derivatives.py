@@ -21,6 +21,7 @@ from sixfold.bench.engines.build_peer import loop
 from sixfold.bench.engines.engines import LOOPED, States, draw
 from sixfold.bench.engines.extras import installed
 from sixfold.bench.robots import Robot, bare
+from sixfold.bench.sections.rounds import BesidePinocchio
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import (
     compile,
@@ -46,7 +47,7 @@ FLOATING = ("a1", "g1_29dof")
 
 
 @dataclass(frozen=True)
-class Derivatives:
+class Derivatives(BesidePinocchio):
     """One function of one robot."""
 
     robot: str
@@ -67,21 +68,6 @@ class Derivatives:
     """What such a call costs by itself."""
     difference: float | None
     """How far Pinocchio's results are from ours."""
-
-    @property
-    def ns(self) -> float:
-        """The best round."""
-        return min(self.rounds_ns)
-
-    @property
-    def peer_ns(self) -> float | None:
-        """Pinocchio's best round, inside C++."""
-        return min(self.peer_rounds_ns) - self.overhead_ns if self.peer_rounds_ns else None
-
-    @property
-    def ratio(self) -> float | None:
-        """How many times longer Pinocchio takes inside C++."""
-        return self.peer_ns / self.ns if self.peer_ns else None
 
     @property
     def sparse_ratio(self) -> float | None:

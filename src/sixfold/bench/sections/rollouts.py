@@ -13,6 +13,7 @@ from sixfold.bench.clock import Call, interleaved
 from sixfold.bench.engines import mujoco
 from sixfold.bench.engines.extras import installed
 from sixfold.bench.robots import Robot
+from sixfold.bench.sections.rounds import BesideMujoco
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import random_state
 from sixfold.optional import optional
@@ -26,7 +27,7 @@ ALIKE = 1e-8
 
 
 @dataclass(frozen=True)
-class RolledOut:
+class RolledOut(BesideMujoco):
     """One method on one robot."""
 
     robot: str
@@ -41,21 +42,6 @@ class RolledOut:
     """The same for MuJoCo; none where it does not take part or disagrees."""
     difference: float | None
     """How far MuJoCo's last positions are from ours."""
-
-    @property
-    def ns(self) -> float:
-        """The best round."""
-        return min(self.rounds_ns)
-
-    @property
-    def mujoco_ns(self) -> float | None:
-        """MuJoCo's best round."""
-        return min(self.mujoco_rounds_ns, default=None)
-
-    @property
-    def ratio(self) -> float | None:
-        """How many times faster than MuJoCo."""
-        return self.mujoco_ns / self.ns if self.mujoco_ns else None
 
 
 def measure(robot: Robot, integrator: str, seed: int, rounds: int) -> RolledOut:

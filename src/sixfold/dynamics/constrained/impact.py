@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sixfold.dynamics.constrained.central_path import Contacts, follow
 from sixfold.dynamics.constrained.one_contact import one_contact
-from sixfold.scalar import ZERO, Scalar, Zero, dot, if_positive, positive, repeat, sqrt
+from sixfold.scalar import ZERO, Scalar, Zero, dot, positive, repeat
 from sixfold.spatial import ldl, ldl_solve
 
 Matrix = list[list[Scalar]]
@@ -31,15 +32,8 @@ PROXIMAL_SHARE = 1e-6
 PROXIMAL_STEPS = 5
 """Each leaves R / (R + lambda) of the error along an eigenvector: 1e-15 where lambda = 1e-3 G."""
 
-ROUNDS, RELAXED_ROUNDS = 40, 100
-"""Of Gauss-Seidel over contacts with friction, with full steps and then with half ones.
-
-Feet on different bodies need some 30 rounds; points of one body may go round in circles until their
-steps are shortened.  The loops are nodes of a program, whatever their length.
-"""
-
-FRICTIONLESS_ROUNDS, ALONE_ROUNDS = 400, 4
-"""Without friction, and for one contact by itself, which each round solves."""
+ALONE_ROUNDS = 4
+"""Of proximal steps at one contact by itself, each of which solves it."""
 
 
 @dataclass(frozen=True)
@@ -51,106 +45,86 @@ class Contact:
     held: bool
 
 
-def impulses(G: Matrix, b: Sequence[Scalar], contacts: Sequence[Contact], scale: Scalar) -> Vector:
-    """Return the impulse along each row.
+def impulses(
+    Y: Matrix,
+    over: Sequence[Scalar],
+    b: Sequence[Scalar],
+    contacts: Sequence[Contact],
+    scale: Scalar,
+) -> tuple[Vector, Scalar]:
+    """Return the impulse along each row, and how far contacts are from the law [m/s].
 
     Args:
-        G: Delassus matrix.
+        Y: of G = Y D^-1 Y^T, by row and freedom.
+        over: D^-1.
         b: velocities of the rows before the impact, normal ones times 1 + e.
         contacts: which rows belong together; rows that are exactly zero get no impulse.
         scale: what G's diagonal would be at points that can move every way: beside it a row shows
             that nothing can move it in this state but for rounding.
     """
     # rows that nothing can move
-    moving = {r for r in range(len(b)) if not isinstance(G[r][r], Zero)}
+    moving = {r for r in range(len(b)) if not all(isinstance(x, Zero) for x in Y[r])}
     held = [r for c in contacts if c.held for r in c.rows if r in moving]
     free = [c for c in contacts if not c.held and c.rows[0] in moving]
     p: Vector = [ZERO] * len(b)
-    # eliminate what is held: G' = G - G_rh G_hh^-1 G_hr
+    # eliminate what is held: Y' = Y - G_rh G_hh^-1 Y_h, so that G' = G - G_rh G_hh^-1 G_hr
     floor = PROXIMAL_SHARE * scale
-    hold = _proximal([[G[r][s] for s in held] for r in held], floor)
-    columns = {r: hold([G[h][r] for h in held]) for c in free for r in c.rows}
+    pushed = {h: [x * d for x, d in zip(Y[h], over, strict=True)] for h in held}
+    hold = _proximal([[dot(Y[r], pushed[s]) for s in held] for r in held], floor)
+    rest = sorted(r for c in free for r in c.rows)
+    columns = {r: hold([dot(Y[r], pushed[h]) for h in held]) for r in rest}
     start = hold([b[h] for h in held])
-    rest = sorted(columns)
-    G_rest = [[G[r][s] - dot([G[r][h] for h in held], columns[s]) for s in rest] for r in rest]
-    b_rest = [b[r] - dot([G[r][h] for h in held], start) for r in rest]
+    Y_rest = [
+        [x - dot(columns[r], [Y[h][k] for h in held]) for k, x in enumerate(Y[r])] for r in rest
+    ]
+    b_rest = [b[r] - dot([dot(Y[r], pushed[h]) for h in held], start) for r in rest]
     places = {r: k for k, r in enumerate(rest)}
-    local = [Contact(tuple(places[r] for r in c.rows), c.friction, False) for c in free]
-    for r, value in zip(rest, _unilateral(G_rest, b_rest, local, floor), strict=True):
+    local = [(tuple(places[r] for r in c.rows), c.friction) for c in free]
+    found, error = _unilateral(Y_rest, over, b_rest, local, floor)
+    for r, value in zip(rest, found, strict=True):
         p[r] = value
     for k, h in enumerate(held):
         p[h] = -(start[k] + dot([columns[r][k] for r in rest], [p[r] for r in rest]))
-    return p
+    return p, error
 
 
-def _unilateral(G: Matrix, b: Vector, contacts: Sequence[Contact], floor: Scalar) -> Vector:
-    """Return impulses of contacts that may open or slide: Gauss-Seidel from all of them held."""
+def _unilateral(
+    Y: Matrix,
+    over: Sequence[Scalar],
+    b: Vector,
+    contacts: Sequence[tuple[tuple[int, ...], float]],
+    floor: Scalar,
+) -> tuple[Vector, Scalar]:
+    """Return impulses of contacts that may open or slide, and how far they are from the law."""
     if not contacts:
-        return []
-    steps = [_step(G, b, contact, floor) for contact in contacts]
-
-    def sweep(p: Vector) -> Vector:
-        for step in steps:
-            p = step(p)
-        return p
-
-    def half_sweep(p: Vector) -> Vector:
-        # between two points of a cone is a point of the cone
-        return [0.5 * (x + y) for x, y in zip(p, sweep(p), strict=True)]
-
-    p: Vector = [-x for x in _proximal(G, floor)(b)]
-    for contact in contacts:
-        p = _projected(p, contact)
-    if len(contacts) == 1 or len(b) == len(contacts):
-        return repeat(ALONE_ROUNDS if len(contacts) == 1 else FRICTIONLESS_ROUNDS, sweep, p)
-    return repeat(RELAXED_ROUNDS, half_sweep, repeat(ROUNDS, sweep, p))
+        return [], 0.0 * floor
+    problem = Contacts(Y, over, b, contacts, floor)
+    if len(contacts) > 1:
+        return follow(problem)
+    p = _alone(Y, over, b, contacts[0][1], floor)
+    return p, problem.error(problem.scaled(p))
 
 
-def _step(G: Matrix, b: Vector, contact: Contact, floor: Scalar) -> Callable[[Vector], Vector]:
-    """Return the step that solves one contact while the others stay.
+def _alone(Y: Matrix, over: Sequence[Scalar], b: Vector, mu: float, floor: Scalar) -> Vector:
+    """Return the impulse of one contact.
 
-    It is proximal too: the floor is added to G's diagonal and its part of p to the right side, so
+    Steps are proximal: the floor is added to G's diagonal and its part of p to the right side, so
     that what does not change from round to round is exact.
     """
-    n, *tangents = contact.rows
-    if not tangents:
-        pivot = 1.0 / (G[n][n] + floor)
-
-        def push(p: Vector) -> Vector:
-            value = positive(p[n] - pivot * (dot(G[n], p) + b[n]))
-            return [value if r == n else x for r, x in enumerate(p)]
-
-        return push
-    own = [[G[r][s] for s in contact.rows] for r in contact.rows]
-    solve = one_contact(
-        [[x + (floor if r == s else ZERO) for s, x in enumerate(row)] for r, row in enumerate(own)],
-        contact.friction,
+    pushed = [[x * d for x, d in zip(y, over, strict=True)] for y in Y]
+    G = [[dot(y, x) for x in pushed] for y in Y]
+    start = [0.0 * x for x in b]
+    if len(b) == 1:
+        pivot = 1.0 / (G[0][0] + floor)
+        return repeat(
+            ALONE_ROUNDS, lambda p: [positive(p[0] - pivot * (G[0][0] * p[0] + b[0]))], start
+        )
+    for r in range(len(b)):
+        G[r][r] = G[r][r] + floor
+    solve = one_contact(G, mu)
+    return repeat(
+        ALONE_ROUNDS, lambda p: solve([x - floor * y for x, y in zip(b, p, strict=True)]), start
     )
-
-    def step(p: Vector) -> Vector:
-        mine = [p[r] for r in contact.rows]
-        others = [
-            dot(G[r], p) + b[r] - dot(row, mine) - floor * p[r]
-            for r, row in zip(contact.rows, own, strict=True)
-        ]
-        moved = dict(zip(contact.rows, solve(others), strict=True))
-        return [moved.get(r, x) for r, x in enumerate(p)]
-
-    return step
-
-
-def _projected(p: Vector, contact: Contact) -> Vector:
-    """Return impulses with those of one contact moved into its cone: p_n >= 0, |p_t| <= mu p_n."""
-    n, *tangents = contact.rows
-    found = list(p)
-    found[n] = positive(p[n])
-    if tangents:
-        reach = found[n] * contact.friction
-        length = sqrt(dot([p[r] for r in tangents], [p[r] for r in tangents]))
-        scale = if_positive(length - reach, reach / if_positive(length, length, 1.0), 1.0)
-        for r in tangents:
-            found[r] = p[r] * scale
-    return found
 
 
 def _proximal(G: Matrix, floor: Scalar) -> Callable[[Sequence[Scalar]], Vector]:

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 from sixfold.dynamics.constrained.relative import Relative, relative
 from sixfold.dynamics.kinematics import transforms
-from sixfold.errors import ModelError
 from sixfold.model.constraint import Constraint, Distance, Gear, Loop, Rolling
 from sixfold.model.joint.closing import constraint_space, gap, is_constant, joint_state
 from sixfold.model.tree import Table, Tree
-from sixfold.scalar import ZERO, Scalar, Zero, exact, sqrt
+from sixfold.scalar import ZERO, Scalar, exact, sqrt
 from sixfold.spatial import IDENTITY3, ZERO3, Force, Transform, Vector3
 
 
@@ -182,9 +181,6 @@ def _lowest(wheel: Rolling, k: Vector3, k_rate: Vector3) -> tuple[Vector3, Vecto
     s = sqrt(1.0 - d * d)
     up = n - k * d
     up_rate = -(k * d_rate) - k_rate * d
-    if type(s) in (Zero, float) and not s:
-        what = "its disc lies flat on the plane at every configuration"
-        raise ModelError(f"constraint '{wheel.name}'", what, "give the axis that it turns about")
     s_rate = -(d * d_rate) / s
     return up * (-wheel.radius / s), (up_rate - up * (s_rate / s)) * (-wheel.radius / s)
 

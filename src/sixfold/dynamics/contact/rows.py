@@ -12,11 +12,12 @@ from typing import NamedTuple
 from sixfold.dynamics.contact.scene import Ball, Rod, Scene, Touch
 from sixfold.dynamics.contact.surfaces import Frame, tangents
 from sixfold.dynamics.kinematics import transforms
-from sixfold.model.joint.standard import Free
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import Scalar, if_positive, sqrt
 from sixfold.spatial import ZERO3, Vector3
 
+TINY = 1e-36
+"""Added to a squared distance [m^2]: spheres with one centre have no normal, and do not push."""
 Columns = dict[int, Vector3]
 """What unit velocities of freedoms do to a point, in world axes."""
 
@@ -74,19 +75,15 @@ class Places:
         ]
 
     def turning(self, body: int, qd: Table) -> Vector3:
-        """Return w x v of the free joint that a body hangs on, if it does.
+        """Return how the axes of the joint that a body hangs on turn its linear velocity.
 
-        Velocities of a free joint are in body axes; in MuJoCo the linear ones are in world axes,
-        and their rates differ by this.
+        MuJoCo's velocities of a free joint are in world axes; their rates differ by this.
         """
         if not body:
             return ZERO3
         root = self.tree.support(body)[0]
-        if not isinstance(self.tree.joint[root], Free):
-            return ZERO3
-        v = qd[root]
-        w, u = Vector3(*v[:3]), Vector3(*v[3:])
-        bias: Vector3 = self.X0[root].E.T @ w.cross(u)
+        rate = self.tree.joint[root].axes_rate(qd[root])
+        bias: Vector3 = self.X0[root].E.T @ rate
         return bias
 
 
@@ -104,7 +101,7 @@ def _contact(scene: Scene, places: Places, touch: Touch) -> Contact:
         return Contact(touch, gap, center - frame.n * (gap * 0.5 + ball.radius), frame)
     near = _nearest(places, other, center)
     apart = center - near
-    length = sqrt(apart.dot(apart))
+    length = sqrt(apart.dot(apart) + TINY)
     n = apart / length
     gap = length - (ball.radius + other.radius)
     frame = Frame(n, *tangents(n))

@@ -5,4 +5,24 @@ argument when a shape is wrong.  `q` is (..., nq); `v`, `a` and `tau` are (..., 
 (..., nb, 6).  Float64 and float32 arrays run as machine code, compiled once for each model;
 `backend="numpy"` evaluates the same page step by step in NumPy instead, as all other kinds of
 numbers do.
+
+A public function of a module of this folder is a public name of the package: nothing else lists it.
 """
+
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from sixfold.evaluate.functions.constraints import *
+from sixfold.evaluate.functions.derivatives import *
+from sixfold.evaluate.functions.dynamics import *
+from sixfold.evaluate.functions.impacts import *
+from sixfold.evaluate.functions.kinematic_derivatives import *
+from sixfold.evaluate.functions.kinematics import *
+from sixfold.evaluate.functions.regressors import *
+
+if not TYPE_CHECKING:  # static tools follow the stars, which bring what a module defines
+    __all__ = [
+        name
+        for name, value in globals().items()
+        if isinstance(value, FunctionType) and value.__module__.startswith(f"{__name__}.")
+    ]

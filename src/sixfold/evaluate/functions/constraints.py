@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES
+from sixfold.evaluate.quantities import FORCE_FRAMES, PagesLater
 from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.scalar_functions import constraints as pages
+else:
+    pages = PagesLater("constraints")
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}
@@ -47,6 +51,7 @@ def constrained_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: tuple[Array, Array] | None = None,
     backend: str | None = None,
 ) -> tuple[Array, Array]:
@@ -63,6 +68,8 @@ def constrained_dynamics(
         tau: joint forces [N m or N], shape (..., nv).
         f_ext: external force on each body (n; f), shape (..., nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -145,6 +152,7 @@ def project(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: tuple[Array, Array] | None = None,
     backend: str | None = None,
 ) -> tuple[Array, Array]:
@@ -157,6 +165,8 @@ def project(
         model: a robot with constraints.
         q: configuration, shape (..., nq).
         v: joint velocity, shape (..., nv).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """

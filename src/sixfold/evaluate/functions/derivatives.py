@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
+from sixfold.evaluate.quantities import FORCE_FRAMES, PagesLater, refuse_constraints
 from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.scalar_functions import derivatives as pages
+else:
+    pages = PagesLater("derivatives")
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}
@@ -41,6 +45,7 @@ def inverse_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
@@ -61,6 +66,8 @@ def inverse_dynamics_derivatives(
             q changes) or "body" (body axes and origin: it turns with the body).
         sparse: leave out numbers that are zero for every state: each result is then a tuple
             (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -86,7 +93,6 @@ def inverse_dynamics_derivatives(
     options=_FORCES,
     keywords=_AS_FRAME,
     solves=True,
-    refuses=partial(_refuse_constraints, "forward_dynamics_derivatives"),
 )
 def forward_dynamics_derivatives(
     model: Model,
@@ -96,6 +102,7 @@ def forward_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
     backend: str | None = None,
@@ -103,7 +110,8 @@ def forward_dynamics_derivatives(
     """Return the derivatives (dq, dv, dtau) of `forward_dynamics`.
 
     d/dq is along the motion subspaces (the tangent space), nv columns, as in
-    `inverse_dynamics_derivatives`.
+    `inverse_dynamics_derivatives`.  Those of a model with constraints (loops) are the derivatives
+    of its constrained accelerations, also along directions that would open a loop.
 
     Args:
         model: the robot.
@@ -115,18 +123,20 @@ def forward_dynamics_derivatives(
             the body).
         sparse: leave out numbers that are zero for every state: each result is then a tuple
             (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: three arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Three arrays of shape (..., nv, nv): row i is acceleration i, column j is d/dq_j, d/dv_j and
-        d/dtau_j.  The last is the inverse mass matrix.  States where a joint has no inertia behind
-        it give NaN and one SingularPivotWarning.
+        d/dtau_j.  The last is the inverse mass matrix, of the closed mechanism where there are
+        constraints.  States where a joint has no inertia behind it give NaN and one
+        SingularPivotWarning.
 
     Raises:
         ShapeError: if a last axis is not nq or nv.
         SingularModelError: if some joint has no inertia behind it at every configuration.
-        NotApplicableError: for a model with constraints; `sixfold.compile` has their derivatives.
 
     Reference: d a/dq = -M^-1 d tau/dq at the accelerations of forward dynamics (Carpentier and
     Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, RSS 2018), with M = L^T D L
@@ -143,6 +153,7 @@ def second_derivatives(
     a: ArrayLike,
     weights: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
@@ -160,6 +171,8 @@ def second_derivatives(
         weights: a weight for each joint force, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
             `inverse_dynamics_derivatives`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -188,6 +201,7 @@ def forward_second_derivatives(
     tau: ArrayLike,
     weights: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
     backend: str | None = None,
@@ -204,6 +218,8 @@ def forward_second_derivatives(
         weights: a weight for each acceleration, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
             `inverse_dynamics_derivatives`.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: four arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 

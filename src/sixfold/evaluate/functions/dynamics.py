@@ -8,9 +8,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
+from sixfold.evaluate.scalar_functions import dynamics as pages
+from sixfold.evaluate.scalar_functions import forward
 from sixfold.model import Model
 
 _FORCES = {"f_ext_frame": FORCE_FRAMES}
@@ -26,7 +27,6 @@ def _refuse_method(model: Model, given: Mapping[str, Any]) -> None:
     "nv",
     options=_FORCES,
     keywords=_AS_FRAME,
-    exports=True,
 )
 def inverse_dynamics(
     model: Model,
@@ -36,6 +36,7 @@ def inverse_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -48,6 +49,9 @@ def inverse_dynamics(
         a: joint acceleration, shape (..., nv).
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
         f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10), each (m, hx, hy, hz, Ixx, Iyy, Izz, Ixy, Ixz, Iyz) with h = m c and I
+            about the body's origin.  Rotors, damping, friction and springs stay the model's.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -64,13 +68,12 @@ def inverse_dynamics(
 
 
 @quantity(
-    pages.forward_dynamics,
+    forward.forward_dynamics,
     "nv",
-    options={**_FORCES, "method": tuple(pages.METHODS)},
+    options={**_FORCES, "method": tuple(forward.METHODS)},
     keywords=_AS_FRAME,
     refuses=_refuse_method,
     solves=True,
-    exports=True,
 )
 def forward_dynamics(
     model: Model,
@@ -81,6 +84,7 @@ def forward_dynamics(
     *,
     f_ext_frame: str = "world",
     method: str | None = None,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -98,6 +102,8 @@ def forward_dynamics(
             out.  Near a singular configuration, and with light bodies before heavy ones, "aba"
             keeps most digits.  Models with couplings always solve their reduced mass matrix and
             have no choice.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -114,9 +120,14 @@ def forward_dynamics(
     raise NotImplementedError
 
 
-@quantity(pages.mass_matrix, "nv nv", exports=True)
+@quantity(pages.mass_matrix, "nv nv")
 def mass_matrix(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the joint-space inertia matrix M, shape (..., nv, nv), armature included.
 
@@ -125,9 +136,14 @@ def mass_matrix(
     raise NotImplementedError
 
 
-@quantity(pages.inverse_mass_matrix, "nv nv", solves=True, exports=True)
+@quantity(pages.inverse_mass_matrix, "nv nv", solves=True)
 def inverse_mass_matrix(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return M^-1, shape (..., nv, nv), by the articulated-body recursion.
 
@@ -142,7 +158,6 @@ def inverse_mass_matrix(
     "nv",
     options=_FORCES,
     keywords=_AS_FRAME,
-    exports=True,
 )
 def bias_force(
     model: Model,
@@ -151,6 +166,7 @@ def bias_force(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -158,20 +174,26 @@ def bias_force(
     raise NotImplementedError
 
 
-@quantity(pages.gravity_force, "nv", exports=True)
+@quantity(pages.gravity_force, "nv")
 def gravity_force(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the joint forces that hold the model still against gravity, (..., nv)."""
     raise NotImplementedError
 
 
-@quantity(pages.coriolis_matrix, "nv nv", exports=True)
+@quantity(pages.coriolis_matrix, "nv nv")
 def coriolis_matrix(
     model: Model,
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -182,12 +204,13 @@ def coriolis_matrix(
     raise NotImplementedError
 
 
-@quantity(pages.kinetic_energy, "", exports=True)
+@quantity(pages.kinetic_energy, "")
 def kinetic_energy(
     model: Model,
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -195,20 +218,26 @@ def kinetic_energy(
     raise NotImplementedError
 
 
-@quantity(pages.potential_energy, "", exports=True)
+@quantity(pages.potential_energy, "")
 def potential_energy(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs."""
     raise NotImplementedError
 
 
-@quantity(pages.momentum, "6", exports=True)
+@quantity(pages.momentum, "6")
 def momentum(
     model: Model,
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -222,6 +251,7 @@ def centroidal_momentum(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -229,9 +259,14 @@ def centroidal_momentum(
     raise NotImplementedError
 
 
-@quantity(pages.center_of_mass, "3", exports=True, needs_mass=True)
+@quantity(pages.center_of_mass, "3", needs_mass=True)
 def center_of_mass(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the centre of mass [m] in world coordinates, shape (..., 3)."""
     raise NotImplementedError
@@ -246,6 +281,7 @@ def joint_wrenches(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -262,6 +298,7 @@ def constraint_forces(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: str = "world",
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:

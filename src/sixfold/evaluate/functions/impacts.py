@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Literal, overload
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import ArgumentError, NotApplicableError, TooLargeError, UnknownNameError
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    TooLargeError,
+    UnknownNameError,
+)
 from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
 from sixfold.model import Model
@@ -22,7 +28,36 @@ MAX_SETS = 256
 """Sets of points whose calls are kept."""
 
 _Two = tuple[Array, Array]
+_Three = tuple[Array, Array, Array]
 _Points = ImpactPoint | Iterable[ImpactPoint]
+
+
+@overload
+def impact(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    points: _Points,
+    *,
+    residual: Literal[False] = False,
+    inertias: ArrayLike | None = None,
+    out: _Two | None = None,
+    backend: str | None = None,
+) -> _Two: ...
+
+
+@overload
+def impact(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    points: _Points,
+    *,
+    residual: Literal[True],
+    inertias: ArrayLike | None = None,
+    out: _Three | None = None,
+    backend: str | None = None,
+) -> _Three: ...
 
 
 def impact(
@@ -31,9 +66,11 @@ def impact(
     v: ArrayLike,
     points: _Points,
     *,
-    out: _Two | None = None,
+    residual: bool = False,
+    inertias: ArrayLike | None = None,
+    out: _Two | _Three | None = None,
     backend: str | None = None,
-) -> _Two:
+) -> _Two | _Three:
     """Return the velocities after an impact at points, and the impulses there.
 
     Newton's law in Moreau's form, for all points at once: a normal impulse pushes, the normal
@@ -47,12 +84,18 @@ def impact(
         v: joint velocity before the impact, shape (..., nv).
         points: an `ImpactPoint` or several, the same for all states.  A point that moves away gets
             no impulse, unless it is held.
-        out: two arrays for the results, of their shapes and dtype.
+        residual: return how far the result is from the law, too.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10), as in `inverse_dynamics`.
+        out: arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Velocities after the impact, shape (..., nv), and the impulse on each point's body in world
         axes [N s], shape (..., points, 3); the body struck, if there is one, gets its negative.
+        With `residual`, a third array of shape (...): by how much the points that are not held miss
+        the law [m/s].  It is at the rounding of the speeds where the impact is solved; several
+        points of one body with much friction may be left open.
 
     Raises:
         UnknownNameError: if a point names no body or frame of the model.
@@ -61,7 +104,11 @@ def impact(
     Reference: Moreau, Unilateral Contact and Dry Friction in Finite Freedom Dynamics, 1988;
     Featherstone, RBDA, section 11.7.
     """
-    return _impact(_listed("impact", points))(model, q, v, out=out, backend=backend)
+    if not isinstance(residual, bool):
+        raise OptionError("impact", "residual", (True, False), residual)
+    call = _impact(_listed("impact", points), residual)
+    found: _Two | _Three = call(model, q, v, inertias=inertias, out=out, backend=backend)
+    return found
 
 
 def delassus_matrix(
@@ -69,6 +116,7 @@ def delassus_matrix(
     q: ArrayLike,
     points: _Points,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -80,6 +128,8 @@ def delassus_matrix(
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
         points: an `ImpactPoint` or several.
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10), as in `inverse_dynamics`.
         out: array for the result.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
@@ -92,17 +142,20 @@ def delassus_matrix(
         UnknownNameError: if a point names no body or frame of the model.
         SingularModelError: if some joint has no inertia behind it at every configuration.
     """
-    return _delassus_matrix(_listed("delassus_matrix", points))(model, q, out=out, backend=backend)
+    call = _delassus_matrix(_listed("delassus_matrix", points))
+    return call(model, q, inertias=inertias, out=out, backend=backend)
 
 
 @lru_cache(maxsize=MAX_SETS)
-def _impact(points: tuple[ImpactPoint, ...]) -> Callable[..., _Two]:
+def _impact(points: tuple[ImpactPoint, ...], residual: bool) -> Callable[..., Any]:
     """Return the call for a set of points."""
+    scalars = ("",) if residual else ()
 
     @quantity(
-        partial(pages.impact, points=points),
+        partial(pages.impact, points=points, residual=residual),
         "nv",
         f"{len(points)} 3",
+        *scalars,
         part_of="impact",
         solves=True,
         refuses=partial(_refuse_unknown, "impact", points),
@@ -112,10 +165,11 @@ def _impact(points: tuple[ImpactPoint, ...]) -> Callable[..., _Two]:
         q: ArrayLike,
         v: ArrayLike,
         *,
-        out: _Two | None = None,
+        inertias: ArrayLike | None = None,
+        out: Any = None,
         backend: str | None = None,
-    ) -> _Two:
-        """Return velocities and impulses."""
+    ) -> Any:
+        """Return velocities and impulses, and the residual."""
         raise NotImplementedError
 
     return call
@@ -134,7 +188,12 @@ def _delassus_matrix(points: tuple[ImpactPoint, ...]) -> Callable[..., Array]:
         refuses=partial(_refuse_unknown, "delassus_matrix", points),
     )
     def call(
-        model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+        model: Model,
+        q: ArrayLike,
+        *,
+        inertias: ArrayLike | None = None,
+        out: Array | None = None,
+        backend: str | None = None,
     ) -> Array:
         """Return the matrix."""
         raise NotImplementedError

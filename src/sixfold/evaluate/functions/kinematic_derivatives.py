@@ -6,13 +6,19 @@ rate when q moves with unit velocity v_t, also for spherical and free joints.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FRAMES
+from sixfold.evaluate.quantities import FRAMES, PagesLater
 from sixfold.model import Model
+
+if TYPE_CHECKING:
+    from sixfold.evaluate.scalar_functions import kinematic_derivatives as pages
+else:
+    pages = PagesLater("kinematic_derivatives")
 
 _FRAME = {"frame": FRAMES}
 _Two = tuple[Array, Array]
@@ -77,7 +83,12 @@ def frame_velocity_derivatives(
 
 @quantity(pages.center_of_mass_jacobian, "3 nv", needs_mass=True)
 def center_of_mass_jacobian(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the derivative of `center_of_mass` by q, along the motion subspaces, (..., 3, nv).
 
@@ -88,7 +99,12 @@ def center_of_mass_jacobian(
 
 @quantity(pages.centroidal_momentum_matrix, "6 nv", needs_mass=True)
 def centroidal_momentum_matrix(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return A with A v = `centroidal_momentum(model, q, v)`, shape (..., 6, nv).
 
@@ -103,6 +119,7 @@ def centroidal_momentum_bias(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: Array | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -116,6 +133,7 @@ def centroidal_momentum_derivatives(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: _Two | None = None,
     backend: str | None = None,
 ) -> _Two:
@@ -132,6 +150,7 @@ def kinetic_energy_derivatives(
     q: ArrayLike,
     v: ArrayLike,
     *,
+    inertias: ArrayLike | None = None,
     out: _Two | None = None,
     backend: str | None = None,
 ) -> _Two:
@@ -144,7 +163,12 @@ def kinetic_energy_derivatives(
 
 @quantity(pages.potential_energy_derivatives, "nv")
 def potential_energy_derivatives(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
 ) -> Array:
     """Return the derivative of `potential_energy` by q, along the motion subspaces, (..., nv).
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import OptionError
-from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FRAMES
+from sixfold.evaluate.scalar_functions import kinematics as pages
 from sixfold.model import Model
 
 _FRAME = {"frame": FRAMES}
@@ -23,7 +23,7 @@ def _refuse_classical_in_world(model: Model, given: Mapping[str, Any]) -> None:
         raise OptionError("body_accelerations", "frame", ("body", "aligned"), given["frame"])
 
 
-@quantity(pages.body_poses, "nb 4 4", exports=True)
+@quantity(pages.body_poses, "nb 4 4")
 def body_poses(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
 ) -> Array:

@@ -68,8 +68,8 @@ def adjoint_kernel(
         adjoint, (spent,), totals, still, state = (lists[a:b] for a, b in pairwise(ends))
         numbers = [x for part in (*state, *still, *lists[ends[-1] :]) for x in part]
         weights = [x for part in adjoint for x in part]
-        cost = _on(program, numbers)[-1]
-        slopes = _cut(_on(reverse, [*numbers, *weights, 1.0]), [*carried, *lengths])
+        cost = replay(program, numbers)[-1]
+        slopes = _cut(replay(reverse, [*numbers, *weights, 1.0]), [*carried, *lengths])
         for k, total in enumerate(totals[: len(sums)]):
             slopes[n + k] = [a + b for a, b in zip(total, slopes[n + k], strict=True)]
         flat = [x for part in slopes for x in part]
@@ -110,7 +110,7 @@ def gradient_kernel(
 
     def both(*lists: Any) -> list[Any]:
         numbers = [x for part in lists for x in part]
-        return [*_on(program, numbers), *_on(reverse, [*numbers, 1.0])]
+        return [*replay(program, numbers), *replay(reverse, [*numbers, 1.0])]
 
     with announced(name):
         program = graphs().unrolled(graphs().trace(lambda *lists: [function(*lists)], sizes))
@@ -122,13 +122,39 @@ def gradient_kernel(
     return kernel
 
 
+def second_order(
+    function: Callable[..., Any], sizes: Sequence[int], by: Sequence[int]
+) -> Callable[..., tuple[Any, list[Any], list[list[Any]]]]:
+    """Return a function of traced lists: a number, its gradient and its Hessian.
+
+    The gradient is one reverse sweep, the Hessian its forward derivatives.
+
+    Args:
+        function: takes one list for each size, returns one number.
+        sizes: lengths of the lists.
+        by: places of the lists to differentiate by, one after the other in the results.
+    """
+    program = graphs().unrolled(graphs().trace(lambda *lists: [function(*lists)], sizes))
+    starts = list(accumulate(sizes, initial=0))
+    places = [k for a in by for k in range(*starts[a : a + 2])]
+    first = graphs().gradient(program, places)
+    second = graphs().jacobian(first, places)
+
+    def at(*lists: Any) -> tuple[Any, list[Any], list[list[Any]]]:
+        numbers = [x for part in lists for x in part]
+        slopes, bends = replay(first, [*numbers, 1.0]), replay(second, [*numbers, 1.0])
+        return replay(program, numbers)[0], slopes, _cut(bends, [len(places)] * len(places))
+
+    return at
+
+
 def program_text(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> str:
     """Return what a function of arrays does, as text: equal for functions that do the same."""
     program, outputs = traced(function, shapes)
     return f"{outputs}\n{program.text()}"
 
 
-def _on(program: Program, numbers: Sequence[Any]) -> list[Any]:
+def replay(program: Program, numbers: Sequence[Any]) -> list[Any]:
     """Return the results of a program, as it was traced, on other traced numbers."""
     graph = next(x.graph for x in numbers if hasattr(x, "graph"))
     value: list[int] = []

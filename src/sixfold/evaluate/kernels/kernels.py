@@ -20,6 +20,7 @@ from sixfold.evaluate.kernels.lazily import compiler, graphs
 from sixfold.evaluate.kernels.rolled_tree import trace_rolled
 from sixfold.evaluate.kernels.tangent import tangent_derivative
 from sixfold.evaluate.kernels.trace_function import traced
+from sixfold.evaluate.quaternions import nonzero_numbers
 from sixfold.forks import renew_in_child
 from sixfold.model import Model
 
@@ -112,7 +113,9 @@ def _made(
     form: str | None,
 ) -> Kernel | None:
     llvm = compiler()
-    layout = llvm.Layout(tuple(inputs.values()), outputs, dtype)
+    layout = llvm.Layout(
+        tuple(inputs.values()), outputs, dtype, nonzero_numbers(model, list(inputs))
+    )
     if 0 in layout.sizes:
         return None
     # a joint made of the user's own code is known by its trace only
@@ -123,6 +126,7 @@ def _made(
         repr(sorted(options.items())),
         model.digest,
         repr(layout),
+        ",".join(inputs),
         form or "",
         *llvm.toolchain(),
     )

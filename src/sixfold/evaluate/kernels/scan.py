@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 Step = Callable[..., Sequence[Any]]
 """Takes one list of numbers for each array, returns what is carried as one list."""
 
+
+class Steps(Protocol):
+    """A kernel of steps, which knows how much work one is."""
+
+    @property
+    def operations(self) -> int:
+        """Operations of a step, roughly."""
+
+
 MAX_STEP_NODES = 400_000
 """Largest step that is compiled; beyond, NumPy takes the steps."""
-MIN_THREAD_KILOSTEPS = 256
-"""Least rows times steps, in thousands, that are worth a thread."""
+MIN_THREAD_OPERATIONS = 30_000_000
+"""Least operations that are worth a thread: about a millisecond."""
 
 
 def scan_kernel(
@@ -105,7 +114,7 @@ def run_scan(
         np.empty(shape, scan.dtype) if x is None else x.reshape(shape)
         for x, shape in zip(given, shapes, strict=True)
     ]
-    rows_each = max(1, -(-rows // threads_for(rows, steps)))
+    rows_each = max(1, -(-rows // threads_for(kernel, rows, steps)))
     lost: list[bool] = []
 
     def part(start: int, stop: int) -> None:
@@ -116,9 +125,10 @@ def run_scan(
     return [x.reshape((*lead, *x.shape[1:])) for x in outputs], any(lost)
 
 
-def threads_for(rows: int, steps: int) -> int:
+def threads_for(kernel: Steps, rows: int, steps: int) -> int:
     """Return how many threads so many steps of so many rows are handed to."""
-    return min(get_threads(), max(1, rows * steps // (1000 * MIN_THREAD_KILOSTEPS)))
+    worth = rows * steps * kernel.operations // MIN_THREAD_OPERATIONS
+    return 1 if worth <= 1 else min(get_threads(), worth)
 
 
 def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from math import prod
 from threading import Lock
@@ -17,6 +18,8 @@ from sixfold.forks import Rank, fork_lock, renew_in_child
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+
+    from sixfold.llvm import Kernel
 
 MIN_SHARED_NUMBERS = 1 << 19
 """Numbers read and written from which a batch is handed to several threads."""
@@ -43,9 +46,11 @@ renew_in_child(_forget_pool)
 
 
 def set_threads(count: int | None) -> None:
-    """Set how many threads big batches may use; None for all cores.
+    """Set how many threads big batches may use; None for what this process may use.
 
-    The environment variable SIXFOLD_THREADS sets the number at the start.
+    The environment variable SIXFOLD_THREADS sets the number at the start.  Without it, it is the
+    number of cores that the process may run on (its CPU affinity), and at most OMP_NUM_THREADS,
+    which cluster engines and batch systems set for their workers.
     """
     whole = isinstance(count, int) and not isinstance(count, bool)
     if count is not None and not (whole and 1 <= count <= MAX_THREADS):
@@ -59,9 +64,29 @@ def get_threads() -> int:
     """Return how many threads big batches use."""
     chosen = _state["threads"]
     if chosen is None:
-        text = os.environ.get("SIXFOLD_THREADS", "")
-        chosen = int(text) if text.isdecimal() and int(text) else os.cpu_count() or 1
+        chosen = _asked("SIXFOLD_THREADS") or min(
+            _cores(), _asked("OMP_NUM_THREADS") or MAX_THREADS
+        )
     return int(chosen)
+
+
+def _asked(variable: str) -> int:
+    """Return the number of threads that an environment variable asks for, 0 for none.
+
+    OMP_NUM_THREADS may be a list, one number for each level of nesting: the first counts.
+    """
+    text = os.environ.get(variable, "").partition(",")[0].strip()
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _cores() -> int:
+    """Return how many cores this process may run on."""
+    count: Callable[[], int | None] | None = getattr(os, "process_cpu_count", None)  # Python 3.13
+    if count is not None:
+        return count() or 1
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
 
 
 def spread(
@@ -102,15 +127,31 @@ def spread(
     share(part, cuts(rows, max(1, MIN_CHUNK_NUMBERS * rows // numbers), unit))
 
 
+def run_kernel(kernel: Kernel, arrays: Sequence[Array], lead: Shape, out: Sequence[Array]) -> None:
+    """Run a kernel on arrays of its dtype in C order, as fast as their size allows.
+
+    Args:
+        kernel: with at least one output.
+        arrays: its inputs, each (*lead, ...).
+        lead: common leading shape.
+        out: one array for each output, apart from the inputs and from each other.
+    """
+    if kernel.quick is not None and kernel.quick(*arrays, *out) is not None:
+        return
+    ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*arrays, *out)))
+    with np.errstate(all="ignore"):
+        spread(ufunc, list(arrays), [len(core) for core in kernel.layout.inputs], lead, tuple(out))
+
+
 def cuts(rows: int, least: int, unit: int = LANES) -> list[tuple[int, int]]:
     """Return where parts start and stop: large ones first, then smaller ones.
 
     A thread that is held up leaves what is left to the others, and in the end none waits for long.
     All but the last have a multiple of the unit.
     """
-    found, start = [], 0
+    found, start, threads = [], 0, get_threads()
     while start < rows:
-        size = max(least, (rows - start) // (4 * get_threads()))
+        size = max(least, (rows - start) // (4 * threads))
         stop = min(rows, start + -(-size // unit) * unit)
         found.append((start, stop))
         start = stop

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.errors import ArgumentError, NotApplicableError, ShapeError
+from sixfold.errors import ArgumentError, ShapeError
 from sixfold.evaluate.kernels.lazily import graphs
 from sixfold.scalar.check import is_number
 
@@ -18,18 +18,15 @@ if TYPE_CHECKING:
 
 def graph_of(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
-) -> tuple[Program, tuple[int, ...]]:
-    """Return the optimised program of a function of arrays with one result, and its shape.
+) -> tuple[Program, tuple[tuple[int, ...], ...]]:
+    """Return the optimised program of a function of arrays, and the shape of each result.
 
     Args:
         function: takes one array for each shape, as `sixfold.compile` does.
         shapes: shapes of one state's arguments.
     """
     program, outputs = traced(function, shapes)
-    if len(outputs) > 1:
-        where = f"a function that returns {len(outputs)} arrays"
-        raise NotApplicableError("export", where, "return one array, or export several functions")
-    return graphs().optimise(graphs().unrolled(program)), outputs[0]
+    return graphs().optimise(graphs().unrolled(program)), outputs
 
 
 def numbers_array(values: Sequence[Any]) -> Any:

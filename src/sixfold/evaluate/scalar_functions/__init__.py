@@ -5,8 +5,7 @@ runs on whatever numbers it is given; nothing here knows about arrays.  Those th
 are imported when they are first asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sixfold.evaluate.scalar_functions.dynamics import (
     bias_force,
@@ -42,6 +41,7 @@ from sixfold.evaluate.scalar_functions.kinematics import (
     position_rate,
 )
 from sixfold.evaluate.scalar_functions.page import page
+from sixfold.optional import later
 
 if TYPE_CHECKING:
     from sixfold.evaluate.scalar_functions.constraints import (
@@ -77,6 +77,11 @@ if TYPE_CHECKING:
         jacobian_derivatives,
         kinetic_energy_derivatives,
         potential_energy_derivatives,
+    )
+    from sixfold.evaluate.scalar_functions.regressors import (
+        energy_regressor,
+        joint_regressor,
+        regressor,
     )
 
 _LATER = {
@@ -117,17 +122,11 @@ _LATER = {
         "kinetic_energy_derivatives",
         "potential_energy_derivatives",
     ),
+    "regressors": ("energy_regressor", "joint_regressor", "regressor"),
 }
-_HOME = {name: module for module, names in _LATER.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:
-    """Import the module that a name comes from."""
-    if name not in _HOME:
-        raise AttributeError(f"module '{__name__}' has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
+    __getattr__ = later(__name__, _LATER)
 
 
 __all__ = [
@@ -154,6 +153,7 @@ __all__ = [
     "delassus_matrix",
     "difference",
     "difference_derivatives",
+    "energy_regressor",
     "express",
     "external_forces",
     "flat_response",
@@ -174,6 +174,7 @@ __all__ = [
     "jacobian",
     "jacobian_bias",
     "jacobian_derivatives",
+    "joint_regressor",
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_energy_derivatives",
@@ -188,5 +189,6 @@ __all__ = [
     "project",
     "project_velocity",
     "reduced_mass_matrix",
+    "regressor",
     "second_derivatives",
 ]

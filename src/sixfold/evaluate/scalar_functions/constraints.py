@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sixfold.dynamics.constrained import rows as constrained
 from sixfold.dynamics.constrained.solve import Delassus
 from sixfold.dynamics.fast.factor import Factor
@@ -16,7 +18,7 @@ PROJECTION_STEPS = 2
 """Gauss-Newton steps that close gaps; each about squares a small one."""
 
 
-def _rows(model: Model, tree: Tree, q: Numbers, v: Numbers | None) -> list[constrained.Row]:
+def rows_of(model: Model, tree: Tree, q: Numbers, v: Numbers | None) -> list[constrained.Row]:
     """Return all rows over the model's own coordinates."""
     x, xd = model.positions(q), None if v is None else model.velocities(v)
     found = constrained.rows(tree, model.constraints, x, xd)
@@ -36,26 +38,26 @@ def held(
     model: Model, tree: Tree, q: Numbers, v: Numbers, M: Factor
 ) -> tuple[Delassus, list[Scalar]]:
     """Return the constraints as contact solvers take them, with the accelerations of their rows."""
-    found = _rows(model, tree, q, v)
+    found = rows_of(model, tree, q, v)
     return Delassus(M, [row.J for row in found]), [-row.gamma for row in found]
 
 
 @page()
 def constraint_gaps(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """How far each row is from being satisfied."""
-    return [row.gap for row in _rows(model, tree, q, None)]
+    return [row.gap for row in rows_of(model, tree, q, None)]
 
 
 @page()
 def constraint_jacobian(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """J, row by row."""
-    return [x for row in _rows(model, tree, q, None) for x in row.J]
+    return [x for row in rows_of(model, tree, q, None) for x in row.J]
 
 
 @page()
 def constraint_bias(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """Gamma in J a + gamma = 0."""
-    return [row.gamma for row in _rows(model, tree, q, v)]
+    return [row.gamma for row in rows_of(model, tree, q, v)]
 
 
 @page()
@@ -78,10 +80,34 @@ def constrained_dynamics(
     stabilization: Scalar | None = None,
 ) -> list[Scalar]:
     """Accelerations, then the force of each row."""
+    found = solved(model, tree, q, v, tau, f_ext, frame, stabilization)
+    return [*found.a, *found.lam]
+
+
+class Solved(NamedTuple):
+    """Constrained forward dynamics, with what its derivatives use again."""
+
+    M: Factor
+    G: Delassus
+    a: list[Scalar]
+    lam: list[Scalar]
+
+
+def solved(
+    model: Model,
+    tree: Tree,
+    q: Numbers,
+    v: Numbers,
+    tau: Numbers,
+    f_ext: Numbers | None,
+    frame: str,
+    stabilization: Scalar | None = None,
+) -> Solved:
+    """Return accelerations and forces: M a + C = tau + J^T lam with J a + gamma = 0."""
     M = factor(model, tree, q)
     C = dynamics.bias_force(model, tree, q, v, f_ext, frame=frame)
     z = M.half(Column(tau) - Column(C))
-    found = _rows(model, tree, q, v)
+    found = rows_of(model, tree, q, v)
     J = [row.J for row in found]
     G = Delassus(M, J)
     b = [-(row.gamma + x) for row, x in zip(found, G.along(z), strict=True)]
@@ -90,7 +116,7 @@ def constrained_dynamics(
         for k, row in enumerate(found):
             b[k] = b[k] - alpha * (2.0 * dot(row.J, v) + alpha * row.gap)
     lam = G.solve(b)
-    return [*G.pushed(z, lam), *lam]
+    return Solved(M, G, G.pushed(z, lam), lam)
 
 
 @page(joint_space=True)
@@ -98,7 +124,7 @@ def project(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """The nearest state that satisfies the constraints, by the metric of the mass matrix."""
     x = list(q)
     for _ in range(PROJECTION_STEPS):
-        found = _rows(model, tree, x, None)
+        found = rows_of(model, tree, x, None)
         G = Delassus(factor(model, tree, x), [row.J for row in found])
         lam = G.solve([-row.gap for row in found])
         x = integrate(model, model.tree, x, G.pushed([ZERO] * model.nv, lam))
@@ -107,7 +133,7 @@ def project(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
 
 def project_velocity(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """V - M^-1 J^T G^-1 J v."""
-    J = [row.J for row in _rows(model, tree, q, None)]
+    J = [row.J for row in rows_of(model, tree, q, None)]
     G = Delassus(factor(model, tree, q), J)
     lam = G.solve([-dot(row, v) for row in J])
     return [a + b for a, b in zip(v, G.pushed([ZERO] * model.nv, lam), strict=True)]

@@ -31,11 +31,11 @@ def inverse_dynamics_derivatives(
     frame: str = "world",
 ) -> list[Scalar]:
     """D tau/dq, d tau/dv and d tau/da, row by row, reduced by couplings."""
-    matrices = _first_order(model, tree, q, v, a, f_ext, frame)
+    matrices = first_order_of(model, tree, q, v, a, f_ext, frame)
     return [x for matrix in matrices for row in matrix for x in row]
 
 
-def _first_order(
+def first_order_of(
     model: Model,
     tree: Tree,
     q: Numbers,
@@ -67,8 +67,17 @@ def forward_dynamics_derivatives(
     frame: str = "world",
 ) -> list[Scalar]:
     """da/dq, da/dv and da/dtau, row by row."""
+    if model.constraints:
+        from sixfold.evaluate.scalar_functions.constrained_derivatives import (
+            constrained_derivatives,
+        )
+        from sixfold.evaluate.scalar_functions.constraints import solved
+
+        at = solved(model, tree, q, v, tau, f_ext, frame)
+        Q, V, _ = first_order_of(model, tree, q, v, at.a, f_ext, frame)
+        return constrained_derivatives(model, tree, q, v, at, Q, V)
     factor, a = _solved(model, tree, q, v, tau, f_ext, frame)
-    Q, V, _ = _first_order(model, tree, q, v, a, f_ext, frame)
+    Q, V, _ = first_order_of(model, tree, q, v, a, f_ext, frame)
     turns = f_ext is None or frame == "body"
     by_q, by_v = _solved_columns(model, tree, q, v, factor, Q, V, closed=turns)
     return [x for matrix in (by_q, by_v, factor.inverse()) for row in matrix for x in row]
@@ -154,7 +163,7 @@ def forward_second_derivatives(
     """
     n = range(model.nv)
     factor, a = _solved(model, tree, q, v, tau, None, "world")
-    Q, V, _ = _first_order(model, tree, q, v, a, None, "world")
+    Q, V, _ = first_order_of(model, tree, q, v, a, None, "world")
     by_q, by_v = _solved_columns(model, tree, q, v, factor, Q, V, closed=True)
     qq, qv, vv, qa = _second_order(model, tree, q, v, a, factor.solve(weights))
     mixed, damped = _product(qa, by_q), _product(qa, by_v)

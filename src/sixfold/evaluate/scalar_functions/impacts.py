@@ -34,13 +34,19 @@ class _Struck(NamedTuple):
 
 
 def impact(
-    model: Model, tree: Tree, q: Numbers, v: Numbers, *, points: Sequence[ImpactPoint]
+    model: Model,
+    tree: Tree,
+    q: Numbers,
+    v: Numbers,
+    *,
+    points: Sequence[ImpactPoint],
+    residual: bool = False,
 ) -> list[Scalar]:
-    """Velocities v + M^-1 J^T p, then the impulses of all points in world axes."""
+    """Velocities v + M^-1 J^T p, the impulses of all points in world axes, and the residual."""
     struck = _struck(model, tree, q, points)
     J = [row for each in struck for row in each.rows]
     factor = _factor(model, tree, q)
-    Y, G = _delassus(factor, J)
+    Y = [factor.half(row) for row in J]
     b: list[Scalar] = []
     contacts = []
     for point, each in zip(points, struck, strict=True):
@@ -48,7 +54,7 @@ def impact(
         b += [dot(row, v) for row in each.rows]
         b[count] = b[count] * (1.0 + point.restitution)
         contacts.append(Contact(tuple(range(count, len(b))), point.friction, point.held))
-    p = impulses(G, b, contacts, _scale(factor, struck, G))
+    p, error = impulses(Y, factor.reciprocals, b, contacts, _scale(factor, Y, struck))
     y: list[Scalar] = [ZERO] * model.nv
     for value, row in zip(p, Y, strict=True):
         y = [total + value * x for total, x in zip(y, row, strict=True)]
@@ -58,7 +64,7 @@ def impact(
         for c, each in zip(contacts, struck, strict=True)
         for k in range(3)
     ]
-    return [*after, *in_world]
+    return [*after, *in_world, *([error] if residual else [])]
 
 
 def delassus_matrix(
@@ -67,7 +73,13 @@ def delassus_matrix(
     """J M^-1 J^T, row by row: each point's normal, then its two tangents."""
     struck = _struck(model, tree, q, points)
     rows = [row for each in struck for row in (*each.rows, *each.more)]
-    _, G = _delassus(_factor(model, tree, q), rows)
+    factor = _factor(model, tree, q)
+    Y = [factor.half(row) for row in rows]
+    pushed = [factor.scaled(y) for y in Y]
+    G: Matrix = [[ZERO] * len(rows) for _ in rows]
+    for r in range(len(rows)):
+        for s in range(r + 1):
+            G[r][s] = G[s][r] = dot(Y[r], pushed[s])
     return [x for row in G for x in row]
 
 
@@ -124,22 +136,8 @@ def _factor(model: Model, tree: Tree, q: Numbers) -> Factor:
     return Factor(reduced_mass_matrix(model, tree, q), parents)
 
 
-def _delassus(factor: Factor, J: Matrix) -> tuple[Matrix, Matrix]:
-    """Return Y = L^-T J^T row by row, and G = Y D^-1 Y^T."""
-    Y = [factor.half(row) for row in J]
-    scaled = [factor.scaled(y) for y in Y]
-    G: Matrix = [[ZERO] * len(J) for _ in J]
-    for r in range(len(J)):
-        for s in range(r + 1):
-            G[r][s] = G[s][r] = dot(Y[r], scaled[s])
-    return Y, G
-
-
-def _scale(factor: Factor, struck: Sequence[_Struck], G: Matrix) -> Scalar:
+def _scale(factor: Factor, Y: Matrix, struck: Sequence[_Struck]) -> Scalar:
     """Return the mean of G's diagonal over all directions, and a little of all freedoms."""
-    total = sum((G[r][r] for r in range(len(G))), ZERO)
-    for each in struck:
-        for row in each.more:
-            y = factor.half(row)
-            total = total + dot(y, factor.scaled(y))
+    more = [factor.half(row) for each in struck for row in each.more]
+    total = sum((dot(y, factor.scaled(y)) for y in (*Y, *more)), ZERO)
     return total / (3 * len(struck)) + LEVER_SQUARED * sum(factor.reciprocals)

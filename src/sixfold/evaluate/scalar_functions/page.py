@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from sixfold.scalar import Scalar
@@ -26,3 +27,21 @@ def page(*, joint_space: bool = False, rolls: bool = False) -> Callable[[P], P]:
         return function
 
     return mark
+
+
+def of_inertias(page: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a page that takes the inertial parameters of all bodies as one more, last list.
+
+    It runs on the model's own tree: moving inertias to other bodies or frames, as for the reduced
+    tree, costs more than it saves where they are inputs.
+    """
+    if isinstance(page, partial):
+        return partial(of_inertias(page.func), *page.args, **page.keywords)
+    made: Callable[..., Any] | None = getattr(page, "of_inertias", None)
+    if made is None:
+
+        def made(model: Any, tree: Any, *lists: Numbers, **options: Any) -> Any:
+            return page(model, tree.with_inertias(lists[-1]), *lists[:-1], **options)
+
+        page.of_inertias = made  # type: ignore[attr-defined]
+    return made

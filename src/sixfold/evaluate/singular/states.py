@@ -9,19 +9,29 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from sixfold.arrays import Shape
 from sixfold.errors import SingularModelError, SingularPivotWarning, visible
 from sixfold.evaluate import scalar_functions
 from sixfold.evaluate.arrays import Array, joined
 from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree
 from sixfold.evaluate.kernels.kernels import kernel_for
-from sixfold.evaluate.singular.pivot_margin import MIN_PIVOT_RATIO, possibly_singular_joints
+from sixfold.evaluate.scalar_functions.page import of_inertias
+from sixfold.evaluate.singular.pivot_margin import (
+    MIN_PIVOT_RATIO,
+    possibly_singular_joints,
+    proved_pivots,
+)
 from sixfold.model import Joint, Model, Tree
 from sixfold.scalar import plain
+
+MIN_STATES_PER_SET = 4096
+"""States for each set of inertial parameters from which a proof takes less time than pivots."""
 
 
 def refuse_singular(model: Model) -> None:
@@ -32,7 +42,13 @@ def refuse_singular(model: Model) -> None:
         raise SingularModelError(model.name, names)
 
 
-def nan_at_singular_states(model: Model, q: Array, results: Sequence[Array], lead: int) -> None:
+def nan_at_singular_states(
+    model: Model,
+    q: Array,
+    results: Sequence[Array],
+    lead: int,
+    inertias: Array | None = None,
+) -> None:
     """Set rows of results to NaN where a pivot is lost, and warn once naming the joint.
 
     Args:
@@ -40,10 +56,14 @@ def nan_at_singular_states(model: Model, q: Array, results: Sequence[Array], lea
         q: configurations, shape (..., nq), of the results' leading shape.
         results: arrays with the same leading shape.
         lead: number of leading axes.
+        inertias: inertial parameters in place of the model's own.
     """
-    if not possibly_singular_joints(model):
+    if inertias is None:
+        if not possibly_singular_joints(model):
+            return
+    elif _all_proved(model, inertias, prod(q.shape[:-1])):
         return
-    bad, owner = lost_pivots(model, q)
+    bad, owner = lost_pivots(model, q, inertias)
     if not bad.any():
         return
     first = int(np.argmax(bad.any(axis=tuple(range(bad.ndim - 1)))))
@@ -60,13 +80,36 @@ def nan_at_singular_states(model: Model, q: Array, results: Sequence[Array], lea
         result[np.broadcast_to(rows, result.shape[:lead])] = np.nan
 
 
-def lost_pivots(model: Model, q: Array) -> tuple[Array, list[int]]:
-    """Return a mask (..., freedoms) of lost pivots and the body of each freedom."""
+def _all_proved(model: Model, inertias: Array, states: int) -> bool:
+    """Return whether inertias themselves prove all pivots, where that is cheaper than to look."""
+    sets = inertias[..., 0, 0].size
+    return MIN_STATES_PER_SET * sets <= states and bool(proved_pivots(model, inertias).all())
+
+
+def lost_pivots(model: Model, q: Array, inertias: Array | None = None) -> tuple[Array, list[int]]:
+    """Return a mask (..., freedoms) of lost pivots and the body of each freedom.
+
+    Args:
+        model: the model.
+        q: configurations, shape (..., nq).
+        inertias: inertial parameters in place of the model's own, shape (..., nb, 10).
+    """
     owner = _owners(model)
-    kernel = kernel_for(
-        "pivots", scalar_functions.pivots, model, {"q": (model.nq,)}, ((2, len(owner)),)
-    )
-    both = kernel.ufunc(q) if kernel is not None else _pivots(model, q, len(owner))
+    shapes: dict[str, Shape] = {"q": (model.nq,)}
+    core, arrays = scalar_functions.pivots, [q]
+    if inertias is not None:
+        core, arrays = of_inertias(core), [q, inertias]
+        shapes["inertias"] = (model.nb, 10)
+    kernel = kernel_for("pivots", core, model, shapes, ((2, len(owner)),))
+    if kernel is not None:
+        with np.errstate(all="ignore"):
+            both = kernel.ufunc(*arrays)
+    elif inertias is None:
+        both = _pivots(model, q, len(owner))
+    else:
+        flat = arrays[1].reshape((*inertias.shape[:-2], 10 * model.nb))
+        tree = model.tree.with_inertias([flat[..., k] for k in range(10 * model.nb)])
+        both = _pivots(model, q, len(owner), tree)
     return both[..., 0, :] <= MIN_PIVOT_RATIO * np.abs(both[..., 1, :]), owner
 
 

@@ -44,7 +44,9 @@ def notes_on(
     colliding = int(np.count_nonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
     if colliding > 1:
         geom = document.first.get("geom")
-        meaning = "bodies do not touch each other here; how they would is kept with their shapes"
+        meaning = (
+            "a model alone touches nothing; sixfold.Ground.from_mjcf has the ground and the pairs"
+        )
         add(f"contacts of {colliding} geoms", meaning, geom)
     for what, meaning, *keys in (*_effects(m), *_armatures(document)):
         add(what, meaning, next((p for k in keys if (p := document.first.get(k))), None))

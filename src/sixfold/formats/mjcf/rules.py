@@ -4,7 +4,7 @@ from __future__ import annotations
 
 SECTIONS = {
     "actuator": "motors push nothing here: pass joint forces as tau",
-    "contact": "bodies do not touch each other here",
+    "contact": "bodies touch where they are told to: pairs by sixfold.Ground.from_mjcf",
     "custom": "data of the user",
     "deformable": "bodies are rigid here",
     "extension": "plugins",
@@ -24,7 +24,7 @@ EQUALITIES = frozenset({"connect", "weld", "joint"})
 FLAGS = frozenset(
     {"constraint", "equality", "gravity", "passive", "spring", "damper", "frictionloss"}
 )
-OPTIONS = frozenset({"gravity", "timestep", "density", "viscosity", "wind"})
+OPTIONS = frozenset({"gravity", "timestep", "density", "viscosity", "wind", "impratio"})
 CONTACT = {
     **{"friction": 3, "solref": 2, "solimp": 5, "solmix": 1},
     **{"gap": 1, "priority": 1, "condim": 1, "margin": 1},
@@ -40,7 +40,7 @@ pos quat axisangle xyaxes zaxis euler axis fromto size mass density diaginertia 
 range ref springref springdamper stiffness damping armature frictionloss gravity timestep
 viscosity wind gravcomp scale refpos refquat vertex rgba offset count settotalmass boundmass
 boundinertia fitscale margin group actuatorfrcrange inertiagrouprange params anchor
-relpose torquescale polycoef
+relpose torquescale polycoef impratio
 """
 NUMBERS = frozenset(_NUMBERS.split())
 """Attributes whose value is a list of finite numbers, wherever they stand."""

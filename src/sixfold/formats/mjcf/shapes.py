@@ -146,11 +146,11 @@ def geometries(m: Any, model: Model, names: Names, files: Mapping[str, str]) -> 
             name=names.geoms[g],
             link=link,
             collides=int(m.geom_group[g]) >= HIDDEN_GROUP,
-            contact=_contact(m, g),
+            contact=contact_options(m, g),
         )
 
 
-def _contact(m: Any, g: int) -> ContactOptions | None:
+def contact_options(m: Any, g: int) -> ContactOptions | None:
     """Return how a shape touches others, None for one that touches nothing."""
     if not m.geom_contype[g] and not m.geom_conaffinity[g]:
         return None

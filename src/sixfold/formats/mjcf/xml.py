@@ -73,6 +73,9 @@ class Document:
     """Place of each explicit inertia, by the number of its body."""
     joints: list[Place] = field(default_factory=list)
     equalities: list[Place] = field(default_factory=list)
+    planes: list[Place] = field(default_factory=list)
+    pairs: list[tuple[dict[str, str], Place]] = field(default_factory=list)
+    """Attributes of pairs of shapes that may touch; they are taken out, as all of <contact>."""
     generated: bool = False
     """True where elements make more bodies than the file names one by one."""
     meshes: dict[str, MeshFile] = field(default_factory=dict)
@@ -242,6 +245,8 @@ def _taken_out(document: Document, item: _Open) -> bool:
             line = child.line
             inside = Place(place.file, line, item.root_line or line)
             document.leave(tag, inside)
+            if child.tag == "pair":
+                document.pairs.append((dict(child.attributes), inside))
             document.watch(tag, child.attributes, inside)
         return True
     if item.top == "default":
@@ -323,6 +328,8 @@ def _remember(document: Document, item: _Open) -> int:
     tag, place = item.element.tag, item.place
     if item.inside == "equality":
         document.equalities.append(place)
+    if item.element.attributes.get("type") == "plane" and item.top == "worldbody":
+        document.planes.append(place)
     if item.top != "worldbody":
         return item.body
     if tag in ("replicate", "composite"):

@@ -31,6 +31,9 @@ class Layout:
     inputs: tuple[Shape, ...]
     outputs: tuple[Shape, ...]
     dtype: str = "float64"
+    nonzero: tuple[tuple[int, int], ...] = ()
+    """Numbers, by input array and place, that the plain call looks at: it takes no states where one
+    of them is zero, and leaves them to the caller."""
 
     def __post_init__(self) -> None:
         """Refuse arrays of more core axes than the inner loop can walk, and too many arrays."""

@@ -5,100 +5,44 @@ the work of a small kernel.  For plain arrays (float64 or float32, aligned, C or
 with at most one leading axis) nothing has to be resolved: this function reads the data pointers,
 allocates the result or takes the one that is given, and runs the kernel's own loop.  Anything else
 goes to the gufunc.
-
-The places of an array's fields are NumPy's public C interface; they are looked up on test arrays
-first, and where anything differs there is no short way.
 """
 
 from __future__ import annotations
 
 import ctypes
-import sys
-import sysconfig
-from functools import lru_cache
-from importlib import import_module
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from sixfold.llvm.layout.signature import Layout, tag
+from sixfold.llvm.modules.array_fields import (
+    AXES,
+    DATA,
+    FLAGS,
+    KIND,
+    PLAIN,
+    SIZES,
+    TYPE,
+    WRITEABLE,
+    symbols,
+)
 
-TYPE, DATA, AXES, SIZES, KIND, FLAGS = 8, 16, 24, 32, 56, 64
-"""Bytes from the start of an array to its type, data, number of axes, sizes, dtype and flags."""
-PLAIN, WRITEABLE = 0x0101, 0x0400
-"""Flags of an array in C order whose data is aligned; flag of one that may be written to."""
 MAX_NUMBERS = 1 << 19
 """Numbers read and written below which a batch is taken; bigger ones may go to several threads."""
 MIN_UNLOCKED_NUMBERS = 1 << 13
 """Numbers read and written above which the interpreter's lock is released meanwhile."""
-_NEW = 93  # place of PyArray_New in NumPy's table of C functions
 _FASTCALL_KEYWORDS = 0x0082
-
-
-@lru_cache(maxsize=1)
-def symbols() -> dict[str, int]:
-    """Return the addresses that entries refer to, by name; empty where there is no short way."""
-    if not _as_expected():
-        return {}
-    modern = int(np.__version__.partition(".")[0]) >= 2
-    umath = import_module("numpy._core" if modern else "numpy.core")._multiarray_umath
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(get(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    return {
-        "sixfold_array_type": id(np.ndarray),
-        "sixfold_float64": id(np.dtype(np.float64)),
-        "sixfold_float32": id(np.dtype(np.float32)),
-        "sixfold_none": id(None),
-        "sixfold_array_new": int(table[_NEW] or 0),
-        "sixfold_vectorcall": _address("PyObject_Vectorcall"),
-        "sixfold_incref": _address("Py_IncRef"),
-        "sixfold_decref": _address("Py_DecRef"),
-        "sixfold_tuple_new": _address("PyTuple_New"),
-        "sixfold_tuple_set": _address("PyTuple_SetItem"),
-        "sixfold_save_thread": _address("PyEval_SaveThread"),
-        "sixfold_restore_thread": _address("PyEval_RestoreThread"),
-    }
-
-
-def _address(name: str) -> int:
-    """Return the address of a function of the interpreter."""
-    return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
-
-
-def _as_expected() -> bool:
-    """Return whether arrays lie in memory as the code takes them to."""
-    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8:
-        return False
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or sys.byteorder != "little":
-        return False
-
-    def word(address: int, size: int = 8) -> int:
-        return int.from_bytes(ctypes.string_at(address, size), "little")
-
-    for dtype in (np.float64, np.float32):
-        for array in (np.zeros((3, 5), dtype), np.ones(4, dtype)):
-            here = id(array)
-            sizes = [word(word(here + SIZES) + 8 * k) for k in range(array.ndim)]
-            found = (word(here + TYPE), word(here + DATA), word(here + AXES, 4), sizes)
-            wanted = (id(np.ndarray), array.ctypes.data, array.ndim, list(array.shape))
-            if found != wanted or word(here + KIND) != id(array.dtype):
-                return False
-            if array.dtype is not np.dtype(dtype) or word(here + FLAGS, 4) & PLAIN != PLAIN:
-                return False
-        if word(id(np.zeros((3, 5), dtype).T) + FLAGS, 4) & PLAIN == PLAIN:
-            return False
-    return True
 
 
 def text(layout: Layout) -> str:
     """Return @entry(self, args, count, keywords): the built-in function of a kernel.
 
     It takes the input arrays and, if wanted, an array for each result (or None for all of them).
-    Each input holds one state or has one leading axis; all leading axes are of one length.  It
-    returns the result, or a tuple where there are several.  Where the arrays are not plain it calls
-    `self` with the same arguments, or returns None when `self` is None.
+    Each input holds one state or has one leading axis; all leading axes are of one length; no state
+    has a zero at `layout.nonzero`.  It returns the result, or a tuple where there are several.
+    Where any of this is not so it calls `self` with the same arguments, or returns None when `self`
+    is None.
     """
     if not possible(layout):
         return ""
@@ -179,9 +123,37 @@ class _Entry:
             steps.append(emit(f"select i1 {lead}, i64 {item * prod(shape)}, i64 0"))
             pointers.append(at(array, DATA, "ptr"))
         self.need(emit(f"icmp ult i64 {emit(f'sub i64 {rows}, 1')}, {most_rows(layout)}"))
+        self._look(rows, pointers, steps)
         if () in layout.outputs:
             self.need(several)  # one number is no array
         return self._module(self._results(rows, several, pointers, steps))
+
+    def _look(self, rows: str, pointers: list[str], steps: list[str]) -> None:
+        """Go on only if no state has a zero where the layout forbids it."""
+        layout, emit, lines = self.layout, self.emit, self.lines
+        if not layout.nonzero:
+            return
+        lines += [
+            "  br label %look",
+            "look:",
+            f"  %row = phi i64 [0, %ok{self.passed}], [%next_row, %look]",
+            f"  %zero = phi i1 [false, %ok{self.passed}], [%zero_too, %look]",
+        ]
+        found = "%zero"
+        for array, place in layout.nonzero:
+            offset = emit(f"mul i64 %row, {steps[array]}")
+            state = emit(f"getelementptr i8, ptr {pointers[array]}, i64 {offset}")
+            number = self.at(state, layout.item * place, layout.scalar)
+            zero = emit(f"fcmp oeq {layout.scalar} {number}, 0.0")
+            found = emit(f"or i1 {found}, {zero}")
+        lines += [
+            f"  %zero_too = or i1 {found}, false",
+            "  %next_row = add i64 %row, 1",
+            f"  %more_rows = icmp ult i64 %next_row, {rows}",
+            "  br i1 %more_rows, label %look, label %looked",
+            "looked:",
+        ]
+        self.need(emit("xor i1 %zero_too, true"))
 
     def _results(self, rows: str, several: str, pointers: list[str], steps: list[str]) -> str:
         """Find or make the results, call the loop, and return what the function returns."""

@@ -45,12 +45,19 @@ def supported(program: Program) -> bool:
 
 
 def module(
-    program: Program, layout: Layout, W: int, triple: str = "", permutes: bool = False
+    program: Program,
+    layout: Layout,
+    W: int,
+    triple: str = "",
+    permutes: bool = False,
+    *,
+    python: bool = True,
 ) -> str:
     """Return the text of a module with the inner loop @loop of a NumPy gufunc.
 
     The loop works in the default floating-point environment of the processors that are known by
-    their triple, and leaves everything as it found it.
+    their triple, and leaves everything as it found it.  With `permutes`, the processor permutes
+    eight numbers of two vectors; with `python`, there is the plain call for the interpreter too.
     """
     cut = plan(program, inner=layout.scalar == "double", merge=merges(layout, W))
     used = program.names()
@@ -79,7 +86,8 @@ def module(
     parts.append(_strided(layout, W))
     parts.append(copies(layout.scalar, ["fill_nan"]))
     parts.append(direct_loop(layout, W, triple, twin))
-    parts.append(single_state.text(layout))
+    if python:
+        parts.append(single_state.text(layout))
     return "\n".join(parts)
 
 

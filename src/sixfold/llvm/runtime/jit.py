@@ -13,7 +13,7 @@ from typing import Any
 
 from sixfold.errors import OptionError
 from sixfold.forks import Rank, watch_lock
-from sixfold.llvm.modules import single_state
+from sixfold.llvm.modules import array_fields
 from sixfold.llvm.runtime import code_pages
 from sixfold.llvm.runtime.limits import check_limits
 from sixfold.llvm.runtime.object_file import NotPlaceable, ObjectFile
@@ -32,7 +32,7 @@ def binding() -> Any:
     for name in ("PyMem_RawMalloc", "PyMem_RawFree"):
         function = getattr(ctypes.pythonapi, name)
         llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
-    for name, address in single_state.symbols().items():
+    for name, address in array_fields.symbols().items():
         llvm.add_symbol(name, address)
     return llvm
 

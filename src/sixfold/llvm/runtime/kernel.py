@@ -42,6 +42,7 @@ class Kernel:
         """Load object code; `text` is the optimised program it was made from."""
         self.name, self.layout, self.lanes, self.doc = name, layout, lanes, doc
         self.text, self.data = text, data
+        self.__name__ = name  # other libraries name a callable by it
         self._loaded = loaded = jit.Loaded(code)
         self.ufunc: Any = self._ufunc(data)
         """The gufunc; a callable like one where some arrays are empty."""
@@ -72,10 +73,15 @@ class Kernel:
         return self.ufunc if self.data is not None else self._ufunc(b"part of a big batch")
 
     def _ufunc(self, data: bytes | None) -> Any:
-        loop, dense = self._loaded.address("loop"), self.layout.dense
+        loop, dense = self.address, self.layout.dense
         loaded, dtype = self._loaded, dense.dtype
         found = gufunc(loop, self.name, self._about, dense.signature, loaded, dtype, data)
         return found if dense is self.layout else WithEmptyArrays(found, self.name, self.layout)
+
+    @property
+    def address(self) -> int:
+        """Address of the inner loop, for those that call it in their own ways; keep the kernel."""
+        return self._loaded.address("loop")
 
     @property
     def nbytes(self) -> int:

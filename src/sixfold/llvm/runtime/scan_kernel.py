@@ -36,9 +36,18 @@ class ScanKernel:
         return self._loaded.size + sum(map(len, self.texts)) + 4096
 
     @property
+    def operations(self) -> int:
+        """Operations of a step, roughly; a block that it calls counts once."""
+        return sum(text.count("\n") for text in self.texts)
+
+    @property
     def graph(self) -> Outlined:
         """The optimised program of one step, and the block that it calls."""
         return _parsed(self.texts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as texts; the code is made again, or found in the cache, where it is loaded."""
+        return rebuild_scan, (self.texts, self.scan, self.lanes)
 
     def __call__(
         self,
@@ -110,7 +119,15 @@ def build_scan(program: Program, scan: Scan, *, lanes: int | None = None) -> Sca
     """Compile a step that takes what `scan` says, or find its code by its text."""
     assert len(program.outputs) == sum(scan.carried) and program.inputs == sum(scan.sizes)
     texts = [optimise(part).text() for part in with_subroutine(program) if part is not None]
-    W = lanes or jit.lanes(scan.dtype)
+    return _built(texts, scan, lanes or jit.lanes(scan.dtype))
+
+
+def rebuild_scan(texts: Sequence[str], scan: Scan, lanes: int) -> ScanKernel:
+    """Return the kernel of a step's optimised texts, as pickles keep it."""
+    return _built(texts, scan, min(lanes, jit.lanes(scan.dtype)))
+
+
+def _built(texts: Sequence[str], scan: Scan, W: int) -> ScanKernel:
     key = cache.digest("scan", *texts, repr(scan), str(W), *toolchain())
     code = cache.read(key)
     if code is None:

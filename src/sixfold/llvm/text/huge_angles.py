@@ -34,10 +34,19 @@ P2 = Fraction(round((HALF_PI - P1) * 2**90), 2**90)
 P3 = Fraction(float(HALF_PI - P1 - P2))
 
 
-def two_over_pi() -> str:
+REST = HALF_PI - P1
+"""What P1 alone leaves of pi/2."""
+
+
+def two_over_pi_words() -> list[int]:
     """Return 64 zero bits and then the bits of 2/pi, as 64-bit words."""
     bits = int(Fraction(2**1280) / HALF_PI)
-    words = [0] + [(bits >> (1280 - 64 * (k + 1))) & (2**64 - 1) for k in range(20)]
+    return [0] + [(bits >> (1280 - 64 * (k + 1))) & (2**64 - 1) for k in range(20)]
+
+
+def two_over_pi() -> str:
+    """Return the words as a constant."""
+    words = two_over_pi_words()
     return (
         f"@two_over_pi = internal constant [{len(words)} x i64] ["
         + ", ".join(f"i64 {word}" for word in words)
@@ -89,7 +98,7 @@ def reduce_huge(t: Text) -> tuple[str, str, str, str]:
     high_f = e(f"fmul double {e(f'uitofp i64 {high} to double')}, {scale}")
     small = e(f"fmul double {scale}, {hexadecimal(2.0**-53)}")
     low_f = e(f"fmul double {e(f'uitofp i64 {low} to double')}, {small}")
-    pi, pi_low = t.splat(float(P1)), t.splat(float(HALF_PI - P1))
+    pi, pi_low = t.splat(float(P1)), t.splat(float(REST))
     r = t.op("fmul", high_f, pi)
     tail = t.fma(high_f, pi, e(f"fneg double {r}"))
     tail = t.fma(high_f, pi_low, t.fma(low_f, pi, tail))

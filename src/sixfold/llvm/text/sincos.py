@@ -88,6 +88,11 @@ def _polynomials(t: Text, reduced: _Reduced, begun: _Begun) -> tuple[str, str]:
     return _signed(t, s1, quadrant), _signed(t, c1, t.integer("add", quadrant, t.whole_splat(1)))
 
 
+def polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
+    """Return sine and cosine of r + tail in a quadrant."""
+    return _polynomials(t, _Reduced(r, tail, quadrant), _begun(t, r))
+
+
 def _signed(t: Text, x: str, quadrant: str) -> str:
     """Change the sign of x where bit 1 of the quadrant is set."""
     up = t.emit(f"shl {t.whole} {quadrant}, {t.whole_splat(62)}")
@@ -102,10 +107,10 @@ def _renormalised(t: Text, r: str, tail: str) -> tuple[str, str]:
     return total, t.op("fadd", t.op("fsub", r, total), tail)
 
 
-def _fast(t: Text, x: str) -> tuple[str, str, str]:
+def fast(t: Text, x: str) -> tuple[str, str, str]:
     """Return sine, cosine, and where the argument is too large for this way, or not finite."""
     reduced, huge = _reduced(t, x)
-    return *_polynomials(t, reduced, _begun(t, reduced.r)), huge
+    return *polynomials(t, *reduced), huge
 
 
 def _reduced(t: Text, x: str) -> tuple[_Reduced, str]:
@@ -155,7 +160,7 @@ class _Tabled(Text):
 def _function(W: int) -> str:
     """Return @sincos_W: sine and cosine of W numbers."""
     t = Text(W)
-    s, c, huge = _fast(t, "%x")
+    s, c, huge = fast(t, "%x")
     mask = _mask(t, huge)
     pair = f"{{{t.real}, {t.real}}}"
     lines = [f"define internal {pair} @sincos_{W}({t.real} %x) {{", *t.lines]
@@ -345,7 +350,7 @@ def _slow() -> str:
     r, tail = _renormalised(t, r, tail)
     r = e(f"select i1 {below}, double {e(f'fneg double {r}')}, double {r}")
     tail = e(f"select i1 {below}, double {e(f'fneg double {tail}')}, double {tail}")
-    s, c = _polynomials(t, _Reduced(r, tail, quadrant), _begun(t, r))
+    s, c = polynomials(t, r, tail, quadrant)
     negative = e("fcmp olt double %x, 0.0")
     s = e(f"select i1 {negative}, double {e(f'fneg double {s}')}, double {s}")
     return "\n".join(

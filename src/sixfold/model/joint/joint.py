@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -14,6 +15,7 @@ from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeErro
 from sixfold.model.joint.fingerprint import fingerprint
 from sixfold.scalar import ZERO, Scalar, is_plain, several_numbers, sqrt
 from sixfold.spatial import (
+    ZERO3,
     Column,
     ForceSubspace,
     Motion,
@@ -63,6 +65,8 @@ NEAREST_ROUNDS = 8
 COORDINATES = {
     "calc": (("q", "nq"), ("qd", "nv")),
     "step": (("q", "nq"), ("dq", "nv")),
+    "advance": (("q", "nq"), ("qd", "nv"), ("qdd", "nv")),
+    "axes_rate": (("qd", "nv"),),
     "difference": (("q0", "nq"), ("q1", "nq")),
     "rate": (("q", "nq"), ("qd", "nv")),
     "bracket": (("a", "nv"), ("b", "nv")),
@@ -161,6 +165,17 @@ class Joint(ABC):
         return Column(q) + dq
 
     @_explaining
+    def advance(self, q: Values, qd: Values, qdd: Values, h: Scalar) -> tuple[Values, Values]:
+        """Return q and qd after a step of semi-implicit Euler: faster first, then moved."""
+        faster = [x + a * h for x, a in zip(qd, qdd, strict=True)]
+        return self.step(q, Column([x * h for x in faster])), faster
+
+    @_explaining
+    def axes_rate(self, qd: Values) -> Vector3:
+        """Return what the rate of the linear velocity has in fixed axes beyond that in its own."""
+        return ZERO3
+
+    @_explaining
     def difference(self, q0: Values, q1: Values) -> Column:
         """Return the increment dq with step(q0, dq) = q1."""
         return Column(q1) - q0
@@ -207,8 +222,8 @@ class Joint(ABC):
         q = np.empty(self.nq)
         along = np.delete(np.arange(self.nq), part)
         q[along] = rng.uniform(-far[along], far[along])
-        turn = rng.standard_normal(4)
-        q[part] = turn / np.linalg.norm(turn)
+        x, y, z, w = turn = rng.standard_normal(4)
+        q[part] = turn / math.sqrt(x * x + y * y + z * z + w * w)  # no BLAS: bits of its own
         return tuple(q.tolist())
 
     def quaternion(self) -> slice | None:

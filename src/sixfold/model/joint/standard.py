@@ -17,7 +17,7 @@ from sixfold.model.joint.axis import (
     second_moment_along,
 )
 from sixfold.model.joint.joint import Joint, JointState, Passed, Values
-from sixfold.scalar import ZERO, atan2, cos, sin
+from sixfold.scalar import ZERO, Scalar, atan2, cos, sin
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,
@@ -216,6 +216,23 @@ class Free(Joint):
         position = Vector3(*q[:3]) + R @ quaternion.sweep(phi, p)
         turned = quaternion.multiply(q[3:], quaternion.exponential(phi))
         return Column((*position, *quaternion.normalized(turned)))
+
+    def advance(self, q: Values, qd: Values, qdd: Values, h: Scalar) -> tuple[Values, Values]:
+        """Advance the linear velocity in fixed axes, p' = p + h R' v'.
+
+        A body that rolls turns its axes once in a round, and Euler's step of coordinates along them
+        gains speed: v' = R'^T R (v + h (a + w x v)).
+        """
+        moved, faster = super().advance(q, qd, qdd, h)
+        u, a = Vector3(*qd[3:]), Vector3(*qdd[3:])
+        along = self._axes(q) @ (u + (a + self.axes_rate(qd)) * h)
+        position = Vector3(*q[:3]) + along * h
+        turned = Column((*position, *moved[3:]))
+        return turned, [*faster[:3], *(self._axes(turned).T @ along)]
+
+    def axes_rate(self, qd: Values) -> Vector3:
+        """Omega x v: the axes turn with the body."""
+        return Vector3(*qd[:3]).cross(Vector3(*qd[3:]))
 
     def difference(self, q0: Values, q1: Values) -> Column:
         """Return the screw from q0 to q1 in the body axes of q0."""

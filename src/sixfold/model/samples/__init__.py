@@ -16,6 +16,7 @@ from sixfold.model.joint.custom import CustomJoint
 from sixfold.model.joint.joint import Joint, Values
 from sixfold.model.joint.standard import STANDARD_JOINTS, Free, Helical, Prismatic, Revolute
 from sixfold.model.model import Model
+from sixfold.model.samples.legged import quadruped
 from sixfold.model.samples.loops import delta, four_bar_leg, gripper, stewart
 from sixfold.model.values import SEED_LIMIT, body_count
 from sixfold.scalar import ZERO, cos, sin
@@ -285,7 +286,7 @@ def _random_placement(rng: np.random.Generator) -> Transform:
 def _random_inertia(rng: np.random.Generator) -> Inertia:
     """Return a random box, turned and moved, of 0.1 to 10 kg."""
     sides = rng.uniform(0.05, 0.5, 3).tolist()
-    solid = box(*sides, mass=float(np.exp(rng.uniform(np.log(0.1), np.log(10)))))
+    solid = box(*sides, mass=math.exp(rng.uniform(math.log(0.1), math.log(10))))
     X = Transform.from_rpy(rng.uniform(-3, 3, 3).tolist(), rng.uniform(-0.3, 0.3, 3).tolist())
     return (X.T @ solid @ X).over(float)
 
@@ -323,6 +324,7 @@ SAMPLES: dict[str, Callable[..., Model]] = {
     "delta": delta,
     "gripper": gripper,
     "stewart": stewart,
+    "quadruped": quadruped,
 }
 _NUMBERED = {"planar_chain": 1, "star": 1, "random_tree": 2}
 

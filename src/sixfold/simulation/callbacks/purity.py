@@ -81,7 +81,7 @@ WRITES = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE")
 BRANCHES = ("POP_JUMP", "COMPARE_OP", "IS_OP", "CONTAINS_OP")
 LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 UNCALLED = (
-    "init new post_init repr str init_subclass set_name reduce reduce_ex del dir format"
+    "init new post_init repr str init_subclass set_name reduce reduce_ex replace del dir format"
     " setattr delattr getstate setstate"
 )
 SKIPPED = {f"__{name}__" for name in UNCALLED.split()}

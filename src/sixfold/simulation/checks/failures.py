@@ -11,7 +11,7 @@ from sixfold.simulation.integrators import ITERATIONS, midpoint
 from sixfold.simulation.numeric import Numeric, joined, split
 from sixfold.simulation.run_steps import Outcome
 from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import Stepper
+from sixfold.simulation.stepper import StepRunner
 from sixfold.simulation.trajectory.trajectory import Trajectory
 
 CHECKED_SAMPLES = 32
@@ -22,7 +22,7 @@ MAX_CHANGE = 1e-9
 
 
 def not_finite(
-    setup: Setup, stepper: Stepper, outcome: Outcome, made: Trajectory
+    setup: Setup, stepper: StepRunner, outcome: Outcome, made: Trajectory
 ) -> SimulationError:
     """Return the error for a state that is not finite: its time, joint and value."""
     assert outcome.failure is not None

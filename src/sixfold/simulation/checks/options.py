@@ -14,7 +14,7 @@ from sixfold.arrays import Array, Shape
 from sixfold.contact import scene_of
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import NotApplicableError, NumberError, OptionError
-from sixfold.evaluate import Argument, scalar_functions
+from sixfold.evaluate import Argument, refuse_masses_below_zero, scalar_functions
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.model import Model
 from sixfold.simulation.adaptive import SOLVERS
@@ -221,10 +221,5 @@ def inertial_parameters(model: Model, inertias: Any) -> Argument | None:
 
 def refuse_negative_masses(function: str, arrays: Mapping[str, Array]) -> None:
     """Refuse inertial parameters with a negative mass."""
-    if "inertias" in arrays and (arrays["inertias"][..., 0] < 0).any():
-        raise NumberError(
-            f"{function}: argument 'inertias' has a mass",
-            "masses >= 0",
-            float(arrays["inertias"][..., 0].min()),
-            "fix the first of the ten numbers",
-        )
+    if "inertias" in arrays:
+        refuse_masses_below_zero(function, arrays["inertias"][..., 0])

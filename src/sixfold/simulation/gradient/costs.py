@@ -46,12 +46,14 @@ class Cost(Callback):
         return result[()] if isinstance(result, np.ndarray) else result
 
 
-def cost_callback(function: Any, name: str, parameters: int | None) -> Cost | None:
+def cost_callback(
+    function: Any, name: str, parameters: int | None, caller: str = "rollout_gradient"
+) -> Cost | None:
     """Return a cost function of the user's own; None if there is none."""
     if function is None:
         return None
     arguments = "t, q, v, tau" if name == "cost" else "q, v"
-    made = Cost(function, name, (), (), parameters, 0, "rollout_gradient", arguments)
+    made = Cost(function, name, (), (), parameters, 0, caller, arguments)
     checked_callback(made, "pass a function; cost_parameters come last, if there are any")
     return made
 
@@ -78,7 +80,7 @@ def identify(
         text = tracing.attempt(partial(_text, model, callback))
         if tracing.reason:
             raise CallbackError(
-                f"rollout_gradient: {callback.name}{callback.takes} cannot be compiled",
+                f"{callback.caller}: {callback.name}{callback.takes} cannot be compiled",
                 "a function built from arithmetic, sixfold functions and sixfold.if_positive, "
                 "which remembers nothing between calls",
                 tracing.reason,

@@ -165,7 +165,7 @@ def sweep(
         {name: np.zeros((rows, setup.constants[name].shape[-1])) for name in plan.wanted},
         np.empty((rows, steps, setup.model.nv)) if setup.tau_each else None,
     )
-    interval, chunk = _sizes(setup.size, rows, steps, interval)
+    interval, chunk = _sizes(kernels[1], setup.size, rows, steps, interval)
     spare: list[list[Array]] = []  # memory of chunks that are done
 
     def part(first: int, stop: int) -> None:
@@ -183,7 +183,7 @@ def sweep(
     return found
 
 
-def _sizes(size: int, rows: int, steps: int, interval: int | None) -> tuple[int, int]:
+def _sizes(kernel: Any, size: int, rows: int, steps: int, interval: int | None) -> tuple[int, int]:
     """Return steps between kept states, and rows of a chunk."""
     least = min(rows, MIN_CHUNK_ROWS)
     if interval is None:
@@ -191,7 +191,7 @@ def _sizes(size: int, rows: int, steps: int, interval: int | None) -> tuple[int,
         interval = steps if fits else math.isqrt(steps - 1) + 1
     interval = min(interval, steps)
     fit = CHUNK_BYTES // (8 * size * (interval + 1 + -(-steps // interval)))
-    shared = -(-rows // threads_for(rows, steps))
+    shared = -(-rows // threads_for(kernel, rows, steps))
     blocks = min(fit, shared) // MIN_CHUNK_ROWS
     return interval, max(1, blocks) * MIN_CHUNK_ROWS
 

@@ -1,0 +1,76 @@
+"""A kernel called by NumPy, inside jax.jit and by torch, in one run: nanoseconds a state.
+
+    python benchmarks/array_libraries.py [ROBOT ...] [--batch N] [--rounds N]
+
+Needs jax or torch, or both.  Results have to have equal bits before anything is timed.  The last
+column of a library is its time over that of the NumPy gufunc, best of all rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+import sixfold as sf
+from sixfold.bench.clock import interleaved
+
+FUNCTIONS = (sf.inverse_dynamics, sf.forward_dynamics)
+
+
+def in_jax(function: Any, model: sf.Model, arrays: list[Any]) -> tuple[Callable[[], Any], Any]:
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    given = [jax.numpy.asarray(x) for x in arrays]
+    call = jax.jit(sf.jax_function(function, model))
+    return lambda: call(*given).block_until_ready(), np.asarray(call(*given))
+
+
+def in_torch(function: Any, model: sf.Model, arrays: list[Any]) -> tuple[Callable[[], Any], Any]:
+    import torch
+
+    given = [torch.from_numpy(x) for x in arrays]
+    call = sf.torch_function(function, model)
+    return lambda: call(*given), call(*given).numpy()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("robots", nargs="*", default=["puma560", "panda"])
+    parser.add_argument("--batch", type=int, default=4096)
+    parser.add_argument("--rounds", type=int, default=50)
+    options = parser.parse_args()
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    libraries = {"jax": in_jax, "torch": in_torch}
+    found = {name: make for name, make in libraries.items() if find_spec(name)}
+    for name in libraries.keys() - found.keys():
+        print(f"{name} is not installed")
+    print(f"{'':32}{'NumPy':>8}" + "".join(f"{name:>8}{'':>7}" for name in found))
+    for robot in options.robots:
+        model = sf.load(robot)
+        q, v = sf.random_state(model, options.batch, seed=0)
+        third = np.random.default_rng(0).standard_normal(v.shape)
+        for function in FUNCTIONS:
+            arrays = [q, v, third]
+            expected = function(model, *arrays)
+            kernel = sf.compile(function, model)
+            calls = [lambda kernel=kernel, arrays=arrays: kernel.ufunc(*arrays)]
+            for name, make in found.items():
+                call, result = make(function, model, arrays)
+                if not np.array_equal(result, expected):
+                    raise SystemExit(f"{name}: {function.__name__} of {robot} has other bits")
+                calls.append(call)
+            best = [
+                min(times) / options.batch * 1e9 for times in interleaved(calls, options.rounds)
+            ]
+            row = "".join(f"{x:8.1f}{x / best[0]:6.2f}x" for x in best[1:])
+            print(f"{robot + ' ' + function.__name__:32}{best[0]:8.1f}{row}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Pages of the reference: every public name, grouped by the package that it comes from."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+GROUPS = {
+    "evaluate": (
+        "Quantities",
+        "dynamics, kinematics, derivatives: arrays in, arrays out",
+    ),
+    "model": ("Models", "joints, builders, edits"),
+    "formats": ("Files", "robots in and out"),
+    "simulation": ("Time", "simulation, rollouts, gradients, steppers"),
+    "contact": ("Contact", "the ground and what may touch it"),
+    "constraints": ("Closed loops", "assemble, count, drive"),
+    "control": ("Control", "controllers, linearisation, inverse kinematics, planning"),
+    "identification": ("Identification", "regressors and base parameters"),
+    "identify": ("Identification", "base parameters"),
+    "learn": ("Learning", "tasks and environments"),
+    "sweeps": ("Sweeps", "many runs, on one machine or a cluster"),
+    "bridges": ("JAX and PyTorch", "kernels inside other libraries"),
+    "devices": ("Devices", "other processors"),
+    "symbolic": ("Closed forms", "equations and code"),
+    "spatial": ("Spatial vectors", "motions, forces, transforms, inertias"),
+    "scalar": ("Numbers", "functions of any kind of number"),
+    "doctor": ("The model doctor", "what is wrong with a robot"),
+    "verify": ("Verification", "formulations compared"),
+    "interop": ("Other engines", "Pinocchio and MuJoCo"),
+    "viewer": ("The window", "robots in the browser"),
+    "report": ("Reports and plots", "a motion as a page"),
+    "dynamics": ("The planar skeleton", "plain arrays"),
+    "errors": ("Errors and warnings", "what they mean"),
+}
+
+
+def write(app):
+    """Write one page for each group, and the page that lists them."""
+    import sixfold
+
+    folder = Path(app.srcdir) / "reference"
+    folder.mkdir(exist_ok=True)
+    groups = {}
+    for name in sorted(sixfold.__all__):
+        value = getattr(sixfold, name)
+        module = value.__name__ if inspect.ismodule(value) else value.__module__
+        groups.setdefault(module.split(".")[1], []).append((name, value))
+    missing = groups.keys() - GROUPS.keys()
+    assert not missing, f"docs/_ext/reference.py has no title for {sorted(missing)}"
+    pages = [_page(folder, group, groups[group]) for group in GROUPS if group in groups]
+    listed = "\n".join(f"   {page}" for page in pages)
+    about = "Every public name of `sixfold`, by what it is for."
+    text = f"Reference\n=========\n\n{about}\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
+    _put(folder / "index.rst", text)
+
+
+def _page(folder, group, members):
+    title, about = GROUPS[group]
+    lines = [title, "=" * len(title), "", f"{about[0].upper()}{about[1:]}.", ""]
+    for name, value in members:
+        if inspect.ismodule(value):
+            module = importlib.import_module(value.__name__)
+            names = ", ".join(module.__all__)
+            lines += [f".. automodule:: {value.__name__}", f"   :members: {names}", ""]
+        elif inspect.isclass(value):
+            inherits = "" if issubclass(value, BaseException) else "   :members:"
+            lines += [f".. autoclass:: sixfold.{name}", inherits, ""]
+        else:
+            lines += [f".. autofunction:: sixfold.{name}", ""]
+    _put(folder / f"{group}.rst", "\n".join(lines))
+    return group
+
+
+def _put(path, text):
+    """Write a page if it has changed, so that it is not built again."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def setup(app):
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True}

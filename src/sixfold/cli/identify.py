@@ -1,0 +1,161 @@
+"""`sixfold excite ROBOT` and `sixfold identify ROBOT LOG`: a model from what a robot measured."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Any
+
+import click
+
+from sixfold.cli.options import FRICTION, counting, unknowns
+from sixfold.errors import OptionError, visible
+from sixfold.formats import load, save
+from sixfold.identification import Identification, excitation
+from sixfold.identification import identify as run
+
+COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
+
+
+@click.command()
+@click.argument("robot")
+@click.option("--duration", default=20.0, show_default=True, help="How long [s].")
+@click.option("--dt", default=1e-3, show_default=True, help="Time between samples [s].")
+@click.option(
+    "--margin", default=0.9, show_default=True, help="Share of the robot's limits that is used."
+)
+@click.option("--noise", type=float, help="Noise of the measured torques [N m].")
+@unknowns
+@click.option(
+    "--rounds",
+    default=60,
+    show_default=True,
+    type=click.IntRange(0, 10_000),
+    help="Steps of improvement.",
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option("--out", type=click.Path(), help="Write the motion: .npz, .csv or .parquet.")
+@click.option("--report", type=click.Path(), help="Write a page with plots to this .html file.")
+def excite(
+    robot: str,
+    duration: float,
+    dt: float,
+    margin: float,
+    noise: float | None,
+    friction: str,
+    rotors: bool,
+    offsets: bool,
+    springs: bool,
+    bodies: tuple[str, ...],
+    rounds: int,
+    seed: int,
+    out: str | None,
+    report: str | None,
+) -> None:
+    """Find a motion of ROBOT, a file or a name, that shows its inertias and friction.
+
+    It stays within the limits of the joints.  It knows nothing of collisions: look at the motion
+    (sixfold view, or --report) before a robot runs it.
+    """
+    trajectory = excitation(
+        load(robot),
+        duration,
+        dt=dt,
+        margin=margin,
+        noise=noise,
+        friction=FRICTION[friction],
+        rotors=rotors,
+        offsets=offsets,
+        springs=springs,
+        bodies=bodies or None,
+        rounds=rounds,
+        seed=seed,
+        progress=counting("rounds"),
+    )
+    for line in trajectory.summary():
+        click.echo(line)
+    if out is not None:
+        trajectory.save(out)
+        click.echo(f"written to {visible(out)}")
+    if report is not None:
+        from sixfold.report import write_report
+
+        write_report(report, trajectory.model, trajectory)
+        click.echo(f"report in {visible(report)}")
+
+
+@click.command()
+@click.argument("robot")
+@click.argument("log", type=click.Path())
+@unknowns
+@click.option("--filter", "cutoff", type=float, help="Cut-off frequency of the filter [Hz].")
+@click.option("--lag", default="0", show_default=True, help="Torques are late by [s], or 'search'.")
+@click.option("--prior", default=1.0, show_default=True, help="Weight of the loaded model.")
+@click.option("--free", is_flag=True, help="Let bodies be unphysical.")
+@click.option("--out", type=click.Path(), help="Write the new robot: .urdf or .json.")
+@click.option("--report", type=click.Path(), help="Write a page to this .html file.")
+def identify(
+    robot: str,
+    log: str,
+    friction: str,
+    rotors: bool,
+    offsets: bool,
+    springs: bool,
+    bodies: tuple[str, ...],
+    cutoff: float | None,
+    lag: str,
+    prior: float,
+    free: bool,
+    out: str | None,
+    report: str | None,
+) -> None:
+    """Fit ROBOT, a file or a name, to LOG, an .npz, .csv or .parquet file.
+
+    The log has times t, positions q and torques tau, and v and a if they were measured: arrays of
+    an .npz file, or columns such as q[joint].  Exits with 0, with 1 when the log is wrong in a way
+    that makes the result useless, and with 2 when it cannot be read.
+    """
+    result = run(
+        load(robot),
+        log,
+        friction=FRICTION[friction],
+        rotors=rotors,
+        offsets=offsets,
+        springs=springs,
+        bodies=bodies or None,
+        consistent=not free,
+        prior=prior,
+        filter=cutoff,
+        lag=_lag(lag),
+        progress=counting("samples"),
+    )
+    _print(result)
+    if report is not None:
+        from sixfold.report import write_report
+
+        write_report(report, result.model, result)
+        click.echo(f"report in {visible(report)}")
+    if out is not None and result.ok:
+        save(result.model, out)
+        click.echo(f"robot written to {visible(out)}")
+    elif out is not None:
+        click.echo("the robot was not written: the log is wrong", err=True)
+    sys.exit(0 if result.ok else 1)
+
+
+def _lag(text: str) -> Any:
+    if text == "search":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError("identify", "--lag", "seconds, or 'search'", text) from None
+
+
+def _print(result: Identification) -> None:
+    width = max(40, min(shutil.get_terminal_size((80, 24)).columns, 100))
+    for line in result.text(width).splitlines():
+        severity, colon, rest = line.partition(": ")
+        if colon and severity in COLORS:
+            line = click.style(severity, fg=COLORS[severity], bold=True) + f": {rest}"
+        click.echo(line)

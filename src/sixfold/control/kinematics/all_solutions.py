@@ -1,0 +1,145 @@
+"""`all_solutions`: every configuration of an arm that meets its targets, by many starts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sixfold.arrays import Array
+from sixfold.control.kinematics.solve import Solver, start_table, tolerance_of
+from sixfold.control.kinematics.task import Task, task_of
+from sixfold.errors import NotApplicableError, yes_or_no
+from sixfold.evaluate import enough_memory, model_checked
+from sixfold.evaluate.quantities import refuse_constraints
+from sixfold.model import Joint, Model
+from sixfold.scalar import plain
+from sixfold.simulation.checks.start import step_count
+from sixfold.spatial import Column
+
+NAME = "all_solutions"
+SAME = 1e-5
+"""Largest difference [rad or m] of two copies of one solution."""
+MAX_ROWS = 1 << 20
+"""Starts that are worked on together."""
+TURN = 2 * math.pi
+
+
+def all_solutions(
+    model: Model,
+    targets: Any,
+    *,
+    tolerance: float = 1e-8,
+    starts: int = 250,
+    limits: bool = True,
+) -> Array:
+    """Return all configurations that meet the targets, as far as many starts find them.
+
+    Solutions that differ by whole turns of joints are one.  A six-joint arm has up to sixteen, one
+    with a spherical wrist, or with three parallel axes, up to eight.
+
+    Args:
+        model: the robot.
+        targets: as in `inverse_kinematics`; together they must fix as many freedoms as joints have.
+        tolerance: what may be left of each part of the targets [m and rad].
+        starts: how many configurations each row starts from, the same ones for every row.
+        limits: False to leave the position limits of joints aside.
+
+    Returns:
+        Configurations, shape (..., n, nq), n being the largest number of solutions of a row; rows
+        with fewer end in NaN.  Angles are as near to zero as limits allow.
+
+    Raises:
+        ArgumentError, ShapeError, NumberError, OptionError: if an argument makes no sense.
+        UnknownNameError: if there is no body, frame or joint of a name.
+        NotApplicableError: if the robot has more freedoms than the targets fix, and so infinitely
+            many solutions, or constraints beside its joints.
+    """
+    model_checked(NAME, model)
+    refuse_constraints(NAME, model, "close the loops with sixfold.assemble")
+    yes_or_no(NAME, limits=limits)
+    count = step_count(NAME, "starts", starts)
+    good = tolerance_of(NAME, tolerance)
+    task = task_of(NAME, model, targets)
+    _check_freedoms(model, task)
+    lead, goals = task.numbers.shape[:-1], task.numbers.reshape(-1, task.numbers.shape[-1])
+    table = start_table(model, count)
+    found: list[list[Array]] = []
+    with enough_memory(NAME, f"{len(goals):,} times {count:,} starts"):
+        step = max(1, MAX_ROWS // count)
+        for a in range(0, len(goals), step):
+            found += _of_rows(
+                Solver(task, bool(limits), good, table[:1]), goals[a : a + step], table
+            )
+    most = max(map(len, found), default=0)
+    result = np.full((len(goals), most, model.nq), np.nan)
+    for row, each in zip(result, found, strict=True):
+        row[: len(each)] = each
+    return result.reshape((*lead, most, model.nq))
+
+
+def _check_freedoms(model: Model, task: Task) -> None:
+    """Refuse a robot that can move without leaving its targets."""
+    rows = task.row_count()
+    if model.nv > rows:
+        where = (
+            f"model '{model.name}': {model.nv} freedoms, of which the targets fix {rows} at most"
+        )
+        fix = "lock joints (sixfold.lock_joints), add targets, or use inverse_kinematics"
+        raise NotApplicableError(NAME, where, fix)
+
+
+def _of_rows(solver: Solver, goals: Array, table: Array) -> list[list[Array]]:
+    """Return the solutions of each row, sorted."""
+    n, k = len(goals), len(table)
+    first = np.broadcast_to(table, (n, *table.shape)).reshape(n * k, table.shape[-1])
+    found = solver.run(first, np.repeat(goals, k, axis=0), polish=False)
+    model, at = solver.task.model, _turning(solver.task.model)
+    turned = _unwound(model, found.q, at, solver.bounded).reshape(n, k, -1)
+    met = solver.met(found).reshape(n, k)
+    return [_distinct(model, q[good], at) for q, good in zip(turned, met, strict=True)]
+
+
+def _turning(model: Model) -> Array:
+    """Return the places in q of angles: a turn of such a coordinate puts its joint where it was."""
+    places: list[int] = []
+    for free in model.coordinates.free:
+        if not free.joint.velocity_is_rate:
+            continue
+        at = [0.3 + 0.1 * k for k in range(free.joint.nq)]
+        for k in range(free.joint.nq):
+            turned = [x + TURN * (i == k) for i, x in enumerate(at)]
+            if np.abs(_pose(free.joint, turned) - _pose(free.joint, at)).max() < SAME:
+                places.append(free.q.start + k)
+    return np.array(places, int)
+
+
+def _pose(joint: Joint, q: list[float]) -> Array:
+    X = joint.calc(Column(q), Column.zero(joint.nv)).XJ
+    return np.array([[float(plain(x)) for x in row] for row in X.pose()])
+
+
+def _unwound(model: Model, q: Array, at: Array, bounded: bool) -> Array:
+    """Return configurations with angles as near to zero as their limits allow."""
+    q = q.copy()
+    low = model.lower_position[at] if bounded else np.full(len(at), -np.inf)
+    high = model.upper_position[at] if bounded else np.full(len(at), np.inf)
+    near = np.remainder(q[:, at] + math.pi, TURN) - math.pi
+    near = np.where(near < low, near + TURN, near)
+    near = np.where(near > high, near - TURN, near)
+    inside = (near >= low) & (near <= high)
+    q[:, at] = np.where(inside, near, q[:, at])
+    return q
+
+
+def _distinct(model: Model, q: Array, at: Array) -> list[Array]:
+    """Return configurations that differ by more than turns, in the order of their first angles."""
+    _, few = np.unique(np.round(q / (10 * SAME)), axis=0, return_index=True)  # most of the copies
+    found = np.empty((0, model.nq))
+    for one in q[few]:
+        apart = found - one
+        apart[:, at] = np.remainder(apart[:, at] + math.pi, TURN) - math.pi
+        if not (np.abs(apart) <= SAME).all(-1).any():
+            found = np.vstack([found, one])
+    return list(found)

@@ -1,0 +1,304 @@
+"""Iterations of differential dynamic programming on many problems at once.
+
+Rows are problems with their own start, controls and parameters.  Each iteration is a few calls of
+kernels: the nodes of all rows, backward through the steps, forward with several step lengths.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from sixfold.arrays import Array
+from sixfold.control.optimal.problem import Problem
+from sixfold.evaluate import share
+
+STEP_LENGTHS = 0.45 ** np.arange(8.0)
+"""Of the line search, tried together for one problem."""
+ENOUGH = 1e-4
+"""Least part of the expected gain for which a step is taken."""
+CHUNK_ROWS = 8
+"""Problems that are worked on together: all lanes are busy, and their nodes stay in a cache."""
+LEAST_MU, MAX_MU, MU_FACTOR = 1e-8, 1e12, 8.0
+"""Regularisation of Q_uu."""
+
+
+@dataclass
+class State:
+    """Motions and their costs, one row for each problem."""
+
+    q: Array
+    """Shape (rows, steps + 1, n)."""
+    v: Array
+    u: Array
+    """Shape (rows, steps, m)."""
+    cost: Array
+    """Shape (rows,)."""
+    mu: Array
+    k: Array
+    K: Array
+    expected: Array
+    """Gain that the last backward sweep expected."""
+    iterations: Array
+    done: Array
+    """Rows that no longer move."""
+    converged: Array
+    history: list[Array]
+    """Costs after each iteration."""
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """A problem with its numbers."""
+
+    problem: Problem
+    h: float
+    times: Array
+    parameters: Array
+    """Shape (rows, parameters), or one zero for each row where there are none."""
+    low: Array | None
+    """Least controls, shape (m,); None without limits."""
+    high: Array | None
+    second: bool
+    """Whether second derivatives of the motion count."""
+    bounds: StateLimits | None
+
+    def start(self, q0: Array, v0: Array, u: Array) -> State:
+        """Return the motion under given controls."""
+        rows, steps, m = u.shape
+        n = self.problem.model.nv
+        q, v = np.zeros((rows, steps + 1, n)), np.zeros((rows, steps + 1, n))
+        q[:, 0], v[:, 0] = q0, v0
+        zero = np.zeros(rows)
+        flags = np.zeros(rows, bool)
+        state = State(
+            *(q, v, u, zero, zero.copy(), np.zeros((rows, steps, m))),
+            np.zeros((rows, steps, m, 2 * n)),
+            *(zero + np.inf, np.zeros(rows, int), flags, flags.copy(), []),
+        )
+        state.q, state.v, state.u, state.cost = self.forward(state, np.arange(rows), np.ones(rows))
+        state.done = ~np.isfinite(state.cost)
+        state.history.append(state.cost.copy())
+        return state
+
+    def iterate(self, state: State, tolerance: float) -> None:
+        """Improve all rows that still move once."""
+        live = np.flatnonzero(~state.done)
+        share(
+            lambda a, b: self._improve(state, live[a:b], tolerance),
+            [(a, min(a + CHUNK_ROWS, len(live))) for a in range(0, len(live), CHUNK_ROWS)],
+        )
+        state.history.append(state.cost.copy())
+
+    def _improve(self, state: State, live: Array, tolerance: float) -> None:
+        """Improve some rows once."""
+        good = self._backward(state, live)
+        state.iterations[live] += 1
+        at = live[good]
+        ended = state.expected[at] <= tolerance * (1.0 + np.abs(state.cost[at]))
+        ended &= state.mu[at] <= 1.0
+        state.converged[at[ended]] = state.done[at[ended]] = True
+        moving = at[~ended]
+        better = self._search(state, moving)
+        worse = np.concatenate([live[~good], moving[~better]])
+        state.mu[worse] = np.maximum(state.mu[worse] * MU_FACTOR, LEAST_MU)
+        less = state.mu[moving[better]] / MU_FACTOR
+        state.mu[moving[better]] = np.where(less < LEAST_MU, 0.0, less)
+        state.done[live] |= state.mu[live] > MAX_MU
+
+    def _backward(self, state: State, live: Array) -> Array:
+        """Find the changes of all controls; return which rows have one."""
+        near = self._nodes(state, live)
+        good = self._swept(state, live, near, self.second)
+        if self.second and not good.all():  # without second derivatives where they fail
+            left = np.flatnonzero(~good)
+            good[left] = self._swept(state, live[left], [x[left] for x in near], False)
+        return good
+
+    def _nodes(self, state: State, live: Array) -> list[Array]:
+        """Return F, G and the derivatives of the costs at all nodes; those of the end come last."""
+        q, v, u, p = state.q[live], state.v[live], state.u[live], self.parameters[live]
+        t, h = self.times[:, None], np.array([self.h])
+        found = list(self.problem.nodes()(t, q[:, :-1], v[:, :-1], u, p[:, None], h))
+        _, slope, bend = self.problem.last()(q[:, -1], v[:, -1], p)
+        found += [slope, bend]
+        if self.bounds is not None:
+            self.bounds.add(found, q, v, live)
+        return found
+
+    def _swept(self, state: State, live: Array, near: list[Array], second: bool) -> Array:
+        """Go backward through the steps; return which rows have positive definite Q_uu."""
+        F, G, l_x, l_u, l_xx, l_ux, l_uu, slope, bend = near
+        rows, steps, m = state.u[live].shape
+        n = self.problem.model.nv
+        if second:
+            l_xx, l_ux = self._curved(state, live, F, l_x, l_xx, l_ux, slope)
+        V_xx = bend.take(_lower(2 * n), axis=-1)
+        carried = [slope.copy(), V_xx, np.zeros((rows, m)), np.zeros((rows, 2 * n * m))]
+        carried += [np.zeros((rows, 2)), np.full((rows, 1), np.inf)]
+        numbers = np.stack([np.full(rows, self.h), state.mu[live]], -1)
+        each = [F, G, l_x, l_u, l_xx, l_ux, l_uu]
+        if self.low is not None and self.high is not None:
+            each += [self.low - state.u[live], self.high - state.u[live]]
+        outputs = [_last_only(x, steps) for x in carried]
+        k, K = np.empty((rows, steps, m)), np.empty((rows, steps, 2 * n * m))
+        outputs[2], outputs[3] = k[:, ::-1], K[:, ::-1]
+        kernel = self.problem.backward(self.low is not None)
+        kernel([*carried, numbers, *(x[:, ::-1] for x in each)], outputs, steps, 1)
+        gain, pivot = outputs[4][:, 0], outputs[5][:, 0, 0]
+        good = np.asarray((pivot > 0) & np.isfinite(pivot) & np.isfinite(gain).all(-1))
+        at = live[good]
+        if good.all():
+            state.k[at], state.K[at] = k, K.reshape(-1, steps, m, 2 * n)
+        else:
+            state.k[at], state.K[at] = k[good], K[good].reshape(-1, steps, m, 2 * n)
+        state.expected[at] = -(gain[good, 0] + gain[good, 1] / 2)
+        return good
+
+    def _curved(
+        self,
+        state: State,
+        live: Array,
+        F: Array,
+        l_x: Array,
+        l_xx: Array,
+        l_ux: Array,
+        slope: Array,
+    ) -> tuple[Array, Array]:
+        """Add the second derivatives of the motion, weighted by the gradient of the cost to go.
+
+        The gradient is that along the present motion, the costate: all nodes are one batch then,
+        and at the solution it is that of the value.
+        """
+        n, h = self.problem.model.nv, self.h
+        rows, steps = l_x.shape[:2]
+        after = np.empty((rows, steps + 1, 2 * n))
+        after[:, -1] = slope
+        step = np.full((rows, 1), h)
+        moving = [F[:, ::-1], l_x[:, ::-1]]
+        self.problem.adjoint()([slope, step, *moving], [after[:, :-1][:, ::-1]], steps, 1)
+        p = after[:, 1:]
+        weights = h * (h * p[..., :n] + p[..., n:])
+        q, v = state.q[live, :-1], state.v[live, :-1]
+        xx, ux = self.problem.curvature()(q, v, state.u[live], weights)
+        return l_xx + xx, l_ux + ux
+
+    def _search(self, state: State, rows: Array) -> Array:
+        """Take the step length that costs least, or the first that costs less; say where."""
+        if not len(rows):
+            return np.zeros(0, bool)
+        if len(rows) == 1:
+            tried = self.forward(state, np.repeat(rows, len(STEP_LENGTHS)), STEP_LENGTHS)
+            best = int(np.argmin(np.where(np.isfinite(tried[3]), tried[3], np.inf)))
+            return self._taken(state, rows, STEP_LENGTHS[[best]], tuple(x[[best]] for x in tried))
+        better = np.zeros(len(rows), bool)
+        for length in STEP_LENGTHS:
+            left = np.flatnonzero(~better)
+            if not len(left):
+                break
+            lengths = np.full(len(left), length)
+            tried = self.forward(state, rows[left], lengths)
+            better[left] = self._taken(state, rows[left], lengths, tried)
+        return better
+
+    def _taken(self, state: State, rows: Array, lengths: Array, tried: tuple[Array, ...]) -> Array:
+        """Take the motions that gain enough; return which."""
+        gain = state.cost[rows] - tried[3]
+        good = gain > ENOUGH * lengths * state.expected[rows]
+        at = rows[good]
+        state.q[at], state.v[at], state.u[at], state.cost[at] = (x[good] for x in tried)
+        return np.asarray(good)
+
+    def forward(self, state: State, rows: Array, lengths: Array) -> tuple[Array, ...]:
+        """Return q, v, u and the cost of motions with some part of the change of the controls."""
+        count, (_, steps, m) = len(rows), state.u.shape
+        n = self.problem.model.nv
+        one = count > 1 and (rows == rows[0]).all()
+
+        def of(x: Array) -> Array:
+            flat = x.reshape((*x.shape[:2], math.prod(x.shape[2:])))
+            return _shared(flat[rows[0]], count) if one else flat[rows]
+
+        q, v = np.empty((count, steps + 1, n)), np.empty((count, steps + 1, n))
+        q[:, 0], v[:, 0] = state.q[rows, 0], state.v[rows, 0]
+        u, spent = np.empty((count, steps, m)), np.zeros((count, 1))
+        p = np.ascontiguousarray(self.parameters[rows])
+        numbers = np.stack([np.full(count, self.h), lengths], -1)
+        times = _shared(self.times[:, None], count)
+        each = [times, of(state.q)[:, :-1], of(state.v)[:, :-1], of(state.u)]
+        each += [of(state.k), of(state.K)]
+        if self.low is not None and self.high is not None:
+            each += [np.broadcast_to(x, (count, steps, m)) for x in (self.low, self.high)]
+        carried = [q[:, 0], v[:, 0], u[:, 0], spent]
+        outputs = [q[:, 1:], v[:, 1:], u, _last_only(spent, steps)]
+        self.problem.forward(self.low is not None)([*carried, numbers, p, *each], outputs, steps, 1)
+        cost = spent[:, 0] + self.problem.last()(q[:, -1], v[:, -1], p)[0]
+        if self.bounds is not None:
+            cost = cost + self.bounds.cost(q, v, rows)
+        return q, v, u, np.where(np.isfinite(cost), cost, np.inf)
+
+
+@dataclass
+class StateLimits:
+    """Limits of states as an augmented Lagrangian, max(0, y + rho g)^2 / (2 rho) at each node."""
+
+    low: Array
+    """Shape (2 n,); -inf where there is none."""
+    high: Array
+    y: Array
+    """Multipliers, upper limits first, shape (rows, steps + 1, 4 n)."""
+    rho: Array
+    """Shape (rows,)."""
+
+    def over(self, q: Array, v: Array) -> Array:
+        """Return g: how far states are beyond their limits, negative inside."""
+        x = np.concatenate([q, v], -1)
+        return np.concatenate([x - self.high, self.low - x], -1)
+
+    def _pushes(self, q: Array, v: Array, rows: Array) -> tuple[Array, Array]:
+        rho = self.rho[rows, None, None]
+        return np.maximum(0.0, self.y[rows] + rho * self.over(q, v)), rho
+
+    def cost(self, q: Array, v: Array, rows: Array) -> Array:
+        """Return what the limits add to the cost."""
+        push, rho = self._pushes(q, v, rows)
+        return np.asarray(((push**2 - self.y[rows] ** 2) / (2 * rho)).sum((-1, -2)))
+
+    def add(self, found: list[Array], q: Array, v: Array, rows: Array) -> None:
+        """Add derivatives to those of the costs."""
+        push, rho = self._pushes(q, v, rows)
+        n2 = len(self.low)
+        slope = push[..., :n2] - push[..., n2:]
+        bend = rho * ((push[..., :n2] > 0) + 0.0 + (push[..., n2:] > 0))
+        diagonal = np.arange(n2) * (n2 + 1)
+        found[2] += slope[:, :-1]
+        found[4][..., diagonal] += bend[:, :-1]
+        found[7] += slope[:, -1]
+        found[8][..., diagonal] += bend[:, -1]
+
+    def update(self, q: Array, v: Array, factor: float) -> None:
+        """Move the multipliers, and weigh what is left more."""
+        rows = np.arange(len(q))
+        self.y = self._pushes(q, v, rows)[0]
+        self.rho = self.rho * factor
+
+
+@cache
+def _lower(n: int) -> Array:
+    """Return the places of the lower triangle in the numbers of a matrix, row by row."""
+    rows, columns = np.tril_indices(n)
+    return rows * n + columns
+
+
+def _shared(x: Array, count: int) -> Array:
+    """Return rows that all read the same memory, with less overhead than `numpy.broadcast_to`."""
+    return np.ndarray((count, *x.shape), x.dtype, x, 0, (0, *x.strides))
+
+
+def _last_only(x: Array, steps: int) -> Array:
+    """Return rows as if they had an axis of steps: each step overwrites the one before."""
+    shape, strides = (x.shape[0], steps, x.shape[1]), (x.strides[0], 0, x.strides[1])
+    return np.lib.stride_tricks.as_strided(x, shape, strides)

@@ -1,0 +1,260 @@
+"""Planners that sample: model predictive path integral control and the cross-entropy method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    ShapeError,
+    yes_or_no,
+)
+from sixfold.simulation import Stepper
+
+
+class _Planner:
+    """A mean sequence of actions that is improved by what random ones around it earn.
+
+    Random sequences are straight lines between `knots` instants, so that actions are smooth and few
+    numbers are searched.
+    """
+
+    def __init__(
+        self,
+        stepper: Stepper,
+        *,
+        horizon: int,
+        samples: int,
+        noise: ArrayLike,
+        knots: int | None,
+        iterations: int,
+        start: ArrayLike | None,
+        seed: int,
+    ) -> None:
+        name = type(self).__name__
+        if not isinstance(stepper, Stepper):
+            fix = "make one with sixfold.Stepper(model, dt=..., reward=...)"
+            raise ArgumentError(f"{name}: argument 'stepper'", "a Stepper", stepper, fix)
+        self.stepper = stepper
+        self.horizon = _count(name, "horizon", horizon, 1, 100_000)
+        self.samples = _count(name, "samples", samples, 2, 10_000_000)
+        self.iterations = _count(name, "iterations", iterations, 1, 1000)
+        known = min(self.horizon, 8) if knots is None else knots
+        self.knots = _count(name, "knots", known, 1, self.horizon)
+        n = stepper.actions
+        self.noise = _numbers(name, "noise", noise, n)
+        if not (self.noise >= 0).all() or not self.noise.any():
+            raise OptionError(name, "noise", "standard deviations >= 0, not all zero", noise)
+        self._first = np.zeros(n) if start is None else _numbers(name, "start", start, n)
+        self._rng = np.random.Generator(np.random.Philox(_count(name, "seed", seed, 0, 2**63)))
+        self._basis = _lines(self.horizon, self.knots)
+        self.reset()
+        stepper.returns(np.zeros((1, self.horizon, n)))  # compiled now, or refused
+
+    def reset(self) -> None:
+        """Forget the plan: all actions are those of the start."""
+        self.plan = np.tile(self._first, (self.horizon, 1))
+        self.best = -np.inf
+
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, warm: bool = False) -> Array:
+        """Improve the plan from a state and return its first action; the rest moves up by one.
+
+        Args:
+            q: configuration, shape (nq,).
+            v: velocity, shape (nv,).
+            warm: the stepper is at this state already, with its time and its contact forces:
+                nothing is put.
+
+        Returns:
+            The action, shape (actions,).
+        """
+        yes_or_no(type(self).__name__, warm=warm)
+        if not warm:
+            self.stepper.put(q, v)
+        for _ in range(self.iterations):
+            self.improve()
+        action = self.plan[0].copy()
+        self.plan = np.concatenate([self.plan[1:], self.plan[-1:]])
+        return action
+
+    def improve(self) -> None:
+        """Try random sequences around the plan from where the stepper is, and move it."""
+        n = self.stepper.actions
+        drawn = self._rng.standard_normal((self.samples, self.knots, n)) * self._spread()
+        drawn[0] = 0.0  # the plan itself
+        sequences = self.plan + self._basis @ drawn
+        low_high = self.stepper.bounds
+        if low_high is not None:
+            np.clip(sequences, *low_high, out=sequences)
+        earned = self.stepper.returns(sequences)
+        if not np.isfinite(earned).any():
+            where = f"{type(self).__name__}: all {self.samples} sequences leave the finite numbers"
+            raise NotApplicableError(where, "this state", "use smaller steps, or less noise")
+        self._move(sequences, drawn, np.where(np.isfinite(earned), earned, -np.inf))
+        self.best = float(np.max(earned[np.isfinite(earned)]))
+
+    def _spread(self) -> Any:
+        return self.noise
+
+    def _move(self, sequences: Array, drawn: Array, earned: Array) -> None:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Say what it plans."""
+        span = self.horizon * self.stepper.substeps * self.stepper.dt
+        return (
+            f"<{type(self).__name__} of '{self.stepper.model.name}', {self.samples} sequences of "
+            f"{self.horizon} actions ({span:g} s)>"
+        )
+
+
+class MPPI(_Planner):
+    """Model predictive path integral control: sequences count by the exponential of their reward.
+
+    Args:
+        stepper: one robot with a reward, `sixfold.Stepper(model, dt=..., reward=...)`; contact,
+            controllers and limits are the stepper's.
+        horizon: actions of a plan.
+        samples: sequences that are tried in each iteration.
+        noise: standard deviation of each number of an action, or one for all.
+        temperature: how much worse sequences count, in standard deviations of the rewards: small
+            numbers follow the best sequence, large ones the average.
+        knots: instants between which random sequences are straight lines; 8 if left out.
+        iterations: rounds for each call.
+        start: action that all of the first plan has; zero if left out.
+        seed: of the draws.
+
+    Attributes:
+        plan: mean sequence, shape (horizon, actions).
+        best: largest reward of the last round.
+
+    Reference: Williams, Aldrich, Theodorou, Model Predictive Path Integral Control, JGCD 40(2),
+    2017.
+    """
+
+    def __init__(
+        self,
+        stepper: Stepper,
+        *,
+        horizon: int,
+        samples: int,
+        noise: ArrayLike,
+        temperature: float = 0.1,
+        knots: int | None = None,
+        iterations: int = 1,
+        start: ArrayLike | None = None,
+        seed: int = 0,
+    ) -> None:
+        good = isinstance(temperature, (int, float)) and not isinstance(temperature, bool)
+        if not good or not 0 < temperature < 1e6:
+            raise OptionError("MPPI", "temperature", "a number > 0", temperature)
+        self.temperature = float(temperature)
+        super().__init__(
+            stepper,
+            horizon=horizon,
+            samples=samples,
+            noise=noise,
+            knots=knots,
+            iterations=iterations,
+            start=start,
+            seed=seed,
+        )
+
+    def _move(self, sequences: Array, drawn: Array, earned: Array) -> None:
+        finite = earned[np.isfinite(earned)]
+        scale = self.temperature * max(float(finite.std()), 1e-12)
+        weights = np.exp((earned - finite.max()) / scale)
+        weights /= weights.sum()
+        self.plan = np.tensordot(weights, sequences, 1)
+
+
+class CrossEntropy(_Planner):
+    """The cross-entropy method: the plan and its spread become those of the best sequences.
+
+    Args:
+        stepper: as in `MPPI`.
+        horizon: actions of a plan.
+        samples: sequences that are tried in each iteration.
+        noise: standard deviation of each number of an action at the start of a call.
+        elites: how many of the best sequences count; a tenth if left out.
+        knots: instants between which random sequences are straight lines; 8 if left out.
+        iterations: rounds for each call, in which the spread shrinks.
+        start: action that all of the first plan has; zero if left out.
+        seed: of the draws.
+
+    Reference: Rubinstein, The Cross-Entropy Method for Combinatorial and Continuous Optimization,
+    Methodology and Computing in Applied Probability 1, 1999.
+    """
+
+    def __init__(
+        self,
+        stepper: Stepper,
+        *,
+        horizon: int,
+        samples: int,
+        noise: ArrayLike,
+        elites: int | None = None,
+        knots: int | None = None,
+        iterations: int = 4,
+        start: ArrayLike | None = None,
+        seed: int = 0,
+    ) -> None:
+        samples = _count("CrossEntropy", "samples", samples, 2, 10_000_000)
+        few = max(1, samples // 10) if elites is None else elites
+        self.elites = _count("CrossEntropy", "elites", few, 1, samples)
+        self._width: Array | None = None
+        super().__init__(
+            stepper,
+            horizon=horizon,
+            samples=samples,
+            noise=noise,
+            knots=knots,
+            iterations=iterations,
+            start=start,
+            seed=seed,
+        )
+
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, warm: bool = False) -> Array:
+        """Improve the plan from a state and return its first action; the rest moves up by one."""
+        self._width = None
+        return super().__call__(q, v, warm=warm)
+
+    def _spread(self) -> Any:
+        return self.noise if self._width is None else self._width
+
+    def _move(self, sequences: Array, drawn: Array, earned: Array) -> None:
+        best = np.argpartition(earned, -self.elites)[-self.elites :]
+        self.plan = sequences[best].mean(axis=0)
+        self._width = drawn[best].std(axis=0) + 0.01 * self.noise
+
+
+def _lines(horizon: int, knots: int) -> Array:
+    """Return what knots contribute to each instant, shape (horizon, knots): straight lines."""
+    if knots == 1:
+        return np.ones((horizon, 1))
+    at = np.linspace(0.0, knots - 1.0, horizon)
+    return np.maximum(0.0, 1.0 - np.abs(at[:, None] - np.arange(knots)))
+
+
+def _count(caller: str, name: str, value: Any, least: int, most: int) -> int:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        raise OptionError(caller, name, f"a whole number from {least} to {most}", value)
+    return int(value)
+
+
+def _numbers(caller: str, name: str, value: Any, n: int) -> Array:
+    try:
+        found = np.array(np.broadcast_to(np.asarray(value, float), (n,)))
+    except (TypeError, ValueError):
+        fix = "pass one number for each of an action, or one for all"
+        raise ShapeError(caller, name, f"({n},), or one number", np.shape(value), fix) from None
+    if not np.isfinite(found).all():
+        raise OptionError(caller, name, "finite numbers", value)
+    return found

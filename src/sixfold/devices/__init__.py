@@ -1,0 +1,24 @@
+"""Devices that are not this processor: functions and rollouts in OpenCL, and text for Nvidia's."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sixfold.devices.functions import OpenclFunction, opencl_function
+    from sixfold.devices.rollouts import opencl_rollout
+
+_HOME = {
+    "OpenclFunction": "functions",
+    "opencl_function": "functions",
+    "opencl_rollout": "rollouts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that a name comes from."""
+    if name not in _HOME:
+        raise AttributeError(f"module '{__name__}' has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+__all__ = ["OpenclFunction", "opencl_function", "opencl_rollout"]

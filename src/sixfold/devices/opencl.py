@@ -1,0 +1,66 @@
+"""OpenCL devices: which one is used, its queue, and programs built for it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sixfold.errors import NotApplicableError, OptionError
+from sixfold.evaluate import opencl_options
+from sixfold.optional import optional
+
+GROUP = 64
+"""Work items of a group."""
+
+
+def queue_of(function: str, device: Any) -> Any:
+    """Return the queue of a device: the one that is given, else a graphics card, else any."""
+    cl = optional("pyopencl", function)
+    if device is not None and not isinstance(device, cl.Device):
+        raise OptionError(function, "device", "a pyopencl.Device", device)
+    found = device if device is not None else _default(function)
+    if "cl_khr_fp64" not in found.extensions.split():
+        where = f"device '{found.name.strip()}', which has no double precision"
+        raise NotApplicableError(function, where, "pass another device")
+    return _queue(found)
+
+
+@lru_cache(maxsize=1)
+def _default(function: str) -> Any:
+    cl = optional("pyopencl", function)
+    try:
+        devices = [d for platform in cl.get_platforms() for d in platform.get_devices()]
+    except cl.Error:
+        devices = []
+    devices = [d for d in devices if "cl_khr_fp64" in d.extensions.split()]
+    if not devices:
+        fix = "install the driver of your graphics card, or PoCL for the processor"
+        raise NotApplicableError(function, "a machine without an OpenCL device", fix)
+    cards = [d for d in devices if d.type & cl.device_type.GPU]
+    return (cards or devices)[0]
+
+
+@lru_cache(maxsize=8)
+def _queue(device: Any) -> Any:
+    cl = optional("pyopencl", "opencl")
+    return cl.CommandQueue(cl.Context([device]))
+
+
+def built(queue: Any, source: str) -> Any:
+    """Return the kernel `run` of a source text, compiled for a queue's device."""
+    cl = optional("pyopencl", "opencl")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the device's compiler remarks
+        program = cl.Program(queue.context, source).build(options=list(opencl_options()))
+    return cl.Kernel(program, "run")
+
+
+def launch(queue: Any, kernel: Any, arrays: Sequence[Any], *counts: int) -> None:
+    """Run a kernel with one work item for each of the first count; wait until it is done."""
+    rows = -(-counts[0] // GROUP) * GROUP
+    data = [x.data if hasattr(x, "data") else x for x in arrays]
+    kernel(queue, (rows,), (GROUP,), *data, *map(np.uint64, counts)).wait()

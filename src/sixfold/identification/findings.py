@@ -1,0 +1,63 @@
+"""What is wrong with a log, in words, with the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sixfold.errors import visible
+
+Severity = Literal["error", "warning", "note"]
+ORDER: tuple[Severity, ...] = ("error", "warning", "note")
+
+FIXES = {
+    "degrees": "convert angles to radians: numpy.radians(q)",
+    "swapped-joints": "put the columns into the order of model.coordinates.v_names",
+    "swapped-torques": "put the columns of tau into the order of model.coordinates.v_names",
+    "swapped-motions": "put the columns of q, v and a into the order of the model's joints",
+    "torque-sign": "multiply that column of tau by -1",
+    "motion-sign": "multiply that joint's columns of q, v and a by -1",
+    "joint-sign": "multiply that joint's columns of q, v, a and tau by -1",
+    "unexplained": "check units, joint order and signs, the model's kinematics and gravity, and "
+    "whether something touched the robot; friction=True or rotors=True may be missing",
+    "constant-joint": "move that joint too, or lock it in the model with sixfold.lock_joints",
+    "no-torque": "connect the sensor, or give the torques of all joints",
+    "too-short": "record longer: 10 to 20 s of a motion from sixfold.excitation",
+    "too-slow": "move faster: sixfold.excitation goes up to the limits of the joints",
+    "saturated": "lower the amplitude, or raise the range of the sensor or amplifier",
+    "nan-rows": "look for lost messages in the logger",
+    "clock-jump": "log with a steady clock; stretches between jumps were used one by one",
+    "lag": "pass lag='search', or lag= with the delay that you know",
+    "outliers": "look at those samples; they count less here",
+    "unseen": "use sixfold.excitation, or keep the loaded values, as the new model does",
+    "no-hold-out": "record longer, or judge the model with result.evaluate(another log)",
+    "hard-problem": "give a log that can be read twice, or more exciting motions",
+}
+"""The way out of each kind of finding."""
+
+
+@dataclass(frozen=True)
+class DataFinding:
+    """One thing to know about a log."""
+
+    severity: Severity
+    code: str
+    what: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """The numbers behind it."""
+
+    @property
+    def fix(self) -> str:
+        """The way out."""
+        return FIXES[self.code]
+
+    def __str__(self) -> str:
+        """Print in two lines."""
+        return f"{self.severity}: {visible(self.what)} [{self.code}]\n    fix: {self.fix}"
+
+
+def listed(names: list[str], most: int = 4) -> str:
+    """Return names one after the other, the rest counted."""
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

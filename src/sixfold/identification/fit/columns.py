@@ -1,0 +1,348 @@
+"""The linear problem of identification: unknown numbers, their columns, and what can be told apart.
+
+Row j of one sample reads  tau_j = sum of Y_j,c p_c: ten columns for each unknown body, and columns
+of each joint for friction, offset, rotor and spring.  Columns that are combinations of others for
+every motion are left out; what they stand for moves to the columns that stay, the base parameters.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sixfold.arrays import Array
+from sixfold.evaluate import compile as compile_kernel
+from sixfold.evaluate import inverse_dynamics, random_state, regressor
+from sixfold.model import Model
+from sixfold.model.grouping import PARAMETERS, movable
+from sixfold.scalar import if_positive, sign, tanh
+from sixfold.spatial import Inertia
+
+JOINT_WORDS = {
+    "viscous": "viscous friction",
+    "dry": "dry friction",
+    "dry+": "dry friction forward",
+    "dry-": "dry friction backward",
+    "offset": "offset",
+    "rotor": "rotor inertia",
+    "spring": "stiffness",
+    "gain": "gain of the current",
+}
+"""Columns that a joint may have beside those of the bodies, in words."""
+NOT_NEGATIVE = ("viscous", "dry", "dry+", "dry-", "rotor", "spring")
+BODY_WORDS = {
+    "m": "mass",
+    **{f"h{x}": f"first moment m c{x}" for x in "xyz"},
+    **{f"I{x}": f"moment of inertia I{x}" for x in ("xx", "yy", "zz", "xy", "xz", "yz")},
+}
+PROBES = 64
+"""Random states for each body from which structure is found, at least."""
+INDEPENDENT = 1e-9
+"""Relative size of what is left of a column that depends on others."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """One number that is looked for."""
+
+    kind: str
+    """Of PARAMETERS for a body, of JOINT_WORDS for a joint."""
+    owner: str
+    """Name of the body or of the joint's coordinate."""
+    index: int
+    """Row of the body, or index in v."""
+
+    @property
+    def of_body(self) -> bool:
+        """Whether it is an inertial parameter."""
+        return self.kind in PARAMETERS
+
+    @property
+    def name(self) -> str:
+        """As in 'm panda_link3' or 'dry panda_joint2'."""
+        return f"{self.kind} {self.owner}"
+
+    @property
+    def words(self) -> str:
+        """As in 'mass of panda_link3'."""
+        words = BODY_WORDS[self.kind] if self.of_body else JOINT_WORDS[self.kind]
+        return f"{words} of {self.owner}"
+
+    @property
+    def scale(self) -> str:
+        """Its dimension, by which sizes are compared."""
+        return self.kind[0] if self.of_body else self.kind.rstrip("+-")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which numbers are unknown."""
+
+    bodies: tuple[int, ...]
+    viscous: bool
+    dry: str
+    """"", "both" (one number) or "direction" (one for each direction)."""
+    offsets: bool
+    rotors: bool
+    springs: bool
+    gains: tuple[float, ...]
+    """Newton metres for each unit of tau; NaN where unknown."""
+    forces: bool
+    """Whether external forces were measured."""
+    joints: tuple[int, ...]
+    """Indices in v that have friction, offsets, rotors and springs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The columns of a problem and their base."""
+
+    model: Model
+    choice: Choice
+    unknowns: tuple[Unknown, ...]
+    keep: Array
+    """Numbers of the unknowns whose columns are the base, shape (n,)."""
+    base: Array
+    """beta = base @ p: base parameters from all unknowns, shape (n, unknowns)."""
+    without_effect: tuple[int, ...]
+    """Unknowns that no joint force depends on."""
+    rows: tuple[Array, ...]
+    """For each freedom: which base columns are not zero in its row."""
+    start: Array
+    """The unknowns in the loaded model, shape (unknowns,)."""
+
+    @cached_property
+    def kernel(self) -> Any:
+        """A kernel: row after row the columns that are not zero, then the target."""
+        model, choice, known = self.model, self.choice, known_part(self.model, self.choice)
+        keep, unknowns = self.keep, self.unknowns
+
+        def rows(q: Any, v: Any, a: Any, tau: Any) -> Any:
+            return flat(q, v, a, tau, None)
+
+        def rows_forces(q: Any, v: Any, a: Any, tau: Any, f_ext: Any) -> Any:
+            return flat(q, v, a, tau, f_ext)
+
+        def flat(q: Any, v: Any, a: Any, tau: Any, f_ext: Any) -> Any:
+            Y = regressor(model, q, v, a) if any(u.of_body for u in unknowns) else None
+            passive = inverse_dynamics(known, q, v, a, f_ext)
+            numbers: list[Any] = []
+            for j, columns in enumerate(self.rows):
+                for c in columns:
+                    u = unknowns[keep[c]]
+                    at = None if Y is None else Y[j, 10 * u.index + _place(u)]
+                    numbers.append(at if u.of_body else joint_column(model, u, q, v, a, tau))
+                gain = choice.gains[j]
+                numbers.append((0.0 if np.isnan(gain) else tau[j] * gain) - passive[j])
+            return np.array(numbers, object)
+
+        return compile_kernel(rows_forces if choice.forces else rows, model)
+
+    @cached_property
+    def width(self) -> int:
+        """Numbers that the kernel makes of one sample."""
+        return sum(len(columns) + 1 for columns in self.rows)
+
+    @cached_property
+    def places(self) -> tuple[slice, ...]:
+        """Where each freedom's columns and target lie among them."""
+        edges = np.cumsum([0, *(len(columns) + 1 for columns in self.rows)])
+        return tuple(slice(i, j) for i, j in itertools.pairwise(edges))
+
+    @property
+    def n(self) -> int:
+        """Number of base parameters."""
+        return len(self.keep)
+
+    @cached_property
+    def base_unknowns(self) -> tuple[Unknown, ...]:
+        """The unknown that names each base parameter."""
+        return tuple(self.unknowns[k] for k in self.keep)
+
+    def formula(self, c: int) -> str:
+        """Return what a base parameter is made of."""
+        terms = [(self.base[c, k], u.name) for k, u in enumerate(self.unknowns)]
+        terms = [(w, name) for w, name in terms if abs(w) > 1e-8]
+        terms.sort(key=lambda term: term[1] != self.base_unknowns[c].name)
+        text = " ".join(
+            f"{'-' if w < 0 else '+'} {'' if abs(abs(w) - 1) < 1e-9 else f'{abs(w):.4g} '}{name}"
+            for w, name in terms
+        )
+        return text.removeprefix("+ ")
+
+
+def _place(u: Unknown) -> int:
+    return PARAMETERS.index(u.kind) if u.of_body else 0
+
+
+def joint_column(model: Model, u: Unknown, q: Any, v: Any, a: Any, tau: Any) -> Any:
+    """Return the column of a joint's own number in its row, over arrays or symbols."""
+    j = u.index
+    speed = v.T[j]
+    if u.kind == "viscous":
+        return speed
+    if u.kind in ("dry", "dry+", "dry-"):
+        v_s = model.friction_speed
+        way = tanh(speed / v_s) if v_s else sign(speed)
+        if u.kind == "dry":
+            return way
+        return if_positive(speed, way, 0.0) if u.kind == "dry+" else if_positive(speed, 0.0, way)
+    if u.kind == "offset":
+        return 0.0 * speed + 1.0 if isinstance(speed, np.ndarray) else 1.0
+    if u.kind == "rotor":
+        return a.T[j]
+    if u.kind == "gain":
+        return -tau.T[j]
+    k, rest = _spring_place(model, j)
+    return q.T[k] - rest
+
+
+def _spring_place(model: Model, j: int) -> tuple[int, float]:
+    """Return the index in q of a freedom and where its spring is relaxed."""
+    k = dict((j, i) for i, j in model.coordinates.additive)[j]
+    joint = model.coordinates.v_joints[j]
+    return k, float(model.bodies[joint.body].rest[k - joint.q.start])
+
+
+def known_part(model: Model, choice: Choice) -> Model:
+    """Return the model with everything that is unknown set to zero."""
+    bodies = list(model.bodies)
+    for k in choice.bodies:
+        bodies[k] = replace(bodies[k], inertia=Inertia.zero())
+    owners = model.coordinates.v_joints
+    for j in choice.joints:
+        k, place = owners[j].body, j - owners[j].v.start
+        names = []
+        if choice.viscous:
+            names.append("damping")
+        if choice.dry:
+            names += ["friction", "friction_negative"]
+        if choice.rotors:
+            names.append("armature")
+        if choice.springs:
+            names.append("stiffness")
+        for name in names:
+            numbers = list(getattr(bodies[k], name))
+            numbers[place] = 0.0
+            changed: dict[str, Any] = {name: tuple(numbers)}
+            bodies[k] = replace(bodies[k], **changed)
+    return replace(model, bodies=tuple(bodies))
+
+
+def unknowns_of(model: Model, choice: Choice) -> tuple[Unknown, ...]:
+    """Return all unknown numbers, bodies first."""
+    found = [Unknown(p, model.body_names[k], k) for k in choice.bodies for p in PARAMETERS]
+    kinds = []
+    if choice.viscous:
+        kinds.append("viscous")
+    if choice.dry:
+        kinds += ["dry"] if choice.dry == "both" else ["dry+", "dry-"]
+    kinds += ["offset"] if choice.offsets else []
+    kinds += ["rotor"] if choice.rotors else []
+    kinds += ["spring"] if choice.springs else []
+    names = model.coordinates.v_names
+    found += [Unknown(kind, names[j], j) for kind in kinds for j in choice.joints]
+    gains = np.flatnonzero(np.isnan(choice.gains))
+    return (*found, *(Unknown("gain", names[j], int(j)) for j in gains))
+
+
+def start_of(model: Model, choice: Choice, unknowns: Sequence[Unknown]) -> Array:
+    """Return the unknowns as the loaded model has them; offsets are zero, gains one."""
+    fields = {"viscous": "damping", "dry": "friction", "dry+": "friction"}
+    fields |= {"dry-": "friction_negative", "rotor": "armature", "spring": "stiffness"}
+    owners = model.coordinates.v_joints
+    values = []
+    for u in unknowns:
+        if u.of_body:
+            values.append(float(model.bodies[u.index].inertia.array()[_place(u)]))
+        elif u.kind in fields:
+            joint = owners[u.index]
+            numbers = getattr(model.bodies[joint.body], fields[u.kind])
+            values.append(float(numbers[u.index - joint.v.start]))
+        else:
+            values.append(1.0 if u.kind == "gain" else 0.0)
+    return np.array(values)
+
+
+def matrix(
+    model: Model, unknowns: Sequence[Unknown], q: Array, v: Array, a: Array, tau: Array
+) -> Array:
+    """Return all columns at some states, shape (samples, nv, unknowns)."""
+    found = np.zeros((len(q), model.nv, len(unknowns)))
+    Y = regressor(model, q, v, a) if any(u.of_body for u in unknowns) else None
+    for c, u in enumerate(unknowns):
+        if u.of_body:
+            assert Y is not None
+            found[:, :, c] = Y[:, :, 10 * u.index + _place(u)]
+        else:
+            found[:, u.index, c] = joint_column(model, u, q, v, a, tau)
+    return found
+
+
+def problem_of(model: Model, choice: Choice) -> Problem:
+    """Return the problem: its structure is found from the columns at random states."""
+    unknowns = unknowns_of(model, choice)
+    count = max(PROBES, 20 * len(unknowns) // max(1, model.nv))
+    q, v = random_state(model, count, seed=17)
+    rng = np.random.default_rng(18)
+    a, tau = rng.standard_normal((2, count, model.nv))
+    Y = matrix(model, unknowns, q, v, a, tau)
+    keep, base, without = _independent(
+        Y.reshape(count * model.nv, len(unknowns)), _order(model, unknowns)
+    )
+    there = np.abs(Y[:, :, keep]).max(axis=0) > 0
+    rows = tuple(np.flatnonzero(row) for row in there)
+    start = start_of(model, choice, unknowns)
+    return Problem(model, choice, unknowns, np.array(keep, int), base, without, rows, start)
+
+
+def _order(model: Model, unknowns: Sequence[Unknown]) -> list[int]:
+    """Return in which order columns are taken: what joints let pass to the parent comes last."""
+    passed = {
+        (k, PARAMETERS[n])
+        for k, body in enumerate(model.bodies)
+        for n in movable(body.joint).zeroed
+    }
+
+    def late(k: int) -> tuple[bool, bool, int]:
+        u = unknowns[k]
+        return u.of_body and (u.index, u.kind) in passed, u.kind in ("offset", "rotor"), k
+
+    return sorted(range(len(unknowns)), key=late)
+
+
+def _independent(Y: Array, order: list[int]) -> tuple[list[int], Array, tuple[int, ...]]:
+    """Return columns that are independent, what base parameters are made of, and zero columns."""
+    sizes = np.linalg.norm(Y, axis=0)
+    limit = INDEPENDENT * sizes.max(initial=0.0)
+    without = tuple(k for k in order if sizes[k] <= limit)
+    keep: list[int] = []
+    basis = np.zeros((Y.shape[0], Y.shape[1]))
+    for k in order:
+        if k in without:
+            continue
+        rest = Y[:, k] / sizes[k]
+        for _ in range(2):
+            done = basis[:, : len(keep)]
+            rest = rest - done @ (done.T @ rest)
+        left = float(np.linalg.norm(rest))
+        if left > INDEPENDENT:
+            basis[:, len(keep)] = rest / left
+            keep.append(k)
+    keep.sort()
+    base = np.zeros((len(keep), Y.shape[1]))
+    base[np.arange(len(keep)), keep] = 1.0
+    others = [k for k in order if k not in keep and k not in without]
+    if others:
+        scale = sizes[keep]
+        weights = np.linalg.lstsq(Y[:, keep] / scale, Y[:, others], rcond=None)[0]
+        weights = weights / scale[:, None]
+        whole = np.round(weights)
+        weights = np.where(np.abs(weights - whole) < 1e-8, whole, weights)
+        base[:, others] = np.where(np.abs(weights) < 1e-8, 0.0, weights)
+    return keep, base, without

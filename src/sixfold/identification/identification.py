@@ -1,0 +1,269 @@
+"""What `identify` found: a model, parameters with standard errors, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.errors import NotApplicableError, OptionError, visible
+from sixfold.evaluate import inverse_dynamics
+from sixfold.identification.data.source import source_of
+from sixfold.identification.findings import ORDER, DataFinding
+from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.options import positive
+from sixfold.model import Model
+from sixfold.spatial import Inertia
+
+WELL, ROUGHLY = 0.05, 0.3
+"""Standard errors relative to the size of a parameter up to which it is seen well, and roughly."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One base parameter."""
+
+    name: str
+    """The parameter that it is named after, as 'm link3'; others may act together with it."""
+    words: str
+    value: float
+    error: float
+    """Standard error; infinite if the data do not show it."""
+    loaded: float
+    """In the loaded model."""
+    model: float
+    """In the new model, where bodies are physical."""
+    size: float
+    """What the error is compared with: its own size, or that of others of its kind."""
+    formula: str
+    """Which parameters act together in it."""
+
+    @property
+    def seen(self) -> str:
+        """How well the data show it: 'well', 'roughly' or 'not'."""
+        share = self.error / self.size if self.size else np.inf
+        return "well" if share <= WELL else "roughly" if share <= ROUGHLY else "not"
+
+
+@dataclass(frozen=True)
+class JointResidual:
+    """What is left of a joint's measured forces."""
+
+    name: str
+    load: float
+    """Root mean square of the measured forces (known parts taken off) [N m or N]."""
+    fit: float
+    """Root mean square residual of the new model on the samples of the fit."""
+    hold_out: float
+    """The same on samples that took no part; NaN if there were too few."""
+    free: float
+    """Residual on the fit of the base parameters, which need not be physical."""
+
+    @property
+    def share(self) -> float:
+        """Residual relative to the forces, on the held-out samples if there are some."""
+        left = self.fit if np.isnan(self.hold_out) else self.hold_out
+        return left / self.load if self.load else 0.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Identification:
+    """A model fitted to a log."""
+
+    model: Model
+    """The robot with new inertias, friction, rotors and springs; save it with `sixfold.save`."""
+    loaded: Model
+    """The robot before."""
+    parameters: tuple[Estimate, ...]
+    """The base parameters."""
+    joints: tuple[JointResidual, ...]
+    condition: float
+    """Of the scaled problem; up to some hundreds is good."""
+    findings: tuple[DataFinding, ...]
+    """What is wrong with the log or remarkable about it, the gravest first."""
+    not_shown: tuple[str, ...]
+    """In words: parameters that the data, or no data at all, can show."""
+    offsets: Array
+    """Constant force of each joint [N m or N], shape (nv,), which a model has no place for."""
+    gains: Array
+    """Force for each unit of tau, shape (nv,)."""
+    samples: int
+    lag: float
+    """By how much torques were taken to be late [s]."""
+    filter: float | None
+    """Cut-off frequency of the filter [Hz], if one was used."""
+    consistent: bool
+    """Whether all bodies are physical."""
+    elapsed: float
+    """Seconds that it took."""
+    record: Mapping[str, Array] = field(default_factory=dict)
+    """Samples for plots: t (or their number), q, tau and the model's tau."""
+    problem: Problem | None = None
+    """The columns behind it."""
+
+    @property
+    def ok(self) -> bool:
+        """True when no finding is an error."""
+        return all(finding.severity != "error" for finding in self.findings)
+
+    def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: Any = None) -> Array:
+        """Return the joint forces of the new model, offsets included, shape (..., nv)."""
+        return inverse_dynamics(self.model, q, v, a, f_ext) + self.offsets
+
+    def evaluate(
+        self,
+        log: Any,
+        v: Any = None,
+        a: Any = None,
+        tau: Any = None,
+        *,
+        t: Any = None,
+        f_ext: Any = None,
+        filter: float | None = None,
+    ) -> Array:
+        """Return the root mean square residual of each joint on another log, shape (nv,).
+
+        Args:
+            log: as in `identify`.
+            v: velocities.
+            a: accelerations.
+            tau: measured joint forces, or currents if gains were given.
+            t: times.
+            f_ext: external forces.
+            filter: cut-off frequency [Hz].
+        """
+        if filter is not None:
+            where = "Identification.evaluate"
+            filter = positive(where, "filter", filter, "a frequency > 0 [Hz]")
+        arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
+        source = source_of(self.model, log, arrays, filter, None)
+        total, count = np.zeros(self.model.nv), 0
+        for q, v_, a_, tau_, *rest in source.chunks():
+            left = tau_ * self.gains - self.predict(q, v_, a_, rest[0] if rest else None)
+            total += (left**2).sum(axis=0)
+            count += len(q)
+        return np.sqrt(total / count)
+
+    def added(self, body: str) -> Inertia:
+        """Return what a body gained against the loaded model: the payload that it carries.
+
+        It is in coordinates of the body (of the frame, for the name of a frame).
+        """
+        k, X = self.model.locate(body)
+        if k < 0:
+            fix = "name a body or frame that moves"
+            raise NotApplicableError("Identification.added", f"the base '{body}'", fix)
+        new, old = (m.bodies[k].inertia.array() for m in (self.model, self.loaded))
+        change = Inertia.from_parameters((new - old).tolist())
+        back = X.inverse()
+        return change if body in self.model.body_names else back.T @ change @ back
+
+    # -- as text
+
+    def text(self, width: int = 80) -> str:
+        """Return a summary that a person can act on.
+
+        Args:
+            width: columns to fill.
+        """
+        whole = isinstance(width, int) and not isinstance(width, bool)
+        if not whole or not 20 <= width <= 100_000:
+            words = "a whole number from 20 to 100,000"
+            raise OptionError("Identification.text", "width", words, width)
+        lines = [self._headline(), ""]
+        names = max([len(visible(j.name)) for j in self.joints] + [5])
+        lines.append(f"  {'joint':<{names}}  torque rms  residual  hold-out  relative")
+        for j in self.joints:
+            held = "       -" if np.isnan(j.hold_out) else f"{j.hold_out:8.3g}"
+            numbers = f"{j.load:10.4g}  {j.fit:8.3g}  {held}  {j.share:8.1%}"
+            lines.append(f"  {visible(j.name):<{names}}  {numbers}")
+        counts = {word: sum(p.seen == word for p in self.parameters) for word in _WORDS}
+        seen = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+        count = len(self.parameters)
+        lines += ["", f"base parameters: {count} ({seen} seen), condition {self.condition:.3g}"]
+        weak = [p for p in self.parameters if p.seen == "not"]
+        for p in weak[:6]:
+            error = "not shown at all" if np.isinf(p.error) else f"{p.value:.3g} +- {p.error:.2g}"
+            lines.append(f"  not seen: {visible(p.words)} ({error})")
+        if len(weak) > 6:
+            lines.append(f"  ... and {len(weak) - 6} more")
+        for finding in self.findings:
+            lines.append("")
+            lines += _filled(
+                f"{finding.severity}: {visible(finding.what)} [{finding.code}]", width, "  "
+            )
+            lines += _filled(f"fix: {finding.fix}", width, "    ", "  ")
+        return "\n".join(lines)
+
+    def _headline(self) -> str:
+        seconds = f" in {self.elapsed:.2g} s"
+        return f"{visible(self.model.name)}: fitted to {self.samples:,} samples{seconds}"
+
+    def __repr__(self) -> str:
+        """Say it in a few lines."""
+        worst = max(self.joints, key=lambda j: j.share)
+        well = sum(p.seen == "well" for p in self.parameters)
+        kinds = {w: sum(f.severity == w for f in self.findings) for w in ORDER}
+        remarks = ", ".join(f"{n} {w}{'s' * (n > 1)}" for w, n in kinds.items() if n) or "none"
+        return (
+            f"<identification of '{visible(self.model.name)}': {self.samples:,} samples\n"
+            f"  residual at most {worst.share:.1%} of the torque ('{visible(worst.name)}')\n"
+            f"  {well} of {len(self.parameters)} base parameters seen well, condition "
+            f"{self.condition:.3g}\n"
+            f"  findings: {remarks}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return tables for notebooks."""
+        return joints_table(self) + findings_list(self) + parameters_table(self)
+
+
+_WORDS = ("well", "roughly", "not")
+
+
+def _filled(text: str, width: int, first: str, then: str = "") -> list[str]:
+    options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    text = fill(text, width, subsequent_indent=first + then, initial_indent=then, **options)
+    return text.splitlines()
+
+
+def joints_table(result: Identification) -> str:
+    """Return residuals by joint as an HTML table."""
+    rows = "".join(
+        f"<tr><th>{escape(visible(j.name))}</th><td>{j.load:.4g}</td><td>{j.fit:.3g}</td>"
+        f"<td>{'' if np.isnan(j.hold_out) else f'{j.hold_out:.3g}'}</td><td>{j.share:.1%}</td></tr>"
+        for j in result.joints
+    )
+    head = "<th>joint</th><th>torque rms</th><th>residual</th><th>hold-out</th><th>relative</th>"
+    return f'<table class="figures"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def findings_list(result: Identification) -> str:
+    """Return findings as an HTML list."""
+    if not result.findings:
+        return ""
+    items = "".join(
+        f'<li class="{f.severity}"><b>{f.severity}</b>: {escape(visible(f.what))}'
+        f"<br><small>{escape(f.fix)} [{f.code}]</small></li>"
+        for f in result.findings
+    )
+    return f'<ul class="findings">{items}</ul>'
+
+
+def parameters_table(result: Identification) -> str:
+    """Return base parameters as an HTML table."""
+    rows = "".join(
+        f'<tr class="{p.seen}"><th title="{escape(visible(p.formula))}">'
+        f"{escape(visible(p.words))}</th>"
+        f"<td>{p.value:.5g}</td><td>{'-' if np.isinf(p.error) else f'{p.error:.2g}'}</td>"
+        f"<td>{p.loaded:.5g}</td><td>{p.seen}</td></tr>"
+        for p in result.parameters
+    )
+    head = "<th>base parameter</th><th>value</th><th>error</th><th>loaded</th><th>seen</th>"
+    return f'<table class="figures"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'

@@ -1,0 +1,322 @@
+"""From a log to a model: `identify`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sixfold.arrays import Array
+from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
+from sixfold.evaluate import model_checked
+from sixfold.identification.data.log import Log
+from sixfold.identification.data.record_checks import standing_still
+from sixfold.identification.data.source import Source, source_of
+from sixfold.identification.findings import ORDER, DataFinding, listed
+from sixfold.identification.fit.columns import Choice, Problem, problem_of
+from sixfold.identification.fit.consistent import Consistent, fit_consistent
+from sixfold.identification.fit.lag import find_lag
+from sixfold.identification.fit.least_squares import MAX_CONDITION, Sums, accumulate
+from sixfold.identification.fit.options import choice_of, positive
+from sixfold.identification.fit.probe import (
+    OUTLIER_SHARE,
+    Keeper,
+    Probe,
+    at_rest,
+    huber,
+    inflation,
+    outliers,
+    robust_sigma,
+)
+from sixfold.identification.fit.solve import Fit, solve
+from sixfold.identification.fit.suspects import UNEXPLAINED, find_suspect, unexplained
+from sixfold.identification.identification import Identification
+from sixfold.identification.results import described, estimates, model_of, not_shown, residuals_of
+from sixfold.model import Model
+
+REWEIGHTINGS = 3
+"""Passes over the samples in which outliers are weighed down."""
+UNPHYSICAL = 2.0
+"""Ratio of residuals, physical to free, from which on the data contradict physics."""
+MIN_SAMPLES = 3
+"""Samples for each unknown, at least."""
+CLEAR_LAG = 0.97
+"""Residual with a delay taken off, relative to without, below which there is a delay."""
+Progress = Callable[[int, int | None], object]
+"""Called with the samples done and the number of samples, if it is known."""
+
+
+@lru_cache(maxsize=32)
+def problem_for(model: Model, choice: Choice) -> Problem:
+    """Return the columns of a problem; made once for a model."""
+    return problem_of(model, choice)
+
+
+def identify(
+    model: Model,
+    log: Any,
+    v: Any = None,
+    a: Any = None,
+    tau: Any = None,
+    *,
+    t: Any = None,
+    f_ext: Any = None,
+    friction: bool | str = True,
+    rotors: bool = False,
+    offsets: bool = False,
+    springs: bool = False,
+    gains: Any = None,
+    bodies: Any = None,
+    consistent: bool = True,
+    prior: float = 1.0,
+    filter: float | None = None,
+    lag: float | str = 0.0,
+    robust: bool | None = None,
+    columns: Any = None,
+    progress: Progress | None = None,
+) -> Identification:
+    """Fit inertias, friction and other numbers of a robot to what it measured.
+
+    Args:
+        model: the robot as it is known: kinematics, gravity, and inertias as a first guess.
+        log: positions (samples, nq) [rad or m], or everything at once: a `Log`, a `Trajectory`, the
+            path of an .npz, .csv or .parquet file, or an iterable of chunks, each a Log, a mapping
+            or a tuple (q, v, a, tau).  Arrays that are read when sliced (Dask, HDF5) are read in
+            parts if v, a and tau are given.
+        v: velocities, shape (samples, nv); made from positions if left out.
+        a: accelerations, shape (samples, nv); made from velocities or positions if left out.
+        tau: measured joint forces [N m or N], shape (samples, nv), or motor currents with `gains`.
+            A floating base has none: its six columns are zeros or left out.
+        t: times [s], shape (samples,), or the time between two samples.
+        f_ext: measured external forces on each body in world axes about the world origin, shape
+            (samples, nb, 6), such as the ground's on the feet.
+        friction: True (viscous and dry), "viscous", "dry", "direction" (dry friction that differs
+            by direction, and viscous), or False: as in the model.
+        rotors: whether rotor inertias (armature) are unknown.
+        offsets: whether each joint's torque has an unknown constant.
+        springs: whether stiffnesses are unknown; rest positions are the model's.
+        gains: force for each unit of tau, one number for each joint or {joint: number}; None or NaN
+            where unknown.  tau then holds currents.
+        bodies: names of the bodies or frames whose inertia is unknown, None for all; the one that
+            carries a payload, for example, with friction=False.
+        consistent: whether every body has to be physical: positive mass and density.
+        prior: weight of the loaded model where the data show nothing.
+        filter: cut-off frequency [Hz] of a low-pass filter without delay.  10 where velocities or
+            accelerations are made, none otherwise.
+        lag: by how much torques were recorded late [s], or "search".
+        robust: whether samples far from the fit count less; by default if there are some.
+        columns: names of columns in a file, as in `Log.read`.
+        progress: called with samples done and their number (None if unknown).
+
+    Returns:
+        An `Identification`: the new model, base parameters with standard errors, residuals of each
+        joint, what the data do not show, and what is wrong with them.
+
+    Raises:
+        StateError: if there are too few usable samples.
+        NotApplicableError: if an option does not apply, or the model has closed loops.
+
+    Reference: Atkeson, An and Hollerbach, 1986; Gautier and Khalil, 1990; Rucker and Wensing, 2022.
+    """
+    began = time.perf_counter()
+    model = model_checked("identify", model)
+    yes_or_no("identify", consistent=consistent)
+    if robust is not None:
+        yes_or_no("identify", robust=robust)
+    prior = positive("identify", "prior", prior, "a number > 0")
+    if filter is not None:
+        filter = positive("identify", "filter", filter, "a frequency > 0 [Hz]")
+    if progress is not None and not callable(progress):
+        raise OptionError("identify", "progress", "a function of (done, total)", progress)
+    choice_of(  # options first: a log may take long to read
+        model,
+        friction=friction,
+        rotors=rotors,
+        offsets=offsets,
+        springs=springs,
+        gains=gains,
+        bodies=bodies,
+        forces=False,
+    )
+    _check_lag(lag)
+    arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
+    source = source_of(model, log, arrays, filter, columns)
+    choice = choice_of(
+        model,
+        friction=friction,
+        rotors=rotors,
+        offsets=offsets,
+        springs=springs,
+        gains=gains,
+        bodies=bodies,
+        forces=source.forces,
+    )
+    problem = problem_for(model, choice)
+    if not problem.n:
+        fix = "let friction or the inertia of some body be unknown"
+        raise NotApplicableError("identify", "a model with nothing unknown", fix)
+    source, used, late = _with_lag(problem, source, lag)
+    fit, sums, held, probe, more, count = _fitted(problem, source, robust, progress)
+    findings = [*source.findings, *late, *more]
+    physical = _physical(problem, fit, prior, consistent)
+    beta = physical.beta
+    if not source.logs:
+        q, tau_kept = probe.chunk[0], probe.chunk[3]
+        findings += standing_still(model, Log(q, tau=tau_kept))
+    suspect = _suspect(problem, probe, sums, fit, beta, prior)
+    findings += suspect
+    joints = residuals_of(problem, sums, held, fit.beta, beta)
+    parameters = estimates(problem, sums, fit, beta)
+    if not any(f.severity == "error" for f in suspect):
+        findings += described(problem, fit, probe, parameters)
+    if np.isnan([j.hold_out for j in joints]).all():
+        what = "too few samples to hold some out: residuals are those of the fit itself"
+        findings.append(DataFinding("note", "no-hold-out", what))
+    new, shift, factors = model_of(problem, physical.p)
+    findings.sort(key=lambda finding: ORDER.index(finding.severity))
+    return Identification(
+        model=new,
+        loaded=model,
+        parameters=parameters,
+        joints=joints,
+        condition=fit.condition,
+        findings=tuple(findings),
+        not_shown=not_shown(problem, parameters),
+        offsets=shift,
+        gains=factors,
+        samples=count,
+        lag=used,
+        filter=source.filtered,
+        consistent=bool(consistent),
+        elapsed=time.perf_counter() - began,
+        record=_record(problem, source, probe, new, shift, factors),
+        problem=problem,
+    )
+
+
+def _check_lag(lag: Any) -> None:
+    number = isinstance(lag, (int, float, np.floating)) and not isinstance(lag, bool)
+    if not (isinstance(lag, str) and lag == "search") and not (number and abs(lag) < 10):
+        raise OptionError("identify", "lag", "seconds, or 'search'", lag)
+
+
+def _with_lag(
+    problem: Problem, source: Source, lag: float | str
+) -> tuple[Source, float, list[DataFinding]]:
+    """Return samples with the delay taken off, the delay, and a finding if one is not taken."""
+    if isinstance(lag, str) and (not source.logs or source.dt is None):
+        source.shifted(0.0)  # says that it does not apply
+    if not isinstance(lag, str) and lag:
+        return source.shifted(float(lag)), float(lag), []
+    if not source.logs or source.dt is None or max(map(len, source.logs)) < 200:
+        return source, 0.0, []
+    found, ratio = find_lag(problem, source.logs, source.dt)
+    clear = ratio < CLEAR_LAG and abs(found) >= 0.5 * source.dt
+    if isinstance(lag, str):
+        return (source.shifted(found), found, []) if clear else (source, 0.0, [])
+    if not clear:
+        return source, 0.0, []
+    late = "late" if found > 0 else "early"
+    what = (
+        f"torques seem to be recorded {abs(found) * 1e3:.3g} ms too {late}: residuals would fall "
+    )
+    finding = DataFinding("warning", "lag", f"{what}by {1 - ratio:.0%}", {"seconds": found})
+    return source, 0.0, [finding]
+
+
+def _fitted(
+    problem: Problem, source: Source, robust: bool | None, progress: Progress | None
+) -> tuple[Fit, Sums, Sums, Probe, list[DataFinding], int]:
+    """Return the fit of the base parameters, with weights, and the samples that were kept."""
+    keeper, findings = Keeper(), []
+
+    def watch(seen: int, block: Any) -> None:
+        keeper(seen, block)
+        if progress is not None:
+            progress(seen, source.total)
+
+    sums, held = accumulate(problem, source.chunks(), watch=watch)
+    count = int(sums.counts.max() + held.counts.max())
+    if count < MIN_SAMPLES * problem.n / len(problem.rows) + 2:
+        fix = "record longer, or let fewer numbers be unknown"
+        got = f"{count} samples for {problem.n} unknown numbers"
+        raise StateError("identify", "enough samples", got, fix)
+    fit = solve(problem, sums)
+    exact = False
+    if fit.condition > MAX_CONDITION and source.again:
+        exact = True
+        sums, held = accumulate(problem, source.chunks(), exact=True)
+        fit = solve(problem, sums, exact=True)
+    elif fit.condition > MAX_CONDITION:
+        what = f"the condition is {fit.condition:.1e} and the samples cannot be read again"
+        findings.append(DataFinding("warning", "hard-problem", f"{what} for a closer look"))
+    probe = keeper.probe()
+    left = probe.residuals(problem, fit.beta)[1]
+    far = outliers(left)
+    shares = far.mean(axis=0)
+    if robust is True and not source.again:
+        fix = "give a log that can be read twice, such as a list of chunks"
+        raise NotApplicableError("identify: option 'robust'", "samples that are read once", fix)
+    if robust or (robust is None and (shares > OUTLIER_SHARE).any() and source.again):
+        for _ in range(REWEIGHTINGS):
+            sigma = np.maximum(robust_sigma(left), 1e-3 * fit.sigma)
+            weigh = huber(problem, fit.beta, sigma)
+            sums, held = accumulate(problem, source.chunks(), exact=exact, weigh=weigh)
+            fit = solve(problem, sums, exact=exact)
+            left = probe.residuals(problem, fit.beta)[1]
+    # where a joint turns round, the sign of its friction is noise: nothing to worry about
+    shares = (far & ~at_rest(probe.chunk[1])).mean(axis=0)
+    if (shares > OUTLIER_SHARE).any():
+        names = problem.model.coordinates.v_names
+        where = listed([names[j] for j in np.flatnonzero(shares > OUTLIER_SHARE)])
+        what = f"{shares.max():.1%} of the residuals of {where} are far from the others"
+        findings.append(DataFinding("note", "outliers", what))
+    fit = solve(problem, sums, exact=exact, inflation=inflation(probe, left))
+    return fit, sums, held, probe, findings, count
+
+
+def _physical(problem: Problem, fit: Fit, prior: float, consistent: bool) -> Consistent:
+    """Return all unknowns: of physical bodies, or as near to the loaded model as the data allow."""
+    if consistent:
+        return fit_consistent(problem, fit, prior)
+    size = np.maximum(np.abs(problem.start), 1e-3)
+    step = np.linalg.lstsq(problem.base * size, fit.beta - problem.base @ problem.start, rcond=None)
+    p = problem.start + size * step[0]
+    return Consistent(p, problem.base @ p, 0.0, 0)
+
+
+def _suspect(
+    problem: Problem, probe: Probe, sums: Sums, fit: Fit, beta: Array, prior: float
+) -> list[DataFinding]:
+    """Return what is wrong with data that do not fit, or contradict physics."""
+    shares = unexplained(problem, sums, beta)
+    worst, free = float(shares.max()), float(unexplained(problem, sums, fit.beta).max())
+    if worst <= UNEXPLAINED and not (worst > 0.05 and worst > UNPHYSICAL * free):
+        return []
+    found = find_suspect(problem, probe, prior)
+    if found is not None:
+        return [found]
+    if worst <= UNEXPLAINED:
+        return []
+    names = problem.model.coordinates.v_names
+    j = int(np.argmax(shares))
+    what = f"{worst:.0%} of the torque of '{names[j]}' is not explained by any robot of this shape"
+    return [DataFinding("error", "unexplained", what, {"relative_residual": worst})]
+
+
+def _record(
+    problem: Problem, source: Source, probe: Probe, model: Model, offsets: Array, gains: Array
+) -> dict[str, Array]:
+    """Return the kept samples with the new model's forces beside the measured ones."""
+    from sixfold.evaluate import inverse_dynamics
+
+    q, v, a, tau, *rest = probe.chunk
+    made = inverse_dynamics(model, q, v, a, rest[0] if rest else None) + offsets
+    found = {"row": probe.rows, "q": q, "v": v, "tau": tau * gains, "model": made}
+    if source.logs and all(log.times is not None for log in source.logs):
+        times = np.concatenate([log.times for log in source.logs])
+        found["t"] = times[probe.rows]
+    return found

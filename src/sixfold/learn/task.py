@@ -1,0 +1,111 @@
+"""What an environment is about: a robot, what may be done, and what counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sixfold.arrays import Array
+from sixfold.contact import Ground
+from sixfold.errors import ArgumentError, OptionError
+from sixfold.model import Model
+from sixfold.simulation import Stepper
+
+Start = Callable[[Array], tuple[Array, Array]]
+"""Takes uniform numbers (rows, draws), returns q (rows, nq) and v (rows, nv)."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task for a robot: an episode begins at a random state and ends by itself or after a while.
+
+    Functions of one state (`control`, `observe`, `reward`, `terminate`) are compiled into one
+    kernel, as in `Stepper`; `start` and `randomize` take NumPy arrays of many rows.
+
+    Args:
+        name: for messages.
+        model: the robot.
+        dt: length of a step of the integrator [s].
+        low: smallest value of each number of an action, shape (n,).
+        high: largest value of each.  Actions are clipped to [low, high].
+        control: (t, q, v, action) -> joint forces; None if the action is the joint forces.
+        observe: (t, q, v) -> what is seen, an array.
+        reward: (t, q, v, action) -> one number, at the end of a step.
+        terminate: (t, q, v) -> one number: above zero the episode ends.
+        start: uniform numbers in [0, 1), shape (rows, draws) -> q and v at the start.
+        draws: how many numbers `start` and `randomize` want for each row.
+        steps: actions after which an episode is cut off.
+        substeps: steps of the integrator for each action.
+        parameters: numbers that your functions take last, for every row the same unless
+            `randomize` draws them.
+        randomize: uniform numbers -> a dictionary with "parameters" (rows, n) or "inertias"
+            (rows, nb, 10) of new episodes.
+        inertias: whether inertias are drawn.
+        contacts: the ground.
+        limits: joint limits push back, as in `rollout`.
+        integrator: as in `rollout`.
+    """
+
+    name: str
+    model: Model
+    dt: float
+    low: Any
+    high: Any
+    observe: Any
+    reward: Any
+    start: Start
+    draws: int
+    steps: int
+    control: Any = None
+    terminate: Any = None
+    substeps: int = 1
+    parameters: Any = None
+    randomize: Callable[[Array], Mapping[str, Array]] | None = None
+    inertias: bool = False
+    contacts: Ground | None = None
+    limits: Any = None
+    integrator: str = "semi_implicit_euler"
+
+    def __post_init__(self) -> None:
+        """Check what a stepper does not look at."""
+        words = "bounds (n,) with low < high"
+        try:
+            low, high = (np.atleast_1d(np.asarray(x, float)) for x in (self.low, self.high))
+        except Exception:  # objects of any kind, whose own methods may fail
+            raise OptionError("Task", "low, high", words, (self.low, self.high)) from None
+        if low.ndim != 1 or low.shape != high.shape or not (low < high).all():
+            raise OptionError("Task", "low, high", words, (low, high))
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        for name, least in (("draws", 0), ("steps", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise OptionError("Task", name, f"a whole number >= {least}", value)
+        if not callable(self.start):
+            fix = "pass a function of uniform numbers that returns q and v"
+            raise ArgumentError("Task: argument 'start'", "a function", self.start, fix)
+
+    def stepper(self, rows: int | None = None, *, dtype: str = "float64") -> Stepper:
+        """Return what steps this task."""
+        own = [body.inertia.array() for body in self.model.bodies] if self.inertias else None
+        return Stepper(
+            self.model,
+            rows,
+            dt=self.dt,
+            substeps=self.substeps,
+            integrator=self.integrator,
+            control=self.control,
+            actions=len(self.low),
+            bounds=(self.low, self.high),
+            observe=self.observe,
+            reward=self.reward,
+            terminate=self.terminate,
+            parameters=self.parameters,
+            inertias=own,
+            limits=self.limits,
+            contacts=self.contacts,
+            dtype=dtype,
+        )

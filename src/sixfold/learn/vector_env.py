@@ -1,0 +1,211 @@
+"""`sf.VectorEnv`: many environments as one gymnasium `VectorEnv`, stepped by one kernel."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sixfold.arrays import Array
+from sixfold.errors import (
+    NonFiniteStateWarning,
+    NotApplicableError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+)
+from sixfold.learn.draws import streams, uniforms
+from sixfold.learn.task import Task
+from sixfold.learn.tasks import TASKS
+from sixfold.optional import optional
+
+gymnasium = optional("gymnasium", "VectorEnv")
+if TYPE_CHECKING:
+    _Base = object
+else:
+    _Base = optional("gymnasium.vector", "VectorEnv").VectorEnv
+AUTORESET = ("next_step", "same_step", "disabled")
+
+
+class VectorEnv(_Base):
+    """Many environments of one task, stepped by one kernel.
+
+    What happens in an environment depends on the seed, its number and its actions alone: the bits
+    are the same for any number of environments and threads.
+
+    Args:
+        task: a `Task`, or the name of one of `sixfold.learn.TASKS`.
+        num_envs: how many environments.
+        autoreset: when an episode that has ended begins anew: "next_step" (that step ignores the
+            action), "same_step" (the last observation is then in `infos["final_obs"]`) or
+            "disabled" (call `reset(options={"reset_mask": mask})`).
+        first: number of the first environment, for parts of a larger set.
+        dtype: of states, observations and rewards, "float64" or "float32".
+        copy: return arrays that stay as they are; without it they are written again by the second
+            step after.
+    """
+
+    metadata: Mapping[str, Any]
+
+    def __init__(
+        self,
+        task: Task | str,
+        num_envs: int = 1,
+        *,
+        autoreset: str = "next_step",
+        first: int = 0,
+        dtype: str = "float64",
+        copy: bool = True,
+    ) -> None:
+        self.task = task_of(task)
+        if not isinstance(autoreset, str) or autoreset not in AUTORESET:
+            raise OptionError("VectorEnv", "autoreset", AUTORESET, autoreset)
+        if isinstance(first, bool) or not isinstance(first, int) or first < 0:
+            raise OptionError("VectorEnv", "first", "a whole number >= 0", first)
+        if not isinstance(copy, bool):
+            raise OptionError("VectorEnv", "copy", (True, False), copy)
+        mode = optional("gymnasium.vector", "VectorEnv").AutoresetMode
+        self.metadata = {"autoreset_mode": mode[autoreset.upper()], "render_modes": []}
+        self.num_envs, self.autoreset, self.copy = num_envs, autoreset, copy
+        self.stepper = self.task.stepper(num_envs, dtype=dtype)
+        self._numbers = np.arange(first, first + self.stepper.rows, dtype=np.uint64)
+        self._episodes = np.zeros(self.stepper.rows, np.uint64)
+        self._over = np.zeros(self.stepper.rows, bool)
+        self._limit = self.task.steps * self.task.substeps
+        self._streams: Any = None
+        self._warned = False
+        spaces, batch = gymnasium.spaces, optional("gymnasium.vector.utils", "VectorEnv")
+        seen = self.stepper.observation()
+        if seen is None:
+            raise OptionError("VectorEnv", "task", "a task with observe=...", self.task.name)
+        kind = self.stepper.dtype
+        size = seen.shape[1:]
+        self.single_observation_space = spaces.Box(-np.inf, np.inf, size, kind)
+        low, high = self.task.low.astype(kind), self.task.high.astype(kind)
+        self.single_action_space = spaces.Box(low, high, dtype=kind.type)
+        self.observation_space = batch.batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch.batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin new episodes.
+
+        Args:
+            seed: of all draws from now on; None goes on with the one that there is.
+            options: {"reset_mask": mask} begins new episodes of some environments only.
+
+        Returns:
+            Observations of all environments, and an empty dictionary.
+        """
+        if seed is not None:
+            self._streams = streams(_seed(seed), self._numbers)
+            self._episodes[:] = 0
+        elif self._streams is None:
+            self._streams = streams(secrets.randbits(63), self._numbers)
+        if options is not None and not isinstance(options, Mapping):
+            raise OptionError("VectorEnv.reset", "options", "a dictionary, or None", options)
+        mask = None if options is None else options.get("reset_mask")
+        if mask is None:
+            rows = np.arange(self.stepper.rows)
+        else:
+            chosen = np.asarray(mask)
+            if chosen.dtype != bool or chosen.shape != (self.stepper.rows,):
+                expected = f"a mask of shape ({self.stepper.rows},)"
+                raise ShapeError("VectorEnv.reset", "reset_mask", expected, chosen.shape, "fix it")
+            rows = np.flatnonzero(chosen)
+        self._begin(rows)
+        found = self.stepper.observation()
+        assert found is not None
+        return found, {}
+
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Take one action in each environment.
+
+        Returns:
+            Observations, rewards, terminations, truncations and infos.  An environment whose state
+            leaves the finite numbers terminates with reward zero.
+        """
+        if self._streams is None:
+            raise NotApplicableError("VectorEnv.step", "environments at no state", "call reset")
+        seen, reward, *rest = self.stepper.step(actions)
+        if self.copy:
+            seen, reward = seen.copy(), reward.copy()
+        terminated = rest[0] > 0 if rest else np.zeros(self.stepper.rows, bool)
+        wrong = ~np.isfinite(reward)
+        if wrong.any():
+            self._lost(wrong, seen, reward, terminated)
+        truncated = self.stepper.steps_taken >= self._limit
+        infos: dict[str, Any] = {}
+        if self.autoreset == "next_step":
+            again = np.flatnonzero(self._over)
+            if again.size:
+                self._begin(again)
+                seen[again] = self.stepper.observation(again)
+                reward[again], terminated[again], truncated[again] = 0.0, False, False
+            self._over = terminated | truncated
+        elif self.autoreset == "same_step":
+            again = np.flatnonzero(terminated | truncated)
+            if again.size:
+                mask = terminated | truncated
+                infos = {"final_obs": seen.copy(), "_final_obs": mask, "final_info": {}}
+                self._begin(again)
+                seen[again] = self.stepper.observation(again)
+        return seen, reward, terminated, truncated, infos
+
+    def render(self) -> None:
+        """Refuse: a window of its own shows a robot."""
+        fix = "use sixfold.view(env.task.model, trajectory)"
+        raise NotApplicableError("VectorEnv.render", "environments without pictures", fix)
+
+    def _begin(self, rows: Array) -> None:
+        """Begin new episodes in some environments."""
+        if not rows.size:
+            return
+        task, stepper = self.task, self.stepper
+        u = uniforms(self._streams[rows], self._episodes[rows], task.draws)
+        self._episodes[rows] += np.uint64(1)
+        if task.randomize is not None:
+            for name, values in task.randomize(u).items():
+                array = getattr(stepper, name, None)
+                if array is None:
+                    words = "'parameters' or 'inertias', where the task has them"
+                    raise OptionError("Task", "randomize", words, name)
+                array[rows] = values
+        stepper.put(*task.start(u), rows=rows)
+        self._over[rows] = False
+
+    def _lost(self, wrong: Array, seen: Array, reward: Array, terminated: Array) -> None:
+        """End episodes whose state is no longer finite."""
+        if not self._warned:
+            text = f"{int(wrong.sum())} environments of '{self.task.name}' left the finite numbers"
+            warnings.warn(f"{text}; they terminate", NonFiniteStateWarning, stacklevel=3)
+            self._warned = True
+        seen[wrong], reward[wrong], terminated[wrong] = 0.0, 0.0, True
+
+
+def task_of(task: Any) -> Task:
+    """Return a task, by name or as it is."""
+    if isinstance(task, Task):
+        return task
+    if not isinstance(task, str) or task not in TASKS:
+        raise UnknownNameError("task", task, tuple(TASKS), where="VectorEnv")
+    return TASKS[task]()
+
+
+def _seed(seed: Any) -> int:
+    """Return one seed for all; gymnasium also allows a list with one for each environment."""
+    several = isinstance(seed, (list, tuple)) and seed and isinstance(seed[0], int)
+    if several and list(seed) == list(range(seed[0], seed[0] + len(seed))):
+        seed = seed[0]  # what gymnasium makes of one number
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < 2**64:
+        words = "a whole number from 0 to 2**64 - 1; environments differ by their number"
+        raise OptionError("VectorEnv.reset", "seed", words, seed)
+    return int(seed)

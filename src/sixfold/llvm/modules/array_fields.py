@@ -1,0 +1,77 @@
+"""How NumPy's arrays lie in memory, and the functions of NumPy and Python that machine code calls.
+
+The places of an array's fields are NumPy's public C interface; they are looked up on test arrays
+first, and where anything differs nothing is promised.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from functools import lru_cache
+from importlib import import_module
+
+import numpy as np
+
+TYPE, DATA, AXES, SIZES, KIND, FLAGS = 8, 16, 24, 32, 56, 64
+"""Bytes from the start of an array to its type, data, number of axes, sizes, dtype and flags."""
+PLAIN, WRITEABLE = 0x0101, 0x0400
+"""Flags of an array in C order whose data is aligned; flag of one that may be written to."""
+_NEW = 93  # place of PyArray_New in NumPy's table of C functions
+
+
+@lru_cache(maxsize=1)
+def symbols() -> dict[str, int]:
+    """Return the addresses that entries refer to, by name; empty where there is no short way."""
+    if not _as_expected():
+        return {}
+    modern = int(np.__version__.partition(".")[0]) >= 2
+    umath = import_module("numpy._core" if modern else "numpy.core")._multiarray_umath
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(get(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return {
+        "sixfold_array_type": id(np.ndarray),
+        "sixfold_float64": id(np.dtype(np.float64)),
+        "sixfold_float32": id(np.dtype(np.float32)),
+        "sixfold_none": id(None),
+        "sixfold_array_new": int(table[_NEW] or 0),
+        "sixfold_vectorcall": _address("PyObject_Vectorcall"),
+        "sixfold_incref": _address("Py_IncRef"),
+        "sixfold_decref": _address("Py_DecRef"),
+        "sixfold_tuple_new": _address("PyTuple_New"),
+        "sixfold_tuple_set": _address("PyTuple_SetItem"),
+        "sixfold_save_thread": _address("PyEval_SaveThread"),
+        "sixfold_restore_thread": _address("PyEval_RestoreThread"),
+    }
+
+
+def _address(name: str) -> int:
+    """Return the address of a function of the interpreter."""
+    return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
+
+
+def _as_expected() -> bool:
+    """Return whether arrays lie in memory as the code takes them to."""
+    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or sys.byteorder != "little":
+        return False
+
+    def word(address: int, size: int = 8) -> int:
+        return int.from_bytes(ctypes.string_at(address, size), "little")
+
+    for dtype in (np.float64, np.float32):
+        for array in (np.zeros((3, 5), dtype), np.ones(4, dtype)):
+            here = id(array)
+            sizes = [word(word(here + SIZES) + 8 * k) for k in range(array.ndim)]
+            found = (word(here + TYPE), word(here + DATA), word(here + AXES, 4), sizes)
+            wanted = (id(np.ndarray), array.ctypes.data, array.ndim, list(array.shape))
+            if found != wanted or word(here + KIND) != id(array.dtype):
+                return False
+            if array.dtype is not np.dtype(dtype) or word(here + FLAGS, 4) & PLAIN != PLAIN:
+                return False
+        if word(id(np.zeros((3, 5), dtype).T) + FLAGS, 4) & PLAIN == PLAIN:
+            return False
+    return True

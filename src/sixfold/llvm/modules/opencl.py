@@ -1,0 +1,192 @@
+"""Programs as OpenCL C: one state, or one trajectory, a work item; one statement an operation.
+
+Products are fused where the graph says so and nowhere else, constants are written in hexadecimal,
+and elementary functions are those of the kernels: results have the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import c_float
+from typing import Any
+
+from sixfold.graph.program import CONST, COPY, INPUT, Argument, Call, Program, Result
+from sixfold.graph.subroutines import Outlined
+from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.modules.scan import Scan
+from sixfold.llvm.text.c_functions import FUNCTIONS, number
+
+OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt")
+"""What the compiler of a device has to be told."""
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_HEAD = """#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL FP_CONTRACT OFF
+"""
+
+
+def loop_source(program: Program, layout: Layout, name: str) -> str:
+    """Return the text of a kernel of arrays of states: inputs, outputs, number of states."""
+    kind = layout.scalar
+    dense = layout.dense
+    inputs, outputs = dense.input_sizes, dense.output_sizes
+    pointers = [
+        *(f"__global const {kind} *a{k}" for k in range(len(inputs))),
+        *(f"__global {kind} *r{k}" for k in range(len(outputs))),
+    ]
+    places = [f"a{k}[row * {n} + {i}]" for k, n in enumerate(inputs) for i in range(n)]
+    writer = _Writer(kind, places)
+    results = writer.run(program)
+    targets = [f"r{k}[row * {n} + {i}]" for k, n in enumerate(outputs) for i in range(n)]
+    stored = [f"{place} = {value};" for place, value in zip(targets, results, strict=True)]
+    body = "\n".join(f"    {line}" for line in (*writer.lines, *stored))
+    return f"""{_HEAD}{_library([program])}
+__kernel void {name}({", ".join(pointers)}, const ulong states)
+{{
+    const ulong row = get_global_id(0);
+    if (row >= states)
+        return;
+{body}
+}}
+"""
+
+
+def scan_source(whole: Outlined, scan: Scan, name: str) -> str:
+    """Return the text of a kernel of trajectories: arrays, outputs, then rows, steps and every.
+
+    Carried arrays have a row for each trajectory, fixed ones one row for all, the others one for
+    each trajectory and step; outputs have one for each trajectory and every so many steps.
+    """
+    program, block = whole
+    kind, n, carried = scan.scalar, len(scan.sizes), len(scan.carried)
+    kept = carried + len(scan.fixed)
+    pointers = [
+        *(f"__global const {kind} *a{k}" for k in range(n)),
+        *(f"__global {kind} *r{k}" for k in range(carried)),
+    ]
+    places: list[str] = []
+    for k, size in enumerate(scan.sizes):
+        if k < carried:
+            places += [f"c{k}_{i}" for i in range(size)]
+        elif k < kept:
+            places += [f"a{k}[{i}]" for i in range(size)]
+        else:
+            places += [f"a{k}[(row * steps + step) * {size} + {i}]" for i in range(size)]
+    states = [(k, i, size) for k, size in enumerate(scan.carried) for i in range(size)]
+    writer = _Writer(kind, places, block)
+    results = writer.run(program)
+    start = [f"{kind} c{k}_{i} = a{k}[row * {size} + {i}];" for k, i, size in states]
+    # all results are there before the first carried number changes
+    kept_now = [f"const {kind} n{m} = {value};" for m, value in enumerate(results)]
+    moved = [f"c{k}_{i} = n{m};" for m, (k, i, _) in enumerate(states)]
+    stored = [
+        f"r{k}[(row * (steps / every) + step / every) * {size} + {i}] = c{k}_{i};"
+        for k, i, size in states
+    ]
+    part = "" if block is None else _subroutine(kind, block)
+    indented = "\n".join(f"        {line}" for line in (*writer.lines, *kept_now, *moved))
+    return f"""{_HEAD}{_library([p for p in whole if p is not None])}
+{part}
+__kernel void {name}({", ".join(pointers)}, const ulong rows, const ulong steps, const ulong every)
+{{
+    const ulong row = get_global_id(0);
+    if (row >= rows)
+        return;
+    {_lines(start, 4)}
+    {_memory(kind, block)}
+    for (ulong step = 0; step < steps; ++step) {{
+{indented}
+        if ((step + 1) % every == 0) {{
+            {_lines(stored, 12)}
+        }}
+    }}
+}}
+"""
+
+
+def _lines(lines: Sequence[str], indent: int) -> str:
+    return f"\n{' ' * indent}".join(lines)
+
+
+def _memory(kind: str, block: Program | None) -> str:
+    if block is None:
+        return ""
+    return f"{kind} given[{block.inputs}], found[{len(block.outputs)}];"
+
+
+def _subroutine(kind: str, block: Program) -> str:
+    writer = _Writer(kind, [f"given[{k}]" for k in range(block.inputs)])
+    results = writer.run(block)
+    lines = [*writer.lines, *(f"found[{k}] = {value};" for k, value in enumerate(results))]
+    body = "\n".join(f"    {line}" for line in lines)
+    return f"void sixfold_block(const {kind} *given, {kind} *found)\n{{\n{body}\n}}\n"
+
+
+def _library(programs: Sequence[Program]) -> str:
+    """Return the functions that programs call."""
+    used = {op for program in programs for op in program.names()}
+    names = [name for name in FUNCTIONS if name in used]
+    if used & {"sin", "cos"}:
+        names.insert(0, "sincos")
+    return "\n".join(FUNCTIONS[name]() for name in names)
+
+
+class _Writer:
+    """Collects the statements of a program."""
+
+    def __init__(self, kind: str, places: Sequence[str], block: Program | None = None) -> None:
+        self.kind, self.places, self.block = kind, places, block
+        self.lines: list[str] = []
+        self.pairs: dict[str, str] = {}
+
+    def run(self, program: Program) -> list[str]:
+        """Write all nodes; return the expressions of the results."""
+        words: list[str] = []
+        for k, (op, *arguments) in enumerate(program.nodes):
+            if op == INPUT:
+                self.lines.append(f"const {self.kind} t{k} = {self.places[arguments[0]]};")
+                words.append(f"t{k}")
+            elif op == CONST:
+                words.append(self._constant(arguments[0]))
+            elif isinstance(op, Argument):
+                self.lines.append(f"given[{op.place}] = {words[arguments[0]]};")
+                words.append("")
+            elif isinstance(op, Call):
+                self.lines.append("sixfold_block(given, found);")
+                words.append("")
+            else:
+                value = (
+                    f"found[{op.place}]"
+                    if isinstance(op, Result)
+                    else self._operation(op, k, [words[a] for a in arguments])
+                )
+                self.lines.append(f"const {self.kind} t{k} = {value};")
+                words.append(f"t{k}")
+        return [words[k] for k in program.outputs]
+
+    def _constant(self, x: float) -> str:
+        return number(x) if self.kind == "double" else f"(float){number(c_float(x).value)}"
+
+    def _operation(self, op: Any, k: int, x: list[str]) -> str:
+        if op == COPY:
+            return x[0]
+        if op in _INFIX:
+            return f"{x[0]} {_INFIX[op]} {x[1]}"
+        if op in ("sin", "cos"):
+            if x[0] not in self.pairs:
+                self.pairs[x[0]] = f"p{k}"
+                self.lines.append(f"const double2 p{k} = sixfold_sincos({x[0]});")
+            return f"({self.kind}){self.pairs[x[0]]}.{'x' if op == 'sin' else 'y'}"
+        if op in FUNCTIONS:
+            return f"({self.kind})sixfold_{op}({', '.join(x)})"
+        zero = self._constant(0.0)
+        one, minus = self._constant(1.0), self._constant(-1.0)
+        return {
+            "neg": "-({0})",
+            "fma": "fma({0}, {1}, {2})",
+            "fms": "fma({0}, {1}, -({2}))",
+            "fnma": "fma(-({0}), {1}, {2})",
+            "sqrt": "sqrt({0})",
+            "abs": "fabs({0})",
+            "sign": f"{{0}} > {zero} ? {one} : ({{0}} < {zero} ? {minus} : {{0}} * {zero})",
+            "if_positive": f"{{0}} > {zero} ? {{1}} : ({{0}} <= {zero} ? {{2}} : {{0}})",
+        }[op].format(*x)

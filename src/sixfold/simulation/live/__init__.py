@@ -1,0 +1,5 @@
+"""Steps for loops that own the time: environments, controllers, hardware in the loop."""
+
+from sixfold.simulation.live.stepper import Stepper
+
+__all__ = ["Stepper"]

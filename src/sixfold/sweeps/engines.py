@@ -1,0 +1,169 @@
+"""Who does the work: this thread, threads, processes, a Dask cluster or any executor.
+
+An engine takes blocks of rows and gives their results in any order, few at a time on their way.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+from sixfold.errors import NotApplicableError, OptionError
+from sixfold.evaluate import get_threads, set_threads
+from sixfold.optional import optional
+
+Block = tuple[int, int]
+Task = Callable[[Block], tuple[Callable[..., Any], tuple[Any, ...]]]
+"""Returns the function and the arguments of a block."""
+Done = Iterator[tuple[Block, Any]]
+
+NAMES = ("threads", "processes", "serial")
+AHEAD = 4
+"""Blocks on their way for each worker."""
+MAX_BREAKS = 20
+"""Pools that may break before the sweep gives up; three if none has computed a block."""
+
+
+def engine_of(
+    given: Any, workers: int | None
+) -> tuple[Callable[[Task, Iterable[Block]], Done], int]:
+    """Return the engine that was asked for, and how many workers it has."""
+    count = get_threads() if workers is None else workers
+    whole = isinstance(count, int) and not isinstance(count, bool)
+    if not whole or not 1 <= count <= 4096:
+        raise OptionError("sweep", "workers", "a number from 1 to 4096", workers)
+    if given is None or given == "threads":
+        return lambda task, blocks: _in_threads(task, blocks, count), count
+    if isinstance(given, str) and given == "processes":
+        return lambda task, blocks: _in_processes(task, blocks, count), count
+    if workers is not None:
+        fix = "leave it out, or pass engine='threads' or 'processes'"
+        raise NotApplicableError("sweep: option 'workers'", "this engine", fix)
+    if isinstance(given, str) and given == "serial":
+        return _serial, 1
+    if _is_dask_client(given):
+        return lambda task, blocks: _on_dask(task, blocks, given), max(1, len(given.nthreads()))
+    if isinstance(given, Executor) or callable(getattr(given, "submit", None)):
+        size = getattr(given, "_max_workers", None) or count
+        return lambda task, blocks: _on_executor(task, blocks, given, size), size
+    words = "'threads', 'processes', 'serial', a Dask client, or an executor with submit"
+    raise OptionError("sweep", "engine", words, given)
+
+
+def _serial(task: Task, blocks: Iterable[Block]) -> Done:
+    for block in blocks:
+        function, arguments = task(block)
+        yield block, function(*arguments)
+
+
+def _in_threads(task: Task, blocks: Iterable[Block], workers: int) -> Done:
+    with _closing(ThreadPoolExecutor(workers, thread_name_prefix="sweep")) as pool:
+        yield from _on_executor(task, blocks, pool, workers)
+
+
+@contextmanager
+def _closing(pool: Executor) -> Iterator[Any]:
+    """Give up what has not begun when the sweep ends early."""
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _on_executor(task: Task, blocks: Iterable[Block], pool: Any, workers: int) -> Done:
+    left = iter(blocks)
+    pending: dict[Future[Any], Block] = {}
+    try:
+        while True:
+            for block in islice(left, AHEAD * workers - len(pending)):
+                function, arguments = task(block)
+                pending[pool.submit(function, *arguments)] = block
+            if not pending:
+                return
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                block = pending.pop(future)
+                yield block, _result(future, block)
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def _result(future: Any, block: Block) -> Any:
+    """Return what a worker made of a block; an error tells its rows."""
+    try:
+        return future.result()
+    except Exception as error:
+        note = f"in rows {block[0]} to {block[1] - 1} of a sweep"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+        raise
+
+
+def in_this_process(engine: Any) -> bool:
+    """Return whether an engine's workers see the objects of this process: nothing is pickled."""
+    return engine in (None, "threads", "serial") or isinstance(engine, ThreadPoolExecutor)
+
+
+def _in_processes(task: Task, blocks: Iterable[Block], workers: int) -> Done:
+    """Run on processes of our own; a killed one costs the blocks that were on their way."""
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    context = get_context("spawn" if sys.platform == "win32" else "forkserver")
+    left, finished, breaks = list(blocks), 0, 0
+    while left:
+        waiting = dict.fromkeys(left)
+        pool = ProcessPoolExecutor(workers, context, initializer=set_threads, initargs=(1,))
+        try:
+            with _closing(pool):
+                for block, found in _on_executor(task, left, pool, workers):
+                    del waiting[block]
+                    finished += 1
+                    yield block, found
+        except BrokenProcessPool:
+            breaks += 1
+            if breaks > MAX_BREAKS or (breaks > 2 and not finished):
+                where = "processes that end before they have computed anything"
+                fix = "put the script's own work below if __name__ == '__main__':"
+                raise NotApplicableError("sweep: engine 'processes'", where, fix) from None
+        left = list(waiting)
+
+
+def _is_dask_client(given: Any) -> bool:
+    kinds = {f"{kind.__module__}.{kind.__name__}" for kind in type(given).__mro__}
+    return "distributed.client.Client" in kinds
+
+
+def _on_dask(task: Task, blocks: Iterable[Block], client: Any) -> Done:
+    """Run on a cluster; its scheduler runs the task of a lost worker again."""
+    distributed = optional("distributed", "sweep on a Dask cluster")
+    if client.asynchronous:
+        fix = "make the client without asynchronous=True"
+        raise NotApplicableError("sweep: option 'engine'", "an asynchronous Dask client", fix)
+    left = iter(blocks)
+    cores = max(1, sum(client.nthreads().values()))
+    pending: dict[Any, Block] = {}
+
+    def submit(count: int) -> list[Any]:
+        new = []
+        for block in islice(left, count):
+            function, arguments = task(block)
+            future = client.submit(function, *arguments, pure=False)
+            pending[future] = block
+            new.append(future)
+        return new
+
+    arrived = distributed.as_completed(submit(AHEAD * cores))
+    try:
+        for future in arrived:
+            block = pending.pop(future)
+            found = _result(future, block)
+            arrived.update(submit(1))
+            yield block, found
+    finally:
+        client.cancel(list(pending), force=True)

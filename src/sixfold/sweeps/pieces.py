@@ -1,0 +1,179 @@
+"""Rows on disk: Parquet files of whole blocks, each with a digest of the study and of its content.
+
+A file is written under another name and renamed, so that a piece is whole or not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sixfold.arrays import Array
+from sixfold.errors import OutputFileError, brief
+from sixfold.optional import optional
+
+NAME = "rows-{:015d}-{:015d}.parquet"
+PATTERN = re.compile(r"rows-(\d{15})-(\d{15})\.parquet")
+KEY = b"sixfold"
+STUDY = "study.json"
+
+
+class DamagedPieceError(Exception):
+    """A file that does not hold the rows that its name says."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A file and the rows in it."""
+
+    path: Path
+    start: int
+    stop: int
+
+
+def write_piece(
+    folder: str, digest: str, start: int, stop: int, results: Mapping[str, Array]
+) -> None:
+    """Write the rows from start up to stop."""
+    pa = optional("pyarrow", "sweep: option 'write'")
+    parquet = optional("pyarrow.parquet", "sweep: option 'write'")
+    columns, shapes = {}, {}
+    for name, x in results.items():
+        flat = pa.array(np.ascontiguousarray(x).reshape(-1))
+        size = int(np.prod(x.shape[1:]))
+        plain = x.ndim == 1
+        columns[name] = flat if plain else pa.FixedSizeListArray.from_arrays(flat, size)
+        shapes[name] = list(x.shape[1:])
+    about = {
+        **{"study": digest, "start": start, "stop": stop, "shapes": shapes},
+        "content": content_digest(results),
+    }
+    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(about).encode()})
+    target = Path(folder) / NAME.format(start, stop)
+    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    try:
+        parquet.write_table(table, part)
+        os.replace(part, target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        fix = "name a folder that all workers can write to"
+        raise OutputFileError(target, f"cannot be written ({error})", fix) from None
+
+
+def read_piece(piece: Piece, digest: str) -> dict[str, Array]:
+    """Return the rows of a piece, or raise where it is damaged or of another study."""
+    parquet = optional("pyarrow.parquet", "sweep: option 'write'")
+    try:
+        table = parquet.read_table(piece.path, memory_map=False)
+        about = json.loads(table.schema.metadata[KEY])
+        found = {
+            name: _numbers(table.column(name)).reshape(-1, *shape)
+            for name, shape in about["shapes"].items()
+        }
+        whole = about["content"] == content_digest(found)
+        rows = (about["start"], about["stop"]) == (piece.start, piece.stop)
+        other = about["study"] != digest
+    except Exception as error:  # whatever the reader says of broken bytes
+        raise DamagedPieceError(f"{piece.path.name}: {brief(error)}") from None
+    if not whole or not rows or any(len(x) != piece.stop - piece.start for x in found.values()):
+        raise DamagedPieceError(f"{piece.path.name}: its content is not what was written")
+    if other:
+        what = f"holds rows of another study ({about['study'][:8]}, not {digest[:8]})"
+        fix = "write to another folder, or delete this one; a changed function is another study"
+        raise OutputFileError(piece.path, what, fix)
+    return found
+
+
+def _numbers(column: Any) -> Array:
+    joined = column.combine_chunks()
+    flat = joined.flatten() if hasattr(joined, "flatten") and joined.type.num_fields else joined
+    found: Array = flat.to_numpy(zero_copy_only=False)
+    return found
+
+
+def content_digest(results: Mapping[str, Array]) -> str:
+    """Return a hash of arrays by name."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name in sorted(results):
+        x = results[name]
+        digest.update(f"{name} {x.shape} {x.dtype.str}".encode())
+        digest.update(np.ascontiguousarray(x).tobytes())
+    return digest.hexdigest()
+
+
+def prepare_folder(folder: Path, digest: str, about: Mapping[str, Any]) -> None:
+    """Make the folder of a study, or say that it is that of another one."""
+    place = folder / STUDY
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if place.exists():
+            try:
+                known = json.loads(place.read_text(encoding="utf-8"))["digest"]
+            except Exception:  # a damaged note; the pieces themselves tell
+                known = digest
+            if known != digest:
+                what = f"is the folder of another study ({known[:8]}, not {digest[:8]})"
+                fix = "write to another folder, or delete this one; a changed function is another"
+                raise OutputFileError(folder, what, fix)
+        part = place.with_name(f".{STUDY}.{uuid.uuid4().hex}")
+        text = json.dumps({"digest": digest, **about}, indent=1)
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, place)
+    except OSError as error:
+        if isinstance(error, OutputFileError):
+            raise
+        fix = "name a folder that can be written to"
+        raise OutputFileError(folder, f"cannot be written to ({error})", fix) from None
+
+
+def pieces_in(folder: Path) -> list[Piece]:
+    """Return the pieces of a folder in the order of their rows, whole or not."""
+    found = []
+    for path in folder.iterdir():
+        match = PATTERN.fullmatch(path.name)
+        if match:
+            found.append(Piece(path, int(match[1]), int(match[2])))
+    return sorted(found, key=lambda piece: (piece.start, -piece.stop))
+
+
+def gaps(pieces: Sequence[Piece], rows: int) -> list[tuple[int, int]]:
+    """Return the rows that no piece holds, as ranges."""
+    found, done = [], 0
+    for piece in pieces:
+        if piece.start > done:
+            found.append((done, piece.start))
+        done = max(done, piece.stop)
+    return found + ([(done, rows)] if done < rows else [])
+
+
+def stored_rows(
+    pieces: Sequence[Piece], digest: str, size: int
+) -> Iterator[tuple[int, dict[str, Array]]]:
+    """Yield all rows in runs of a size, the last one shorter, each with its first row."""
+    left: dict[str, Array] | None = None
+    done = first = 0
+    for piece in pieces:
+        if piece.stop <= done:
+            continue
+        rows = read_piece(piece, digest)
+        new = {name: x[done - piece.start :] for name, x in rows.items()}
+        done = piece.stop
+        if left is not None:
+            new = {name: np.concatenate([left[name], x]) for name, x in new.items()}
+        count = done - first
+        whole = count - count % size
+        for start in range(0, whole, size):
+            yield first + start, {name: x[start : start + size] for name, x in new.items()}
+        left = {name: x[whole:] for name, x in new.items()}
+        first += whole
+    if left is not None and first < done:
+        yield first, left

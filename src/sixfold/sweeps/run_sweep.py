@@ -1,0 +1,326 @@
+"""`sf.sweep`: one function over many rows, on one machine or on many, with the same bits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sixfold.arrays import Array
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
+from sixfold.formats.files import path_of
+from sixfold.model.values import SEED_LIMIT
+from sixfold.sweeps.draws import Draw
+from sixfold.sweeps.engines import Block, engine_of, in_this_process
+from sixfold.sweeps.pieces import (
+    DamagedPieceError,
+    Piece,
+    gaps,
+    pieces_in,
+    prepare_folder,
+    read_piece,
+    stored_rows,
+    write_piece,
+)
+from sixfold.sweeps.progress import progress_of
+from sixfold.sweeps.reducers import Reducer, reducers_of
+from sixfold.sweeps.rows import Rows, Table, rows_of
+from sixfold.sweeps.shipping import packed, unpacked
+from sixfold.sweeps.study import Study, digest_of, study_of
+from sixfold.sweeps.tree import Node, Pile, Tree, leaf_size
+
+BLOCKS = 16
+"""Blocks for each worker, if there are rows for so many."""
+MAX_LEAVES = 64
+"""Leaves of a block, at most, unless its size is given."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(Mapping[str, Any]):
+    """What came out of a sweep: reductions by name, each a dictionary by the result's name."""
+
+    reductions: Mapping[str, Any]
+    rows: int
+    digest: str
+    """Hash of the study: function, rows, draws, seed and version of the library."""
+    folder: Path | None
+    computed: int
+    """Rows that were computed in this call."""
+    reused: int
+    """Rows that were found in the folder."""
+    damaged: tuple[str, ...]
+    """Pieces that were not what was written; their rows were computed again."""
+    seconds: float
+    read: Callable[[], dict[str, Array]] | None = None
+    """Gives all rows, if they were kept."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a reduction."""
+        if not isinstance(name, str) or name not in self.reductions:
+            raise UnknownNameError("reduction", name, self.reductions, where="Sweep")
+        return self.reductions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go over the names of the reductions."""
+        return iter(self.reductions)
+
+    def __len__(self) -> int:
+        """Return how many reductions there are."""
+        return len(self.reductions)
+
+    def __repr__(self) -> str:
+        """Say what there is."""
+        kept = ", ".join(self.reductions) or "all rows"
+        place = f" in {self.folder}" if self.folder is not None else ""
+        return f"<sweep of {self.rows} rows: {kept}{place}>"
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the results of all rows by name: from memory, or from the pieces."""
+        if self.read is None:
+            fix = "pass write='folder', or leave reduce out"
+            raise NotApplicableError("Sweep.arrays", "a sweep that kept no rows", fix)
+        return self.read()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker does with a block."""
+
+    study: Study
+    reducers: tuple[Reducer, ...]
+    leaf: int
+    folder: str | None
+    digest: str
+
+    def run(self, start: int, stop: int, given: Mapping[str, Array]) -> Any:
+        """Compute the rows from start up to stop; write, reduce or return them."""
+        results = self.study.results(start, stop, given)
+        if self.folder is not None:
+            write_piece(self.folder, self.digest, start, stop, results)
+            return None
+        if self.reducers:
+            return self.reduced(start, stop - start, results)
+        return results
+
+    def reduced(
+        self, first: int, count: int, results: Mapping[str, Array]
+    ) -> list[list[tuple[Node, Any]]]:
+        """Return the nodes of some whole leaves, for each reducer."""
+        found = []
+        for reducer in self.reducers:
+            tree = _tree(reducer)
+            step = count if reducer.exact else self.leaf
+            for at in range(0, count, step):
+                part = {name: x[at : at + step] for name, x in results.items()}
+                node = (0, (first + at) // self.leaf)
+                tree.add([(node, reducer.leaf(part, first + at))])
+            found.append(list(tree.nodes.items()))
+        return found
+
+
+def run_block(job: Job | bytes, start: int, stop: int, given: Mapping[str, Array]) -> Any:
+    """Do a block: what engines call."""
+    found: Job = unpacked(job) if isinstance(job, bytes) else job
+    return found.run(start, stop, given)
+
+
+def sweep(
+    function: Callable[..., Any],
+    rows: Any,
+    *,
+    seed: int | None = None,
+    draw: Mapping[str, Draw] | None = None,
+    reduce: Any = None,
+    write: Any = None,
+    engine: Any = None,
+    workers: int | None = None,
+    block: int | None = None,
+    progress: Any = None,
+    version: str | None = None,
+) -> Sweep:
+    """Evaluate a function over many rows, in blocks, on any engine: the same bits on all of them.
+
+    What is drawn depends on the seed and the row alone, and reductions join rows in a fixed order.
+    A function whose rows do not depend on each other, as those of this library, then gives the same
+    bits for any block size, engine and number of workers.
+
+    Args:
+        function: called with one array for each name that varies, shape (n, ...) for n rows, by
+            keyword, and with the row numbers if it takes `row`.  It returns an array of shape
+            (n, ...), several in a tuple, or a dictionary of them.
+        rows: how many rows; a `Grid` of all combinations; or columns of one length by name.
+        seed: of the draws, from 0 to 2**128 - 1; 0 if left out.
+        draw: what is drawn for each row, by name: `sf.draws.uniform(low, high)` and its like.
+        reduce: "mean", "deviation", "covariance", "extremes", "quantiles", a reducer of
+            `sf.reducers`, or several in a list.
+        write: a folder for the rows, in Parquet files of whole blocks.  Rows that are there already
+            are read and not computed: a sweep that was stopped goes on, with any block size.  A
+            damaged file is found and computed again.
+        engine: "threads" (if left out), "processes", "serial", a Dask client, or an executor of
+            `concurrent.futures`' kind.  Workers on other machines need to see the folder.
+        workers: how many threads or processes; by default as many as `get_threads()` says.
+        block: rows that a worker takes at a time.
+        progress: True for a bar with the time left, or a function of (rows done, rows in all).
+        version: a text that stands for the function in the digest of the study, in place of its
+            code.
+
+    Returns:
+        A `Sweep`: reductions by name, `sweep["mean"]["tau"]`; `arrays()` gives the rows if they
+        were written or nothing was reduced.
+
+    Raises:
+        OptionError, ShapeError, ArgumentError: if an argument makes no sense, or an object that the
+            function uses cannot go to another process; the message names it.
+        CallbackError: if the function does not return one row for each row.
+        OutputFileError: if the folder holds another study, or cannot be written to.
+
+    Reference: Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3, 2011.
+    """
+    begun = time.monotonic()
+    source = rows_of(rows)
+    draws = _draws(draw)
+    if seed is not None and not draws:
+        fix = "leave it out, or pass draw={...}"
+        raise NotApplicableError("sweep: option 'seed'", "a sweep without draws", fix)
+    study = study_of(function, source, _seed(seed), draws)
+    reducers = () if reduce is None else reducers_of(reduce)
+    if version is not None and not isinstance(version, str):
+        raise OptionError("sweep", "version", "a text", version)
+    run, count = engine_of(engine, workers)
+    leaf = leaf_size(len(source))
+    size = _block(block, len(source), count, leaf, bool(reducers) and write is None)
+    digest = digest_of(study, source, version, _library())
+    folder = None if write is None else path_of("sweep", write, "folder").absolute()
+    whole: list[Piece] = []
+    damaged: list[str] = []
+    if folder is not None:
+        varied = {**source.about(), **{name: each.about() for name, each in draws.items()}}
+        prepare_folder(folder, digest, {"rows": len(source), "seed": study.seed, "varied": varied})
+        whole, damaged = _whole_pieces(folder, digest)
+    job = Job(study, () if folder else reducers, leaf, str(folder) if folder else None, digest)
+    missing = gaps(whole, len(source))
+    left = sum(stop - start for start, stop in missing)
+    told = progress_of(progress, len(source) - left)
+    trees = [_tree(reducer) for reducer in job.reducers]
+    kept: dict[Block, dict[str, Array]] = {}
+    done = len(source) - left
+    here = in_this_process(engine)
+    ready: Job | bytes = job if here else packed(job, (study.function, *reducers))
+
+    def task(part: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        given = source.values(*part) if isinstance(source, Table) else {}
+        return run_block, (ready, *part, given)
+
+    for part, found in run(task, _cut(missing, size)) if left else ():
+        if job.reducers:
+            for tree, nodes in zip(trees, found, strict=True):
+                tree.add(nodes)
+        elif folder is None:
+            kept[part] = found
+        done += part[1] - part[0]
+        if told is not None:
+            told(done, len(source))
+    if folder is not None and reducers:
+        trees = _reduced_from_disk(folder, digest, job, reducers)
+    read: Callable[[], dict[str, Array]] | None = None
+    if folder is not None:
+        read = lambda: _all_rows(folder, digest)  # noqa: E731
+    elif not reducers:
+        read = lambda: _joined([kept[part] for part in sorted(kept)])  # noqa: E731
+    results = {
+        reducer.name: reducer.result(tree.total())
+        for reducer, tree in zip(reducers, trees, strict=True)
+    }
+    seconds = time.monotonic() - begun
+    told_of = (len(source), digest, folder, left, len(source) - left, tuple(damaged), seconds)
+    return Sweep(results, *told_of, read)
+
+
+def _tree(reducer: Reducer) -> Tree:
+    return (Pile if reducer.exact else Tree)(reducer.combine)
+
+
+def _whole_pieces(folder: Path, digest: str) -> tuple[list[Piece], list[str]]:
+    """Return the pieces that hold what was written; damaged ones are deleted."""
+    whole, damaged = [], []
+    for piece in pieces_in(folder):
+        try:
+            read_piece(piece, digest)
+        except DamagedPieceError as error:
+            damaged.append(str(error))
+            piece.path.unlink(missing_ok=True)
+        else:
+            whole.append(piece)
+    return whole, damaged
+
+
+def _reduced_from_disk(
+    folder: Path, digest: str, job: Job, reducers: tuple[Reducer, ...]
+) -> list[Tree]:
+    trees = [_tree(reducer) for reducer in reducers]
+    every = Job(job.study, reducers, job.leaf, None, digest)
+    for first, results in stored_rows(pieces_in(folder), digest, MAX_LEAVES * job.leaf):
+        count = len(next(iter(results.values())))
+        for tree, nodes in zip(trees, every.reduced(first, count, results), strict=True):
+            tree.add(nodes)
+    return trees
+
+
+def _all_rows(folder: Path, digest: str) -> dict[str, Array]:
+    return _joined([results for _, results in stored_rows(pieces_in(folder), digest, 1 << 16)])
+
+
+def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _cut(ranges: Sequence[Block], size: int) -> Iterator[Block]:
+    for start, stop in ranges:
+        for first in range(start, stop, size):
+            yield first, min(stop, first + size)
+
+
+def _block(block: Any, rows: int, workers: int, leaf: int, aligned: bool) -> int:
+    """Return how many rows a block has; whole leaves where they are reduced by workers."""
+    if block is None:
+        return leaf * max(1, min(MAX_LEAVES, rows // (BLOCKS * workers * leaf)))
+    if not isinstance(block, (int, np.integer)) or isinstance(block, bool) or block < 1:
+        raise OptionError("sweep", "block", "a number of rows >= 1", block)
+    return -(-int(block) // leaf) * leaf if aligned else int(block)
+
+
+def _seed(seed: Any) -> int:
+    if seed is None:
+        return 0
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < SEED_LIMIT:
+        raise OptionError("sweep", "seed", "a whole number from 0 to 2**128 - 1", seed)
+    return int(seed)
+
+
+def _draws(draw: Any) -> dict[str, Draw]:
+    if draw is None:
+        return {}
+    words = "draws by name, such as {'q': sf.draws.uniform(-1.0, 1.0)}"
+    if not isinstance(draw, Mapping) or not draw:
+        raise OptionError("sweep", "draw", words, draw)
+    for name, each in draw.items():
+        if not isinstance(name, str) or not isinstance(each, Draw):
+            raise OptionError("sweep", "draw", words, {name: each})
+    return dict(draw)
+
+
+def _library() -> str:
+    try:
+        return installed("sixfold")
+    except PackageNotFoundError:  # run from its source
+        return "source"
+
+
+__all__ = ["Rows", "Sweep", "sweep"]

@@ -1,0 +1,212 @@
+"""Studies in files: what varies, which quantity of which robot, how many rows."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sixfold import evaluate
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief
+from sixfold.formats import load
+from sixfold.formats.files import path_of
+from sixfold.model import Model
+from sixfold.sweeps import draws
+from sixfold.sweeps.draws import Draw
+from sixfold.sweeps.rows import Grid
+
+KEYS = ("title", "robot", "quantity", "function", "rows", "seed", "draw", "grid", "options")
+KINDS = ("configuration", "uniform", "normal", "log_uniform", "choice")
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study as a file describes it."""
+
+    title: str
+    function: Callable[..., Any]
+    rows: int | Grid
+    seed: int | None
+    draw: dict[str, Draw] | None
+    model: Model | None
+    outputs: dict[str, tuple[str, ...]]
+    """Sizes of the axes of each result, where they are known: "nv", "6"."""
+
+
+def read_study(path: str | os.PathLike[str]) -> StudyFile:
+    """Return the study of a TOML file, or say what is wrong with it."""
+    place = path_of("read_study", path, "study.toml")
+    try:
+        given = tomllib.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError("sweep", str(place), "a file that can be read", brief(error)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError("sweep", str(place), "a study in TOML", brief(error)) from None
+    for key in given:
+        if key not in KEYS:
+            raise UnknownNameError("key", key, KEYS, where=place.name)
+    if ("quantity" in given) == ("function" in given):
+        got = "both" if "quantity" in given else "neither"
+        words = "either quantity = '...' or function = 'file.py:name'"
+        raise OptionError(place.name, "quantity", words, got)
+    model = load(_robot(given["robot"], place)) if "robot" in given else None
+    build = _quantity if "quantity" in given else _function
+    function, shapes, outputs = build(given, place, model)
+    draw = {
+        name: _draw(place.name, name, each, model, shapes.get(name))
+        for name, each in _table(place.name, given, "draw").items()
+    }
+    rows = _rows(place.name, given)
+    if isinstance(rows, int) and not draw:
+        raise OptionError(place.name, "draw", "[draw.NAME] for what varies, or a [grid]", "neither")
+    title = given.get("title", place.stem)
+    if not isinstance(title, str):
+        raise OptionError(place.name, "title", "a text", title)
+    return StudyFile(title, function, rows, given.get("seed"), draw or None, model, outputs)
+
+
+_Built = tuple[Callable[..., Any], dict[str, tuple[int, ...]], dict[str, tuple[str, ...]]]
+
+
+def _quantity(given: Mapping[str, Any], place: Path, model: Model | None) -> _Built:
+    """Return a quantity of the robot as a function, with the shapes of its arguments."""
+    rows = evaluate.all_quantities()
+    name = given["quantity"]
+    if not isinstance(name, str) or name not in rows:
+        raise UnknownNameError("quantity", name, rows, where=place.name)
+    if model is None:
+        raise OptionError(place.name, "robot", "the name or file of a robot", "none")
+    row = rows[name]
+    options = _table(place.name, given, "options")
+    known = (*row.choices, *([row.place] if row.place else []), "backend")
+    for each in options:
+        if each not in known:
+            raise UnknownNameError("option", each, known, where=f"{place.name}: {name}")
+    shapes = {n: row.argument(model, n, None).shape for n in row.arrays}
+    varied = {**_table(place.name, given, "draw"), **_table(place.name, given, "grid")}
+    for each in varied:
+        if each not in shapes:
+            raise UnknownNameError("argument", each, shapes, where=f"{place.name}: {name}")
+    named = [name] if len(row.outputs) == 1 else [f"result{k}" for k in range(len(row.outputs))]
+    outputs = {n: tuple(sizes.split()) for n, sizes in zip(named, row.outputs, strict=True)}
+    zeros = {n: shape for n, shape in shapes.items() if n not in varied and n not in row.optional}
+    return _Evaluation(name, model, options, zeros, tuple(named)), shapes, outputs
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """A quantity of a robot; arrays that do not vary are zero."""
+
+    name: str
+    model: Model
+    options: dict[str, Any]
+    zeros: dict[str, tuple[int, ...]]
+    results: tuple[str, ...]
+
+    def __call__(self, **arrays: Any) -> dict[str, Any]:
+        still = {name: np.zeros(shape) for name, shape in self.zeros.items()}
+        found = getattr(evaluate, self.name)(self.model, **arrays, **still, **self.options)
+        several = found if isinstance(found, tuple) else (found,)
+        return dict(zip(self.results, several, strict=True))
+
+
+def _function(given: Mapping[str, Any], place: Path, model: Model | None) -> _Built:
+    """Return a function of a Python file beside the study."""
+    if "options" in given:
+        where, fix = "a function of yours", "leave [options] out"
+        raise NotApplicableError(f"{place.name}: options", where, fix)
+    file, _, name = str(given["function"]).rpartition(":")
+    source = place.parent / file
+    if not file or not source.is_file():
+        raise OptionError(
+            place.name, "function", "'file.py:name' of a file there", given["function"]
+        )
+    spec = importlib.util.spec_from_file_location(source.stem, source)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function = getattr(module, name, None)
+    if not callable(function):
+        known = [n for n, x in vars(module).items() if inspect.isfunction(x)]
+        raise UnknownNameError("function", name, known, where=str(source))
+    _by_value(module)
+    takes = "model" in inspect.signature(function).parameters
+    if takes and model is None:
+        raise OptionError(place.name, "robot", "a robot for the argument 'model'", "none")
+    if model is not None and not takes:
+        where, fix = f"'{name}', which takes no argument 'model'", "leave it out"
+        raise NotApplicableError(f"{place.name}: robot", where, fix)
+    return (partial(function, model=model) if takes else function), {}, {}
+
+
+def _by_value(module: Any) -> None:
+    """Let functions of a file that workers cannot import travel as they are."""
+    sys.modules.setdefault(module.__name__, module)
+    if importlib.util.find_spec("cloudpickle") is not None:
+        import cloudpickle
+
+        if sys.modules[module.__name__] is module:
+            cloudpickle.register_pickle_by_value(module)
+
+
+def _robot(name: Any, place: Path) -> Any:
+    """Return the robot's name, or its file beside the study."""
+    if not isinstance(name, str):
+        raise OptionError(place.name, "robot", "the name or file of a robot", name)
+    return place.parent / name if (place.parent / name).is_file() else name
+
+
+def _rows(file: str, given: Mapping[str, Any]) -> int | Grid:
+    axes = _table(file, given, "grid")
+    if bool(axes) == ("rows" in given):
+        words = "either rows = NUMBER or a [grid]"
+        raise OptionError(file, "rows", words, "both" if axes else "neither")
+    if axes:
+        return Grid(**axes)
+    if not isinstance(given["rows"], int) or isinstance(given["rows"], bool):
+        raise OptionError(file, "rows", "a number of rows", given["rows"])
+    return given["rows"]
+
+
+def _table(file: str, given: Mapping[str, Any], key: str) -> dict[str, Any]:
+    table = given.get(key, {})
+    if not isinstance(table, dict):
+        raise OptionError(file, key, f"a table [{key}]", table)
+    return table
+
+
+def _draw(
+    file: str, name: str, given: Any, model: Model | None, shape: tuple[int, ...] | None
+) -> Draw:
+    """Return what is drawn for a name; numbers are spread over the shape of the argument."""
+    if not isinstance(given, dict) or len(given) != 1 or next(iter(given)) not in KINDS:
+        words = f"one of {', '.join(KINDS)}, such as uniform = [-1.0, 1.0]"
+        raise OptionError(file, f"draw.{name}", words, given)
+    ((kind, values),) = given.items()
+    if kind == "configuration":
+        if values is not True or model is None:
+            words = "configuration = true, with a robot"
+            raise OptionError(file, f"draw.{name}", words, given)
+        return draws.configuration(model)
+    if kind == "choice":
+        return draws.choice(values)
+    if not isinstance(values, list) or len(values) != 2:
+        raise OptionError(file, f"draw.{name}", f"{kind} = [one, other]", values)
+    one, other = values
+    if shape is not None:
+        try:
+            one, other = (np.broadcast_to(np.asarray(x, float), shape) for x in values)
+        except (ValueError, TypeError):
+            words = f"numbers, or lists of shape {shape}"
+            raise OptionError(file, f"draw.{name}", words, values) from None
+    made: Draw = getattr(draws, kind)(one, other)
+    return made

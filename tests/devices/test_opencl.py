@@ -1,0 +1,169 @@
+"""Functions and rollouts on an OpenCL device: the bits of the kernels of this machine."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import sixfold as sf
+
+cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
+array = pytest.importorskip("pyopencl.array")
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(autouse=True)
+def device():
+    try:
+        found = [d for p in cl.get_platforms() for d in p.get_devices()]
+    except cl.Error:
+        found = []
+    if not any("cl_khr_fp64" in d.extensions for d in found):
+        pytest.skip("no OpenCL device with double precision")
+    return found[0]
+
+
+def states(model, count):
+    """Return states with huge angles, zeros of both signs and ordinary numbers."""
+    q, v = sf.random_state(model, count, seed=0)
+    third = np.random.default_rng(0).standard_normal(v.shape)
+    q[0], q[1], q[2], q[3], q[4] = 1e9, -3e200, 1.01e5, 0.0, -0.0
+    return q, v, third
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("inverse_dynamics", "float64"),
+        ("forward_dynamics", "float64"),
+        ("forward_dynamics", "float32"),
+        ("mass_matrix", "float64"),
+    ],
+)
+def test_a_function_has_the_bits_of_the_kernel(name, dtype):
+    model = sf.load("puma560")  # with friction: tanh among the operations
+    function = getattr(sf, name)
+    arrays = [np.clip(x, -1e30, 1e30).astype(dtype) for x in states(model, 70)]
+    arrays = arrays[: 1 if name == "mass_matrix" else 3]
+    expected = function(model, *arrays)
+    assert np.isfinite(expected).all()
+    found = sf.opencl_function(function, model)(*arrays)
+    assert found.dtype == dtype
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_several_results_floating_bases_and_leading_axes_are_those_of_the_function():
+    model = sf.load("floating_link")
+    q, v, a = (x.reshape(2, 5, -1) for x in (*sf.random_state(model, 10, seed=1), np.ones((10, 7))))
+    found = sf.opencl_function(sf.inverse_dynamics_derivatives, model)(q, a=a[0, 0], v=v)
+    for x, y in zip(found, sf.inverse_dynamics_derivatives(model, q, v, a[0, 0]), strict=True):
+        assert x.tobytes() == y.tobytes()
+
+
+def test_every_operation_has_the_bits_of_the_kernel():
+    def every(x):
+        a, b = x[0], x[1]
+        return np.array(
+            [
+                sf.exp(a),
+                sf.log(a),
+                sf.tanh(a),
+                sf.atan2(a, b),
+                sf.sin(a),
+                sf.cos(a),
+                sf.sqrt(a * a),
+                sf.sign(a),
+                sf.if_positive(a, b, a - b),
+                abs(a) / b,
+                a * b - 3.5,
+                0.1 - a * b,
+                -a,
+            ]
+        )
+
+    rng = np.random.default_rng(3)
+    scale = 10.0 ** rng.integers(-300, 300, (2000, 2))
+    x = rng.standard_normal((2000, 2)) * np.where(rng.random((2000, 2)) < 0.5, 1.0, scale)
+    x[:6] = [[0.0, 1.0], [-0.0, 1.0], [1e5, 0.0], [-1e5, -0.0], [5e-324, -1.0], [1e308, 1e308]]
+    for dtype in ("float64", "float32"):
+        with np.errstate(over="ignore", under="ignore"):
+            given = x.astype(dtype)
+        expected = sf.compile(every, inputs={"x": 2}, dtype=dtype)(given)
+        found = sf.opencl_function(every, inputs={"x": 2})(given)
+        same = (found.view(f"u{found.itemsize}") == expected.view(f"u{found.itemsize}")) | (
+            np.isnan(found) & np.isnan(expected)
+        )
+        assert same.all(), np.argwhere(~same)[:5]
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+def test_a_rollout_has_the_bits_of_the_rollout(integrator):
+    model = sf.load("double_pendulum")
+    q0, v0 = sf.random_state(model, (3, 5), seed=2)
+    tau = np.random.default_rng(0).standard_normal((3, 5, 200, model.nv))
+    how = {"dt": 1e-2, "steps": 200, "every": 20, "integrator": integrator}
+    found = sf.opencl_rollout(model, q0, v0, tau, **how)
+    expected = sf.rollout(model, q0, v0, tau, **how)
+    for x, y in zip(found, expected, strict=True):
+        assert x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+def test_rollouts_without_forces_with_constant_ones_and_in_single_precision():
+    model = sf.load("double_pendulum")
+    q0, v0 = sf.random_state(model, 4, seed=2)
+    for more in ({}, {"tau": np.array([0.5, -0.5])}, {"dtype": "float32"}):
+        found = sf.opencl_rollout(model, q0, v0, dt=1e-2, steps=30, **more)
+        expected = sf.rollout(model, q0, v0, dt=1e-2, steps=30, **more)
+        for x, y in zip(found, expected, strict=True):
+            if "tau" in more:  # forces that do not change are one array of the kernel there
+                assert np.allclose(x, y, rtol=1e-12, atol=1e-12)
+            else:
+                assert x.tobytes() == y.tobytes()
+
+
+def test_arrays_on_the_device_stay_there():
+    model = sf.load("double_pendulum")
+    q, v = sf.random_state(model, 8, seed=0)
+    function = sf.opencl_function(sf.kinetic_energy, model)
+    there = [array.to_device(function.queue, x) for x in (q, v)]
+    found = function(*there)
+    assert isinstance(found, array.Array)
+    assert found.get().tobytes() == sf.kinetic_energy(model, q, v).tobytes()
+    with pytest.raises(sf.NumberError, match="opencl_function"):
+        sf.kinetic_energy(model, *there)
+    with pytest.raises(sf.ArgumentError, match="on a device"):
+        function(there[0], v)
+    with pytest.raises(sf.ShapeError, match="'v'"):
+        function(there[0], there[1][:1])
+
+
+def test_empty_batches_and_lists_are_taken_and_wrong_ones_named():
+    model = sf.load("double_pendulum")
+    function = sf.opencl_function(sf.kinetic_energy, model)
+    assert function(np.zeros((0, 2)), np.zeros((0, 2))).shape == (0,)
+    assert function([0.0, 0.1], [1, 2]) == sf.kinetic_energy(model, [0.0, 0.1], [1, 2])
+    with pytest.raises(sf.ShapeError, match="'v'"):
+        function(np.zeros(2), np.zeros(3))
+    with pytest.raises(sf.NumberError, match="'q'"):
+        function(np.zeros(2, complex), np.zeros(2))
+    assert "__kernel void run" in function.source()
+    assert "kinetic_energy" in repr(function)
+
+
+def test_options_that_make_no_sense_are_refused():
+    model = sf.load("double_pendulum")
+    rollout = partial(sf.opencl_rollout, model, None, None)
+    with pytest.raises(sf.OptionError, match="device"):
+        sf.opencl_function(sf.kinetic_energy, model, device="gpu")
+    with pytest.raises(sf.OptionError, match="integrator"):
+        rollout(dt=1e-2, steps=3, integrator="euler")
+    with pytest.raises(sf.OptionError, match="dtype"):
+        rollout(dt=1e-2, steps=3, dtype="float16")
+    with pytest.raises(sf.NotApplicableError, match="constraints"):
+        sf.opencl_rollout(sf.load("four_bar_leg"), None, None, dt=1e-2, steps=3)
+    with pytest.raises(sf.OptionError, match="steps"):
+        rollout(dt=1e-2, steps=0)
+    assert rollout(dt=1e-2, steps=3, every=5)[0].shape == (0, 2)
