@@ -47,12 +47,13 @@ def arguments(name, states=STATES):
     found = {}
     for array in row.arrays:
         shape = row.argument(model, array, None).shape
-        q = array in ("q", "q0", "q1")
-        found[array] = (
-            sf.random_state(model, states, seed=len(found))[0]
-            if q
-            else rng.standard_normal((states, *shape))
-        )
+        if array in ("q", "q0", "q1"):
+            found[array] = sf.random_state(model, states, seed=len(found))[0]
+        elif array == "inertias":
+            own = [[float(x) for x in body.inertia.parameters()] for body in model.bodies]
+            found[array] = rng.uniform(1.0, 1.2, (states, 1, 1)) * np.array(own)
+        else:
+            found[array] = rng.standard_normal((states, *shape))
     others = {row.place: model.body_names[-1]} if row.place else {}
     return model, found, others
 

@@ -288,3 +288,8 @@ def test_constants_of_drawn_samples_do_not_depend_on_the_version_of_numpy(name, 
 def test_constants_of_a_drawn_tree_with_springs_do_not_either():
     tree = sf.random_tree(60, 7, properties=True)
     assert constants(tree) == "3e737945f41d"
+
+
+def test_a_model_shows_itself_in_one_line():
+    assert repr(sf.load("quadruped")) == "<Model 'quadruped': nb=13, nq=19, nv=18, 12 kg>"
+    assert "1 constraint, " in repr(sf.load("four_bar_leg"))

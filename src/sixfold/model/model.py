@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, shown
+from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, shown, visible
 from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.constraint import Constraint, check_discs
 from sixfold.model.coordinates import Coordinates
@@ -85,6 +85,14 @@ class Model:
     def __hash__(self) -> int:
         """Hash of the content."""
         return hash(self.digest)
+
+    def __repr__(self) -> str:
+        """Say what it is in one line; `sixfold inspect` tells more."""
+        n = len(self.constraints)
+        loops = f", {n} constraint{'s' if n > 1 else ''}" if n else ""
+        mass = sum(float(body.inertia.m) for body in self.bodies)
+        sizes = f"nb={self.nb}, nq={self.nq}, nv={self.nv}{loops}"
+        return f"<Model '{visible(self.name)}': {sizes}, {mass:.4g} kg>"
 
     # -- sizes and names
 

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from sixfold.llvm.layout.gather_scatter import table
 from sixfold.llvm.layout.plan import Plan
-from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.layout.strided_moves import LINE_BYTES
+from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 
 LANES = 8
 """Numbers of a line, and rows of a block."""

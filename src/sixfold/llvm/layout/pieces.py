@@ -6,7 +6,7 @@ from functools import partial
 
 from sixfold.graph.program import CONST, Program
 from sixfold.llvm.layout.plan import Plan
-from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.text import atan2, elementary, sincos
 from sixfold.llvm.text.writer import Block, Value, types
 
@@ -116,6 +116,11 @@ TILE_BYTES = 65_536
 """Bytes for the tiles of the blocks that go through the pieces together."""
 
 
+LONG_TILE_BYTES, TWO_TILES_BYTES = 49_152, 262_144
+"""Tiles from the first size on are not in the L1 cache anyway: with AVX-512 there are two, as long
+as the L2 cache holds them beside the instructions, which then are fetched once for both."""
+
+
 def pairs_up(cut: Plan, W: int) -> bool:
     """Return whether some piece interleaves two tiles, those of routines included."""
     return any(
@@ -128,7 +133,10 @@ def together(layout: Layout, cut: Plan, W: int, pairs: bool = False) -> int:
     pairs = pairs or pairs_up(cut, W)
     if W == 1 or (len(cut.pieces) == 1 and not pairs and not cut.angles):
         return 1
-    most = max(1, min(8, TILE_BYTES // tile_size(layout, cut, W)))
+    size = tile_size(layout, cut, W)
+    most = max(1, min(8, TILE_BYTES // size))
+    if W * layout.item == LINE_BYTES and LONG_TILE_BYTES <= size <= TWO_TILES_BYTES // 2:
+        most = 2
     return most + most % 2 if pairs else most
 
 

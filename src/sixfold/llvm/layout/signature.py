@@ -9,6 +9,9 @@ import numpy as np
 
 from sixfold.errors import ShapeError
 
+LINE_BYTES = 64
+"""Bytes of a cache line."""
+
 MAX_CORE_AXES = 3
 """Core axes that the inner loop can walk."""
 

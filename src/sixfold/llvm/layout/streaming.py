@@ -24,9 +24,8 @@ from sixfold.llvm.layout.pieces import (
 )
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import run_calls
-from sixfold.llvm.layout.signature import Layout, tag
+from sixfold.llvm.layout.signature import LINE_BYTES, Layout, tag
 from sixfold.llvm.layout.strided import fetch_call, gather_call
-from sixfold.llvm.layout.strided_moves import LINE_BYTES
 
 MIN_STREAMING_BYTES = 1 << 24
 """Bytes of arguments and results from which a batch is streamed."""

@@ -24,8 +24,8 @@ from sixfold.llvm.layout.gather_scatter import table
 from sixfold.llvm.layout.inner_loop import array_bit, loaded_strides, strided_extents
 from sixfold.llvm.layout.pieces import interleaved_tiles, tile_size
 from sixfold.llvm.layout.plan import Plan
-from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.layout.strided_moves import LINE_BYTES, move
+from sixfold.llvm.layout.signature import LINE_BYTES, Layout
+from sixfold.llvm.layout.strided_moves import move
 
 RUN_BYTES = 512
 """Bytes of one result that a group of blocks writes at a time, if the tiles are not too large."""

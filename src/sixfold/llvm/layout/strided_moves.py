@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from sixfold.llvm.layout.pieces import tile_size
 from sixfold.llvm.layout.plan import Plan
-from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.text.writer import types
-
-LINE_BYTES = 64
-"""Bytes of a cache line."""
 
 
 def move(name: str, layout: Layout, cut: Plan, W: int, several: int) -> str:

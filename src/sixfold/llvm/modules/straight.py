@@ -33,9 +33,8 @@ from sixfold.llvm.layout.pieces import (
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
-from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import is_large
-from sixfold.llvm.layout.strided_moves import LINE_BYTES
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
 
