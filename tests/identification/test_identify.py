@@ -345,3 +345,17 @@ def test_options_without_effect_and_wrong_arguments_are_refused(tmp_path):
     for call in refused:
         with pytest.raises(sf.SixfoldError):
             call()
+
+
+def test_hard_problems_are_solved_by_triangular_factors_if_samples_can_be_read_again():
+    """Accelerations that almost follow velocities: a rotor looks like viscous friction."""
+    q, v, a, _, _ = (x[:4000].copy() for x in log())
+    a[:, 2] = v[:, 2] + 1e-7 * np.random.default_rng(0).standard_normal(4000)
+    samples = (q, v, a, sf.inverse_dynamics(truth(), q, v, a))
+    again = sf.identify(arm(), [samples], rotors=True)
+    assert again.condition > 1e6
+    assert "hard-problem" not in {f.code for f in again.findings}
+    once = sf.identify(arm(), iter([samples]), rotors=True)
+    assert "hard-problem" in {f.code for f in once.findings}
+    for found in (again, once):
+        assert max(joint.share for joint in found.joints) < 1e-3

@@ -28,7 +28,8 @@ from sixfold.simulation import simulate
 from sixfold.verify.check import check
 
 
-@click.command()
+@click.group(invoke_without_command=True)
+@click.pass_context
 @click.option("--robot", default="puma560", show_default=True, help="Sample robot to show.")
 @click.option(
     "--states",
@@ -44,8 +45,10 @@ from sixfold.verify.check import check
     type=click.Path(dir_okay=False),
     help="Page to write with the simulated motion.",
 )
-def demo(robot: str, states: int, report: str) -> None:
+def demo(context: click.Context, robot: str, states: int, report: str) -> None:
     """Show a robot, its dynamics by every formulation, its speed, and a motion in a page."""
+    if context.invoked_subcommand is not None:
+        return
     model = load(robot)
     _show(model)
     _round_trip(model)
@@ -56,6 +59,54 @@ def demo(robot: str, states: int, report: str) -> None:
     click.echo("\nall formulations agree")
     _speed(model, states)
     _motion(model, report)
+
+
+@demo.command()
+@click.option(
+    "--seconds", default=20.0, show_default=True, type=click.FloatRange(1, 600), help="How long."
+)
+@click.option(
+    "--pushes", default=5, show_default=True, type=click.IntRange(0, 100), help="How many pushes."
+)
+@click.option(
+    "--impulse",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0, 100),
+    help="Of each [N s].",
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option("--view", "live", is_flag=True, help="Show it in the browser while it runs.")
+@click.option(
+    "--report",
+    default="quadruped.html",
+    show_default=True,
+    type=click.Path(dir_okay=False),
+    help="Page to write with the motion.",
+)
+def quadruped(
+    seconds: float, pushes: int, impulse: float, seed: int, live: bool, report: str
+) -> None:
+    """Let a quadruped trot and push it: whole-body MPPI with contact, planned as it goes."""
+    from sixfold.learn.trot import side_pushes, trot
+    from sixfold.viewer import view
+
+    robot = load("quadruped")
+    click.echo(f"{seconds:g} s of trotting, {pushes} pushes of {impulse:g} N s from the sides;")
+    click.echo("every 20 ms, 256 sequences of 0.4 s with contact are tried in one kernel")
+    window = view(robot, q=neutral(robot), block=False) if live else None
+    if window is not None:
+        click.echo(f"open {window.url}")
+    shown = None if window is None else lambda _, q: window.pose(q)
+    found = trot(seconds, pushes=side_pushes(pushes, impulse, seed), seed=seed, show=shown)
+    ended = "it stands" if found.stands else f"it fell at {found.motion['t'][-1]:.1f} s"
+    click.echo(f"\n  {ended}; {found.speed:.2f} m/s on average")
+    click.echo(f"  an action was planned in {1e3 * found.planning:.1f} ms, of 20 ms that there are")
+    click.echo(
+        f"  the motion is in {write_report(report, robot, found.motion)}: open it in a browser"
+    )
+    if window is not None:
+        window.close()
 
 
 def _show(model: Model) -> None:

@@ -13,7 +13,6 @@ from sixfold.errors import (
     NotApplicableError,
     OptionError,
     ShapeError,
-    yes_or_no,
 )
 from sixfold.simulation import Stepper
 
@@ -62,21 +61,18 @@ class _Planner:
         self.plan = np.tile(self._first, (self.horizon, 1))
         self.best = -np.inf
 
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, warm: bool = False) -> Array:
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, t: float = 0.0) -> Array:
         """Improve the plan from a state and return its first action; the rest moves up by one.
 
         Args:
             q: configuration, shape (nq,).
             v: velocity, shape (nv,).
-            warm: the stepper is at this state already, with its time and its contact forces:
-                nothing is put.
+            t: time of the state [s], for functions that depend on it.
 
         Returns:
             The action, shape (actions,).
         """
-        yes_or_no(type(self).__name__, warm=warm)
-        if not warm:
-            self.stepper.put(q, v)
+        self.stepper.put(q, v, t=t)
         for _ in range(self.iterations):
             self.improve()
         action = self.plan[0].copy()
@@ -220,10 +216,10 @@ class CrossEntropy(_Planner):
             seed=seed,
         )
 
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, warm: bool = False) -> Array:
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, t: float = 0.0) -> Array:
         """Improve the plan from a state and return its first action; the rest moves up by one."""
         self._width = None
-        return super().__call__(q, v, warm=warm)
+        return super().__call__(q, v, t=t)
 
     def _spread(self) -> Any:
         return self.noise if self._width is None else self._width

@@ -17,10 +17,9 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.evaluate import compile as compile_kernel
-from sixfold.evaluate import inverse_dynamics, random_state, regressor
+from sixfold.evaluate import inverse_dynamics, joint_regressor, random_state, regressor
 from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, movable
-from sixfold.scalar import if_positive, sign, tanh
 from sixfold.spatial import Inertia
 
 JOINT_WORDS = {
@@ -131,12 +130,16 @@ class Problem:
         def flat(q: Any, v: Any, a: Any, tau: Any, f_ext: Any) -> Any:
             Y = regressor(model, q, v, a) if any(u.of_body for u in unknowns) else None
             passive = inverse_dynamics(known, q, v, a, f_ext)
+            own = _own_columns(model, [unknowns[k] for k in keep], q, v, a, tau)
             numbers: list[Any] = []
             for j, columns in enumerate(self.rows):
                 for c in columns:
                     u = unknowns[keep[c]]
-                    at = None if Y is None else Y[j, 10 * u.index + _place(u)]
-                    numbers.append(at if u.of_body else joint_column(model, u, q, v, a, tau))
+                    if u.of_body:
+                        assert Y is not None
+                        numbers.append(Y[j, 10 * u.index + _place(u)])
+                    else:
+                        numbers.append(np.asarray(own[u], object).item())
                 gain = choice.gains[j]
                 numbers.append((0.0 if np.isnan(gain) else tau[j] * gain) - passive[j])
             return np.array(numbers, object)
@@ -180,33 +183,17 @@ def _place(u: Unknown) -> int:
     return PARAMETERS.index(u.kind) if u.of_body else 0
 
 
-def joint_column(model: Model, u: Unknown, q: Any, v: Any, a: Any, tau: Any) -> Any:
-    """Return the column of a joint's own number in its row, over arrays or symbols."""
-    j = u.index
-    speed = v.T[j]
-    if u.kind == "viscous":
-        return speed
-    if u.kind in ("dry", "dry+", "dry-"):
-        v_s = model.friction_speed
-        way = tanh(speed / v_s) if v_s else sign(speed)
-        if u.kind == "dry":
-            return way
-        return if_positive(speed, way, 0.0) if u.kind == "dry+" else if_positive(speed, 0.0, way)
-    if u.kind == "offset":
-        return 0.0 * speed + 1.0 if isinstance(speed, np.ndarray) else 1.0
-    if u.kind == "rotor":
-        return a.T[j]
-    if u.kind == "gain":
-        return -tau.T[j]
-    k, rest = _spring_place(model, j)
-    return q.T[k] - rest
-
-
-def _spring_place(model: Model, j: int) -> tuple[int, float]:
-    """Return the index in q of a freedom and where its spring is relaxed."""
-    k = dict((j, i) for i, j in model.coordinates.additive)[j]
-    joint = model.coordinates.v_joints[j]
-    return k, float(model.bodies[joint.body].rest[k - joint.q.start])
+def _own_columns(
+    model: Model, unknowns: Sequence[Unknown], q: Any, v: Any, a: Any, tau: Any
+) -> dict[Unknown, Any]:
+    """Return the column of each joint's own number in its row, over arrays or symbols."""
+    kinds = sorted({u.kind for u in unknowns if not u.of_body and u.kind != "gain"})
+    found = {u: -tau[..., u.index] for u in unknowns if u.kind == "gain"}
+    if kinds:
+        X = joint_regressor(model, q, v, a, columns=kinds)
+        own = [u for u in unknowns if u.kind in kinds]
+        found |= {u: X[..., u.index, kinds.index(u.kind)] for u in own}
+    return found
 
 
 def known_part(model: Model, choice: Choice) -> Model:
@@ -275,12 +262,13 @@ def matrix(
     """Return all columns at some states, shape (samples, nv, unknowns)."""
     found = np.zeros((len(q), model.nv, len(unknowns)))
     Y = regressor(model, q, v, a) if any(u.of_body for u in unknowns) else None
+    own = _own_columns(model, unknowns, q, v, a, tau)
     for c, u in enumerate(unknowns):
         if u.of_body:
             assert Y is not None
             found[:, :, c] = Y[:, :, 10 * u.index + _place(u)]
         else:
-            found[:, u.index, c] = joint_column(model, u, q, v, a, tau)
+            found[:, u.index, c] = own[u]
     return found
 
 

@@ -31,6 +31,18 @@ def floats(caller: str, name: str, value: Any, n: int, dtype: Any) -> Array:
         raise NumberError(where, "floats", f"dtype {array.dtype}", "give numbers") from None
 
 
+def are_plain(model: Model, chosen: Any, q: Any, v: Any) -> bool:
+    """Return whether states need no check: finite arrays, one for each of some rows by number."""
+    if model.constraints or model.coordinates.quaternions or not isinstance(chosen, np.ndarray):
+        return False
+    if chosen.dtype == bool or type(q) is not np.ndarray or type(v) is not np.ndarray:
+        return False
+    shapes = (len(chosen), model.nq), (len(chosen), model.nv)
+    if (q.shape, v.shape) != shapes or q.dtype != np.float64 or v.dtype != np.float64:
+        return False
+    return bool(np.isfinite(q).all() and np.isfinite(v).all())
+
+
 def object_array(numbers: Sequence[Any]) -> Any:
     """Return traced numbers as an array that may be carried by `repeat`."""
     found = np.empty(len(numbers), object)

@@ -31,7 +31,7 @@ from sixfold.simulation.checks.options import (
     wrenches,
 )
 from sixfold.simulation.checks.start import states_of, step_count, step_length
-from sixfold.simulation.live.checks import action_size, bounds_of, floats, row_count
+from sixfold.simulation.live.checks import action_size, are_plain, bounds_of, floats, row_count
 from sixfold.simulation.live.functions import action_law, step_function, traced_together
 from sixfold.simulation.live.program import StepProgram
 from sixfold.simulation.setup import Setup
@@ -253,15 +253,34 @@ class Stepper:
         Returns:
             What `observe` says of all rows; None without it.
         """
-        self.put(q, v, rows=rows)
+        self._put(q, v, rows)
         return self.observation()
 
     def put(
-        self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, rows: Any = None
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        *,
+        rows: Any = None,
+        t: float = 0.0,
     ) -> None:
-        """Put rows into a state as `reset` does, without an observation."""
+        """Put rows into a state as `reset` does, without an observation.
+
+        Args:
+            q: configurations.
+            v: velocities.
+            rows: which.
+            t: time of the state [s], for functions that depend on it; the nearest step.
+        """
+        real = isinstance(t, (int, float, np.number)) and not isinstance(t, bool)
+        if not real or not 0 <= t < 1e9:
+            raise OptionError("Stepper.put", "t", "a time >= 0 [s]", t)
+        self._put(q, v, rows)
+        self._state[0][self._chosen(rows)] = round(float(t) / self.dt)
+
+    def _put(self, q: Any, v: Any, rows: Any) -> None:
         chosen = self._chosen(rows)
-        if self._are_plain(chosen, q, v):
+        if are_plain(self.model, chosen, q, v):
             self._write(chosen, np.asarray(q), np.asarray(v))
             return
         arrays, lead = states_of("Stepper.reset", self.model, q, v)
@@ -271,18 +290,6 @@ class Stepper:
             raise ShapeError("Stepper.reset", "q, v", expected, lead, "or pass one state for all")
         closed_start("Stepper.reset", self.model, arrays)
         self._write(chosen, arrays["q0"], arrays["v0"])
-
-    def _are_plain(self, chosen: Any, q: Any, v: Any) -> bool:
-        """Return whether there is nothing to check: finite arrays, one state for each number."""
-        model = self.model
-        if model.constraints or model.coordinates.quaternions or not isinstance(chosen, np.ndarray):
-            return False
-        if chosen.dtype == bool or type(q) is not np.ndarray or type(v) is not np.ndarray:
-            return False
-        shapes = (len(chosen), model.nq), (len(chosen), model.nv)
-        if (q.shape, v.shape) != shapes or q.dtype != np.float64 or v.dtype != np.float64:
-            return False
-        return bool(np.isfinite(q).all() and np.isfinite(v).all())
 
     def _write(self, chosen: Any, q: Array, v: Array) -> None:
         for part in (self._state[0], *self._state[3:]):
