@@ -1,6 +1,7 @@
 """The Python blocks of the documentation."""
 
 import re
+import sys
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -18,4 +19,6 @@ def run(page):
     namespace = {"__name__": "__main__"}
     for block in blocks(page.read_text(encoding="utf-8")):
         exec(compile(block, str(page), "exec"), namespace)
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            pyplot.close("all")  # as the site does; too many open figures are a warning
     return namespace
