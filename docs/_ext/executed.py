@@ -40,8 +40,9 @@ def run(app, name, lines):
             figure = pyplot.figure(number)
             file = folder / f"{page}-{len(parts)}-{number}.svg"
             figure.savefig(file, bbox_inches="tight", metadata={"Date": None})
-            title = figure.get_label() or "figure"
-            parts.append(f"\n\n```{{image}} /_made/{file.name}\n:alt: {title}\n:class: made\n```\n")
+            title = figure.get_label()
+            options = f":alt: {title or 'figure'}\n:figclass: made"
+            parts.append(f"\n\n```{{figure}} /_made/{file.name}\n{options}\n\n{title}\n```\n")
         pyplot.close("all")
     lines[0] = "".join([*parts, text[end:]])
 

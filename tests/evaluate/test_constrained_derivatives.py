@@ -49,13 +49,11 @@ def test_compiled_derivatives_are_those_of_the_constrained_model(model, state):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda m, q, v: sf.forward_dynamics_derivatives(m, q, v, TAU),
         lambda m, q, v: sf.forward_second_derivatives(m, q, v, TAU, np.ones(3)),
-        lambda m, q, v: sf.linearize(m, q, v, TAU),
         lambda m, q, v: sf.linearize(m, q, v, TAU, dt=0.01),
         lambda m, q, v: sf.equations(m),
     ],
-    ids=["first", "second", "linearize", "step", "equations"],
+    ids=["second", "step", "equations"],
 )
 def test_functions_of_the_tree_are_refused_with_the_way_out(model, state, call):
     with pytest.raises(sf.NotApplicableError, match="model 'fourbar' with constraints") as caught:

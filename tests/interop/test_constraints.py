@@ -64,7 +64,7 @@ def rods(model):
 OTHERS = {
     "rod": lambda b: b.add_rod("arm", "other", 1.0, name="r"),
     "slot": lambda b: b.close("arm", "other", sf.Prismatic("x"), name="r"),
-    "rolling": lambda b: b.add_rolling("arm", 1.0, name="r"),
+    "rolling": lambda b: b.add_rolling("arm", 1.0, axis="x", name="r"),
 }
 
 

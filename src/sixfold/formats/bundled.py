@@ -30,6 +30,7 @@ IN_FAMILY = {
     ("anymal_b_simple_description", "anymal"): "anymal_b",
     ("anymal_c_simple_description", "anymal"): "anymal_c",
     ("double_pendulum_description", "double_pendulum"): "double_pendulum_urdf",
+    ("quadruped_description", "quadruped"): "quadruped_urdf",
     ("ur_description", "ur3"): "ur3_empty",
 }
 """Names of files that share theirs with another file or a sample."""
