@@ -18,7 +18,7 @@ def test_leg_angles_put_the_foot_where_it_is_wanted(foot):
     found = sf.frame_pose(robot, q, "front_left_foot")[:3, 3] - hip
     # the thigh is 0.08 m beside the hip, and turns with it
     roll = q[7]
-    expected = np.array(foot) + [0.0, 0.08 * np.cos(roll), 0.08 * np.sin(roll)]
+    expected = np.add(foot, [0.0, 0.08 * np.cos(roll), 0.08 * np.sin(roll)])
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
