@@ -93,7 +93,7 @@ def quadruped(
 
     robot = load("quadruped")
     click.echo(f"{seconds:g} s of trotting, {pushes} pushes of {impulse:g} N s from the sides;")
-    click.echo("every 20 ms, 256 sequences of 0.4 s with contact are tried in one kernel")
+    click.echo("every 20 ms, 384 sequences of 0.4 s with contact are tried in one kernel")
     window = view(robot, q=neutral(robot), block=False) if live else None
     if window is not None:
         click.echo(f"open {window.url}")

@@ -110,7 +110,7 @@ def trot(
     seconds: float = 20.0,
     *,
     pushes: Sequence[Push] = (),
-    samples: int = 256,
+    samples: int = 384,
     seed: int = 0,
     show: Callable[[float, Array], None] | None = None,
 ) -> Trot:
@@ -127,7 +127,8 @@ def trot(
     common: dict[str, Any] = {"control": motors, "actions": 12, "bounds": (-1.0, 1.0)}
     common |= {"contacts": GROUND, "terminate": fallen}
     model = Stepper(robot, dt=5e-3, substeps=4, reward=reward, dtype="float32", **common)
-    plan = MPPI(model, horizon=20, samples=samples, noise=0.3, knots=5, seed=seed)
+    draws: dict[str, Any] = {"noise": 0.4, "knots": 5, "temperature": 0.2, "seed": seed}
+    plan = MPPI(model, horizon=20, samples=samples, **draws)
     f_ext = np.zeros((robot.nb, 6))
     real = Stepper(robot, dt=2.5e-3, substeps=8, f_ext=f_ext, **common)
     q = neutral(robot)
