@@ -92,7 +92,8 @@ def quadruped(
     from sixfold.viewer import view
 
     robot = load("quadruped")
-    click.echo(f"{seconds:g} s of trotting, {pushes} pushes of {impulse:g} N s from the sides;")
+    many = "1 push" if pushes == 1 else f"{pushes} pushes"
+    click.echo(f"{seconds:g} s of trotting, {many} of {impulse:g} N s from the sides;")
     click.echo("every 20 ms, 384 sequences of 0.4 s with contact are tried in one kernel")
     window = view(robot, q=neutral(robot), block=False) if live else None
     if window is not None:
@@ -169,4 +170,5 @@ def _motion(model: Model, report: str) -> None:
     )
     path = write_report(report, model, motion)
     click.echo(f"  the motion is in {path}: open it in a browser")
-    click.echo(f"\nNext: sixfold view {model.name}   (pip install 'sixfold[view]')")
+    click.echo("\nNext: sixfold demo quadruped, a robot that trots and is pushed;")
+    click.echo(f"sixfold view {model.name}   (pip install 'sixfold[view]')")
