@@ -46,7 +46,15 @@ def test_default_calls_keep_their_digits(part):
 
 
 @pytest.mark.parametrize(
-    ("k", "function"), [(1784, FD), (2063, FD), (3719, FD), (3966, FD), (2526, "bias_force")]
+    ("k", "function"),
+    [
+        (1784, FD),
+        (2063, FD),
+        (3719, FD),
+        (3966, FD),
+        (2526, "bias_force"),
+        (3615, "coriolis_matrix"),
+    ],
 )
 def test_models_that_once_missed_their_bounds(k, function):
     """Screws of extreme pitch, and a bias force that cancels altogether."""

@@ -30,12 +30,24 @@ def for_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
     return partial(core, model, kernel_tree(core, model))
 
 
+_MAX_PITCH = 1e3
+"""Largest pitch of a screw joint [m/rad] in a tree whose placements and inertias may be rounded.
+
+A screw of pitch p makes linear velocities of p times its rate.  What rounding takes from a
+placement, or from a first moment that is moved to the parent, then counts p times.
+"""
+
+
 @per_model()
 def _reduced(model: Model, anywhere: bool) -> Tree:
     """Return the reduced tree; forces in body coordinates need the model's own frames."""
     from sixfold.evaluate.kernels.reduce_frames import reduce_frames
     from sixfold.model.grouping import reduce_inertias
 
+    tree = model.tree
+    pitches = (getattr(joint, "pitch", 0) for joint in tree.joint)
+    if tree.is_numeric() and any(abs(float(pitch)) > _MAX_PITCH for pitch in pitches):
+        return tree
     return reduce_inertias(reduce_frames(model.tree) if anywhere else model.tree)
 
 

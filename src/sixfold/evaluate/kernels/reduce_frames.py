@@ -15,7 +15,7 @@ What is rounded here is as small as what algorithms round anyway:
 - A shift by d along the axis adds m d^2 to moments of inertia, and the way back to the parent
   takes it away again.  See `_Frames.harmless`.
 - A placement that is off by eps moves the bodies behind it by eps times their distance.  Screws of
-  extreme pitch carry them so far that this shows; trees with one are left alone.
+  extreme pitch carry them so far that this shows; trees with one are left alone (`kernel_tree`).
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ _SWEEPS = 3
 _ROUNDING = 2 * float_info.epsilon
 """Error bound of a sum of four products, relative to the sum of their sizes."""
 
-_MAX_PITCH = 1e3
-"""Largest pitch of a screw joint [m/rad] in a tree whose placements may be rounded."""
 _GROWTH = 10.0
 """How many times its own size, or what the bodies behind it add, a shift may add to an inertia."""
 
@@ -45,12 +43,9 @@ def reduce_frames(tree: Tree) -> Tree:
     """Return the tree with frames that leave fewer numbers in its placements.
 
     The joint-space dynamics is the same to rounding; poses, motions and forces of bodies are those
-    of the new frames.  A tree of symbols comes back as it is, and so does one with a screw of
-    extreme pitch.
+    of the new frames.  A tree of symbols comes back as it is.
     """
     if not tree.is_numeric():
-        return tree
-    if any(abs(float(getattr(joint, "pitch", 0))) > _MAX_PITCH for joint in tree.joint):
         return tree
     frames = _Frames(tree)
     for _ in range(_SWEEPS):
