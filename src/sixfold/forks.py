@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import IntEnum
 from threading import RLock, get_ident
 from typing import Any
@@ -92,25 +91,34 @@ class Returns:
         self._waiting: deque[Any] = deque()
         self._inside: int | None = None
         """The thread in the section; of use only to that thread."""
+        self._outer: list[int | None] = []
+        """What it was before each section that is open; one thread changes it at a time."""
 
     def give(self, thing: Any) -> None:
         """Give something back; never waits."""
         self._waiting.append(thing)
         self._drain()
 
-    @contextmanager
-    def section(self) -> Iterator[None]:
-        """Guard a section of code; what was given back before is there inside it."""
+    def __enter__(self) -> None:
+        """Start a guarded section; what was given back before is there inside it."""
         me = get_ident()
-        with self._lock:
-            outer, self._inside = self._inside, me
+        self._lock.acquire()
+        outer, self._inside = self._inside, me
+        self._outer.append(outer)
+        if outer != me and self._waiting:
             try:
-                if outer != me:
-                    self._empty()
-                yield
-            finally:
-                self._inside = outer if outer == me else None
-        self._drain()
+                self._empty()
+            except BaseException:
+                self.__exit__()
+                raise
+
+    def __exit__(self, *_: object) -> None:
+        """End a guarded section."""
+        outer = self._outer.pop()
+        self._inside = outer if outer == get_ident() else None
+        self._lock.release()
+        if self._waiting:
+            self._drain()
 
     def _drain(self) -> None:
         # whoever was inside looks again after leaving, so that nothing is left behind

@@ -26,15 +26,20 @@ def nothing_kept():
     result_memory._idle.clear()
 
 
+def empty(shape, dtype):
+    (found,) = result_memory.empty([shape], dtype)
+    return found
+
+
 def where(array):
     return array.__array_interface__["data"][0]
 
 
 def test_memory_that_nobody_holds_is_used_again():
-    first = result_memory.empty(BIG, np.float64)
+    first = empty(BIG, np.float64)
     place = where(first)
     del first
-    again = result_memory.empty(BIG, np.float64)
+    again = empty(BIG, np.float64)
     assert where(again) == place
     assert again.flags.c_contiguous and again.flags.writeable and again.flags.aligned
 
@@ -94,41 +99,41 @@ HOLDS = {
 
 @pytest.mark.parametrize("hold", HOLDS.values(), ids=HOLDS)
 def test_memory_that_is_held_in_any_way_is_not_used_again(hold):
-    result = result_memory.empty(BIG, np.float64)
+    result = empty(BIG, np.float64)
     result[:] = 7.0
     held, place = hold(result), where(result)
     del result
-    other = result_memory.empty(BIG, np.float64)
+    other = empty(BIG, np.float64)
     assert where(other) != place
     del held
     gc.collect()
     del other
-    both = [result_memory.empty(BIG, np.float64) for _ in range(2)]
+    both = [empty(BIG, np.float64) for _ in range(2)]
     assert place in {where(x) for x in both}
 
 
 def test_what_holds_nothing_frees_the_memory():
-    result = result_memory.empty(BIG, np.float64)
+    result = empty(BIG, np.float64)
     place, ref = where(result), weakref.ref(result)
     finalizer = weakref.finalize(result, lambda: None)
     del result
     assert ref() is None and not finalizer.alive
-    assert where(result_memory.empty(BIG, np.float64)) == place
+    assert where(empty(BIG, np.float64)) == place
 
 
 def test_a_cycle_keeps_its_result_until_the_collector_comes():
     gc.disable()
     try:
-        holder = Holder(result_memory.empty(BIG, np.float64))
+        holder = Holder(empty(BIG, np.float64))
         holder.result[:] = 5.0
         ref, place = weakref.ref(holder), where(holder.result)
         del holder
-        assert where(result_memory.empty(BIG, np.float64)) != place
+        assert where(empty(BIG, np.float64)) != place
         assert (ref().result == 5.0).all()
     finally:
         gc.enable()
     gc.collect()
-    results = [result_memory.empty(BIG, np.float64) for _ in range(2)]
+    results = [empty(BIG, np.float64) for _ in range(2)]
     assert place in {where(x) for x in results}
 
 
@@ -139,11 +144,11 @@ def test_a_result_that_is_brought_back_to_life_stays_what_it_was():
         def __del__(self):
             saved.append(self.result)
 
-    holder = Phoenix(result_memory.empty(BIG, np.float64))
+    holder = Phoenix(empty(BIG, np.float64))
     holder.result[:] = 3.0
     del holder
     gc.collect()
-    others = [result_memory.empty(BIG, np.float64) for _ in range(2)]
+    others = [empty(BIG, np.float64) for _ in range(2)]
     for other in others:
         other[:] = 4.0
     assert (saved[0] == 3.0).all()
@@ -158,7 +163,7 @@ def test_an_owner_that_a_tool_has_caught_gives_no_array():
 
     sys.setprofile(watch)
     try:
-        result_memory.empty(BIG, np.float64)
+        empty(BIG, np.float64)
     finally:
         sys.setprofile(None)
     assert len(result_memory._idle) == 1 and len(caught) >= 1
@@ -211,34 +216,49 @@ def test_results_stay_what_they_were_under_a_tool_that_records_calls(tool):
 def test_results_start_with_a_line_of_the_caches():
     for size in (1 << 21, (1 << 21) + 7, 3 << 20):
         for dtype in (np.float64, np.float32):
-            result = result_memory.empty((size, 2), dtype)
+            result = empty((size, 2), dtype)
             assert where(result) % 64 == 0 and result.shape == (size, 2)
             result[:] = 1.0
             assert result.base.block.nbytes <= result.nbytes * 2
 
 
 def test_small_and_huge_results_are_numpys_own():
-    small = result_memory.empty((1000,), np.float64)
+    small = empty((1000,), np.float64)
     assert small.base is None and not result_memory._idle
-    huge = result_memory.empty((result_memory.MAX_BYTES // 8 + 1,), np.float64)
+    huge = empty((result_memory.MAX_BYTES // 8 + 1,), np.float64)
     assert huge.base is None and not result_memory._idle
+
+
+def test_several_results_of_a_call_are_kept_together():
+    shapes = [(1 << 17, 1), (1 << 18,), (0, 3), (1 << 18, 1)]  # 1, 2, 0 and 2 MiB
+    first = result_memory.empty(shapes, np.float64)
+    assert [x.shape for x in first] == shapes
+    places = {where(x) for x in first if x.size}
+    del first
+    assert {where(x) for x in result_memory.empty(shapes, np.float64) if x.size} == places
+
+
+def test_few_pieces_are_kept_however_many_come_back():
+    held = [empty(((1 << 19) + k,), np.float64) for k in range(result_memory.MAX_BLOCKS + 10)]
+    del held
+    assert len(result_memory._idle) == result_memory.MAX_BLOCKS
 
 
 def test_no_more_is_kept_than_said(monkeypatch):
     monkeypatch.setattr(result_memory, "MAX_BYTES", 100 << 20)
-    held = [result_memory.empty((1 << 22,), np.float64) for _ in range(6)]
+    held = [empty((1 << 22,), np.float64) for _ in range(6)]
     assert len({where(x) for x in held}) == 6 and not result_memory._idle
     places = [where(x) for x in held]
     while held:
         del held[0]
-    kept = [block.ctypes.data for block in result_memory._idle]
+    kept = [block.start for block in result_memory._idle]
     assert len(kept) == 3  # of 32 MiB each, those that came back last
-    assert all(0 <= where - at < 64 for where, at in zip(places[:2:-1], kept, strict=True))
+    assert kept == places[:2:-1]
 
 
 def test_a_finaliser_inside_the_guarded_section_waits_its_turn():
-    first = result_memory.empty(BIG, np.float64)
-    with result_memory._returns.section():
+    first = empty(BIG, np.float64)
+    with result_memory._returns:
         del first  # as the collector might do at any moment
         assert not result_memory._idle
     assert len(result_memory._idle) == 1
@@ -252,7 +272,7 @@ def test_results_dropped_by_many_threads_all_come_back(monkeypatch):
         rng = np.random.default_rng(seed)
         held = []
         for _ in range(400):
-            result = result_memory.empty((int(rng.integers(200, 4000)),), np.float64)
+            result = empty((int(rng.integers(200, 4000)),), np.float64)
             result[:] = seed
             held.append(result)
             if len(held) > 5:
@@ -266,7 +286,7 @@ def test_results_dropped_by_many_threads_all_come_back(monkeypatch):
     for thread in threads:
         thread.join()
     assert not wrong and not result_memory._returns._waiting
-    assert len({block.ctypes.data for block in result_memory._idle}) == len(result_memory._idle)
+    assert len({block.start for block in result_memory._idle}) == len(result_memory._idle)
 
 
 def test_threads_never_share_a_result():
@@ -274,7 +294,7 @@ def test_threads_never_share_a_result():
 
     def work():
         start.wait()
-        found.append([result_memory.empty((1 << 21,), np.float64) for _ in range(3)])
+        found.append([empty((1 << 21,), np.float64) for _ in range(3)])
 
     threads = [threading.Thread(target=work) for _ in range(6)]
     for thread in threads:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -26,7 +27,7 @@ from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import for_kernel
 from sixfold.evaluate.kernels.kernels import FORMS, kernel_for
-from sixfold.evaluate.kernels.threads import MIN_SHARED_NUMBERS, spread
+from sixfold.evaluate.kernels.threads import MIN_SHARED_NUMBERS, get_threads, spread
 from sixfold.evaluate.quantities import ARRAYS, QUANTITIES
 from sixfold.evaluate.quaternions import checked_core, checked_ufunc, nonzero_numbers
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
@@ -180,7 +181,7 @@ def _fill(
 
 
 def _new(lead: Shape, shapes: Sequence[Shape], dtype: Any) -> Results:
-    return tuple(result_memory.empty((*lead, *shape), dtype) for shape in shapes)
+    return result_memory.empty([(*lead, *shape) for shape in shapes], dtype)
 
 
 def _nothing(*_: Any) -> None:
@@ -235,10 +236,10 @@ def _large(
             if any(np.may_share_memory(x, y) for k, x in enumerate(out) for y in out[:k]):
                 return None
             results = out
-        numbers = sum(x.size for x in (*arrays, *results))
-        if unchecked and numbers < MIN_SHARED_NUMBERS:
-            with np.errstate(all="ignore"):  # one thread, and nothing is streamed
-                kernel.ufunc(*arrays, out=results)
+        numbers = prod(lead) * kernel.numbers
+        if unchecked and (numbers < MIN_SHARED_NUMBERS or get_threads() == 1):
+            # kernels leave the flags alone that NumPy would warn of
+            kernel.ufunc_for(numbers * dtype.itemsize)(*arrays, out=results)
             return results if len(results) > 1 else results[0]
         robot = model()
         assert robot is not None, "a call has its model"

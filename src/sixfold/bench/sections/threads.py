@@ -111,7 +111,7 @@ def _moved(arrays: list[Array], shape: tuple[int, ...]) -> None:
     The memory is as old as that of results.  It is not filled with zeros: some processors have a
     short way for lines of them.
     """
-    out = result_memory.empty(shape, arrays[0].dtype)
+    (out,) = result_memory.empty([shape], arrays[0].dtype)
 
     def part(start: int, stop: int) -> None:
         for first in range(start, stop, STEP // 4):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -20,8 +21,15 @@ from numpy.typing import NDArray
 
 from sixfold.forks import Rank, Returns, fork_lock
 
-MIN_BYTES = 1 << 24
-"""Bytes of a result whose memory is worth keeping."""
+MIN_BYTES = 1 << 22
+"""Bytes of all results of a call from which on their memory is worth keeping.
+
+The C library keeps single arrays of up to 32 MiB by itself, but gives memory back to the system
+when more than twice the largest of them is free: three results of one call are more than that.
+"""
+
+MAX_BLOCKS = 64
+"""Pieces of idle memory that are kept, so that a search among them stays short."""
 
 
 def _megabytes(text: str) -> int:
@@ -44,14 +52,27 @@ LINE = 64
 MAX_BYTES = _megabytes(os.environ.get("SIXFOLD_KEEP_MB", "")) << 20
 """Bytes of idle memory that are kept in all."""
 
-_idle: list[NDArray[np.uint8]] = []
+
+class _Block:
+    """A piece of memory, its size and where its first whole line starts."""
+
+    __slots__ = ("memory", "nbytes", "start")
+
+    def __init__(self, nbytes: int) -> None:
+        self.memory, self.nbytes = np.empty(nbytes, np.uint8), nbytes
+        start = self.memory.ctypes.data
+        self.start = start + -start % LINE
+
+
+_idle: list[_Block] = []
 """Memory that nobody uses, what came back last first."""
 
 
-def _take_back(block: NDArray[np.uint8]) -> None:
+def _take_back(block: _Block) -> None:
     """Keep memory that came back, and let go of the oldest where it is too much."""
     _idle.insert(0, block)
-    while sum(kept.nbytes for kept in _idle) > MAX_BYTES:
+    del _idle[MAX_BLOCKS:]
+    while sum([kept.nbytes for kept in _idle]) > MAX_BYTES:
         _idle.pop()
 
 
@@ -63,14 +84,13 @@ class _Owner:
 
     __slots__ = ("__array_interface__", "block")
 
-    def __init__(self, block: NDArray[np.uint8], shape: tuple[int, ...], kind: Any) -> None:
+    def __init__(self, block: _Block, shape: tuple[int, ...], kind: Any) -> None:
         self.block = block
-        start = block.ctypes.data
         self.__array_interface__ = {
             "version": 3,
             "shape": shape,
             "typestr": kind.str,
-            "data": (start + -start % LINE, False),
+            "data": (block.start, False),
         }
 
     def __del__(self, ending: Any = sys.is_finalizing, give: Any = _returns.give) -> None:
@@ -81,18 +101,25 @@ class _Owner:
             give(block)
 
 
-def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return an array with anything in it, as `numpy.empty` does."""
+def empty(shapes: Sequence[tuple[int, ...]], dtype: Any) -> tuple[NDArray[Any], ...]:
+    """Return an array with anything in it, as `numpy.empty` does, for each result of a call."""
     kind = np.dtype(dtype)
-    size = prod(shape) * kind.itemsize
-    if not MIN_BYTES <= size <= MAX_BYTES - LINE:
+    sizes = [prod(shape) * kind.itemsize for shape in shapes]
+    if sum(sizes) < MIN_BYTES:
+        return tuple([np.empty(shape, kind) for shape in shapes])
+    return tuple([_in_kept_memory(x, n, kind) for x, n in zip(shapes, sizes, strict=True)])
+
+
+def _in_kept_memory(shape: tuple[int, ...], size: int, kind: Any) -> NDArray[Any]:
+    """Return an array in idle memory of about its size, or in new memory."""
+    if not 0 < size <= MAX_BYTES - LINE:
         return np.empty(shape, kind)
     block = None
-    with _returns.section():
+    with _returns:
         for k, kept in enumerate(_idle):
             if size + LINE <= kept.nbytes <= 2 * size:
                 block = _idle.pop(k)
                 break
     if block is None:
-        block = np.empty(size + LINE, np.uint8)
+        block = _Block(size + LINE)
     return np.asarray(_Owner(block, shape, kind))

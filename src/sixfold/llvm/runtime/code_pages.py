@@ -120,7 +120,7 @@ def store(size: int, image: Any) -> Pages:
         PermissionError: if the system permits no executable pages.
     """
     count = -(-size // mmap.PAGESIZE)
-    with _returns.section():
+    with _returns:
         pages = next(filter(None, (home.take(count) for home in _maps)), None)
         if pages is None:
             whole = size if size > _ALONE else MAP_BYTES

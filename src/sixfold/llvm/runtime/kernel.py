@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from sixfold.errors import visible
@@ -67,6 +68,11 @@ class Kernel:
         Chunks of a large batch are streamed too.  Results are bit-identical.
         """
         return self._streaming if size >= MIN_STREAMING_BYTES else self.ufunc
+
+    @cached_property
+    def numbers(self) -> int:
+        """Numbers that are read and written for one state."""
+        return sum(prod(core) for core in (*self.layout.inputs, *self.layout.outputs))
 
     @cached_property
     def _streaming(self) -> Any:
