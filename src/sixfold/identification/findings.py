@@ -30,6 +30,7 @@ FIXES = {
     "clock-jump": "log with a steady clock; stretches between jumps were used one by one",
     "lag": "pass lag='search', or lag= with the delay that you know",
     "outliers": "look at those samples; they count less here",
+    "uncertain-gain": "give the gains that you know, or excite joints that share bodies more",
     "unseen": "use sixfold.excitation, or keep the loaded values, as the new model does",
     "no-hold-out": "record longer, or judge the model with result.evaluate(another log)",
     "hard-problem": "give a log that can be read twice, or more exciting motions",

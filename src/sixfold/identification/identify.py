@@ -34,7 +34,14 @@ from sixfold.identification.fit.probe import (
 from sixfold.identification.fit.solve import Fit, solve
 from sixfold.identification.fit.suspects import UNEXPLAINED, find_suspect, unexplained
 from sixfold.identification.identification import Identification
-from sixfold.identification.results import described, estimates, model_of, not_shown, residuals_of
+from sixfold.identification.results import (
+    described,
+    estimates,
+    model_of,
+    not_shown,
+    residuals_of,
+    uncertain_gains,
+)
 from sixfold.model import Model
 
 REWEIGHTINGS = 3
@@ -166,7 +173,10 @@ def identify(
     if not source.logs:
         q, tau_kept = probe.chunk[0], probe.chunk[3]
         findings += standing_still(model, Log(q, tau=tau_kept))
-    suspect = _suspect(problem, probe, sums, fit, beta, prior)
+    # without gains nothing can be said about torques that do not fit
+    suspect = uncertain_gains(problem, fit, beta)
+    if not suspect:
+        suspect = _suspect(problem, probe, sums, fit, beta, prior)
     findings += suspect
     joints = residuals_of(problem, sums, held, fit.beta, beta)
     parameters = estimates(problem, sums, fit, beta)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.evaluate import gravity_force, inverse_dynamics
-from sixfold.identification.findings import DataFinding, listed
+from sixfold.identification.findings import DataFinding, Severity, listed
 from sixfold.identification.fit.columns import Problem
 from sixfold.identification.fit.least_squares import Sums
 from sixfold.identification.fit.probe import Probe
@@ -22,6 +22,10 @@ SLOW = 3.0
 """Inertial forces in standard deviations of the noise below which a motion is too slow."""
 NOTICED = 0.02
 """Share of a joint's force from which on a parameter matters."""
+UNCERTAIN = 0.05
+"""Standard error of a gain, relative to the gain, above which it is not to be relied on."""
+USELESS = 0.5
+"""Relative error of a gain above which nothing is known about it."""
 FIELDS = {
     "viscous": ("damping",),
     "dry": ("friction", "friction_negative"),
@@ -100,6 +104,29 @@ def described(
         what = f"{len(hidden)} base parameter{'s' * plural} {'are' if plural else 'is'} not shown: "
         found.append(DataFinding("note", "unseen", what + listed(hidden)))
     return found
+
+
+def uncertain_gains(problem: Problem, fit: Fit, physical: Array) -> list[DataFinding]:
+    """Return a finding if gains of currents are not determined by the data.
+
+    A gain is as uncertain as its standard error says, or as far as physical bodies move it.
+    """
+    shares = {}
+    for u, value, error, moved in zip(
+        problem.base_unknowns, fit.beta, fit.errors, physical, strict=True
+    ):
+        share = max(error, abs(moved - value)) / max(abs(value), 1e-300)
+        if u.kind == "gain" and not share <= UNCERTAIN:
+            shares[u.owner] = float(share)
+    if not shares:
+        return []
+    worst, names = max(shares.values()), listed(list(shares))
+    if worst > USELESS:
+        what = f"the data do not show the gains of currents: {names}"
+    else:
+        what = f"gains of currents are uncertain by up to {worst:.0%}: {names}"
+    severity: Severity = "error" if worst > USELESS else "warning"
+    return [DataFinding(severity, "uncertain-gain", what, {"relative_errors": shares})]
 
 
 def not_shown(problem: Problem, parameters: tuple[Estimate, ...]) -> tuple[str, ...]:
