@@ -48,6 +48,7 @@ def write(app):
     missing = groups.keys() - GROUPS.keys()
     assert not missing, f"docs/_ext/reference.py has no title for {sorted(missing)}"
     pages = [_page(folder, group, groups[group]) for group in GROUPS if group in groups]
+    pages.append(_commands(folder))
     listed = "\n".join(f"   {page}" for page in pages)
     about = "Every public name of `sixfold`, by what it is for."
     text = f"Reference\n=========\n\n{about}\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
@@ -69,6 +70,25 @@ def _page(folder, group, members):
             lines += [f".. autofunction:: sixfold.{name}", ""]
     _put(folder / f"{group}.rst", "\n".join(lines))
     return group
+
+
+def _commands(folder):
+    """Write the page of the command line, as `--help` prints it."""
+    import click
+
+    from sixfold.cli import main
+
+    title = "The command line"
+    about = "``sixfold COMMAND``, or ``python -m sixfold COMMAND``. ``-h`` prints what is below."
+    lines = [title, "=" * len(title), "", about, ""]
+    for name, command in {"": main, **dict(sorted(main.commands.items()))}.items():
+        whole = f"sixfold {name}".strip()
+        context = click.Context(command, info_name=whole, terminal_width=80, max_content_width=80)
+        text = command.get_help(context)
+        lines += [whole, "-" * len(whole), "", ".. code-block:: text", ""]
+        lines += [f"   {line}".rstrip() for line in text.splitlines()] + [""]
+    _put(folder / "commands.rst", "\n".join(lines))
+    return "commands"
 
 
 def _put(path, text):
