@@ -203,13 +203,12 @@ def test_currents_in_place_of_torques_need_one_known_gain():
     tau = run.tau + 0.02 * np.random.default_rng(0).standard_normal(run.tau.shape)
     gains = np.array([10.0, 20.0, 15.0, 5.0, 4.0, 3.0])
     found = sf.identify(model, run.q, run.v, run.a, tau / gains, gains={"joint1": 10.0})
-    np.testing.assert_allclose(found.gains, gains, rtol=0.05)
+    np.testing.assert_allclose(found.gains, gains, rtol=0.01)
     assert "uncertain-gain" not in {f.code for f in found.findings}
-    for noise, severity in ((0.05, "warning"), (0.2, "error")):
-        noisy = run.tau + noise * np.random.default_rng(0).standard_normal(tau.shape)
-        rough = sf.identify(model, run.q, run.v, run.a, noisy / gains, gains={"joint1": 10.0})
-        (finding,) = [f for f in rough.findings if f.severity in ("warning", "error")]
-        assert (finding.code, finding.severity) == ("uncertain-gain", severity)
+    noisy = run.tau + 0.2 * np.random.default_rng(0).standard_normal(tau.shape)
+    rough = sf.identify(model, run.q, run.v, run.a, noisy / gains, gains={"joint1": 10.0})
+    (finding,) = [f for f in rough.findings if f.severity in ("warning", "error")]
+    assert (finding.code, finding.severity) == ("uncertain-gain", "error")
     with pytest.raises(sf.OptionError, match="at least one that is known"):
         sf.identify(model, run.q, run.v, run.a, tau, gains=[None] * 6)
 

@@ -128,7 +128,7 @@ def fit_consistent(problem: Problem, fit: Fit, prior: float) -> Consistent:
     whitening = np.array([np.linalg.inv(np.linalg.cholesky(J)) for J in J0]).reshape(nb, 4, 4)
     theta0 = np.concatenate([log_cholesky(J) for J in J0]) if nb else np.zeros(0)
     rest = problem.unknowns[10 * nb :]
-    x0 = problem.start[10 * nb :]
+    x0 = _start(problem, fit)[10 * nb :]
     bounded = np.array([u.kind in NOT_NEGATIVE for u in rest], bool)
     spread = _spread(problem, fit, x0)
 
@@ -169,6 +169,15 @@ def fit_consistent(problem: Problem, fit: Fit, prior: float) -> Consistent:
     beta = problem.base @ p
     excess = float(np.sum((fit.A @ beta - fit.b) ** 2) - np.sum((fit.A @ fit.beta - fit.b) ** 2))
     return Consistent(p, beta, max(excess, 0.0), rounds)
+
+
+def _start(problem: Problem, fit: Fit) -> Array:
+    """Return where the unknowns start: as loaded, but gains, which no model has, as fitted."""
+    found = problem.start.copy()
+    for c, k in enumerate(problem.keep):
+        if problem.unknowns[k].kind == "gain":
+            found[k] = fit.beta[c]
+    return found
 
 
 def _spread(problem: Problem, fit: Fit, x0: Array) -> Array:
