@@ -13,7 +13,7 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = re.compile(r"\A% needs (\w+)\n")
-FOLDERS = ("index", "book", "start", "jobs", "coming_from")
+FOLDERS = ("index", "book", "inside", "start", "jobs", "coming_from")
 
 
 def run(app, name, lines):

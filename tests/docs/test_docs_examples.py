@@ -4,7 +4,7 @@ import pytest
 
 from tests.docs.blocks import BLOCK, DOCS, run
 
-FOLDERS = (".", "book", "start", "jobs", "coming_from")
+FOLDERS = (".", "book", "inside", "start", "jobs", "coming_from")
 PAGES = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md"))
 
 
