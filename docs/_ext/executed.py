@@ -1,8 +1,9 @@
 """Pages run when they are built: what a block prints and draws stands below it.
 
-The blocks of a page share one namespace.  A block that draws with matplotlib gets its figures, one
-that prints gets its text.  The same blocks run in the tests.  A page whose first line is
-`% needs pinocchio` is shown as it is where that library is not installed.
+Those of some folders run, and all others that draw.  The blocks of a page share one namespace.  A
+block that draws with matplotlib gets its figures, one that prints gets its text.  The same blocks
+run in the tests.  A page whose first line is `% needs pinocchio` is shown as it is where that
+library is not installed.
 """
 
 import contextlib
@@ -13,12 +14,13 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = re.compile(r"\A% needs (\w+)\n")
+DRAWS = re.compile(r"^(?:.* = )?plt\.(?:figure|subplots)\(", re.MULTILINE)
 FOLDERS = ("index", "book", "inside", "start", "jobs", "coming_from")
 
 
 def run(app, name, lines):
     """Run the blocks of a page and put what they print and draw below them."""
-    if name.partition("/")[0] not in FOLDERS:
+    if name.partition("/")[0] not in FOLDERS and not DRAWS.search(lines[0]):
         return
     if (needed := NEEDS.match(lines[0])) and find_spec(needed.group(1)) is None:
         return
