@@ -4,7 +4,10 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parents[2] / "docs"
+NEEDS = re.compile(r"\A% needs (\w+)\n")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -15,9 +18,12 @@ def blocks(text):
 
 
 def run(page):
-    """Run the blocks of a page in one namespace and return it."""
+    """Run the blocks of a page in one namespace and return it; skip where a library is missing."""
+    text = page.read_text(encoding="utf-8")
+    if needed := NEEDS.match(text):
+        pytest.importorskip(needed.group(1), reason=f"the page needs {needed.group(1)}")
     namespace = {"__name__": "__main__"}
-    for block in blocks(page.read_text(encoding="utf-8")):
+    for block in blocks(text):
         exec(compile(block, str(page), "exec"), namespace)
         if pyplot := sys.modules.get("matplotlib.pyplot"):
             pyplot.close("all")  # as the site does; too many open figures are a warning
