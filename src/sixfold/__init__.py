@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from sixfold import spatial
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
@@ -330,6 +331,7 @@ __all__ = [
     "sin",
     "skeleton_fd",
     "skeleton_id",
+    "spatial",
     "sqrt",
     "sweep",
     "tanh",

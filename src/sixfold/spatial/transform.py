@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
 from sixfold.spatial.coriolis_inertia import CoriolisInertia
+from sixfold.spatial.display import presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import ForceSubspace, Subspace
@@ -25,6 +26,11 @@ from sixfold.spatial.vector3 import (
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
+def _text(X: Transform) -> str:
+    return f"Transform(E=({', '.join(map(triple, X.E))}), r={triple(X.r)})"
+
+
+@presented(lambda X: X.matrix(), _text)
 @compared()
 class Transform(NamedTuple):
     """B_X_A: from coordinates of frame A to frame B.
@@ -135,10 +141,6 @@ def deviation(X: Transform) -> Motion:
     """
     size = 1.0 + (X.E.a.x + X.E.b.y + X.E.c.z)
     return Motion(axial(X.E) * (4.0 / size), X.r)
-
-
-# arrays leave operations to us: they would take a tuple for an array of their own
-Transform.__array_ufunc__ = None  # type: ignore[attr-defined]
 
 
 class Transposed:

@@ -7,12 +7,18 @@ from typing import Any, NamedTuple, overload
 
 from sixfold.errors import ArgumentError, kind_of
 from sixfold.scalar import Scalar, items_of, together
+from sixfold.spatial.display import presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
 
 
+def _six(x: Any) -> tuple[Scalar, ...]:
+    return (*x.ang, *x.lin)
+
+
+@presented(_six, lambda m: f"Motion(w={triple(m.ang)}, v={triple(m.lin)})")
 @compared()
 class Motion(NamedTuple):
     """A velocity or acceleration: angular part first, linear part at the origin."""
@@ -86,6 +92,7 @@ class Motion(NamedTuple):
         return Motion(self.ang.over(convert), self.lin.over(convert))
 
 
+@presented(_six, lambda f: f"Force(n={triple(f.ang)}, f={triple(f.lin)})")
 @compared()
 class Force(NamedTuple):
     """A force, momentum or impulse: moment about the origin first, linear part second."""
@@ -140,11 +147,6 @@ class Force(NamedTuple):
     def over(self, convert: Callable[[Scalar], Scalar]) -> Force:
         """Return the vector with each number converted."""
         return Force(self.ang.over(convert), self.lin.over(convert))
-
-
-# array * vector is ours: the batch lives inside the numbers
-Motion.__array_ufunc__ = None  # type: ignore[attr-defined]
-Force.__array_ufunc__ = None  # type: ignore[attr-defined]
 
 
 def blocks(a: Matrix3, b: Matrix3, c: Matrix3, d: Matrix3) -> Rows:
