@@ -23,6 +23,7 @@ GROUPS = {
     "devices": ("Devices", "other processors"),
     "symbolic": ("Closed forms", "equations and code"),
     "spatial": ("Spatial vectors", "motions, forces, transforms, inertias"),
+    "influence": ("Influence operators", "Phi and Psi of a model at a state"),
     "scalar": ("Numbers", "functions of any kind of number"),
     "doctor": ("The model doctor", "what is wrong with a robot"),
     "verify": ("Verification", "formulations compared"),

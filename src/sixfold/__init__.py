@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         excitation,
         identify,
     )
+    from sixfold.influence import BlockOperator, Operators, OperatorSolution, operators
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
@@ -152,6 +153,7 @@ _LATER = {
     "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
     "verify": ("check",),
     "formats": ("load", "save"),
+    "influence": ("BlockOperator", "Operators", "OperatorSolution", "operators"),
     "interop": ("Comparison", "Converter", "compare_with", "convert"),
     "model": (
         *("CustomJoint", "DHRow", "ImpactPoint", "ModelBuilder", "add_payload", "attach"),
@@ -201,6 +203,7 @@ __all__ = [
     "ArticulatedInertia",
     "BaseParameters",
     "BaseProjection",
+    "BlockOperator",
     "CallbackError",
     "Code",
     "Comparison",
@@ -243,6 +246,8 @@ __all__ = [
     "NonFiniteStateWarning",
     "NotApplicableError",
     "NumberError",
+    "OperatorSolution",
+    "Operators",
     "OptimalControl",
     "OptionError",
     "OutputFileError",
@@ -315,6 +320,7 @@ __all__ = [
     "neutral",
     "opencl_function",
     "opencl_rollout",
+    "operators",
     "optimal_control",
     "physical_consistency",
     "plan_trajectory",

@@ -485,6 +485,9 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "spatial.transform_rate": {"X": lambda: sf.Transform.identity(), **_MOTIONS},
     "spatial.velocity_at": {**_MOTIONS, "point": _VECTOR},
     "spatial.velocity_field": {**_MOTIONS, "points": lambda: np.ones((4, 3))},
+    "operators": {"axes": lambda: "inertial"},
+    "BlockOperator.block": {"i": lambda: 2, "j": lambda: 1},
+    "OperatorSolution.__getitem__": {"name": lambda: "qdd"},
     "skeleton_fd": _PLANE,
     "skeleton_id": _PLANE,
     "planar.skeleton_fd": _PLANE,
@@ -565,10 +568,17 @@ def _result(name: str) -> Any:
         "Transform": lambda: sf.Transform.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0)),
         "Vector3": _VECTOR,
         "Subspace": lambda: sf.Subspace(_MOTION()),
+        "Operators": _operators,
+        "BlockOperator": lambda: _operators().Phi,
+        "OperatorSolution": lambda: _operators().equation_19b([0.1, 0.2]),
         "Grid": lambda: sf.Grid(mass=[1.0, 2.0]),
         "Sweep": lambda: sf.sweep(_numbers, 5, reduce="mean", engine="serial"),
     }
     return makers[name]() if name in makers else getattr(sf, name)()
+
+
+def _operators() -> Any:
+    return sf.operators(dp(), [0.1, 0.2], [0.3, 0.4])
 
 
 def _environments() -> Any:
