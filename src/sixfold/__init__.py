@@ -97,7 +97,15 @@ if TYPE_CHECKING:
     )
     from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
-    from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
+    from sixfold.dynamics.book.planar import (
+        PlanarChain,
+        skeleton,
+        skeleton_bias,
+        skeleton_fd,
+        skeleton_id,
+        skeleton_inertia,
+        skeleton_jacobian,
+    )
     from sixfold.formats import load, save
     from sixfold.identification import (
         BaseParameters,
@@ -150,7 +158,10 @@ __version__ = "0.1.0"
 _LATER = {
     "bridges": ("jax_function", "torch_function"),
     "doctor": ("Diagnosis", "diagnose"),
-    "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
+    "dynamics.book.planar": (
+        *("PlanarChain", "skeleton", "skeleton_bias", "skeleton_fd", "skeleton_id"),
+        *("skeleton_inertia", "skeleton_jacobian"),
+    ),
     "verify": ("check",),
     "formats": ("load", "save"),
     "influence": ("BlockOperator", "Operators", "OperatorSolution", "operators"),
@@ -338,8 +349,12 @@ __all__ = [
     "sign",
     "simulate",
     "sin",
+    "skeleton",
+    "skeleton_bias",
     "skeleton_fd",
     "skeleton_id",
+    "skeleton_inertia",
+    "skeleton_jacobian",
     "spatial",
     "sqrt",
     "sweep",

@@ -488,8 +488,11 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "operators": {"axes": lambda: "inertial"},
     "BlockOperator.block": {"i": lambda: 2, "j": lambda: 1},
     "OperatorSolution.__getitem__": {"name": lambda: "qdd"},
+    "skeleton_bias": _PLANE,
     "skeleton_fd": _PLANE,
     "skeleton_id": _PLANE,
+    "skeleton_jacobian": {**_PLANE, "link": lambda: 0},
+    "PlanarChain": _PLANE,
     "planar.skeleton_fd": _PLANE,
     "planar.skeleton_id": _PLANE,
 }
