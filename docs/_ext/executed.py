@@ -1,4 +1,4 @@
-"""Pages of the book run when they are built: what a block prints and draws stands below it.
+"""Pages of the book, and some others, run when they are built: what a block prints and draws stands below it.
 
 The blocks of a page share one namespace.  A block that draws with matplotlib gets its figures, one
 that prints gets its text.  The same blocks run in the tests.
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FOLDERS = ("book", "start")
+FOLDERS = ("book", "start", "operators", "spatial")
 
 
 def run(app, name, lines):

@@ -191,7 +191,10 @@ def test_a_wrong_number_beside_a_good_vector_is_named():
         sf.spatial.rotation(sf.Vector3(0.0, 0.0, 1.0), 0.6, "x")
 
 
-MODULES = ("display", "rates", "constraint", "solids", "vector3", "consistency")
+MODULES = (
+    *("display", "rates", "constraint", "solids", "vector3", "consistency"),
+    *("vectors", "transform", "subspace"),
+)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -13,7 +13,7 @@ from sixfold.arrays import Array, Shape
 from sixfold.dynamics.book.operators.operators import BlockMatrix, Stack
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, visible
 from sixfold.evaluate import enough_memory
-from sixfold.influence.show import grid_html, grid_latex, grid_text
+from sixfold.influence.show import formula_html, grid_html, grid_latex, grid_text
 from sixfold.influence.stacks import Space, is_stack, shaped
 from sixfold.model import Model
 
@@ -45,10 +45,10 @@ class BlockOperator:
     spread: Callable[[], BlockMatrix] = field(repr=False)
     transposed: Callable[[], BlockOperator] = field(repr=False)
     inverted: Callable[[], BlockOperator] | None = field(default=None, repr=False)
+    # (e - this)^-1, where a sweep computes it
     resolvent: Callable[[], BlockOperator] | None = field(default=None, repr=False)
-    """(e - this)^-1, where a sweep computes it."""
+    # what makes an identity on another space, where this is one
     identity: Callable[[Space], BlockOperator] | None = field(default=None, repr=False)
-    """Of an identity: the identity on another space."""
 
     __array_ufunc__ = None
 
@@ -204,7 +204,7 @@ class BlockOperator:
 
     @property
     def T(self) -> BlockOperator:
-        """The transpose: motions and forces change places."""
+        """The transpose; motions and forces change places."""
         return self.transposed()
 
     def inverse(self) -> BlockOperator:
@@ -283,8 +283,8 @@ class BlockOperator:
 
     def _repr_html_(self) -> str:
         """Return a table of blocks for notebooks."""
-        title = f"{self.name} of '{visible(self.model.name)}'"
-        return grid_html(self.spread(), escape(title, quote=False))
+        of = f" of '{escape(visible(self.model.name), quote=False)}'"
+        return grid_html(self.spread(), formula_html(self.name) + of)
 
     def _repr_latex_(self) -> str | None:
         """Return a matrix of blocks for notebooks."""

@@ -54,17 +54,17 @@ class Operators:
 
     @cached_property
     def Phi(self) -> BlockOperator:
-        """Phi_D: block (i, parent of i) is D_i; each child takes its parent's value."""
+        """Phi_D, with block (i, parent of i) = D_i; each child takes its parent's value."""
         return self._make.influence(self.system.D, "D", "D")
 
     @cached_property
     def Psi(self) -> BlockOperator:
-        """Psi_D = (e - Phi_D)^-1: the sweep from the base to the tips."""
+        """Psi_D = (e - Phi_D)^-1, the sweep from the base to the tips."""
         return self._make.propagation(self.system.D, "D", "D")
 
     @cached_property
     def Psi_beta(self) -> BlockOperator:
-        """Psi_beta = (e - Phi_beta)^-1, where joints yield: the sweep of (19b)."""
+        """Psi_beta = (e - Phi_beta)^-1, the sweep of (19b), where joints yield."""
         return self._make.propagation(self._shifts, "b", r"\beta")
 
     @cached_property
@@ -74,12 +74,12 @@ class Operators:
 
     @cached_property
     def beta(self) -> BlockOperator:
-        """beta_i = (e - G_i K_i^T) D_i: shifts that the joints yield to."""
+        """beta_i = (e - G_i K_i^T) D_i, shifts that the joints yield to."""
         return self._make.shifts("beta", "b", r"\beta", self._shifts)
 
     @cached_property
     def G(self) -> BlockOperator:
-        """Joint maps, 6 x n_i: from rates of the freedoms to motions."""
+        """Joint maps, 6 x n_i, from rates of the freedoms to motions."""
         return self._make.diagonal("G", FREEDOMS, MOTIONS, self.system.G)
 
     @cached_property
@@ -89,7 +89,7 @@ class Operators:
 
     @cached_property
     def J(self) -> BlockOperator:
-        """Branch inertias: what a body with all it carries resists when joints beyond yield."""
+        """Branch inertias, what a body with all it carries resists when joints beyond yield."""
         return self._make.inertias("J", self._branches.J)
 
     @cached_property
@@ -99,7 +99,7 @@ class Operators:
 
     @cached_property
     def R(self) -> BlockOperator:
-        """R_i = G_i^T J_i G_i: what joint i feels when the joints beyond are free."""
+        """R_i = G_i^T J_i G_i, what joint i feels when the joints beyond are free."""
         return self._make.joint_matrices(self._branches.R)
 
     # -- stacks
@@ -116,7 +116,7 @@ class Operators:
 
     @property
     def YF(self) -> Array:
-        """Y^T Fbar: external forces moved to the joints (11), shape (..., nb, 6)."""
+        """Y^T Fbar, external forces moved to the joints (11), shape (..., nb, 6)."""
         return FORCES.array(self.model, self.system.YF, self.lead)
 
     @property
@@ -126,7 +126,7 @@ class Operators:
 
     @property
     def nilpotency(self) -> int:
-        """The least m with Phi^m = 0: the number of bodies on the longest path."""
+        """The least m with Phi^m = 0, the number of bodies on the longest path."""
         return self.system.Phi.nilpotency
 
     def branch_inertias(self) -> Array:

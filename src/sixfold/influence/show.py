@@ -12,8 +12,10 @@ MAX_COLUMNS = 96
 """Characters of a line of labels; longer ones show the pattern alone."""
 MAX_LATEX_BLOCKS = 24
 """Block rows that are set as a matrix."""
-_GREEK = {"b": "\\beta", "Phi": "\\Phi", "Psi": "\\Psi"}
-_PLAIN = {"b": "&beta;", "Phi": "&Phi;", "Psi": "&Psi;"}
+_GREEK = {"b": "\\beta"}
+_PLAIN = {"b": "\u03b2"}
+_WORDS = {"Phi": "\u03a6", "Psi": "\u03a8", "beta": "\u03b2"}
+_CELL = "padding:2px 6px"
 
 
 def grid_text(matrix: BlockMatrix) -> str:
@@ -35,11 +37,12 @@ def grid_html(matrix: BlockMatrix, title: str) -> str:
         cells = [f"<th>{i}</th>"]
         for j in matrix.columns:
             if (i, j) not in matrix.blocks:
-                cells.append('<td style="color:#999">0</td>')
+                cells.append(f'<td style="{_CELL};color:#999">0</td>')
                 continue
             label = _html(matrix.labels.get((i, j), ""))
             told = escape(_numbers(matrix, i, j), quote=True)
-            cells.append(f'<td style="background:#4a90d930" title="{told}">{label}</td>')
+            style = f"{_CELL};background:#4a90d930"
+            cells.append(f'<td style="{style}" title="{told}">{label}</td>')
         body.append(f"<tr>{''.join(cells)}</tr>")
     head = "".join(f"<th>{j}</th>" for j in matrix.columns)
     style = 'style="border-collapse:collapse;text-align:center;font-style:italic"'
@@ -59,6 +62,14 @@ def grid_latex(matrix: BlockMatrix) -> str | None:
     )
     form, body = "c" * len(matrix.columns), " \\\\ ".join(lines)
     return f"\\left[\\begin{{array}}{{{form}}} {body} \\end{{array}}\\right]"
+
+
+def formula_html(text: str) -> str:
+    """Return a formula in letters of the keyboard, such as Psi_b^T Phi^T K x, as HTML."""
+    marked = re.sub(r"\^(-?\w+)", r"<sup>\1</sup>", escape(text, quote=False))
+    marked = re.sub(r"_b\b", "<sub>\u03b2</sub>", marked)
+    marked = re.sub(r"_(\w+?)(?=\b|<)", r"<sub>\1</sub>", marked)
+    return re.sub(r"\b(Phi|Psi|beta)", lambda m: _WORDS[m[1]], marked)
 
 
 def _numbers(matrix: BlockMatrix, i: int, j: int) -> str:

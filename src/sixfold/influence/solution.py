@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import UnknownNameError
+from sixfold.influence.show import formula_html
 
 
 class Step(NamedTuple):
@@ -70,13 +70,19 @@ class OperatorSolution:
     def _repr_html_(self) -> str:
         """Return the steps as a table for notebooks."""
         rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>${latex}$</td>"
+            f"<tr><th><code>{name}</code></th>"
+            f'<td style="text-align:left">{formula_html(formula)}</td>'
             f"<td>{' &times; '.join(map(str, np.shape(value)))}</td></tr>"
-            for name, _, latex, value in self.steps
+            for name, formula, _, value in self.steps
         )
         head = "<thead><tr><th>step</th><th>formula</th><th>shape</th></tr></thead>"
-        caption = f"<caption>Equation {self.equation}</caption>"
+        caption = f"<caption>{self.equation} {formula_html(self.formula)}</caption>"
         return f'<table class="steps">{caption}{head}<tbody>{rows}</tbody></table>'
+
+    def _repr_latex_(self) -> str:
+        """Return the formulas of the steps for notebooks."""
+        lines = " \\\\ ".join(step.latex for step in self.steps)
+        return f"$\\begin{{array}}{{l}} {lines} \\end{{array}}$"
 
 
 DENSE = "qdd = M^-1 (f - C)"

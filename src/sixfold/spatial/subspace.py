@@ -139,7 +139,17 @@ def _text(S: Any) -> str:
 @presented(_columns, _text)
 @compared(lambda S: S.columns)
 class Subspace:
-    """S: the motions that a joint allows, one column for each freedom."""
+    """S: the motions that a joint allows, one column for each freedom.
+
+    Args:
+        columns: motions.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> S = sf.Subspace(sf.Motion.of([0, 0, 1, 0, 0, 0]), sf.Motion.of([0, 0, 0, 0, 0, 1]))
+        >>> print(S @ (2.0, 3.0), np.asarray(S).shape)
+        Motion(w=(0, 0, 2), v=(0, 0, 3)) (6, 2)
+    """
 
     __slots__ = ("columns",)
 

@@ -37,10 +37,22 @@ class Transform(NamedTuple):
 
     E turns A's axes into B's; r is the position of B's origin in A's coordinates.  As a matrix on
     motions it is [[E, 0], [-E r x, E]] (Carius eq. 11).
+
+    Args:
+        E: rotation, a Matrix3.
+        r: position [m], a Vector3.
+
+    Example:
+        >>> import sixfold as sf
+        >>> X = sf.Transform.translation((1, 0, 0))
+        >>> print(X @ sf.Motion.of([0, 0, 2, 0, 0, 0]))  # the same turn, seen from (1, 0, 0)
+        Motion(w=(0, 0, 2), v=(0, 2, 0))
     """
 
     E: Matrix3
+    """Rotation from A's axes to B's."""
     r: Vector3
+    """B's origin in A's coordinates."""
 
     @classmethod
     def identity(cls) -> Transform:

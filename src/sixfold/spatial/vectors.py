@@ -21,10 +21,23 @@ def _six(x: Any) -> tuple[Scalar, ...]:
 @presented(_six, lambda m: f"Motion(w={triple(m.ang)}, v={triple(m.lin)})")
 @compared()
 class Motion(NamedTuple):
-    """A velocity or acceleration: angular part first, linear part at the origin."""
+    """A velocity or acceleration: angular part first, linear part at the origin.
+
+    Args:
+        ang: angular velocity [rad/s], or its rate.
+        lin: velocity of the body point at the origin [m/s], or its rate.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> v = sf.Motion.of([0, 0, 1, 0.5, 0, 0])
+        >>> print(2 * v, v.dot(sf.Force.of([0, 0, 3, 4, 0, 0])), np.asarray(v).shape)
+        Motion(w=(0, 0, 2), v=(1, 0, 0)) 5.0 (6,)
+    """
 
     ang: Vector3
+    """Angular part."""
     lin: Vector3
+    """Linear part."""
 
     @classmethod
     def zero(cls) -> Motion:
@@ -95,10 +108,22 @@ class Motion(NamedTuple):
 @presented(_six, lambda f: f"Force(n={triple(f.ang)}, f={triple(f.lin)})")
 @compared()
 class Force(NamedTuple):
-    """A force, momentum or impulse: moment about the origin first, linear part second."""
+    """A force, momentum or impulse: moment about the origin first, linear part second.
+
+    Args:
+        ang: moment about the origin [N m].
+        lin: force [N].
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.Force.at_point((0, 0, 10), (2, 0, 0)))
+        Force(n=(0, -20, 0), f=(0, 0, 10))
+    """
 
     ang: Vector3
+    """Moment about the origin."""
     lin: Vector3
+    """Linear part."""
 
     @classmethod
     def zero(cls) -> Force:
