@@ -1,7 +1,8 @@
-"""Pages of the book, and some others, run when they are built: what a block prints and draws stands below it.
+"""Pages of the book, and a few others, run when they are built.
 
-The blocks of a page share one namespace.  A block that draws with matplotlib gets its figures, one
-that prints gets its text.  The same blocks run in the tests.
+What a block prints and draws stands below it.  The blocks of a page share one namespace.  A block
+that draws with matplotlib gets its figures, one that prints gets its text.  The same blocks run in
+the tests.
 """
 
 import contextlib
