@@ -15,7 +15,7 @@ from pathlib import Path
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = re.compile(r"\A% needs (\w+)\n")
 DRAWS = re.compile(r"^(?:.* = )?plt\.(?:figure|subplots)\(", re.MULTILINE)
-FOLDERS = ("index", "book", "inside", "start", "jobs", "coming_from")
+FOLDERS = ("index", "book", "inside", "start", "jobs", "coming_from", "operators", "spatial")
 
 
 def run(app, name, lines):

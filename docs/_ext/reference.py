@@ -23,6 +23,7 @@ GROUPS = {
     "devices": ("Devices", "other processors"),
     "symbolic": ("Closed forms", "equations and code"),
     "spatial": ("Spatial vectors", "motions, forces, transforms, inertias"),
+    "influence": ("Influence operators", "Phi and Psi of a model at a state"),
     "scalar": ("Numbers", "functions of any kind of number"),
     "doctor": ("The model doctor", "what is wrong with a robot"),
     "verify": ("Verification", "formulations compared"),
@@ -61,7 +62,9 @@ def _page(folder, group, members):
     for name, value in members:
         if inspect.ismodule(value):
             module = importlib.import_module(value.__name__)
-            names = ", ".join(module.__all__)
+            shown = {each for each, _ in members}  # a name stands once on a page
+            listed = getattr(module, "PUBLIC", module.__all__)
+            names = ", ".join(each for each in listed if each not in shown)
             lines += [f".. automodule:: {value.__name__}", f"   :members: {names}", ""]
         elif inspect.isclass(value):
             inherits = "" if issubclass(value, BaseException) else "   :members:"

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from sixfold import spatial
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
@@ -96,7 +97,15 @@ if TYPE_CHECKING:
     )
     from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
-    from sixfold.dynamics.book.planar import PlanarChain, skeleton_fd, skeleton_id
+    from sixfold.dynamics.book.planar import (
+        PlanarChain,
+        skeleton,
+        skeleton_bias,
+        skeleton_fd,
+        skeleton_id,
+        skeleton_inertia,
+        skeleton_jacobian,
+    )
     from sixfold.formats import load, save
     from sixfold.identification import (
         BaseParameters,
@@ -109,6 +118,7 @@ if TYPE_CHECKING:
         excitation,
         identify,
     )
+    from sixfold.influence import BlockOperator, Operators, OperatorSolution, operators
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
@@ -118,6 +128,7 @@ if TYPE_CHECKING:
         ModelBuilder,
         add_payload,
         attach,
+        from_arrays,
         from_dh,
         grouped,
         lock_joints,
@@ -147,13 +158,18 @@ __version__ = "0.1.0"
 _LATER = {
     "bridges": ("jax_function", "torch_function"),
     "doctor": ("Diagnosis", "diagnose"),
-    "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
+    "dynamics.book.planar": (
+        *("PlanarChain", "skeleton", "skeleton_bias", "skeleton_fd", "skeleton_id"),
+        *("skeleton_inertia", "skeleton_jacobian"),
+    ),
     "verify": ("check",),
     "formats": ("load", "save"),
+    "influence": ("BlockOperator", "Operators", "OperatorSolution", "operators"),
     "interop": ("Comparison", "Converter", "compare_with", "convert"),
     "model": (
         *("CustomJoint", "DHRow", "ImpactPoint", "ModelBuilder", "add_payload", "attach"),
-        *("from_dh", "grouped", "lock_joints", "random_tree", "replace_inertias"),
+        *("from_arrays", "from_dh", "grouped", "lock_joints", "random_tree"),
+        "replace_inertias",
     ),
     "model.edit.rename": ("rename",),
     "report": ("plot", "write_report"),
@@ -198,6 +214,7 @@ __all__ = [
     "ArticulatedInertia",
     "BaseParameters",
     "BaseProjection",
+    "BlockOperator",
     "CallbackError",
     "Code",
     "Comparison",
@@ -240,6 +257,8 @@ __all__ = [
     "NonFiniteStateWarning",
     "NotApplicableError",
     "NumberError",
+    "OperatorSolution",
+    "Operators",
     "OptimalControl",
     "OptionError",
     "OutputFileError",
@@ -295,6 +314,7 @@ __all__ = [
     "excitation",
     "exp",
     "export",
+    "from_arrays",
     "from_dh",
     "get_threads",
     "grouped",
@@ -311,6 +331,7 @@ __all__ = [
     "neutral",
     "opencl_function",
     "opencl_rollout",
+    "operators",
     "optimal_control",
     "physical_consistency",
     "plan_trajectory",
@@ -328,8 +349,13 @@ __all__ = [
     "sign",
     "simulate",
     "sin",
+    "skeleton",
+    "skeleton_bias",
     "skeleton_fd",
     "skeleton_id",
+    "skeleton_inertia",
+    "skeleton_jacobian",
+    "spatial",
     "sqrt",
     "sweep",
     "tanh",

@@ -254,6 +254,8 @@ _ONE = {"q": lambda: (0.3,), "qd": lambda: (0.2,), "q0": lambda: (0.1,), "q1": l
 _VECTOR = lambda: sf.Vector3(0.1, 0.2, 0.3)  # noqa: E731
 _MOTION = lambda: sf.Motion.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # noqa: E731
 _FORCE = lambda: sf.Force.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # noqa: E731
+_MOTIONS = dict.fromkeys(("a", "v", "u", "frame_velocity", "v_A", "v_B"), _MOTION)
+_HINGE = lambda: sf.Subspace(_MOTION())  # noqa: E731
 _SYMMETRIC = lambda: Symmetric3(1.0, 1.0, 1.0, 0.0, 0.0, 0.1)  # noqa: E731
 _MATRIX = {"E": _identity, "r": _VECTOR}
 
@@ -313,6 +315,14 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "ModelBuilder": {"name": lambda: "m"},
     "ModelBuilder.add_body": {"name": lambda: "c", "joint_name": lambda: "jc"},
     "ModelBuilder.add_frame": {"name": lambda: "f"},
+    "from_arrays": {
+        "parent": lambda: [0, 1],
+        "jtype": lambda: "RP",
+        "Xtree": lambda: [np.eye(6), np.eye(4)],
+        "inertia": lambda: [np.eye(6), [1.0, 0, 0, 0, 1, 1, 1, 0, 0, 0]],
+        "body_names": lambda: ["a", "b"],
+        "joint_names": lambda: ["ja", "jb"],
+    },
     "DHRow": {"a": lambda: 0.1, "d": lambda: 0.1, "theta": lambda: 0.1, "alpha": lambda: 0.1},
     "Subspace": {"columns": _MOTION},
     "compile": {"inputs": dict},
@@ -458,8 +468,31 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "VectorEnv.step": {"actions": lambda: np.zeros((2, 2))},
     "tasks.reacher": {"robot": lambda: "puma560", "frame": lambda: None},
     "tasks.quadruped_trot": {"speed": lambda: 0.5},
+    "spatial.apparent_inverse_inertia": {"S": _HINGE},
+    "spatial.constrained_motion": {"S": _HINGE, "f": _FORCE, "alpha": lambda: (0.1,)},
+    "spatial.constraint_basis": {"S": _HINGE},
+    "spatial.classical_acceleration": _MOTIONS,
+    "spatial.spatial_acceleration": {**_MOTIONS, "classical": _MOTION},
+    "spatial.component_rate": {**_MOTIONS, "vector_rate": _MOTION},
+    "spatial.vector_rate": {**_MOTIONS, "component_rate": _MOTION},
+    "spatial.equation_of_motion": _MOTIONS,
+    "spatial.inertia_rate": _MOTIONS,
+    "spatial.products": dict.fromkeys(("Ixy", "Ixz", "Iyz"), lambda: 0.1),
+    "spatial.rotation": {"axis": _VECTOR, "c": lambda: 0.6, "s": lambda: 0.8},
+    "spatial.skew": {"v": _VECTOR},
+    "spatial.steiner": {"c": _VECTOR},
+    "spatial.to_array": {"quantity": _MOTION},
+    "spatial.transform_rate": {"X": lambda: sf.Transform.identity(), **_MOTIONS},
+    "spatial.velocity_at": {**_MOTIONS, "point": _VECTOR},
+    "spatial.velocity_field": {**_MOTIONS, "points": lambda: np.ones((4, 3))},
+    "operators": {"axes": lambda: "inertial"},
+    "BlockOperator.block": {"i": lambda: 2, "j": lambda: 1},
+    "OperatorSolution.__getitem__": {"name": lambda: "qdd"},
+    "skeleton_bias": _PLANE,
     "skeleton_fd": _PLANE,
     "skeleton_id": _PLANE,
+    "skeleton_jacobian": {**_PLANE, "link": lambda: 0},
+    "PlanarChain": _PLANE,
     "planar.skeleton_fd": _PLANE,
     "planar.skeleton_id": _PLANE,
 }
@@ -538,10 +571,17 @@ def _result(name: str) -> Any:
         "Transform": lambda: sf.Transform.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0)),
         "Vector3": _VECTOR,
         "Subspace": lambda: sf.Subspace(_MOTION()),
+        "Operators": _operators,
+        "BlockOperator": lambda: _operators().Phi,
+        "OperatorSolution": lambda: _operators().equation_19b([0.1, 0.2]),
         "Grid": lambda: sf.Grid(mass=[1.0, 2.0]),
         "Sweep": lambda: sf.sweep(_numbers, 5, reduce="mean", engine="serial"),
     }
     return makers[name]() if name in makers else getattr(sf, name)()
+
+
+def _operators() -> Any:
+    return sf.operators(dp(), [0.1, 0.2], [0.3, 0.4])
 
 
 def _environments() -> Any:
@@ -576,8 +616,10 @@ def _all() -> Iterator[Target]:
         if inspect.isclass(value):
             yield from _of_class(name, value)
         elif inspect.ismodule(value):
-            for inner in value.__all__:
-                yield _target(f"{name}.{inner}", getattr(value, inner))
+            for inner in getattr(value, "PUBLIC", value.__all__):
+                # classes of a module are called under their own public names
+                if value is not sf.spatial or inspect.isfunction(getattr(value, inner)):
+                    yield _target(f"{name}.{inner}", getattr(value, inner))
         else:
             yield _target(name, value)
     for module, prefix in ((solids, "solids"), (planar, "planar")):

@@ -94,7 +94,13 @@ HELD = "held_arm"
 """The model that CONSTRAINED runs on."""
 
 
+UNCOUPLED = {"branch_inertias"}
+"""Functions of a tree whose joints are free of each other."""
+
+
 def applies(model_name, function):
+    if model_name == "coupled_arm" and public(function) in UNCOUPLED:
+        return False
     return (public(function) in CONSTRAINED) == (model_name == HELD)
 
 

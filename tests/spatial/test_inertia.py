@@ -121,14 +121,14 @@ def test_momentum_is_the_intrinsic_part_and_the_moment_of_linear_momentum(I, v):
     v_C = array(velocity_at(v, Vector3(*c)))
     h_O = Ic @ array(v.ang) + np.cross(c, m * v_C)
     scale = size(I.matrix()) * size(v) * (1 + size(c))
-    assert_close(I @ v, (h_O, m * v_C), scale, eps=16)
+    assert_close(I @ v, (*h_O, *(m * v_C)), scale, eps=16)
     # a couple I_C omega, and the linear momentum as a line vector through the centre of mass
     couple = Force(I.about_center @ v.ang, Vector3(0.0, 0.0, 0.0))
     through = Force.at_point(velocity_at(v, I.center) * I.m, I.center)
     assert_close(I @ v, couple + through, scale, eps=16)
     # in a frame at the centre the line vector has no moment: what is left is h_C
     at_C = Transform.translation(I.center).star @ (I @ v)
-    assert_close(at_C, (Ic @ array(v.ang), m * v_C), scale * (1 + size(c)), eps=16)
+    assert_close(at_C, (*(Ic @ array(v.ang)), *(m * v_C)), scale * (1 + size(c)), eps=16)
 
 
 @law

@@ -128,7 +128,7 @@ def test_a_spatial_vector_needs_the_spatial_velocity_of_its_frame(convert):
     omega, v = Vector3(1.0, 2.0, 3.0), Motion.of([1.0] * 6)
     with pytest.raises(TypeError, match="give the velocity of the frame as a Motion"):
         convert(v, v, omega)
-    with pytest.raises(TypeError, match="Motion with an object of type Vector3"):
+    with pytest.raises(TypeError, match="give the velocity of the frame as a Vector3"):
         convert(omega, omega, v)
 
 

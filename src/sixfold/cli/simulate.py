@@ -16,7 +16,7 @@ from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.simulation import Trajectory
 from sixfold.simulation import simulate as run
-from sixfold.simulation.checks.options import CHOICES
+from sixfold.simulation.checks.options import CHOICES, METHODS
 
 FREQUENCY = 10.0
 """How fast the PD controller pulls its joints to the target [rad/s]."""
@@ -34,6 +34,11 @@ FREQUENCY = 10.0
 @click.option("--duration", default=10.0, show_default=True, help="How long [s].")
 @click.option("--dt", default=1e-3, show_default=True, help="Length of a step [s].")
 @click.option("--integrator", type=click.Choice(CHOICES), default="rk4", show_default=True)
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    help="Forward dynamics: aba, crba, operators (eq. 19b) or operators_dense (eq. 19a).",
+)
 @click.option(
     "--start",
     type=click.Choice(["random", "neutral"]),
@@ -65,6 +70,7 @@ def simulate(
     duration: float,
     dt: float,
     integrator: str,
+    method: str | None,
     start: str,
     seed: int,
     limits: bool,
@@ -89,6 +95,7 @@ def simulate(
         duration,
         dt=dt,
         integrator=integrator,
+        method=method,
         control=_controller(controller, model, q0),
         limits=limits,
         every=every,

@@ -17,6 +17,22 @@ def transforms(tree: Tree, q: Table) -> tuple[Table, Table]:
     return Xup, X0
 
 
+def relative_transforms(tree: Tree, q: Table, body: int) -> Table:
+    """Return i_X_b, from the coordinates of one body to those of every body and of the base.
+
+    It goes along the joints between two bodies, not by way of the base: far from the world's origin
+    no digit is lost.
+    """
+    Xup, _ = transforms(tree, q)
+    X = {body: Transform.identity()}
+    for j in (body, *tree.ancestors(body)) if body else ():
+        X[tree.parent[j]] = Xup[j].inverse() @ X[j]
+    for i in tree.bodies:
+        if i not in X:
+            X[i] = Xup[i] @ X[tree.parent[i]]
+    return X
+
+
 def motions(tree: Tree, q: Table, qd: Table, qdd: Table) -> tuple[Table, Table]:
     """Return spatial velocity and acceleration of every body, body coordinates, no gravity."""
     v, a = tree.table(Motion.zero()), tree.table(Motion.zero())

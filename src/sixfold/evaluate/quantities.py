@@ -15,8 +15,9 @@ from math import prod
 from typing import Any
 
 from sixfold.arrays import Shape
-from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, near_names
 from sixfold.evaluate.arrays import Argument
+from sixfold.evaluate.scalar_functions.kinematics import FixedFrame
 from sixfold.evaluate.scalar_functions.page import of_inertias
 from sixfold.model import Model
 
@@ -49,6 +50,7 @@ class PagesLater:
 
 
 FRAMES = ("body", "world", "aligned")
+"""Reserved words of `frame=`; any other word names a body or frame of the model."""
 FORCE_FRAMES = ("world", "body")
 
 
@@ -147,9 +149,12 @@ class Quantity:
         for name, choices in self.choices.items():
             if given[name] is None and name in self.left_out:
                 continue
-            if not isinstance(given[name], str) or given[name] not in choices:
-                raise OptionError(self.name, name, choices, given[name])
-            found[self.keywords.get(name, name)] = given[name]
+            chosen = given[name]
+            if not isinstance(chosen, str) or chosen not in choices:
+                if choices != FRAMES:
+                    raise OptionError(self.name, name, choices, chosen)
+                chosen = _fixed_frame(self.name, model, chosen)
+            found[self.keywords.get(name, name)] = chosen
         if given.get("f_ext") is None and given.get("f_ext_frame", "world") != "world":
             what = f"{self.name}: option 'f_ext_frame'"
             fix = "pass f_ext, or leave it out"
@@ -199,6 +204,19 @@ def shape_of(sizes: str, model: Model) -> Shape:
         return prod(int(n) if n.isdecimal() else int(getattr(model, n)) for n in factors)
 
     return tuple(size(axis.split("*")) for axis in sizes.split())
+
+
+def _fixed_frame(function: str, model: Model, name: Any) -> FixedFrame:
+    """Return the frame that a name stands for, or say what `frame=` may be."""
+    known = (*model.body_names, *model.frame_names, model.base_name)
+    if not isinstance(name, str) or name not in known:
+        words = ", ".join(map(repr, FRAMES))
+        near = near_names(name, (*FRAMES, *known)) if isinstance(name, str) else []
+        hint = f" (did you mean {', '.join(map(repr, near))}?)" if near else ""
+        choices = f"{words}, or the name of a body or frame of model '{model.name}'{hint}"
+        raise OptionError(function, "frame", choices, name)
+    k, placement = model.locate(name)
+    return FixedFrame(k + 1, placement)
 
 
 def located(function: str, model: Model, name: Any, argument: str) -> dict[str, Any]:

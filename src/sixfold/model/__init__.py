@@ -28,7 +28,6 @@ from sixfold.optional import later
 
 if TYPE_CHECKING:
     from sixfold.model.builder import ModelBuilder
-    from sixfold.model.dh import DHRow, from_dh
     from sixfold.model.edit.attach import attach
     from sixfold.model.edit.lock import lock_joints
     from sixfold.model.edit.payload import add_payload, replace_inertias
@@ -48,10 +47,13 @@ if TYPE_CHECKING:
     from sixfold.model.joint.custom import CustomJoint
     from sixfold.model.samples import SAMPLES, random_tree, sample
     from sixfold.model.source_file import Link, SourceInfo
+    from sixfold.model.tables.dh import DHRow, from_dh
+    from sixfold.model.tables.from_arrays import from_arrays
 
 _LATER = {
     "builder": ("ModelBuilder",),
-    "dh": ("DHRow", "from_dh"),
+    "tables.dh": ("DHRow", "from_dh"),
+    "tables.from_arrays": ("from_arrays",),
     "edit.attach": ("attach",),
     "edit.lock": ("lock_joints",),
     "edit.payload": ("add_payload", "replace_inertias"),
@@ -114,6 +116,7 @@ __all__ = [
     "Universal",
     "add_payload",
     "attach",
+    "from_arrays",
     "from_dh",
     "grouped",
     "lock_joints",

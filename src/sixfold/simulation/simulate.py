@@ -105,7 +105,9 @@ def simulate(
         every: keep each so many steps; the start and the end are always kept.
         t0: time at the start [s].
         progress: True for a bar on a terminal, or a function of (time reached, duration).
-        method: of forward dynamics, as in `forward_dynamics`; by the model if left out.
+        method: of forward dynamics: "aba" (articulated bodies), "crba" (composite bodies),
+            "operators" (Concurrent Dynamics (19b), O(N)) or "operators_dense" ((19a), O(N^3)), as
+            in `forward_dynamics`; by the model if left out.
         stabilize: what keeps the constraints of a model: "project" takes q and v back to them after
             each step, a rate [1/s] lets constraint forces pull gaps shut (Baumgarte), 0 does
             nothing.  Left out, "project", and 20/s with solvers that keep a history.

@@ -1,4 +1,14 @@
-"""Spatial vector algebra over any kind of number."""
+"""Spatial vector algebra over any kind of number.
+
+Motions and forces are six-dimensional vectors, angular part first.  They, transforms and inertias
+hold numbers of any kind: floats, arrays (a batch lives inside the numbers), SymPy expressions, MPFR
+numbers.  `np.asarray` turns them into arrays, `print` into a short line, a notebook into LaTeX.
+
+Types stand on the left of `@`: `X @ m` moves a motion, `X.star @ f` a force, `I @ v` is a momentum,
+`S @ qd` a motion, `S.T @ f` the part of a force along the freedoms.  `m.cross(u)` is v x for a
+motion u and v x* for a force u, `m.dot(f)` is power.  A motion and a force cannot be added, and an
+array on the left of `@` is an error: take `np.asarray` of both sides to compute with matrices.
+"""
 
 from sixfold.spatial.consistency import Consistency, physical_consistency
 from sixfold.spatial.constraint import (
@@ -8,7 +18,8 @@ from sixfold.spatial.constraint import (
     constraint_basis,
 )
 from sixfold.spatial.coriolis_inertia import CoriolisInertia
-from sixfold.spatial.inertia import ArticulatedInertia, Inertia, products
+from sixfold.spatial.display import to_array
+from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.rates import (
     classical_acceleration,
     component_rate,
@@ -18,6 +29,17 @@ from sixfold.spatial.rates import (
     transform_rate,
     vector_rate,
     velocity_at,
+    velocity_field,
+)
+from sixfold.spatial.solids import (
+    box,
+    capsule,
+    cylinder,
+    ellipsoid,
+    point_mass,
+    rod,
+    shell,
+    sphere,
 )
 from sixfold.spatial.subspace import Column, ForceSubspace, JointMatrix, Subspace, ldl, ldl_solve
 from sixfold.spatial.transform import Transform, cos_sin, deviation, unit
@@ -30,6 +52,7 @@ from sixfold.spatial.vector3 import (
     Vector3,
     axial,
     outer,
+    products,
     rotation,
     skew,
     steiner,
@@ -57,25 +80,47 @@ __all__ = [
     "Vector3",
     "apparent_inverse_inertia",
     "axial",
+    "box",
+    "capsule",
     "classical_acceleration",
     "component_rate",
     "constrained_motion",
     "constraint_basis",
     "cos_sin",
+    "cylinder",
     "deviation",
+    "ellipsoid",
     "equation_of_motion",
     "inertia_rate",
     "ldl",
     "ldl_solve",
     "outer",
     "physical_consistency",
+    "point_mass",
     "products",
+    "rod",
     "rotation",
+    "shell",
     "skew",
     "spatial_acceleration",
+    "sphere",
     "steiner",
+    "to_array",
     "transform_rate",
     "unit",
     "vector_rate",
     "velocity_at",
+    "velocity_field",
 ]
+
+PUBLIC = (
+    *("ArticulatedInertia", "Consistency", "Constrained", "Force", "ForceSubspace"),
+    *("Inertia", "JointMatrix", "Matrix3", "Motion", "Subspace", "Symmetric3"),
+    *("Transform", "Vector3", "apparent_inverse_inertia", "box", "capsule"),
+    *("classical_acceleration", "component_rate", "constrained_motion"),
+    *("constraint_basis", "cylinder", "ellipsoid", "equation_of_motion"),
+    *("inertia_rate", "physical_consistency", "point_mass", "products", "rod"),
+    *("rotation", "shell", "skew", "spatial_acceleration", "sphere", "steiner"),
+    *("to_array", "transform_rate", "vector_rate", "velocity_at", "velocity_field"),
+)
+"""What users of `sf.spatial` find in the reference; the other names serve the algorithms."""

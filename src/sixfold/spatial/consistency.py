@@ -34,6 +34,14 @@ def physical_consistency(inertia: Inertia, tolerance: float = 1e-9) -> Consisten
     Args:
         inertia: ten float parameters.
         tolerance: amounts up to this fraction of the largest moment count as rounding.
+
+    Returns:
+        What was found; `.physical` is the verdict.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.physical_consistency(sf.Inertia.from_mass(1.0, rotational=(1, 1, 3))).physical
+        False
     """
     where = "physical_consistency"
     if not isinstance(inertia, Inertia):

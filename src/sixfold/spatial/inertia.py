@@ -22,6 +22,7 @@ from sixfold.scalar import (
     together,
     unconverted,
 )
+from sixfold.spatial.display import number_text, presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import (
     ZERO3,
@@ -37,6 +38,11 @@ from sixfold.spatial.vector3 import (
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
+def _text(x: Inertia) -> str:
+    return f"Inertia(m={number_text(x.m)}, h={triple(x.h)}, I={triple(x.I)})"
+
+
+@presented(lambda inertia: inertia.matrix(), _text)
 @compared()
 class Inertia(NamedTuple):
     """Rigid-body inertia in body coordinates: mass, first moment h = m c, rotational inertia at O.
@@ -277,6 +283,12 @@ def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
     return Symmetric3(yy + zz, xx + zz, xx + yy, -xy, -xz, -yz)
 
 
+def _articulated_text(x: ArticulatedInertia) -> str:
+    H = ", ".join(map(triple, x.H))
+    return f"ArticulatedInertia(I={triple(x.I)}, H=({H}), M={triple(x.M)})"
+
+
+@presented(lambda inertia: inertia.matrix(), _articulated_text)
 @compared()
 class ArticulatedInertia(NamedTuple):
     """A general symmetric inertia [[I, H], [H^T, M]] of 21 parameters."""
@@ -351,9 +363,6 @@ class ArticulatedInertia(NamedTuple):
         return ArticulatedInertia(self.I.over(convert), self.H.over(convert), self.M.over(convert))
 
 
-# arrays leave operations to us: they would take a tuple for an array of their own
-Inertia.__array_ufunc__ = None  # type: ignore[attr-defined]
-ArticulatedInertia.__array_ufunc__ = None  # type: ignore[attr-defined]
 _INERTIAS = (ArticulatedInertia, Inertia)
 
 
@@ -363,15 +372,6 @@ def _moved_by(kind: str, E: Any, r: Any, error: Exception) -> Exception:
     if first is not error:
         return first
     return mistaken(error, f"{kind}.to_parent: argument 'r'", Vector3, r)
-
-
-def products(Ixy: Scalar, Ixz: Scalar, Iyz: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Turn products of inertia into matrix elements or back: one is the negative of the other.
-
-    Lectures often define Ixy as the integral of x y, so that the matrix holds -Ixy (Khatib);
-    Sixfold, URDF and most software call the matrix element itself Ixy.
-    """
-    return -Ixy, -Ixz, -Iyz
 
 
 def _rotational(values: Any) -> Symmetric3:

@@ -8,10 +8,28 @@ from sixfold.errors import ModelError, shown
 from sixfold.scalar import Scalar, number_of, together
 from sixfold.spatial.inertia import Inertia
 
+__all__ = ["box", "capsule", "cylinder", "ellipsoid", "point_mass", "rod", "shell", "sphere"]
+
 
 @together("box")
 def box(x: Scalar, y: Scalar, z: Scalar, *, mass: Scalar = None, density: Scalar = None) -> Inertia:
-    """Return the inertia of a box with edges x, y, z [m]."""
+    """Return the inertia of a box with edges x, y, z [m].
+
+    Args:
+        x: edge along x [m].
+        y: edge along y [m].
+        z: edge along z [m].
+        mass: [kg]; give this or the density.
+        density: [kg/m^3].
+
+    Returns:
+        The inertia about the origin, where the centre of mass is.
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.spatial.box(1.0, 2.0, 3.0, mass=12.0))
+        Inertia(m=12, h=(0, 0, 0), I=(13, 10, 5, 0, 0, 0))
+    """
     _sizes("box", x=x, y=y, z=z)
     m = _mass("box", mass, density, x * y * z)
     k = m / 12
@@ -22,7 +40,21 @@ def box(x: Scalar, y: Scalar, z: Scalar, *, mass: Scalar = None, density: Scalar
 
 @together("sphere")
 def sphere(radius: Scalar, *, mass: Scalar = None, density: Scalar = None) -> Inertia:
-    """Return the inertia of a solid ball."""
+    """Return the inertia of a solid ball.
+
+    Args:
+        radius: [m].
+        mass: [kg]; give this or the density.
+        density: [kg/m^3].
+
+    Returns:
+        The inertia about the origin, where the centre of mass is.
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.spatial.sphere(0.5, mass=10.0))
+        Inertia(m=10, h=(0, 0, 0), I=(1, 1, 1, 0, 0, 0))
+    """
     _sizes("sphere", radius=radius)
     m = _mass("sphere", mass, density, 4 * math.pi / 3 * radius * radius * radius)
     k = m * radius * radius * 0.4
@@ -31,7 +63,21 @@ def sphere(radius: Scalar, *, mass: Scalar = None, density: Scalar = None) -> In
 
 @together("shell")
 def shell(radius: Scalar, *, mass: Scalar = None, density: Scalar = None) -> Inertia:
-    """Return the inertia of a thin hollow ball (density per area [kg/m^2])."""
+    """Return the inertia of a thin hollow ball (density per area [kg/m^2]).
+
+    Args:
+        radius: [m].
+        mass: [kg]; give this or the density.
+        density: [kg/m^2].
+
+    Returns:
+        The inertia about the origin, where the centre of mass is.
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.spatial.shell(0.5, mass=6.0))
+        Inertia(m=6, h=(0, 0, 0), I=(1, 1, 1, 0, 0, 0))
+    """
     _sizes("shell", radius=radius)
     m = _mass("shell", mass, density, 4 * math.pi * radius * radius)
     k = m * radius * radius * 2 / 3
@@ -42,7 +88,23 @@ def shell(radius: Scalar, *, mass: Scalar = None, density: Scalar = None) -> Ine
 def ellipsoid(
     a: Scalar, b: Scalar, c: Scalar, *, mass: Scalar = None, density: Scalar = None
 ) -> Inertia:
-    """Return the inertia of a solid ellipsoid with half axes a, b, c along x, y, z."""
+    """Return the inertia of a solid ellipsoid with half axes a, b, c along x, y, z.
+
+    Args:
+        a: half axis along x [m].
+        b: half axis along y [m].
+        c: half axis along z [m].
+        mass: [kg]; give this or the density.
+        density: [kg/m^3].
+
+    Returns:
+        The inertia about the origin, where the centre of mass is.
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.spatial.ellipsoid(1.0, 2.0, 3.0, mass=5.0))
+        Inertia(m=5, h=(0, 0, 0), I=(13, 10, 5, 0, 0, 0))
+    """
     _sizes("ellipsoid", a=a, b=b, c=c)
     m = _mass("ellipsoid", mass, density, 4 * math.pi / 3 * a * b * c)
     k = m / 5
@@ -55,7 +117,23 @@ def ellipsoid(
 def cylinder(
     radius: Scalar, length: Scalar, *, axis: str = "z", mass: Scalar = None, density: Scalar = None
 ) -> Inertia:
-    """Return the inertia of a solid cylinder along one axis."""
+    """Return the inertia of a solid cylinder along one axis.
+
+    Args:
+        radius: [m].
+        length: [m].
+        axis: "x", "y" or "z".
+        mass: [kg]; give this or the density.
+        density: [kg/m^3].
+
+    Returns:
+        The inertia about the origin, where the centre of mass is.
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.spatial.cylinder(1.0, 3.0, mass=2.0))
+        Inertia(m=2, h=(0, 0, 0), I=(2, 2, 1, 0, 0, 0))
+    """
     _sizes("cylinder", radius=radius, length=length)
     m = _mass("cylinder", mass, density, math.pi * radius * radius * length)
     along = m * radius * radius / 2
@@ -67,7 +145,23 @@ def cylinder(
 def capsule(
     radius: Scalar, length: Scalar, *, axis: str = "z", mass: Scalar = None, density: Scalar = None
 ) -> Inertia:
-    """Return the inertia of a cylinder of this length with a half ball on each end."""
+    """Return the inertia of a cylinder of this length with a half ball on each end.
+
+    Args:
+        radius: [m].
+        length: of the cylinder between the half balls [m].
+        axis: "x", "y" or "z".
+        mass: [kg]; give this or the density.
+        density: [kg/m^3].
+
+    Returns:
+        The inertia about the origin, where the centre of mass is.
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.spatial.capsule(0.5, 0.0, mass=10.0))
+        Inertia(m=10, h=(0, 0, 0), I=(1, 1, 1, 0, 0, 0))
+    """
     _sizes("capsule", radius=radius, length=length)
     barrel = math.pi * radius * radius * length
     balls = 4 * math.pi / 3 * radius * radius * radius
@@ -82,14 +176,41 @@ def capsule(
 
 @together("rod")
 def rod(length: Scalar, *, axis: str = "x", mass: Scalar = None, density: Scalar = None) -> Inertia:
-    """Return the inertia of a thin straight rod (density per length [kg/m])."""
+    """Return the inertia of a thin straight rod (density per length [kg/m]).
+
+    Args:
+        length: [m].
+        axis: "x", "y" or "z".
+        mass: [kg]; give this or the density.
+        density: [kg/m].
+
+    Returns:
+        The inertia about the origin, where the centre of mass is.
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.spatial.rod(2.0, mass=3.0))
+        Inertia(m=3, h=(0, 0, 0), I=(0, 1, 1, 0, 0, 0))
+    """
     _sizes("rod", length=length)
     m = _mass("rod", mass, density, length)
     return Inertia.from_mass(m, rotational=_about("rod", axis, 0.0, m * length * length / 12))
 
 
 def point_mass(mass: Scalar) -> Inertia:
-    """Return the inertia of a particle at the origin."""
+    """Return the inertia of a particle at the origin.
+
+    Args:
+        mass: [kg].
+
+    Returns:
+        The inertia; `X.T @ inertia @ X` moves it elsewhere.
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.spatial.point_mass(2.0))
+        Inertia(m=2, h=(0, 0, 0), I=(0, 0, 0, 0, 0, 0))
+    """
     return Inertia.from_mass(_mass("point_mass", mass, None, 1.0))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import ZERO, Scalar, is_one
+from sixfold.spatial.display import presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.vector3 import Matrix3, Symmetric3, Vector3
@@ -52,6 +53,11 @@ class Column(tuple[Scalar, ...]):
         return D.solve(self) if isinstance(D, JointMatrix) else Column([a / D for a in self])
 
 
+def _matrix_text(D: Any) -> str:
+    return f"JointMatrix({', '.join(map(triple, D.rows))})"
+
+
+@presented(lambda D: D.rows, _matrix_text)
 @compared(lambda D: tuple(map(Column, D.rows)))
 class JointMatrix:
     """A small matrix between the freedoms of two joints, or of one.
@@ -120,12 +126,32 @@ def ldl_solve(L: list[list[Scalar]], d: list[Scalar], b: Sequence[Scalar]) -> Co
     return Column(x)
 
 
+def _columns(S: Any) -> tuple[tuple[Scalar, ...], ...]:
+    """Return the six rows of a subspace."""
+    flat = [(*column.ang, *column.lin) for column in S.columns]
+    return tuple(zip(*flat, strict=True)) or ((),) * 6
+
+
+def _text(S: Any) -> str:
+    return f"{type(S).__name__}({', '.join(map(str, S.columns))})"
+
+
+@presented(_columns, _text)
 @compared(lambda S: S.columns)
 class Subspace:
-    """S: the motions that a joint allows, one column for each freedom."""
+    """S: the motions that a joint allows, one column for each freedom.
+
+    Args:
+        columns: motions.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> S = sf.Subspace(sf.Motion.of([0, 0, 1, 0, 0, 0]), sf.Motion.of([0, 0, 0, 0, 0, 1]))
+        >>> print(S @ (2.0, 3.0), np.asarray(S).shape)
+        Motion(w=(0, 0, 2), v=(0, 0, 3)) (6, 2)
+    """
 
     __slots__ = ("columns",)
-    __array_ufunc__ = None
 
     def __init__(self, *columns: Motion) -> None:
         """Take the columns."""
@@ -133,6 +159,10 @@ class Subspace:
         for column in columns:
             if type(column) is not Motion:
                 raise ArgumentError("Subspace", "motions", column, "pass Motion.of(...) columns")
+
+    def __repr__(self) -> str:
+        """Print all digits."""
+        return f"Subspace({', '.join(map(repr, self.columns))})"
 
     def __matmul__(self, rates: Any) -> Motion:
         """S qd: the motion with these rates."""
@@ -162,6 +192,7 @@ class Subspace:
         return Subspace(*(column.over(convert) for column in self.columns))
 
 
+@presented(_columns, _text)
 @compared(lambda T: T.columns)
 class ForceSubspace:
     """U = I S: forces, one column for each freedom."""
@@ -171,6 +202,10 @@ class ForceSubspace:
     def __init__(self, *columns: Force) -> None:
         """Take the columns."""
         self.columns = columns
+
+    def __repr__(self) -> str:
+        """Print all digits."""
+        return f"ForceSubspace({', '.join(map(repr, self.columns))})"
 
     def __matmul__(self, other: Any) -> Any:
         """U x for a column of numbers; K U^T as a symmetric inertia when K = U / D."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
 from sixfold.spatial.coriolis_inertia import CoriolisInertia
+from sixfold.spatial.display import presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import ForceSubspace, Subspace
@@ -25,16 +26,33 @@ from sixfold.spatial.vector3 import (
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
+def _text(X: Transform) -> str:
+    return f"Transform(E=({', '.join(map(triple, X.E))}), r={triple(X.r)})"
+
+
+@presented(lambda X: X.matrix(), _text)
 @compared()
 class Transform(NamedTuple):
     """B_X_A: from coordinates of frame A to frame B.
 
     E turns A's axes into B's; r is the position of B's origin in A's coordinates.  As a matrix on
     motions it is [[E, 0], [-E r x, E]] (Carius eq. 11).
+
+    Args:
+        E: rotation, a Matrix3.
+        r: position [m], a Vector3.
+
+    Example:
+        >>> import sixfold as sf
+        >>> X = sf.Transform.translation((1, 0, 0))
+        >>> print(X @ sf.Motion.of([0, 0, 2, 0, 0, 0]))  # the same turn, seen from (1, 0, 0)
+        Motion(w=(0, 0, 2), v=(0, 2, 0))
     """
 
     E: Matrix3
+    """Rotation from A's axes to B's."""
     r: Vector3
+    """B's origin in A's coordinates."""
 
     @classmethod
     def identity(cls) -> Transform:
@@ -135,10 +153,6 @@ def deviation(X: Transform) -> Motion:
     """
     size = 1.0 + (X.E.a.x + X.E.b.y + X.E.c.z)
     return Motion(axial(X.E) * (4.0 / size), X.r)
-
-
-# arrays leave operations to us: they would take a tuple for an array of their own
-Transform.__array_ufunc__ = None  # type: ignore[attr-defined]
 
 
 class Transposed:

@@ -12,6 +12,7 @@ from sixfold.scalar import (
     exact,
     items_of,
     mistaken,
+    number_of,
     several_numbers,
     sqrt,
     unconverted,
@@ -164,8 +165,23 @@ IDENTITY3 = Matrix3(Vector3(1.0, ZERO, ZERO), Vector3(ZERO, 1.0, ZERO), Vector3(
 
 
 def skew(v: Vector3) -> Matrix3:
-    """Return the matrix v x, with (v x) u = v x u (Carius eq. 1)."""
-    return Matrix3(Vector3(ZERO, -v.z, v.y), Vector3(v.z, ZERO, -v.x), Vector3(-v.y, v.x, ZERO))
+    """Return the matrix v x, with (v x) u = v x u (Carius eq. 1).
+
+    Args:
+        v: a Vector3.
+
+    Returns:
+        A Matrix3, skew-symmetric.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.spatial.to_array(sf.spatial.skew(sf.Vector3(1.0, 2.0, 3.0)))[0].tolist()
+        [0.0, -3.0, 2.0]
+    """
+    try:
+        return Matrix3(Vector3(ZERO, -v.z, v.y), Vector3(v.z, ZERO, -v.x), Vector3(-v.y, v.x, ZERO))
+    except (AttributeError, TypeError) as error:
+        raise mistaken(error, "skew: argument 'v'", Vector3, v) from None
 
 
 def axial(E: Matrix3) -> Vector3:
@@ -293,23 +309,87 @@ def symmetric_part(m: Matrix3) -> Symmetric3:
 
 
 def steiner(mass: Scalar, c: Vector3) -> Symmetric3:
-    """Return m (c.c 1 - c c^T) = m c x c x^T, the parallel-axis term (Khatib)."""
-    x, y, z = c
-    return Symmetric3(
-        mass * (y * y + z * z),
-        mass * (z * z + x * x),
-        mass * (x * x + y * y),
-        -(mass * (x * y)),
-        -(mass * (x * z)),
-        -(mass * (y * z)),
-    )
+    """Return m (c.c 1 - c c^T) = m c x c x^T, the parallel-axis term (Khatib).
+
+    Args:
+        mass: [kg].
+        c: position of the centre of mass, a Vector3 [m].
+
+    Returns:
+        What the rotational inertia about the origin has more than that about c [kg m^2].
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.spatial.steiner(2.0, sf.Vector3(0.0, 0.0, 3.0))[:3]
+        (18.0, 18.0, 0.0)
+    """
+    try:
+        x, y, z = c
+        return Symmetric3(
+            mass * (y * y + z * z),
+            mass * (z * z + x * x),
+            mass * (x * x + y * y),
+            -(mass * (x * y)),
+            -(mass * (x * z)),
+            -(mass * (y * z)),
+        )
+    except Exception as error:
+        raise _unfit(error, "steiner", "c", c, mass=mass) from None
+
+
+def products(Ixy: Scalar, Ixz: Scalar, Iyz: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Turn products of inertia into matrix elements or back: one is the negative of the other.
+
+    Lectures often define Ixy as the integral of x y, so that the matrix holds -Ixy (Khatib);
+    Sixfold, URDF and most software call the matrix element itself Ixy.
+
+    Args:
+        Ixy: [kg m^2].
+        Ixz: [kg m^2].
+        Iyz: [kg m^2].
+
+    Returns:
+        The three negatives.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.spatial.products(0.1, 0.2, 0.0)
+        (-0.1, -0.2, -0.0)
+    """
+    given = {"Ixy": Ixy, "Ixz": Ixz, "Iyz": Iyz}
+    x, y, z = (-number_of("products", name, value) for name, value in given.items())
+    return x, y, z
 
 
 def rotation(axis: Vector3, c: Scalar, s: Scalar) -> Matrix3:
     """Return E for a turn about a unit axis with cosine c and sine s: old coordinates to new.
 
     E = a a^T + c (1 - a a^T) - s a x, written so that constants of the axis fold first.
+
+    Args:
+        axis: a unit Vector3.
+        c: cosine of the angle.
+        s: sine of the angle.
+
+    Returns:
+        The Matrix3 E of a `Transform`.
+
+    Example:
+        >>> import sixfold as sf
+        >>> E = sf.spatial.rotation(sf.Vector3(0.0, 0.0, 1.0), 0.0, 1.0)  # a quarter turn
+        >>> tuple(E @ sf.Vector3(1.0, 0.0, 0.0))
+        (0.0, -1.0, 0.0)
     """
-    P = outer(axis, axis)
-    Q = (IDENTITY3 - P).over(exact)
-    return P.over(exact) + Q * c - skew(axis) * s
+    try:
+        P = outer(axis, axis)
+        Q = (IDENTITY3 - P).over(exact)
+        return P.over(exact) + Q * c - skew(axis) * s
+    except Exception as error:
+        raise _unfit(error, "rotation", "axis", axis, c=c, s=s) from None
+
+
+def _unfit(error: Exception, where: str, name: str, vector: Any, **numbers: Any) -> Exception:
+    """Return the error to raise when a function of a vector and numbers failed."""
+    for argument, x in numbers.items():
+        number_of(where, argument, x)
+    return mistaken(error, f"{where}: argument '{name}'", Vector3, vector)

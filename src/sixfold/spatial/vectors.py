@@ -7,18 +7,37 @@ from typing import Any, NamedTuple, overload
 
 from sixfold.errors import ArgumentError, kind_of
 from sixfold.scalar import Scalar, items_of, together
+from sixfold.spatial.display import presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
 
 
+def _six(x: Any) -> tuple[Scalar, ...]:
+    return (*x.ang, *x.lin)
+
+
+@presented(_six, lambda m: f"Motion(w={triple(m.ang)}, v={triple(m.lin)})")
 @compared()
 class Motion(NamedTuple):
-    """A velocity or acceleration: angular part first, linear part at the origin."""
+    """A velocity or acceleration: angular part first, linear part at the origin.
+
+    Args:
+        ang: angular velocity [rad/s], or its rate.
+        lin: velocity of the body point at the origin [m/s], or its rate.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> v = sf.Motion.of([0, 0, 1, 0.5, 0, 0])
+        >>> print(2 * v, v.dot(sf.Force.of([0, 0, 3, 4, 0, 0])), np.asarray(v).shape)
+        Motion(w=(0, 0, 2), v=(1, 0, 0)) 5.0 (6,)
+    """
 
     ang: Vector3
+    """Angular part."""
     lin: Vector3
+    """Linear part."""
 
     @classmethod
     def zero(cls) -> Motion:
@@ -86,12 +105,25 @@ class Motion(NamedTuple):
         return Motion(self.ang.over(convert), self.lin.over(convert))
 
 
+@presented(_six, lambda f: f"Force(n={triple(f.ang)}, f={triple(f.lin)})")
 @compared()
 class Force(NamedTuple):
-    """A force, momentum or impulse: moment about the origin first, linear part second."""
+    """A force, momentum or impulse: moment about the origin first, linear part second.
+
+    Args:
+        ang: moment about the origin [N m].
+        lin: force [N].
+
+    Example:
+        >>> import sixfold as sf
+        >>> print(sf.Force.at_point((0, 0, 10), (2, 0, 0)))
+        Force(n=(0, -20, 0), f=(0, 0, 10))
+    """
 
     ang: Vector3
+    """Moment about the origin."""
     lin: Vector3
+    """Linear part."""
 
     @classmethod
     def zero(cls) -> Force:
@@ -140,11 +172,6 @@ class Force(NamedTuple):
     def over(self, convert: Callable[[Scalar], Scalar]) -> Force:
         """Return the vector with each number converted."""
         return Force(self.ang.over(convert), self.lin.over(convert))
-
-
-# array * vector is ours: the batch lives inside the numbers
-Motion.__array_ufunc__ = None  # type: ignore[attr-defined]
-Force.__array_ufunc__ = None  # type: ignore[attr-defined]
 
 
 def blocks(a: Matrix3, b: Matrix3, c: Matrix3, d: Matrix3) -> Rows:

@@ -4,7 +4,10 @@ q are relative joint angles, theta_k = q_1 + ... + q_k absolute link angles.  A 
 has its centre of mass at `com` in link axes.  Follows the planar-skeleton notes on forward
 dynamics; what the notes leave open is fixed here: h_xkj = x_j - x_(j-1) for j < k, x_Gk - x_(k-1)
 for j = k and 0 for j > k (the same for y), and gravity, which their text names and their formula
-lacks, is an argument.
+lacks, is that of the chain, or an argument.
+
+q, qd, qdd and tau are n numbers of any kind, or arrays (..., n) of many states; then results are
+arrays too.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sixfold.dynamics.book.planar_chain import PlanarChain, Point, checked
+from sixfold.dynamics.book.planar_chain import Numbers, PlanarChain, Point, checked
 from sixfold.scalar import ZERO, Scalar, cos, sin
 from sixfold.spatial import Column, ldl, ldl_solve
 
@@ -26,7 +29,6 @@ __all__ = [
     "skeleton_inertia",
     "skeleton_jacobian",
 ]
-NO_GRAVITY: Point = (ZERO, ZERO)
 
 
 class Skeleton(NamedTuple):
@@ -38,8 +40,17 @@ class Skeleton(NamedTuple):
 
 
 @checked
-def skeleton(chain: PlanarChain, q: Sequence[Scalar]) -> Skeleton:
-    """Return where joints and centres of mass are."""
+def skeleton(chain: PlanarChain, q: Numbers) -> Skeleton:
+    """Return where joints and centres of mass are.
+
+    Args:
+        chain: the links.
+        q: relative joint angles [rad], n numbers or (..., n).
+
+    Returns:
+        Positions of the joints (x_0 .. x_n) and of the centres of mass, and absolute angles: lists,
+        or arrays (..., n + 1, 2), (..., n, 2) and (..., n).
+    """
     joints: list[Point] = [(ZERO, ZERO)]
     centers: list[Point] = []
     theta: list[Scalar] = []
@@ -55,8 +66,16 @@ def skeleton(chain: PlanarChain, q: Sequence[Scalar]) -> Skeleton:
 
 
 @checked
-def skeleton_inertia(chain: PlanarChain, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Return H: h_ij = sum over k >= max(i, j) of m_k r_ik . r_jk + I_k, r_ik from joint to G_k."""
+def skeleton_inertia(chain: PlanarChain, q: Numbers) -> list[list[Scalar]]:
+    """Return H: h_ij = sum over k >= max(i, j) of m_k r_ik . r_jk + I_k, r_ik from joint to G_k.
+
+    Args:
+        chain: the links.
+        q: relative joint angles [rad], n numbers or (..., n).
+
+    Returns:
+        The inertia matrix [kg m^2]: n rows, or an array (..., n, n).
+    """
     x = skeleton(chain, q)
     n = range(chain.n)
 
@@ -74,10 +93,21 @@ def skeleton_inertia(chain: PlanarChain, q: Sequence[Scalar]) -> list[list[Scala
 
 @checked
 def skeleton_bias(
-    chain: PlanarChain, q: Sequence[Scalar], qd: Sequence[Scalar], *, gravity: Point = NO_GRAVITY
+    chain: PlanarChain, q: Numbers, qd: Numbers, *, gravity: Point | None = None
 ) -> list[Scalar]:
-    """Return b: the notes' velocity terms, and - sum over k >= i of m_k r_ik x gravity."""
+    """Return b: the notes' velocity terms, and - sum over k >= i of m_k r_ik x gravity.
+
+    Args:
+        chain: the links.
+        q: relative joint angles [rad], n numbers or (..., n).
+        qd: their rates [rad/s].
+        gravity: (x, y) [m/s^2] in place of the chain's own.
+
+    Returns:
+        Joint torques [N m], n numbers or (..., n).
+    """
     x = skeleton(chain, q)
+    gravity = chain.gravity if gravity is None else gravity
     rates = [sum(qd[1 : k + 1], start=qd[0]) for k in range(chain.n)]
     b: list[Scalar] = []
     for i in range(chain.n):
@@ -95,9 +125,19 @@ def skeleton_bias(
 
 @checked
 def skeleton_jacobian(
-    chain: PlanarChain, q: Sequence[Scalar], link: int = -1, point: Point | None = None
+    chain: PlanarChain, q: Numbers, link: int = -1, point: Point | None = None
 ) -> list[list[Scalar]]:
-    """Return J_E (2 x n) of a point given in the axes of a link; the link's end when left out."""
+    """Return J_E (2 x n) of a point given in the axes of a link; the link's end when left out.
+
+    Args:
+        chain: the links.
+        q: relative joint angles [rad], n numbers or (..., n).
+        link: number of the link from 0, or from the end if negative.
+        point: (along, across) in link axes [m].
+
+    Returns:
+        Two rows, or an array (..., 2, n).
+    """
     x = skeleton(chain, q)
     k = link % chain.n
     u, w = (chain.l[k], ZERO) if point is None else point
@@ -113,16 +153,37 @@ def skeleton_jacobian(
 @checked
 def skeleton_id(
     chain: PlanarChain,
-    q: Sequence[Scalar],
-    qd: Sequence[Scalar],
-    qdd: Sequence[Scalar],
+    q: Numbers,
+    qd: Numbers,
+    qdd: Numbers,
     *,
     f_E: Point | None = None,
     link: int = -1,
     point: Point | None = None,
-    gravity: Point = NO_GRAVITY,
+    gravity: Point | None = None,
 ) -> Column:
-    """Return tau = H qdd + b - J_E^T f_E."""
+    """Return tau = H qdd + b - J_E^T f_E: inverse dynamics of the notes.
+
+    Args:
+        chain: the links.
+        q: relative joint angles [rad], n numbers or (..., n).
+        qd: their rates [rad/s].
+        qdd: their accelerations [rad/s^2].
+        f_E: external force (x, y) [N]; none when left out.
+        link: the link that it acts on, from 0, or from the end if negative.
+        point: where, in link axes [m]; the end of the link when left out.
+        gravity: (x, y) [m/s^2] in place of the chain's own.
+
+    Returns:
+        Joint torques [N m]: n numbers, or an array (..., n) when an argument is an array of many
+        states.
+
+    Example:
+        >>> import sixfold as sf
+        >>> chain = sf.PlanarChain(m=[1.0], I=[0.0], l=[2.0], gravity=9.81)
+        >>> tuple(sf.skeleton_id(chain, [0.0], [0.0], [0.0]))
+        (9.81,)
+    """
     H, b = skeleton_inertia(chain, q), skeleton_bias(chain, q, qd, gravity=gravity)
     pushed = _pushed(chain, q, f_E, link, point)
     inertial = [_dot(row, qdd) for row in H]
@@ -132,23 +193,44 @@ def skeleton_id(
 @checked
 def skeleton_fd(
     chain: PlanarChain,
-    q: Sequence[Scalar],
-    qd: Sequence[Scalar],
-    tau: Sequence[Scalar],
+    q: Numbers,
+    qd: Numbers,
+    tau: Numbers,
     *,
     f_E: Point | None = None,
     link: int = -1,
     point: Point | None = None,
-    gravity: Point = NO_GRAVITY,
+    gravity: Point | None = None,
 ) -> Column:
-    """Return qdd from H qdd = tau - b + J_E^T f_E, by symmetric elimination on any numbers."""
+    """Return qdd from H qdd = tau - b + J_E^T f_E, by symmetric elimination on any numbers.
+
+    Args:
+        chain: the links.
+        q: relative joint angles [rad], n numbers or (..., n).
+        qd: their rates [rad/s].
+        tau: joint torques [N m].
+        f_E: external force (x, y) [N]; none when left out.
+        link: the link that it acts on, from 0, or from the end if negative.
+        point: where, in link axes [m]; the end of the link when left out.
+        gravity: (x, y) [m/s^2] in place of the chain's own.
+
+    Returns:
+        Accelerations [rad/s^2]: n numbers, or an array (..., n) when an argument is an array of
+        many states.
+
+    Example:
+        >>> import sixfold as sf
+        >>> chain = sf.PlanarChain(m=[1.0], I=[0.0], l=[2.0], gravity=9.81)
+        >>> tuple(sf.skeleton_fd(chain, [0.0], [0.0], [0.0]))
+        (-9.81,)
+    """
     b = skeleton_bias(chain, q, qd, gravity=gravity)
     rhs = Column(tau) - b + _pushed(chain, q, f_E, link, point)
     return ldl_solve(*ldl(skeleton_inertia(chain, q)), rhs)
 
 
 def _pushed(
-    chain: PlanarChain, q: Sequence[Scalar], f_E: Point | None, link: int, point: Point | None
+    chain: PlanarChain, q: Numbers, f_E: Point | None, link: int, point: Point | None
 ) -> Column:
     if f_E is None:
         return Column.zero(chain.n)
@@ -156,7 +238,7 @@ def _pushed(
     return Column(a * f_E[0] + b * f_E[1] for a, b in zip(jx, jy, strict=True))
 
 
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+def _dot(a: Sequence[Scalar], b: Numbers) -> Scalar:
     total: Scalar = ZERO
     for x, y in zip(a, b, strict=True):
         total = total + x * y

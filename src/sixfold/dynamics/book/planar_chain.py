@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from sixfold.errors import ArgumentError, ModelError, shown
-from sixfold.scalar import ZERO, Scalar, several_numbers, together
+import numpy as np
+
+from sixfold.errors import ArgumentError, ModelError, ShapeError, shown
+from sixfold.model import Model, Revolute
+from sixfold.scalar import ZERO, Scalar, exact, is_number, several_numbers, together
+from sixfold.spatial import Inertia, to_array
 
 Point = tuple[Scalar, Scalar]
+Numbers = Sequence[Scalar] | np.ndarray[Any, Any]
+"""n numbers, or an array of many states."""
+NO_GRAVITY: Point = (ZERO, ZERO)
 P = ParamSpec("P")
 R = TypeVar("R")
 VECTORS = ("q", "qd", "qdd", "tau")
@@ -20,15 +27,34 @@ PAIRS = ("point", "f_E", "gravity")
 
 @dataclass(frozen=True)
 class PlanarChain:
-    """Masses [kg], rotational inertias about the centres of mass [kg m^2], lengths [m], centres.
+    """A chain of links in the x-y plane.
 
-    com holds (along, across) in link axes for each link; half the length when left out.
+    The notes count gravity to the bias force b and print a formula without it: `gravity` is that of
+    the chain, and enters b of all `skeleton_` functions.
+
+    Args:
+        m: masses of the links [kg].
+        I: rotational inertias about the centres of mass [kg m^2].
+        l: lengths [m].
+        com: centre of mass (along, across) in link axes for each link [m]; half the length when
+            left out.
+        gravity: acceleration (x, y) [m/s^2], or one number g for (0, -g); none when left out.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.1, 0.1], l=[1.0, 1.0], gravity=9.81)
+        >>> many = np.zeros((5, 2))
+        >>> sf.skeleton_fd(chain, many, many, many).shape
+        (5, 2)
+        >>> sf.simulate(chain.to_model(), [0.1, 0.2], [0.0, 0.0], 0.1).q.shape
+        (101, 2)
     """
 
     m: Sequence[Scalar]
     I: Sequence[Scalar]
     l: Sequence[Scalar]
     com: Sequence[Point] | None = None
+    gravity: Point | Scalar = NO_GRAVITY
 
     def __post_init__(self) -> None:
         """Check that every link has every number."""
@@ -50,6 +76,10 @@ class PlanarChain:
             several_numbers(where, name, getattr(self, name), self.n, fix)
         for pair in com:
             several_numbers(where, "com", pair, 2, "give (along, across) for each link")
+        down: Any = self.gravity
+        pull = (ZERO, -down) if is_number(down) and not np.ndim(down) else down
+        x, y = several_numbers(where, "gravity", pull, 2, "give (x, y), or g for (0, -g)")
+        object.__setattr__(self, "gravity", (exact(x), exact(y)))
 
     @property
     def n(self) -> int:
@@ -61,9 +91,50 @@ class PlanarChain:
         """Centre of mass of each link in link axes."""
         return self.com if self.com is not None else [(length / 2, ZERO) for length in self.l]
 
+    def to_model(self, name: str = "planar_chain") -> Model:
+        """Return the chain as a model: hinges about z, for simulation and everything else.
+
+        Args:
+            name: name of the model.
+
+        Returns:
+            A Model with bodies link1..linkN, joints joint1..jointN and the frame `end` at the end
+            of the last link.  Its gravity is the chain's.  Moments of inertia about x and y, which
+            a planar motion never feels, are those about z.
+
+        Raises:
+            ModelError: if a number is a symbol or an array.
+        """
+        from sixfold.model import ModelBuilder
+
+        try:
+            numbers = [[float(x) for x in row] for row in (self.m, self.I, self.l)]
+            centers = [(float(x), float(y)) for x, y in self.centers]
+            x, y = (float(part) for part in self.gravity)
+        except (TypeError, ValueError):
+            fix = "a model holds floats: give the chain numbers"
+            raise ModelError("PlanarChain.to_model", "a number is no float", fix) from None
+        builder = ModelBuilder(name, gravity=(x, y, 0.0))
+        before = 0.0
+        for k, (m, I, length) in enumerate(zip(*numbers, strict=True), 1):
+            builder.add_body(
+                f"link{k}",
+                parent=f"link{k - 1}" if k > 1 else None,
+                joint=Revolute("z"),
+                joint_name=f"joint{k}",
+                placement=(before, 0.0, 0.0),
+                inertia=Inertia.from_mass(m, (*centers[k - 1], 0.0), (I, I, I)),
+            )
+            before = length
+        return builder.add_frame("end", f"link{self.n}", (before, 0.0, 0.0)).build()
+
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Return an equation of the skeleton that checks its arguments, by their names, first."""
+    """Return an equation of the skeleton that checks its arguments, by their names, first.
+
+    Arrays of two axes or more are many states: the last axis is that of one state, the result is an
+    array with the same leading axes.
+    """
     signature = inspect.signature(function)
 
     @wraps(function)
@@ -71,10 +142,41 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         with together(function.__name__):
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
+            lead = _take_apart(bound.arguments)
             _check(**bound.arguments)
-            return function(*args, **kwargs)
+            found = function(*bound.args, **bound.kwargs)
+            return found if lead is None else _joined(found, lead)
 
     return call
+
+
+def _take_apart(given: dict[str, Any]) -> tuple[int, ...] | None:
+    """Turn arrays of many states into numbers that hold the batch; return the leading axes."""
+    leads = []
+    for name, value in given.items():
+        n = 2 if name in PAIRS else getattr(given["chain"], "n", 0) if name in VECTORS else None
+        if n is None or not isinstance(value, np.ndarray) or value.ndim < 2:
+            continue
+        if value.shape[-1] != n:
+            fix = "give states along the leading axes"
+            raise ShapeError("skeleton", name, f"(..., {n})", value.shape, fix)
+        leads.append(value.shape[:-1])
+        given[name] = tuple(value[..., k] for k in range(n))
+    return np.broadcast_shapes(*leads) if leads else None
+
+
+def _joined(found: Any, lead: tuple[int, ...]) -> Any:
+    """Return numbers that hold a batch as an array, or several of them."""
+    if hasattr(found, "_fields"):
+        return type(found)(*(_joined(part, lead) for part in found))
+    array = to_array(found)
+    shape = array.shape[array.ndim - _axes(found) :]
+    return np.array(np.broadcast_to(array, (*lead, *shape)))
+
+
+def _axes(nested: Any) -> int:
+    """Return how many axes the numbers of one state have."""
+    return 1 + _axes(nested[0]) if isinstance(nested, (list, tuple)) else 0
 
 
 def _check(chain: PlanarChain, **given: Any) -> None:
@@ -86,7 +188,7 @@ def _check(chain: PlanarChain, **given: Any) -> None:
             fix = "give one number for each link"
             several_numbers("skeleton", name, given[name], chain.n, fix)
     for name in PAIRS:
-        if name in given and (given[name] is not None or name == "gravity"):
+        if given.get(name) is not None:
             several_numbers("skeleton", name, given[name], 2, "give (x, y)")
     if "link" in given:
         _check_link(chain, given["link"])

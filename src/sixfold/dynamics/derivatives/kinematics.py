@@ -66,3 +66,28 @@ def jacobian_derivatives(
                 rate = own[j, k]
             H[j, k] = rate if turned is None else rate + turned(along, at)
     return H
+
+
+def in_moving_frame(
+    found: Columns, own: dict[int, Motion], X: Transform
+) -> tuple[dict[int, Motion], Hessian]:
+    """Return the Jacobian of a body and d J_j / dq_k in the coordinates of another frame.
+
+    That frame moves too, and the transform between the two with both: dX/dt = (v_A - v_B) x X
+    (Carius eq. 16).
+
+    Args:
+        found: the columns of the body, in its own coordinates.
+        own: the columns of the frame's own Jacobian, in the frame's coordinates.
+        X: from the body's coordinates to the frame's.
+    """
+    J = {j: X @ column for j, column in found.J.items()}
+    inner = jacobian_derivatives(found, None)
+    still = Motion.zero()
+    H: Hessian = {}
+    for j, column in J.items():
+        for k in dict.fromkeys((*J, *own)):
+            moving = J.get(k, still) - own.get(k, still)
+            rate = X @ inner[j, k] if k in J else still
+            H[j, k] = rate + moving.cross(column)
+    return J, H

@@ -8,8 +8,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.errors import NotApplicableError
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
+from sixfold.evaluate.quantities import (
+    FORCE_FRAMES,
+    refuse_constraints,
+    refuse_method_with_couplings,
+)
 from sixfold.evaluate.scalar_functions import dynamics as pages
 from sixfold.evaluate.scalar_functions import forward
 from sixfold.model import Model
@@ -149,6 +154,53 @@ def inverse_mass_matrix(
 
     Raises:
         SingularModelError: if some joint has no inertia behind it at every configuration.
+    """
+    raise NotImplementedError
+
+
+def _refuse_all_but_trees(model: Model, given: Mapping[str, Any]) -> None:
+    refuse_constraints("branch_inertias", model, "branches are those of a tree")
+    if model.couplings:
+        where = f"model '{model.name}' with couplings"
+        fix = "build the model without them: a follower yields with its leader only"
+        raise NotApplicableError("branch_inertias", where, fix)
+
+
+@quantity(
+    forward.branch_inertias,
+    "nb 6 6",
+    refuses=_refuse_all_but_trees,
+    solves=True,
+)
+def branch_inertias(
+    model: Model,
+    q: ArrayLike,
+    *,
+    inertias: ArrayLike | None = None,
+    out: Array | None = None,
+    backend: str | None = None,
+) -> Array:
+    """Return the branch inertias J_i, shape (..., nb, 6, 6), in body coordinates.
+
+    J_i is what body i with all that it carries resists at its joint, when the joints beyond yield:
+    Featherstone's articulated-body inertia.  A tip has its own inertia.
+
+    Args:
+        model: the robot, a tree.
+        q: configuration, shape (..., nq).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Symmetric matrices that act on motions (omega; v), angular part first.
+
+    Raises:
+        SingularModelError: if some joint has no inertia behind it at every configuration.
+        NotApplicableError: if the model has couplings or constraints.
+
+    Reference: Concurrent Dynamics, below eq. (19b); Featherstone, RBDA, table 7.1.
     """
     raise NotImplementedError
 

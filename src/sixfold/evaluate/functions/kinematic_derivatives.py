@@ -46,8 +46,8 @@ def jacobian_derivatives(
         name: a body or frame.
         point: a point (x, y, z) in the coordinates of the frame, shape (..., 3); its origin if left
             out.
-        frame: "aligned" (world axes, the point), "body" (axes of the frame, the point) or "world"
-            (axes and origin of the world), as in `jacobian`.
+        frame: "aligned" (world axes, the point), "body" (axes of the frame, the point), "world"
+            (axes and origin of the world), or the name of another body or frame, as in `jacobian`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
@@ -74,7 +74,7 @@ def frame_velocity_derivatives(
         q: configuration, shape (..., nq).
         v: joint velocity, shape (..., nv).
         name: a body or frame.
-        frame: "aligned", "body" or "world", as in `frame_velocity`.
+        frame: "aligned", "body", "world" or a name, as in `frame_velocity`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """

@@ -19,7 +19,8 @@ _FRAME = {"frame": FRAMES}
 
 def _refuse_classical_in_world(model: Model, given: Mapping[str, Any]) -> None:
     """Refuse the acceleration of a body point where no body point lies."""
-    if given["kind"] == "classical" and given["frame"] == "world":
+    at_point = isinstance(given["frame"], str) and given["frame"] in ("body", "aligned")
+    if given["kind"] == "classical" and not at_point:
         raise OptionError("body_accelerations", "frame", ("body", "aligned"), given["frame"])
 
 
@@ -55,8 +56,10 @@ def body_velocities(
         model: the robot.
         q: configuration, shape (..., nq).
         v: joint velocity, shape (..., nv).
-        frame: "body" (axes and point of the body), "world" (axes and origin of the world) or
-            "aligned" (world axes, body point).
+        frame: "body" (axes and point of the body), "world" (axes and origin of the world),
+            "aligned" (world axes, body point), or the name of a body or frame: its axes and its
+            origin.  A body that is itself called "body", "world" or "aligned" cannot be named here:
+            these words have their own meaning.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
@@ -81,8 +84,9 @@ def frame_velocity(
         q: configuration, shape (..., nq).
         v: joint velocity, shape (..., nv).
         name: a body or frame.
-        frame: "aligned" (world axes, the frame's origin), "body" (the frame's own axes and origin)
-            or "world" (axes and origin of the world).
+        frame: "aligned" (world axes, the frame's origin), "body" (the frame's own axes and
+            origin), "world" (axes and origin of the world), or the name of another body or frame,
+            as in `body_velocities`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
@@ -115,7 +119,8 @@ def body_accelerations(
         a: joint acceleration, shape (..., nv).
         frame: as in `body_velocities`.
         kind: "spatial" (rate of the spatial velocity) or "classical" (angular acceleration, and
-            acceleration of the body's origin; not with frame="world", where no body point lies).
+            acceleration of the body's origin; with frame="body" or "aligned" only: elsewhere
+            lies no body point).
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
@@ -141,8 +146,9 @@ def jacobian(
         name: a body or frame.
         point: reference point in the frame's coordinates [m], shape (..., 3); its origin when left
             out.
-        frame: "aligned" (world axes, at the point), "body" (the frame's axes, at the point) or
-            "world" (world axes and origin).
+        frame: "aligned" (world axes, at the point), "body" (the frame's axes, at the point),
+            "world" (world axes and origin), or the name of another body or frame, as in
+            `body_velocities`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
@@ -163,8 +169,20 @@ def jacobian_bias(
 ) -> Array:
     """Return dJ/dt v, shape (..., 6): the derivative of J v is J a + this.
 
-    With frame="aligned" that is the classical acceleration of the point at a = 0, otherwise the
-    spatial acceleration.
+    With frame="aligned" that is the classical acceleration of the point at a = 0, with "body" and
+    "world" the spatial acceleration.  In the axes of a named body or frame, which may move itself,
+    it is the derivative of the components: the spatial acceleration at a = 0 less v_F x J v.
+
+    Args:
+        model: the robot.
+        q: configuration, shape (..., nq).
+        v: joint velocity, shape (..., nv).
+        name: a body or frame.
+        point: reference point in the frame's coordinates [m], shape (..., 3); its origin when left
+            out.
+        frame: as in `jacobian`.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
     raise NotImplementedError
 

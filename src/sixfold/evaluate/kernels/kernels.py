@@ -199,7 +199,9 @@ def _rolled(
     body = core.func if isinstance(core, partial) else core
     options = core.keywords if isinstance(core, partial) else {}
     rolls = getattr(body, "rolls", False)
-    if not rolls or model.couplings or model.constraints or options.get("method", "aba") != "aba":
+    named = not isinstance(options.get("frame", ""), str)  # one body of its own has no loop
+    other = options.get("method", "aba") != "aba"
+    if not rolls or model.couplings or model.constraints or other or named:
         return None, None
     try:
         return trace_rolled(core, model, inputs)

@@ -25,7 +25,7 @@ from sixfold.evaluate.scalar_functions.dynamics import (
     potential_energy,
     reduced_mass_matrix,
 )
-from sixfold.evaluate.scalar_functions.forward import METHODS, forward_dynamics
+from sixfold.evaluate.scalar_functions.forward import METHODS, branch_inertias, forward_dynamics
 from sixfold.evaluate.scalar_functions.kinematics import (
     body_accelerations,
     body_poses,
@@ -135,6 +135,7 @@ __all__ = [
     "body_accelerations",
     "body_poses",
     "body_velocities",
+    "branch_inertias",
     "center_of_mass",
     "center_of_mass_jacobian",
     "centroidal_momentum",

@@ -8,6 +8,7 @@ from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.factorization import ltdl, solve_ltdl
 from sixfold.dynamics.fast.aba import aba
 from sixfold.dynamics.fast.inverse_dynamics import joint_forces
+from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.passive import passive_forces
 from sixfold.evaluate.scalar_functions.dynamics import (
     bias_force,
@@ -72,6 +73,15 @@ def _by_dense_operators(tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Tabl
     from sixfold.dynamics.book.operators import equations
 
     return equations.solve_dense(equations.body_frame(tree, q, qd, f_ext), tau)
+
+
+def branch_inertias(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
+    """J_i of each body, 6 x 6, in its coordinates."""
+    from sixfold.dynamics.book.operators import equations
+
+    still, none = tree.zero_velocities(), no_forces(tree)
+    J = equations.branch_inertias(equations.body_frame(tree, model.positions(q), still, none)).J
+    return [x for i in tree.bodies for row in J[i].matrix() for x in row]
 
 
 METHODS: dict[str, Callable[[Tree, Table, Table, Table, Table], Table]] = {

@@ -16,9 +16,16 @@ from sixfold.dynamics.derivatives.momentum import (
 from sixfold.dynamics.kinematics import transforms
 from sixfold.dynamics.passive import passive_forces
 from sixfold.evaluate.scalar_functions.dynamics import gravity_force
-from sixfold.evaluate.scalar_functions.kinematics import at_point, express, six
+from sixfold.evaluate.scalar_functions.kinematics import (
+    FixedFrame,
+    at_point,
+    express,
+    seen_from,
+    six,
+)
 from sixfold.evaluate.scalar_functions.page import Numbers, page
 from sixfold.model import Model, Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, Force, Motion, Transform
 
@@ -33,14 +40,12 @@ def jacobian_derivatives(
     *,
     body: int,
     placement: Transform,
-    frame: str,
+    frame: str | FixedFrame,
 ) -> list[Scalar]:
     """6 x nv x nv: d J[:, j] / dq_k, reduced by couplings."""
     placement, x = at_point(point, placement), model.positions(q)
-    found = page_of.columns(tree, x, body, placement)
-    X0 = placement @ transforms(tree, x)[1][body] if body else placement
-    H = page_of.jacobian_derivatives(found, _TURNED[frame])
-    shown = {at: six(_expressed(m, X0, frame)) for at, m in H.items()}
+    _, H, show = _jacobian_and_rates(tree, x, body, placement, frame)
+    shown = {at: six(show(m)) for at, m in H.items()}
     result: list[Scalar] = []
     for r in range(6):
         full = [
@@ -59,27 +64,41 @@ def frame_velocity_derivatives(
     *,
     body: int,
     placement: Transform,
-    frame: str,
+    frame: str | FixedFrame,
 ) -> list[Scalar]:
     """6 x nv by q and 6 x nv by v, the Jacobian, reduced by couplings."""
     x, xd = model.positions(q), model.velocities(v)
-    found = page_of.columns(tree, x, body, placement)
-    H = page_of.jacobian_derivatives(found, _TURNED[frame])
-    X0 = placement @ transforms(tree, x)[1][body] if body else placement
+    J, H, show = _jacobian_and_rates(tree, x, body, placement, frame)
     rates = [n for i in tree.bodies for n in xd[i]]
     by_q: dict[int, Motion] = {}
-    for k in found.J:
+    for k in dict.fromkeys(along for _, along in H):
         total = Motion.zero()
-        for j in found.J:
+        for j in J:
             total = total + H[j, k] * rates[j]
         by_q[k] = total
     result: list[Scalar] = []
-    for columns in (by_q, found.J):
-        shown = {k: six(_expressed(m, X0, frame)) for k, m in columns.items()}
+    for columns in (by_q, J):
+        shown = {k: six(show(m)) for k, m in columns.items()}
         for r in range(6):
             row = [shown[k][r] if k in shown else ZERO for k in range(tree.nv)]
             result += model.gather({i: row[tree.velocity_slices[i]] for i in tree.bodies})
     return result
+
+
+def _jacobian_and_rates(
+    tree: Tree, q: Table, body: int, placement: Transform, frame: str | FixedFrame
+) -> tuple[dict[int, Motion], page_of.Hessian, Callable[[Motion], Motion]]:
+    """Return the columns of a Jacobian, their derivatives, and how to express both."""
+    if isinstance(frame, FixedFrame):
+        found = page_of.columns(tree, q, body, Transform.identity())
+        own = page_of.columns(tree, q, frame.body, frame.placement).J
+        X = seen_from(tree, q, frame)(body)
+        J, H = page_of.in_moving_frame(found, own, X)
+        return J, H, lambda m: m
+    found = page_of.columns(tree, q, body, placement)
+    X0 = placement @ transforms(tree, q)[1][body] if body else placement
+    H = page_of.jacobian_derivatives(found, _TURNED[frame])
+    return found.J, H, (lambda m: m) if frame == "body" else (lambda m: express(m, X0, frame))
 
 
 _TURNED: dict[str, Callable[[Motion, Motion], Motion] | None] = {
@@ -88,10 +107,6 @@ _TURNED: dict[str, Callable[[Motion, Motion], Motion] | None] = {
     "world": lambda along, m: along.cross(m),
 }
 """What moving along a column of the Jacobian does to the axes and the point of a frame."""
-
-
-def _expressed(m: Motion, X0: Transform, frame: str) -> Motion:
-    return m if frame == "body" else express(m, X0, frame)
 
 
 def _reduced(model: Model, tree: Tree, full: Matrix) -> Matrix:

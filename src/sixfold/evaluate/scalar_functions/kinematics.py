@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from sixfold.dynamics import kinematics
 from sixfold.evaluate.scalar_functions.page import Numbers, page
@@ -18,6 +19,13 @@ from sixfold.spatial import (
     Vector3,
     classical_acceleration,
 )
+
+
+class FixedFrame(NamedTuple):
+    """A frame on a body, or on the base, in whose axes and at whose origin a result is taken."""
+
+    body: int
+    placement: Transform
 
 
 @page(rolls=True)
@@ -37,7 +45,14 @@ def frame_pose(
 
 @page(rolls=True)
 def body_accelerations(
-    model: Model, tree: Tree, q: Numbers, v: Numbers, a: Numbers, *, kind: str, frame: str
+    model: Model,
+    tree: Tree,
+    q: Numbers,
+    v: Numbers,
+    a: Numbers,
+    *,
+    kind: str,
+    frame: str | FixedFrame,
 ) -> list[Scalar]:
     """Spatial or classical accelerations of all bodies, in the frame asked for."""
     x = model.positions(q)
@@ -52,7 +67,7 @@ def body_accelerations(
 
 @page(rolls=True)
 def body_velocities(
-    model: Model, tree: Tree, q: Numbers, v: Numbers, *, frame: str
+    model: Model, tree: Tree, q: Numbers, v: Numbers, *, frame: str | FixedFrame
 ) -> list[Scalar]:
     """Velocities of all bodies, in the frame asked for."""
     x = model.positions(q)
@@ -60,8 +75,11 @@ def body_velocities(
     return _expressed(tree, x, vel, frame)
 
 
-def _expressed(tree: Tree, q: Table, motions: Table, frame: str) -> list[Scalar]:
+def _expressed(tree: Tree, q: Table, motions: Table, frame: str | FixedFrame) -> list[Scalar]:
     """Return motions of all bodies in the frame asked for."""
+    if isinstance(frame, FixedFrame):
+        seen = seen_from(tree, q, frame)
+        return [x for i in tree.bodies for x in six(seen(i) @ motions[i])]
     if frame == "body":
         return tree.rows(lambda i: six(motions[i]))
     _, X0 = kinematics.transforms(tree, q)
@@ -76,13 +94,15 @@ def frame_velocity(
     *,
     body: int,
     placement: Transform,
-    frame: str,
+    frame: str | FixedFrame,
 ) -> list[Scalar]:
     """Velocity of a body or frame, in the frame asked for."""
     if not body:
         return [ZERO] * 6
     x = model.positions(q)
     vel, _ = kinematics.motions(tree, x, model.velocities(v), tree.zero_velocities())
+    if isinstance(frame, FixedFrame):
+        return six(seen_from(tree, x, frame)(body) @ vel[body])
     if frame == "body":
         return six(placement @ vel[body])
     X0 = placement @ kinematics.transforms(tree, x)[1][body]
@@ -97,13 +117,17 @@ def jacobian(
     *,
     body: int,
     placement: Transform,
-    frame: str,
+    frame: str | FixedFrame,
 ) -> list[Scalar]:
     """6 x nv, row by row, reduced by couplings; at a point of the frame, or its origin."""
     placement = at_point(point, placement)
     x = model.positions(q)
     columns = {i: [Motion.zero()] * tree.joint[i].nv for i in tree.bodies}
-    if body:
+    if isinstance(frame, FixedFrame):
+        X = seen_from(tree, x, frame)(body)
+        for j, S in kinematics.jacobian(tree, x, body).items() if body else ():
+            columns[j] = list((X @ S).columns)
+    elif body:
         X0 = placement @ kinematics.transforms(tree, x)[1][body] if frame != "body" else None
         for j, S in kinematics.jacobian(tree, x, body).items():
             moved = placement @ S
@@ -121,7 +145,7 @@ def jacobian_bias(
     *,
     body: int,
     placement: Transform,
-    frame: str,
+    frame: str | FixedFrame,
 ) -> list[Scalar]:
     """dJ/dt v in the frame's own components: the acceleration at a = 0."""
     placement = at_point(point, placement)
@@ -129,6 +153,10 @@ def jacobian_bias(
         return [ZERO] * 6
     x, xd = model.positions(q), model.velocities(v)
     vel, acc = kinematics.motions(tree, x, xd, tree.zero_velocities())
+    if isinstance(frame, FixedFrame):
+        X = seen_from(tree, x, frame)(body)
+        turning = frame.placement @ vel[frame.body]
+        return six(X @ acc[body] - turning.cross(X @ vel[body]))
     v_f, a_f = placement @ vel[body], placement @ acc[body]
     if frame == "body":
         return six(a_f)
@@ -140,6 +168,12 @@ def jacobian_bias(
 def at_point(point: Numbers | None, placement: Transform) -> Transform:
     """Return a frame's placement moved to a point given in its coordinates."""
     return placement if point is None else Transform(IDENTITY3, Vector3(*point)) @ placement
+
+
+def seen_from(tree: Tree, q: Table, frame: FixedFrame) -> Callable[[int], Transform]:
+    """Return, by body, the transform from its coordinates to those of a frame."""
+    X = kinematics.relative_transforms(tree, q, frame.body)
+    return lambda i: frame.placement @ X[i].inverse()
 
 
 def express(m: Motion, X0: Transform, frame: str) -> Motion:

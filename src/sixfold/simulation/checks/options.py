@@ -23,6 +23,8 @@ from sixfold.simulation.integrators import INTEGRATORS
 
 ADAPTIVE = "solve_ivp"
 CHOICES = (*INTEGRATORS, ADAPTIVE)
+METHODS = tuple(scalar_functions.METHODS)
+"""Methods of forward dynamics."""
 TOLERANCES = {"rtol": 1e-9, "atol": 1e-11}
 BACKENDS = ("native", "numpy")
 
@@ -56,7 +58,7 @@ def check_shared(
     if isinstance(method, str) and method in SOLVERS:
         fix = f"write solver={method!r}: method is that of forward dynamics"
         raise NotApplicableError(f"{function}: method {method!r}", "forward dynamics", fix)
-    choice(function, "method", (None, *scalar_functions.METHODS), method)
+    choice(function, "method", (None, *METHODS), method)
     choice(function, "hold", (True, False), hold)
     choice(function, "compiled", (None, True, False), compiled)
     choice(function, "backend", (None, *BACKENDS), backend)

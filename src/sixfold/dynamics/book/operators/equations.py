@@ -120,12 +120,35 @@ def mass_matrix_as_printed(s: System) -> list[list[Scalar]]:
     return _with_rotors(s.tree, [[_work(s, a, b) for b in Q] for a in J])
 
 
+class DenseSteps(NamedTuple):
+    """Everything that (19a) computes on its way, in this order."""
+
+    C: Table
+    """Bias (18b)."""
+    x: Table
+    """f - C."""
+    M: list[list[Scalar]]
+    """System mass matrix (18c)."""
+    L: list[list[Scalar]]
+    """M = L diag(d) L^T."""
+    d: list[Scalar]
+    qdd: Table
+
+
+def dense_steps(s: System, f: Table) -> DenseSteps:
+    """Return qdd = M^-1 (f - C) by assembling and factorising M, and all steps: O(N^3) (19a)."""
+    C = bias(s)
+    x = {i: Column(f[i]) - C[i] for i in s.tree.bodies}
+    M = mass_matrix(s)
+    L, d = ldl(M)
+    flat = ldl_solve(L, d, [each for i in s.tree.bodies for each in x[i]])
+    qdd = {i: Column(flat[s.tree.velocity_slices[i]]) for i in s.tree.bodies}
+    return DenseSteps(C, x, M, L, d, qdd)
+
+
 def solve_dense(s: System, f: Table) -> Table:
     """Return qdd = M^-1 (f - C) by assembling and factorising M: O(N^3) (19a)."""
-    C = bias(s)
-    rhs = [x for i in s.tree.bodies for x in Column(f[i]) - C[i]]
-    flat = ldl_solve(*ldl(mass_matrix(s)), rhs)
-    return {i: Column(flat[s.tree.velocity_slices[i]]) for i in s.tree.bodies}
+    return dense_steps(s, f).qdd
 
 
 class Branches(NamedTuple):
@@ -179,24 +202,59 @@ class BetaBack(NamedTuple):
         return D.T @ (F - K @ (G.T @ F))
 
 
+class FactorSteps(NamedTuple):
+    """What the three factors of (19b) do to x = f - C, in this order."""
+
+    Kx: Table
+    """K x."""
+    Phi_Kx: Table
+    """Phi_D^T K x."""
+    z: Table
+    """Psi_b^T Phi_D^T K x: forces, tips to base."""
+    y: Table
+    """x - G^T z."""
+    w: Table
+    """R^-1 y."""
+    Gw: Table
+    """G w."""
+    Psi_Gw: Table
+    """Psi_b G w: motions, base to tips."""
+    u: Table
+    """Phi_D Psi_b G w."""
+    qdd: Table
+    """w - K^T u."""
+
+
+def yielding_shifts(s: System, K: Table) -> dict[int, Beta]:
+    """Return beta_i = (1 - G_i K_i^T) D_i."""
+    return {i: Beta(s.D[i], s.G[i], K[i]) for i in s.tree.bodies}
+
+
+def factor_steps(s: System, branches: Branches, x: Table) -> FactorSteps:
+    """Return M^-1 x by the three factors of (19b), and all steps."""
+    bodies, (_, R, K) = s.tree.bodies, branches
+    Psi_b = Propagation(s.tree, yielding_shifts(s, K), "b")
+
+    # [1 - G^T Psi_b^T Phi_D^T K], tips to base
+    Kx = {i: K[i] @ x[i] for i in bodies}
+    Phi_Kx = s.Phi.T @ Kx
+    z = Psi_b.T @ Phi_Kx
+    y = {i: x[i] - s.G[i].T @ z[i] for i in bodies}
+    w = {i: y[i] / R[i] for i in bodies}
+
+    # [1 - K^T Phi_D Psi_b G], base to tips
+    Gw = {i: s.G[i] @ w[i] for i in bodies}
+    Psi_Gw = Psi_b @ Gw
+    u = s.Phi @ Psi_Gw
+    qdd = {i: w[i] - K[i].T @ u[i] for i in bodies}
+    return FactorSteps(Kx, Phi_Kx, z, y, w, Gw, Psi_Gw, u, qdd)
+
+
 def solve_factorised(s: System, f: Table) -> Table:
     """Return qdd = [1 - K^T Phi_D Psi_b G] R^-1 [1 - G^T Psi_b^T Phi_D^T K] (f - C): O(N) (19b)."""
     C = bias(s)
-    return _factorised(s, branch_inertias(s), {i: Column(f[i]) - C[i] for i in s.tree.bodies})
-
-
-def _factorised(s: System, branches: Branches, x: Table) -> Table:
-    """Return M^-1 x by the three factors of (19b)."""
-    bodies, (_, R, K) = s.tree.bodies, branches
-    Psi_b = Propagation(s.tree, {i: Beta(s.D[i], s.G[i], K[i]) for i in bodies}, "b")
-
-    # [1 - G^T Psi_b^T Phi_D^T K], tips to base
-    z = Psi_b.T @ (s.Phi.T @ {i: K[i] @ x[i] for i in bodies})
-    x = {i: (x[i] - s.G[i].T @ z[i]) / R[i] for i in bodies}
-
-    # [1 - K^T Phi_D Psi_b G], base to tips
-    y = s.Phi @ (Psi_b @ {i: s.G[i] @ x[i] for i in bodies})
-    return {i: x[i] - K[i].T @ y[i] for i in bodies}
+    x = {i: Column(f[i]) - C[i] for i in s.tree.bodies}
+    return factor_steps(s, branch_inertias(s), x).qdd
 
 
 def inverse_mass_matrix(s: System) -> list[list[Scalar]]:
@@ -206,7 +264,7 @@ def inverse_mass_matrix(s: System) -> list[list[Scalar]]:
     columns = []
     for i, k in columns_of(s):
         unit = Column(1.0 if m == k else ZERO for m in range(s.tree.joint[i].nv))
-        qdd = _factorised(s, branches, {**still, i: unit})
+        qdd = factor_steps(s, branches, {**still, i: unit}).qdd
         columns.append([x for j in s.tree.bodies for x in qdd[j]])
     return [list(row) for row in zip(*columns, strict=True)]
 

@@ -234,8 +234,21 @@ class BlockMatrix:
         for key, block in other.blocks.items():
             blocks[key] = _add(blocks[key], block) if key in blocks else block
             label = other.labels.get(key, "?")
-            labels[key] = f"{labels[key]} + {label}" if key in labels else label
+            labels[key] = _summed(labels[key], label) if key in labels else label
         return BlockMatrix(self.rows, self.columns, blocks, labels)
+
+    def __neg__(self) -> BlockMatrix:
+        """Change every sign."""
+        return BlockMatrix(
+            self.rows,
+            self.columns,
+            {at: tuple(tuple(-x for x in row) for row in b) for at, b in self.blocks.items()},
+            {at: _negative(label) for at, label in self.labels.items()},
+        )
+
+    def __sub__(self, other: BlockMatrix) -> BlockMatrix:
+        """Subtract."""
+        return self + -other
 
     def dense(self) -> list[list[Scalar]]:
         """Return all numbers."""
@@ -289,7 +302,19 @@ def _add(a: Block, b: Block) -> Block:
 
 
 def _joined(a: str, b: str) -> str:
-    return b if a == "e" else a if b == "e" else f"{a}{b}"
+    """Return the label of a product."""
+    minus = a.startswith("-") is not b.startswith("-")
+    a, b = (f"({x})" if " " in x else x for x in (a.removeprefix("-"), b.removeprefix("-")))
+    product = b if a == "e" else a if b == "e" else f"{a}{b}"
+    return f"-{product}" if minus else product
+
+
+def _summed(a: str, b: str) -> str:
+    return f"{a} - {b[1:]}" if b.startswith("-") else f"{a} + {b}"
+
+
+def _negative(label: str) -> str:
+    return f"-({label})" if " " in label else label[1:] if label[0] == "-" else f"-{label}"
 
 
 def _transposed(label: str) -> str:

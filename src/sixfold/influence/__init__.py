@@ -1,0 +1,8 @@
+"""Influence operators of a model at a state, as Concurrent Dynamics writes them."""
+
+from sixfold.influence.at_state import operators
+from sixfold.influence.block_operator import BlockOperator
+from sixfold.influence.model_operators import Operators
+from sixfold.influence.solution import OperatorSolution
+
+__all__ = ["BlockOperator", "OperatorSolution", "Operators", "operators"]

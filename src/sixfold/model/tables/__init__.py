@@ -1,0 +1,1 @@
+"""Models from tables of numbers, as books and lectures print them."""
