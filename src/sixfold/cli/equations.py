@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
+from sixfold.choices import CodeLanguage, InertiaForm
 from sixfold.formats import load
 
 STYLES = ("text", "latex", "html", "python", "c", "julia", "matlab")
@@ -41,10 +44,10 @@ STYLES = ("text", "latex", "html", "python", "c", "julia", "matlab")
 @click.option("--explain", is_flag=True, help="Also explain the minimal set of parameters.")
 def equations(
     robot: str,
-    style: str | None,
+    style: CodeLanguage | Literal["latex", "html"] | None,
     terms: str,
     numbers: bool,
-    inertias: str,
+    inertias: InertiaForm,
     angle_tolerance: float,
     explain: bool,
 ) -> None:

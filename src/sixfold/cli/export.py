@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
 from sixfold.cli.options import refuse_idle
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
@@ -42,11 +43,11 @@ from sixfold.model import grouped as grouped_model
 @click.option("--grouped", is_flag=True, help="Group inertial parameters: fewer operations.")
 def export(
     robot: str,
-    language: str,
+    language: CodeLanguage,
     function: str,
-    dtype: str,
+    dtype: CodePrecision,
     at: str | None,
-    target: str | None,
+    target: CodeTarget | None,
     out: str,
     grouped: bool,
 ) -> None:

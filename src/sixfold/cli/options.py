@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from sixfold.choices import Friction
 from sixfold.errors import NotApplicableError
 
 
@@ -58,10 +59,12 @@ def random_states(command: Callable[..., Any]) -> Callable[..., Any]:
     return samples(seed(command))
 
 
-FRICTION: dict[str, bool | str] = {
+FRICTION: dict[str, Friction] = {
     "yes": True,
     "no": False,
-    **{word: word for word in ("viscous", "dry", "direction")},
+    "viscous": "viscous",
+    "dry": "dry",
+    "direction": "direction",
 }
 """What --friction may be, and what it stands for."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
+from sixfold.choices import Integrator
 from sixfold.cli.options import refuse_idle
 from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, visible
@@ -64,7 +65,7 @@ def simulate(
     controller: str,
     duration: float,
     dt: float,
-    integrator: str,
+    integrator: Integrator,
     start: str,
     seed: int,
     limits: bool,

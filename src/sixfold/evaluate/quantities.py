@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from math import prod
-from typing import Any
+from typing import Any, get_args
 
 from sixfold.arrays import Shape
+from sixfold.choices import ForceFrame, MotionFrame
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
 from sixfold.evaluate.arrays import Argument
 from sixfold.evaluate.scalar_functions.page import of_inertias
@@ -48,8 +49,8 @@ class PagesLater:
         return PageName(self._module, name)
 
 
-FRAMES = ("body", "world", "aligned")
-FORCE_FRAMES = ("world", "body")
+FRAMES: tuple[str, ...] = get_args(MotionFrame)
+FORCE_FRAMES: tuple[str, ...] = get_args(ForceFrame)
 
 
 @dataclass(frozen=True)

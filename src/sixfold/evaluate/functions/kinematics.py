@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import AccelerationKind, Backend, MotionFrame
 from sixfold.errors import OptionError
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FRAMES
@@ -25,7 +26,7 @@ def _refuse_classical_in_world(model: Model, given: Mapping[str, Any]) -> None:
 
 @quantity(pages.body_poses, "nb 4 4")
 def body_poses(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
     """Return world-from-body matrices, shape (..., nb, 4, 4)."""
     raise NotImplementedError
@@ -33,7 +34,12 @@ def body_poses(
 
 @quantity(pages.frame_pose, "4 4", place="name")
 def frame_pose(
-    model: Model, q: ArrayLike, name: str, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    name: str,
+    *,
+    out: Array | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the world-from-frame matrix of a body or frame, shape (..., 4, 4)."""
     raise NotImplementedError
@@ -45,9 +51,9 @@ def body_velocities(
     q: ArrayLike,
     v: ArrayLike,
     *,
-    frame: str = "body",
+    frame: MotionFrame = "body",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the spatial velocity (omega; v) of each body, shape (..., nb, 6).
 
@@ -70,9 +76,9 @@ def frame_velocity(
     v: ArrayLike,
     name: str,
     *,
-    frame: str = "aligned",
+    frame: MotionFrame = "aligned",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the spatial velocity (omega; v) of a body or frame, shape (..., 6).
 
@@ -92,7 +98,7 @@ def frame_velocity(
 @quantity(
     pages.body_accelerations,
     "nb 6",
-    options={"frame": FRAMES, "kind": ("spatial", "classical")},
+    options={"frame": FRAMES, "kind": get_args(AccelerationKind)},
     refuses=_refuse_classical_in_world,
 )
 def body_accelerations(
@@ -101,10 +107,10 @@ def body_accelerations(
     v: ArrayLike,
     a: ArrayLike,
     *,
-    frame: str = "body",
-    kind: str = "spatial",
+    frame: MotionFrame = "body",
+    kind: AccelerationKind = "spatial",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the acceleration of each body, shape (..., nb, 6), gravity not included.
 
@@ -129,9 +135,9 @@ def jacobian(
     name: str,
     point: ArrayLike | None = None,
     *,
-    frame: str = "aligned",
+    frame: MotionFrame = "aligned",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the Jacobian of a body or frame, shape (..., 6, nv): J v is its velocity.
 
@@ -157,9 +163,9 @@ def jacobian_bias(
     name: str,
     point: ArrayLike | None = None,
     *,
-    frame: str = "aligned",
+    frame: MotionFrame = "aligned",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return dJ/dt v, shape (..., 6): the derivative of J v is J a + this.
 
@@ -178,7 +184,7 @@ def point_force(
     point: ArrayLike | None = None,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return f_ext (..., nb, 6), world frame, for one force at a point.
 
@@ -203,7 +209,7 @@ def integrate(
     dt: ArrayLike | None = None,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the configuration reached from q by moving with velocity v for dt, (..., nq).
 
@@ -220,7 +226,7 @@ def difference(
     q1: ArrayLike,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the velocity-space increment with integrate(q0, difference) = q1, shape (..., nv)."""
     raise NotImplementedError
@@ -233,7 +239,7 @@ def position_rate(
     v: ArrayLike,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return dq/dt, shape (..., nq); it differs from v for spherical and free joints."""
     raise NotImplementedError

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from sixfold.choices import Form
 from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate.kernels.kernel_cache import KERNELS
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree
@@ -34,7 +35,7 @@ MAX_NODES = 40_000
 MAX_TRACED_NODES = 60_000
 """Nodes as traced up to which it is compiled anyway: passes leave about two thirds."""
 
-FORMS = ("rolled", "unrolled")
+FORMS: tuple[str, ...] = get_args(Form)
 """Loops over the bodies, or straight-line code for all of them."""
 
 MAX_STRAIGHT_OPERATIONS = 9_000
