@@ -213,9 +213,9 @@ def motion(model: sf.Model, folder: Path) -> sf.Trajectory:
         integrator="lie_rk4",
         control=law,
         events=[sf.Event(crossing, "up")],
-        limits=sf.JointStops(),
         progress=False,
     )
+    assert sf.JointStops().damping_ratio == 1.0
     run.save(folder / "run.npz")
     run = sf.Trajectory.load(folder / "run.npz")
     q, v = sf.rollout(model, None, None, dt=0.01, steps=3, integrator="rk4", dtype="float64")

@@ -12,6 +12,7 @@ from sixfold.bench.engines.engines import FUNCTIONS
 from sixfold.bench.robots import STANDARD, find
 from sixfold.bench.run import Settings, run
 from sixfold.bench.sections.chains import LENGTHS
+from sixfold.cli.groups import robot_argument
 from sixfold.cli.options import refuse_idle
 from sixfold.errors import OptionError, visible
 
@@ -29,7 +30,7 @@ def _functions(_: click.Context, __: click.Parameter, text: str) -> tuple[str, .
 
 
 @click.command()
-@click.argument("robots", nargs=-1)
+@robot_argument("robots", nargs=-1)
 @click.option(
     "--functions",
     default=",".join(FUNCTIONS),

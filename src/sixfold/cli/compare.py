@@ -7,12 +7,13 @@ import sys
 import click
 
 from sixfold.choices import Library
+from sixfold.cli.groups import robot_argument
 from sixfold.cli.options import random_states
 from sixfold.interop import compare_with
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.option(
     "--with",
     "library",

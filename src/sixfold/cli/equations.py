@@ -7,13 +7,14 @@ from typing import Literal
 import click
 
 from sixfold.choices import CodeLanguage, InertiaForm
+from sixfold.cli.groups import robot_argument
 from sixfold.formats import load
 
 STYLES = ("text", "latex", "html", "python", "c", "julia", "matlab")
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.option("--latex", "style", flag_value="latex", help="A LaTeX document.")
 @click.option("--html", "style", flag_value="html", help="A page that any browser shows.")
 @click.option("--python", "style", flag_value="python", help="NumPy functions.")

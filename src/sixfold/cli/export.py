@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
+from sixfold.cli.groups import robot_argument
 from sixfold.cli.options import refuse_idle
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
@@ -12,7 +13,7 @@ from sixfold.model import grouped as grouped_model
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.option(
     "--language",
     default="c",

@@ -17,6 +17,7 @@ from sixfold.cli.compare import compare
 from sixfold.cli.demo import demo
 from sixfold.cli.equations import equations
 from sixfold.cli.export import export
+from sixfold.cli.groups import Group
 from sixfold.cli.identify import excite, identify
 from sixfold.cli.inspect import inspect, robots
 from sixfold.cli.simulate import simulate
@@ -25,7 +26,7 @@ from sixfold.cli.view import view
 from sixfold.errors import RobotFileWarning, SixfoldError, visible
 
 
-class Commands(click.Group):
+class Commands(Group):
     """A group whose commands end with a plain message instead of a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -88,22 +86,3 @@ def unknowns(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
-
-
-def counting(what: str) -> Callable[[int, int | None], None] | None:
-    """Return a callback that shows how much is done on a terminal; None elsewhere."""
-    if not sys.stderr.isatty():
-        return None
-    drawn = [0.0]
-
-    def show(done: int, total: int | None) -> None:
-        now = time.monotonic()
-        end = total is not None and done >= total
-        if now - drawn[0] < 0.1 and not end:
-            return
-        drawn[0] = now
-        of = f" of {total:,}" if total is not None else ""
-        sys.stderr.write(f"\r{done:,}{of} {what}" + ("\n" if end else ""))
-        sys.stderr.flush()
-
-    return show

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from sixfold.choices import Integrator
+from sixfold.cli.groups import robot_argument
 from sixfold.cli.options import refuse_idle
 from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, visible
@@ -24,7 +25,7 @@ FREQUENCY = 10.0
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.option(
     "--controller",
     type=click.Choice(["none", "gravity", "pd"]),
