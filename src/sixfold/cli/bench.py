@@ -12,8 +12,7 @@ from sixfold.bench.engines.engines import FUNCTIONS
 from sixfold.bench.robots import STANDARD, find
 from sixfold.bench.run import Settings, run
 from sixfold.bench.sections.chains import LENGTHS
-from sixfold.cli.groups import robot_argument
-from sixfold.cli.options import refuse_idle
+from sixfold.cli.options import refuse_idle, robot_argument
 from sixfold.errors import OptionError, visible
 
 QUOTABLE = 15

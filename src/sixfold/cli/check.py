@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from sixfold.cli.groups import robot_argument
-from sixfold.cli.options import random_states, refuse_idle, side_file
+from sixfold.cli.options import random_states, refuse_idle, robot_argument, side_file
 from sixfold.doctor import Diagnosis, diagnose
 from sixfold.doctor.finding import json_text
 from sixfold.errors import RobotFileWarning

@@ -7,8 +7,7 @@ import sys
 import click
 
 from sixfold.choices import Library
-from sixfold.cli.groups import robot_argument
-from sixfold.cli.options import random_states
+from sixfold.cli.options import random_states, robot_argument
 from sixfold.interop import compare_with
 
 

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.cli.groups import Group, robot_names
+from sixfold.cli.options import Group, robot_names
 from sixfold.cli.show import tree_lines
 from sixfold.control import controllers
 from sixfold.evaluate import (

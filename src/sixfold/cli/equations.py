@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from sixfold.choices import CodeLanguage, InertiaForm
-from sixfold.cli.groups import robot_argument
+from sixfold.cli.options import robot_argument
 from sixfold.formats import load
 
 STYLES = ("text", "latex", "html", "python", "c", "julia", "matlab")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
-from sixfold.cli.groups import robot_argument
-from sixfold.cli.options import refuse_idle
+from sixfold.cli.options import refuse_idle, robot_argument
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
 from sixfold.model import grouped as grouped_model

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from sixfold.cli.groups import robot_argument
-from sixfold.cli.options import FRICTION, unknowns
+from sixfold.cli.options import FRICTION, robot_argument, unknowns
 from sixfold.errors import OptionError, visible
 from sixfold.formats import load, save
 from sixfold.identification import Identification, excitation

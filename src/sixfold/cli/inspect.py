@@ -7,8 +7,7 @@ from textwrap import wrap
 
 import click
 
-from sixfold.cli.groups import robot_argument
-from sixfold.cli.options import side_file
+from sixfold.cli.options import robot_argument, side_file
 from sixfold.cli.show import WIDTH, cut, tree_lines
 from sixfold.constraints import mobility
 from sixfold.errors import StateError, visible

@@ -17,9 +17,9 @@ from sixfold.cli.compare import compare
 from sixfold.cli.demo import demo
 from sixfold.cli.equations import equations
 from sixfold.cli.export import export
-from sixfold.cli.groups import Group
 from sixfold.cli.identify import excite, identify
 from sixfold.cli.inspect import inspect, robots
+from sixfold.cli.options import Group
 from sixfold.cli.simulate import simulate
 from sixfold.cli.sweep import sweep
 from sixfold.cli.view import view

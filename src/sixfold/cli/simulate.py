@@ -9,8 +9,7 @@ import click
 import numpy as np
 
 from sixfold.choices import Integrator
-from sixfold.cli.groups import robot_argument
-from sixfold.cli.options import refuse_idle
+from sixfold.cli.options import refuse_idle, robot_argument
 from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate import mass_matrix, neutral, random_state

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from sixfold.cli.groups import robot_argument, robot_names
-from sixfold.cli.options import refuse_idle
+from sixfold.cli.options import refuse_idle, robot_argument, robot_names
 from sixfold.errors import SixfoldError, TrajectoryFileError
 from sixfold.formats import load
 from sixfold.model import Model
