@@ -11,7 +11,7 @@ from sixfold.symbolic.listing import TITLES, chosen, entries
 from sixfold.symbolic.ring import COSINE, SINE, Angle, Ring, Variable
 from sixfold.symbolic.shorthand import number_text
 from sixfold.symbolic.simplify import Power, Product, Sum, Term
-from sixfold.symbolic.writers.html_page import PAGE, SCRIPT, STYLE
+from sixfold.symbolic.writers.html_page import DIGEST, PAGE, SCRIPT, STYLE
 from sixfold.symbolic.writers.latex import latex
 from sixfold.symbolic.writers.text import used_angles
 
@@ -43,7 +43,7 @@ def html(equations: Any, terms: str) -> str:
     )
     title = escape(f"Equations of motion of {visible(equations.model.name)}")
     filled = {"title": title, "contents": contents, "body": "\n".join(parts)}
-    return PAGE.format(**filled, style=STYLE, script=SCRIPT)
+    return PAGE.format(**filled, style=STYLE, script=SCRIPT, digest=DIGEST)
 
 
 def _section(k: int, title: str, source: str, body: str) -> str:

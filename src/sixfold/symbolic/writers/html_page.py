@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
+
 STYLE = """
 :root { --ink: #1c1a17; --soft: #6a645a; --paper: #fdfcf9; --line: #e3ddd0; --accent: #8a3b12;
   color-scheme: light dark; }
@@ -61,13 +64,16 @@ for (const button of document.querySelectorAll("h2 button")) {
 }
 """
 
+DIGEST = b64encode(sha256(SCRIPT.encode()).digest()).decode()
+"""Browsers run the script with this hash and no other one."""
+
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'">
 <title>{title}</title>
 <style>{style}</style>
 </head>
