@@ -14,6 +14,7 @@ from sixfold.arrays import Array
 from sixfold.cli.options import Group, robot_names
 from sixfold.cli.show import tree_lines
 from sixfold.control import controllers
+from sixfold.errors import visible
 from sixfold.evaluate import (
     bias_force,
     difference,
@@ -126,7 +127,7 @@ def quadruped(
 
 def _show(model: Model) -> None:
     """Print the tree."""
-    click.echo(f"{model.name}: {model.nb} bodies, {model.nv} freedoms\n")
+    click.echo(f"{visible(model.name)}: {model.nb} bodies, {model.nv} freedoms\n")
     for line in tree_lines(model):
         click.echo(f"  {line}")
 
@@ -139,16 +140,16 @@ def _round_trip(model: Model) -> None:
     back = forward_dynamics(model, q, v, tau)
     M = mass_matrix(model, q)
     click.echo("\nOne state, there and back:")
-    with np.printoptions(precision=5, suppress=True, linewidth=100):
-        for label, value in (
-            ("q", q),
-            ("v", v),
-            ("a", a),
-            ("tau = inverse dynamics", tau),
-            ("a   = forward dynamics", back),
-            ("gravity force", gravity_force(model, q)),
-        ):
-            click.echo(f"  {label:<24} {value}")
+    for label, value in (
+        ("q", q),
+        ("v", v),
+        ("a", a),
+        ("tau = inverse dynamics", tau),
+        ("a   = forward dynamics", back),
+        ("gravity force", gravity_force(model, q)),
+    ):
+        shown = np.array2string(value, precision=4, suppress_small=True, max_line_width=52)
+        click.echo(f"  {label:<24} " + shown.replace("\n", "\n" + " " * 27))
     scale = np.abs(M).sum(axis=1).max() * np.abs(a).max() + np.abs(tau).max()
     residual = np.abs(M @ a + bias_force(model, q, v) - tau).max() / scale
     energy = kinetic_energy(model, q, v)
@@ -191,9 +192,9 @@ def _motion(model: Model, report: str) -> None:
         used = (np.abs(motion.tau).max(axis=0) / limit).max()
         click.echo(f"  motors give at most {100 * used:.0f} % of their largest torques")
     path = write_report(report, model, motion)
-    click.echo(f"  the motion is in {path}: open it in a browser")
+    click.echo(f"  the motion is in {visible(path)}: open it in a browser")
     click.echo("\nNext: sixfold demo quadruped, a robot that trots and is pushed;")
-    click.echo(f"sixfold view {model.name}   (pip install 'sixfold[view]')")
+    click.echo(f"sixfold view {visible(model.name)}   (pip install 'sixfold[view]')")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from textwrap import fill
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import numpy as np
 
 from sixfold.choices import Integrator
 from sixfold.cli.options import refuse_idle, robot_argument
+from sixfold.cli.show import WIDTH
 from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate import mass_matrix, neutral, random_state
@@ -96,7 +98,7 @@ def simulate(
         progress=True,
     )
     for line in summary(trajectory):
-        click.echo(line)
+        click.echo(fill(line, WIDTH, subsequent_indent="  "))
     if out is not None:
         trajectory.save(out)
         click.echo(f"written to {visible(out)}")
