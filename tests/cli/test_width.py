@@ -9,6 +9,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 import sixfold as sf
+from sixfold.bench.tables import table
 from sixfold.cli.inspect import describe
 from sixfold.cli.main import main
 
@@ -95,3 +96,13 @@ def test_every_robot_argument_completes():
             if isinstance(parameter, click.Argument) and parameter.name in ("robot", "robots"):
                 context = click.Context(command)
                 assert {x.value for x in parameter.shell_complete(context, "puma")} == {"puma560"}
+
+
+def test_tables_of_figures_fold_their_heads_to_fit():
+    head = ["robot", "function", *(f"{k} threads [ms]" for k in range(6))]
+    rows = [["double_pendul~", "inverse dynamics", *["12.5"] * 6]]
+    text = table("a title of many words " * 6, head, rows)
+    assert too_long(text) == [] and "robot" in text
+    narrow = table("t", ["robot", "function", "1 thread"], [["a", "b", "1"]])
+    assert narrow.splitlines() == ["t", "robot  function  1 thread", "a      b                1"]
+    assert table("t", ["robot", "function"], []).splitlines()[1] == "robot  function"
