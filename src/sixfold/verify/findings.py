@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from sixfold.errors import DisagreementError, visible
 
-
 WIDTH = 80
 """Columns of the table."""
 
