@@ -12,7 +12,7 @@ LOWEST_READY := $(LOWEST)/.ready
 LOWEST_PYTHON ?= python3.11
 LANES ?= 1 2 4 8
 
-.PHONY: demo test test-lanes test-lowest test-long lint bench docs clean
+.PHONY: demo test test-lanes test-lowest test-long lint bench docs dist clean
 
 demo: $(READY)
 	$(BIN)/sixfold demo
@@ -81,6 +81,19 @@ bench: $(ENGINES)
 	$(BIN)/sixfold bench --chains --json build/bench.json --plot build/bench.svg
 	$(BIN)/python -m tests.surveys.operation_counts
 
+# wheel and source archive, checked, and the wheel installed and run on its own
+DIST := .venv-dist
+dist:
+	rm -rf dist $(DIST)
+	$(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check build twine check-wheel-contents
+	$(DIST)/bin/python -m build --outdir dist .
+	$(DIST)/bin/python -m twine check --strict dist/*
+	$(DIST)/bin/check-wheel-contents dist/*.whl
+	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd dist && ../$(DIST)/bin/python -m sixfold check puma560 --samples 2 --no-formulations
+	@ls -l dist
+
 $(READY): pyproject.toml constraints.txt
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv --quiet --python $(PYTHON) --allow-existing $(VENV) && \
@@ -121,4 +134,4 @@ $(LOWEST_READY): pyproject.toml constraints-lowest.txt
 	@touch $(LOWEST_READY)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .venv-dist dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -13,6 +13,7 @@ from typing import Any
 from sixfold.errors import NotApplicableError
 
 PACKAGES = {
+    "PIL": ("pillow", "animate"),
     "cloudpickle": ("cloudpickle", "distributed"),
     "control": ("control", "control"),
     "dask": ("dask", "distributed"),
@@ -20,6 +21,7 @@ PACKAGES = {
     "example_robot_data": ("example-robot-data", "robots"),
     "gmpy2": ("gmpy2", "bench"),
     "gymnasium": ("gymnasium", "learn"),
+    "imageio_ffmpeg": ("imageio-ffmpeg", "animate"),
     "jax": ("jax", "jax"),
     "matplotlib": ("matplotlib", "report"),
     "mujoco": ("mujoco", "mjcf"),

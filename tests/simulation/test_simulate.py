@@ -191,10 +191,10 @@ def test_progress_is_told_up_to_the_end():
 
 
 def test_a_bar_shows_the_share(capsys):
-    from sixfold.simulation.callbacks.progress import Bar
+    from sixfold.progress import Bar
 
     stream = io.StringIO()
-    bar = Bar(stream)
+    bar = Bar(stream=stream)
     bar(0.5, 2.0)
     bar(2.0, 2.0)
     assert " 25 %" in stream.getvalue() and "100 %" in stream.getvalue()

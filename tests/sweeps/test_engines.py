@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.sweeps.progress import Bar
+from sixfold.progress import Bar
 from tests.sweeps.studies import ARM, reduced, same_sweeps
 
 pytest.importorskip("cloudpickle")
@@ -260,7 +260,7 @@ def test_rows_can_be_a_table_on_every_engine():
 
 def test_the_bar_tells_the_time_that_is_left(capsys):
     now = [0.0]
-    bar = Bar(20, sys.stdout, lambda: now[0])
+    bar = Bar(known=20, stream=sys.stdout, clock=lambda: now[0])
     bar(20, 100)
     now[0] = 10.0
     bar(40, 100)

@@ -113,7 +113,16 @@ def test_the_page_is_well_formed_and_asks_for_nothing_else(puma):
     body = re.search(r"<body>.*</body>", page, re.S)[0]
     root = ET.fromstring(body.replace("&#x2061;", ""))
     assert len(root.findall(".//math")) > 200
-    assert not re.search(r"https?:|<script|<link|<img|@import|url\(", page)
+    assert not re.search(r"https?:|<script |<link|<img|@import|url\(", page)
+    assert page.count("<script>") == 1
+
+
+def test_the_page_has_contents_and_latex_to_copy(puma):
+    page = puma.html("M,G")
+    assert '<li><a href="#s1">Mass matrix</a></li>' in page
+    assert page.count("copy LaTeX</button>") == 2
+    assert page.count("\\begin{align*}") == 2
+    assert '"STIX Two Math"' in page and "prefers-color-scheme: dark" in page
 
 
 def test_the_page_names_the_robot_safely():

@@ -83,7 +83,7 @@ def test_the_table_has_a_row_for_each_finding():
     assert lines[3].split() == ["inverse", "dynamics", "rnea", "1.0e-16", "3"]
     assert lines[4].endswith("DISAGREES") and "1.0e-03" in lines[4]
     assert lines[5].endswith("DISAGREES") and "nan" in lines[5]
-    assert lines[6].endswith("-" + " " * 9 + "too big")
+    assert lines[6].endswith("   too big") and len(lines[6]) <= 80
     assert len(lines) == 7 and all(line == line.rstrip() for line in lines)
 
 

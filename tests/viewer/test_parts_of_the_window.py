@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.scene.poses import angles_of, quaternion_of
+from sixfold.scene.poses import angles_of, quaternion_of, within_limits
 from sixfold.viewer.controls import controls
 from sixfold.viewer.overlays import State, force_screws, velocity_screws
 from sixfold.viewer.panel import force_units, velocity_names
@@ -134,3 +134,22 @@ def test_the_map_of_a_matrix_is_a_png_of_its_size():
     assert orange[0] > orange[2]
     assert blue[2] > blue[0]
     assert png(np.zeros((1, 2, 3), np.uint8)).startswith(b"\x89PNG")
+
+
+def test_sliders_carry_units_and_show_degrees_on_request():
+    turn, slide = controls(sf.load("tree6"), 1.0)[:2]
+    assert turn.title().endswith(" [rad]") and turn.title(degrees=True).endswith(" [°]")
+    assert slide.title().endswith(" [m]") and slide.title(degrees=True).endswith(" [m]")
+    assert turn.degrees == pytest.approx(57.29577951) and slide.degrees == 1.0
+
+
+def test_a_coordinate_outside_its_limits_stands_between_them():
+    builder = sf.ModelBuilder("arm")
+    for name, low, high in (("a", 0.5, 1.5), ("b", -1.0, 1.0), ("c", None, -2.0), ("d", 3.0, None)):
+        limits = {"lower": low, "upper": high}
+        limits = {key: value for key, value in limits.items() if value is not None}
+        builder.add_body(name, joint=sf.Revolute("z"), **limits)
+    model = builder.build()
+    assert within_limits(model, np.zeros(4)) == pytest.approx([1.0, 0.0, -2.0, 3.0])
+    free = sf.load("floating_link")
+    assert np.array_equal(within_limits(free, sf.neutral(free)), sf.neutral(free))

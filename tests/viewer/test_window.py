@@ -188,3 +188,30 @@ def test_without_viser_the_way_to_install_it_is_told(arm, monkeypatch):
 def test_something_else_than_a_model_is_refused():
     with pytest.raises(sf.ArgumentError, match="Model"):
         sf.view("puma560", block=False)
+
+
+def test_a_robot_opens_within_its_limits():
+    builder = sf.ModelBuilder("elbow")
+    solid = sf.Inertia.from_mass(1.0, (0.0, 0.0, 0.3), (0.1, 0.1, 0.1))
+    builder.add_body("arm", joint=sf.Revolute("y"), inertia=solid, lower=-3.0, upper=-1.0)
+    with sf.view(builder.build(), block=False) as viewer:
+        assert viewer.q == pytest.approx([-2.0])
+
+
+def test_degrees_names_and_ellipsoids_are_shown_on_request(arm):
+    with sf.view(arm, q=np.full(arm.nq, 0.5), block=False) as viewer:
+        panel = viewer._panel
+        assert panel.sliders[0].label.endswith("[rad]")
+        panel.degrees.value = True
+        until(lambda: panel.sliders[0].label.endswith("[°]"), "the sliders show degrees")
+        assert panel.sliders[0].value == pytest.approx(28.65, abs=0.2)
+        assert panel.sliders[0].max > 100.0
+        panel.degrees.value = False
+        until(lambda: panel.sliders[0].label.endswith("[rad]"), "the sliders show radians")
+        assert panel.sliders[0].value == pytest.approx(0.5, abs=0.01)
+        panel.shown["names"].value = True
+        viewer._wake.set()
+        until(lambda: len(viewer._robot.names) == arm.nb, "names appear")
+        parts = viewer._robot.inertia_parts()
+        assert len({part.color for part in parts}) == len(parts) > 1
+        assert all(0.0 < part.opacity < 0.5 for part in parts)

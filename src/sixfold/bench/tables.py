@@ -1,8 +1,9 @@
-"""The sections as text, each at most 100 columns wide."""
+"""The sections as text, 80 columns wide where that many figures fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 
 from sixfold.bench.sections.accuracy import Accuracy
 from sixfold.bench.sections.chains import Chain
@@ -23,18 +24,35 @@ def words(function: str) -> str:
     return function.replace("_", " ")
 
 
+WIDTH = 80
+"""Columns of a terminal; wider heads are written in several lines."""
+
+
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table whose first two columns are names and the others figures."""
-    lines = [list(head), *map(list, rows)]
+    listed = [list(row) for row in rows]
+    heads = [[text] for text in head]
+    if _width(heads, listed) > WIDTH:
+        heads = [text.split() for text in head]
+    gap = "  " if _width(heads, listed) <= WIDTH else " "
+    tall = max(map(len, heads))
+    top = [[""] * (tall - len(words)) + words for words in heads]
+    lines = [[words[k] for words in top] for k in range(tall)] + listed
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     shown = [
-        "  ".join(
+        gap.join(
             cell.ljust(width) if k < 2 else cell.rjust(width)
             for k, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([title, shown[0], *shown[1:]])
+    return "\n".join([*wrap(title, WIDTH), *shown])
+
+
+def _width(heads: Sequence[Sequence[str]], rows: Sequence[Sequence[str]]) -> int:
+    """Return the width of a table with two blanks between columns."""
+    columns = zip(heads, *rows, strict=True) if rows else ((words,) for words in heads)
+    return sum(2 + max(map(len, (*words, *cells))) for words, *cells in columns) - 2
 
 
 def short(robot: str) -> str:

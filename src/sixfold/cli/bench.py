@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from textwrap import fill
 from typing import Any
 
 import click
@@ -12,7 +13,8 @@ from sixfold.bench.engines.engines import FUNCTIONS
 from sixfold.bench.robots import STANDARD, find
 from sixfold.bench.run import Settings, run
 from sixfold.bench.sections.chains import LENGTHS
-from sixfold.cli.options import refuse_idle
+from sixfold.cli.options import refuse_idle, robot_argument
+from sixfold.cli.show import WIDTH
 from sixfold.errors import OptionError, visible
 
 QUOTABLE = 15
@@ -29,7 +31,7 @@ def _functions(_: click.Context, __: click.Parameter, text: str) -> tuple[str, .
 
 
 @click.command()
-@click.argument("robots", nargs=-1)
+@robot_argument("robots", nargs=-1)
 @click.option(
     "--functions",
     default=",".join(FUNCTIONS),
@@ -100,7 +102,7 @@ def bench(
     if not found:
         click.echo("no robot is left to measure", err=True)
         sys.exit(2)
-    results = run(found, settings, click.echo)
+    results = run(found, settings, _say)
     if settings.rounds < QUOTABLE:
         click.echo(f"\nfewer than {QUOTABLE} rounds: figures to look at, not to quote")
     if json_file:
@@ -112,3 +114,9 @@ def bench(
     if results.disagreements:
         click.echo("\nENGINES DISAGREE:\n  " + "\n  ".join(results.disagreements), err=True)
         sys.exit(1)
+
+
+def _say(text: str) -> None:
+    """Print; notes are folded."""
+    for line in text.splitlines():
+        click.echo(fill(line, WIDTH, subsequent_indent="  ") if line.startswith("note:") else line)

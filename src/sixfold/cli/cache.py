@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sixfold.errors import visible
 from sixfold.llvm import cache as store
 
 
@@ -16,8 +17,8 @@ def cache(clear: bool) -> None:
         click.echo("the cache is switched off (SIXFOLD_CACHE=off)")
         return
     if clear:
-        click.echo(f"removed {store.clear()} files from {folder}")
+        click.echo(f"removed {store.clear()} files from {visible(folder)}")
         return
     sizes = [size for _, size in store.entries()]
-    click.echo(f"{folder}: {len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB")
+    click.echo(f"{visible(folder)}: {len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB")
     click.echo("SIXFOLD_CACHE_DIR moves it, SIXFOLD_CACHE=off switches it off")

@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from sixfold.cli.options import random_states, refuse_idle, side_file
+from sixfold.cli.options import random_states, refuse_idle, robot_argument, side_file
 from sixfold.doctor import Diagnosis, diagnose
 from sixfold.doctor.finding import json_text
 from sixfold.errors import RobotFileWarning
 from sixfold.formats import load
+from sixfold.progress import showing, working
 from sixfold.verify.check import check as run_check
 from sixfold.verify.findings import Report
 
@@ -22,7 +23,7 @@ COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @random_states
 @side_file
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -50,8 +51,10 @@ def check(
         # the diagnosis lists them all
         warnings.simplefilter("ignore", RobotFileWarning)
         model = load(robot, constraints=constraints)
-    diagnosis = diagnose(model, samples=samples, seed=seed)
-    report = None if no_formulations else run_check(model, samples, seed=seed)
+    with working(f"examining {model.name}"):
+        diagnosis = diagnose(model, samples=samples, seed=seed)
+    with showing("formulations"):
+        report = None if no_formulations else run_check(model, samples, seed=seed)
     bad = bool(diagnosis.errors or (strict and diagnosis.warnings))
     good = not bad and (report is None or report.agrees)
     if as_json:

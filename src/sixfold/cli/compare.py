@@ -6,12 +6,13 @@ import sys
 
 import click
 
-from sixfold.cli.options import random_states
+from sixfold.choices import Library
+from sixfold.cli.options import random_states, robot_argument
 from sixfold.interop import compare_with
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.option(
     "--with",
     "library",
@@ -22,7 +23,7 @@ from sixfold.interop import compare_with
 )
 @random_states
 @click.option("--floating-base", is_flag=True, help="Let the root link of a URDF move freely.")
-def compare(robot: str, library: str, samples: int, seed: int, floating_base: bool) -> None:
+def compare(robot: str, library: Library, samples: int, seed: int, floating_base: bool) -> None:
     """Compare the dynamics of ROBOT, a file or a name, with another library.
 
     Exits with 1 if any result differs by more than rounding.

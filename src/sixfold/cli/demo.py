@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import click
 import numpy as np
 
+from sixfold.arrays import Array
+from sixfold.cli.options import Group, robot_names
 from sixfold.cli.show import tree_lines
 from sixfold.control import controllers
+from sixfold.errors import visible
 from sixfold.evaluate import (
     bias_force,
     difference,
@@ -23,14 +29,22 @@ from sixfold.evaluate import (
 )
 from sixfold.formats import load
 from sixfold.model import Model
+from sixfold.progress import showing
 from sixfold.report import write_report
+from sixfold.scene.poses import within_limits
 from sixfold.simulation import simulate
 from sixfold.verify.check import check
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
-@click.option("--robot", default="puma560", show_default=True, help="Sample robot to show.")
+@click.option(
+    "--robot",
+    default="puma560",
+    show_default=True,
+    shell_complete=robot_names,
+    help="Sample robot to show.",
+)
 @click.option(
     "--states",
     default=1_000_000,
@@ -53,7 +67,8 @@ def demo(context: click.Context, robot: str, states: int, report: str) -> None:
     _show(model)
     _round_trip(model)
     click.echo("\nThe same quantities by every formulation that applies:\n")
-    found = check(model, 100)
+    with showing("formulations"):
+        found = check(model, 100)
     click.echo(str(found))
     found.raise_if_bad()
     click.echo("\nall formulations agree")
@@ -112,7 +127,7 @@ def quadruped(
 
 def _show(model: Model) -> None:
     """Print the tree."""
-    click.echo(f"{model.name}: {model.nb} bodies, {model.nv} freedoms\n")
+    click.echo(f"{visible(model.name)}: {model.nb} bodies, {model.nv} freedoms\n")
     for line in tree_lines(model):
         click.echo(f"  {line}")
 
@@ -125,16 +140,16 @@ def _round_trip(model: Model) -> None:
     back = forward_dynamics(model, q, v, tau)
     M = mass_matrix(model, q)
     click.echo("\nOne state, there and back:")
-    with np.printoptions(precision=5, suppress=True, linewidth=100):
-        for label, value in (
-            ("q", q),
-            ("v", v),
-            ("a", a),
-            ("tau = inverse dynamics", tau),
-            ("a   = forward dynamics", back),
-            ("gravity force", gravity_force(model, q)),
-        ):
-            click.echo(f"  {label:<24} {value}")
+    for label, value in (
+        ("q", q),
+        ("v", v),
+        ("a", a),
+        ("tau = inverse dynamics", tau),
+        ("a   = forward dynamics", back),
+        ("gravity force", gravity_force(model, q)),
+    ):
+        shown = np.array2string(value, precision=4, suppress_small=True, max_line_width=52)
+        click.echo(f"  {label:<24} " + shown.replace("\n", "\n" + " " * 27))
     scale = np.abs(M).sum(axis=1).max() * np.abs(a).max() + np.abs(tau).max()
     residual = np.abs(M @ a + bias_force(model, q, v) - tau).max() / scale
     energy = kinetic_energy(model, q, v)
@@ -156,19 +171,67 @@ def _speed(model: Model, states: int) -> None:
         )
 
 
+TORQUES = {"puma560": (97.6, 186.4, 89.4, 24.2, 20.1, 21.3)}
+"""Largest joint torques [N m]: Armstrong, Khatib and Burdick, 1986."""
+DURATION = 10.0
+
+
 def _motion(model: Model, report: str) -> None:
     """Simulate ten seconds under a controller and write the page that shows them."""
-    start, target = neutral(model), random_state(model, seed=4)[0]
-    law = controllers.pd(model, target, kp=1000.0, kd=100.0)
-    began = time.perf_counter()
-    motion = simulate(model, start, np.zeros(model.nv), 10.0, dt=1e-3, control=law, every=10)
-    seconds = time.perf_counter() - began
+    limit = np.array(TORQUES.get(model.name, model.effort_limit))
+    planned = len(model.coordinates.additive) == model.nq and not model.constraints
+    law, start, target, words = (_tour if planned else _hold)(model, limit)
+    motion = simulate(model, start, None, DURATION, dt=1e-3, control=law, every=10)
     left = np.abs(difference(model, motion.q[-1], target)).max()
-    click.echo("\nTen seconds under PD control with gravity compensation, RK4, 1 ms:")
+    click.echo(f"\nTen seconds {words}, RK4, 1 ms:")
     click.echo(
-        f"  {10.0 / seconds:.0f} times faster than real time; ends {left:.1e} from its target"
+        f"  {DURATION / motion.elapsed:.0f} times faster than real time; "
+        f"ends {left:.1e} from its target"
     )
+    if np.isfinite(limit).all():
+        used = (np.abs(motion.tau).max(axis=0) / limit).max()
+        click.echo(f"  motors give at most {100 * used:.0f} % of their largest torques")
     path = write_report(report, model, motion)
-    click.echo(f"  the motion is in {path}: open it in a browser")
+    click.echo(f"  the motion is in {visible(path)}: open it in a browser")
     click.echo("\nNext: sixfold demo quadruped, a robot that trots and is pushed;")
-    click.echo(f"sixfold view {model.name}   (pip install 'sixfold[view]')")
+    click.echo(f"sixfold view {visible(model.name)}   (pip install 'sixfold[view]')")
+
+
+@dataclass(frozen=True)
+class _Tour:
+    """Reference that goes from pose to pose, at rest at each of them."""
+
+    poses: tuple[tuple[float, ...], ...]
+
+    def __call__(self, t: Any) -> tuple[Any, Any, Any]:
+        """Return positions, velocities and accelerations: the sum of what each leg adds."""
+        leg = DURATION / (len(self.poses) - 1)
+        q, v, a = np.array(self.poses[0]), 0.0, 0.0
+        for k, (here, there) in enumerate(pairwise(self.poses)):
+            step = controllers.minimum_jerk(here, there, leg)(t - k * leg)
+            q, v, a = q + step[0] - np.array(here), v + step[1], a + step[2]
+        return q, v, a
+
+
+def _tour(model: Model, limit: Array) -> tuple[Any, Array, Array, str]:
+    """Return a controller that takes all ten seconds for a tour of three poses and back.
+
+    The poses are as far from home as nine tenths of the largest torques allow.
+    """
+    home = within_limits(model, neutral(model))
+    poses = random_state(model, 3, seed=4)[0]
+    times = np.linspace(0.0, DURATION, 401)
+    for share in (0.5, 0.25, 0.1, 0.02):
+        tour = _Tour(tuple(map(tuple, np.stack([home, *(home + share * (poses - home)), home]))))
+        q, v, a = (np.stack(x) for x in zip(*map(tour, times), strict=True))
+        if (np.abs(inverse_dynamics(model, q, v, a)) <= 0.9 * limit).all():
+            break
+    law = controllers.computed_torque(model, tour, 100.0, 20.0)
+    return law, home, home, "through three poses and back by computed torque"
+
+
+def _hold(model: Model, _: Array) -> tuple[Any, Array, Array, str]:
+    """Return a controller that pulls a robot with other joints to a pose."""
+    target = random_state(model, seed=4)[0]
+    law = controllers.pd(model, target, kp=1000.0, kd=100.0)
+    return law, neutral(model), target, "under PD control with gravity compensation"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
+from sixfold.choices import CodeLanguage, InertiaForm
+from sixfold.cli.options import robot_argument
 from sixfold.formats import load
 
 STYLES = ("text", "latex", "html", "python", "c", "julia", "matlab")
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.option("--latex", "style", flag_value="latex", help="A LaTeX document.")
 @click.option("--html", "style", flag_value="html", help="A page that any browser shows.")
 @click.option("--python", "style", flag_value="python", help="NumPy functions.")
@@ -41,10 +45,10 @@ STYLES = ("text", "latex", "html", "python", "c", "julia", "matlab")
 @click.option("--explain", is_flag=True, help="Also explain the minimal set of parameters.")
 def equations(
     robot: str,
-    style: str | None,
+    style: CodeLanguage | Literal["latex", "html"] | None,
     terms: str,
     numbers: bool,
-    inertias: str,
+    inertias: InertiaForm,
     angle_tolerance: float,
     explain: bool,
 ) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
-from sixfold.cli.options import refuse_idle
+from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
+from sixfold.cli.options import refuse_idle, robot_argument
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
 from sixfold.model import grouped as grouped_model
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.option(
     "--language",
     default="c",
@@ -42,11 +43,11 @@ from sixfold.model import grouped as grouped_model
 @click.option("--grouped", is_flag=True, help="Group inertial parameters: fewer operations.")
 def export(
     robot: str,
-    language: str,
+    language: CodeLanguage,
     function: str,
-    dtype: str,
+    dtype: CodePrecision,
     at: str | None,
-    target: str | None,
+    target: CodeTarget | None,
     out: str,
     grouped: bool,
 ) -> None:

@@ -8,17 +8,18 @@ from typing import Any
 
 import click
 
-from sixfold.cli.options import FRICTION, counting, unknowns
+from sixfold.cli.options import FRICTION, robot_argument, unknowns
 from sixfold.errors import OptionError, visible
 from sixfold.formats import load, save
 from sixfold.identification import Identification, excitation
 from sixfold.identification import identify as run
+from sixfold.progress import bar
 
 COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.option("--duration", default=20.0, show_default=True, help="How long [s].")
 @click.option("--dt", default=1e-3, show_default=True, help="Time between samples [s].")
 @click.option(
@@ -70,7 +71,7 @@ def excite(
         bodies=bodies or None,
         rounds=rounds,
         seed=seed,
-        progress=counting("rounds"),
+        progress=bar("rounds"),
     )
     for line in trajectory.summary():
         click.echo(line)
@@ -85,7 +86,7 @@ def excite(
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.argument("log", type=click.Path())
 @unknowns
 @click.option("--filter", "cutoff", type=float, help="Cut-off frequency of the filter [Hz].")
@@ -127,7 +128,7 @@ def identify(
         prior=prior,
         filter=cutoff,
         lag=_lag(lag),
-        progress=counting("samples"),
+        progress=bar("samples"),
     )
     _print(result)
     if report is not None:

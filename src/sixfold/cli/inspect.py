@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 import click
 
-from sixfold.cli.options import side_file
-from sixfold.cli.show import tree_lines
+from sixfold.cli.options import robot_argument, side_file
+from sixfold.cli.show import WIDTH, cut, tree_lines
 from sixfold.constraints import mobility
 from sixfold.errors import StateError, visible
 from sixfold.formats import bundled, load
@@ -15,7 +16,7 @@ from sixfold.model import SAMPLES, Distance, Gear, Model
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @side_file
 def inspect(robot: str, constraints: str | None) -> None:
     """Print the tree, joints, masses, limits and constraints of ROBOT."""
@@ -29,32 +30,35 @@ def describe(model: Model) -> list[str]:
     gravity = " ".join(f"{x:g}" for x in model.gravity)
     mass = sum(float(body.inertia.m) for body in model.bodies)
     lines = [
-        f"{visible(model.name)}: {model.nb} bodies, nq = {model.nq}, nv = {model.nv}, "
+        f"{cut(visible(model.name), 36)}: {model.nb} bodies, nq = {model.nq}, nv = {model.nv}",
         f"mass {mass:.6g} kg, gravity ({gravity}) m/s^2",
         "",
         *tree_lines(model),
         "",
-        f"{'body':<14} {'mass [kg]':>10} {'centre of mass [m]':>28} {'q range':>24}  properties",
+        f"{'body':<18} {'mass [kg]':>9} {'centre of mass [m]':>31} {'q range':>19}",
     ]
     for body in model.bodies:
         center = "(" + ", ".join(f"{float(x):.4g}" for x in body.inertia.center) + ")"
         ranges = ", ".join(
             f"{low:.4g}..{high:.4g}" for low, high in zip(body.lower, body.upper, strict=True)
         )
-        shown = ranges if len(ranges) <= 24 else f"{body.joint.nq} coordinates"
+        shown = ranges if len(ranges) <= 19 else f"{body.joint.nq} coordinates"
         lines.append(
-            f"{visible(body.name):<14} {float(body.inertia.m):>10.5g} {center:>28} {shown:>24}"
-            f"  {_properties(body)}".rstrip()
+            f"{cut(visible(body.name), 18):<18} {float(body.inertia.m):>9.5g} {center:>31} "
+            f"{shown:>19}"
         )
+        more = _properties(body)
+        lines += wrap(more, WIDTH, initial_indent="    ", subsequent_indent="    ")
     for frame in model.frames:
         carrier = model.body_names[frame.body] if frame.body >= 0 else model.base_name
-        lines.append(f"frame {visible(frame.name)} on {visible(carrier)}")
+        lines.append(cut(f"frame {visible(frame.name)} on {visible(carrier)}", WIDTH))
     for coupling in model.couplings:
         names = [visible(name) for name in model.joint_names]
         terms = " + ".join(f"{r:g} x {names[m]}" for m, r in coupling.terms)
         follower = names[coupling.follower]
-        lines.append(f"joint {follower} follows {terms} + {coupling.offset:g}")
-    return [*lines, *_constraints(model)]
+        lines += wrap(f"joint {follower} follows {terms} + {coupling.offset:g}", WIDTH)
+    folded = (wrap(line, WIDTH, subsequent_indent="    ") for line in _constraints(model))
+    return [*lines, *(line for part in folded for line in part)]
 
 
 def _constraints(model: Model) -> Iterator[str]:
@@ -104,15 +108,21 @@ def robots() -> None:
     click.echo("samples, always there:")
     for name, make in SAMPLES.items():
         summary = (make.__doc__ or "").splitlines()[0]
-        click.echo(f"  {name:<16} {summary}")
+        under = " " * 19
+        for line in wrap(summary, WIDTH, initial_indent=f"  {name:<16} ", subsequent_indent=under):
+            click.echo(line)
     folder, found = bundled.folder(), bundled.robots()
     if folder is None:
         click.echo("\nmore robots: pip install example-robot-data")
         return
-    click.echo(f"\nof example-robot-data, in {folder}:")
+    click.echo("\nof example-robot-data, in the folder")
+    click.echo(f"  {visible(folder)}")
     width = max(map(len, found), default=0)
     licences = {path.parts: bundled.licence(path) for path in found.values()}
     for name, path in found.items():
         licence = licences[path.parts]
         inside = visible(path.relative_to(folder).as_posix())
-        click.echo(f"  {visible(name):<{width}}  {visible(licence):<14}  {inside}")
+        line = f"  {visible(name):<{width}}  {visible(licence):<12}  "
+        # the end of a path tells more than its beginning
+        room = WIDTH - len(line)
+        click.echo(line + (inside if len(inside) <= room else f"…{inside[1 - room :]}"))

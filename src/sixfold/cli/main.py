@@ -19,13 +19,14 @@ from sixfold.cli.equations import equations
 from sixfold.cli.export import export
 from sixfold.cli.identify import excite, identify
 from sixfold.cli.inspect import inspect, robots
+from sixfold.cli.options import Group
 from sixfold.cli.simulate import simulate
 from sixfold.cli.sweep import sweep
 from sixfold.cli.view import view
 from sixfold.errors import RobotFileWarning, SixfoldError, visible
 
 
-class Commands(click.Group):
+class Commands(Group):
     """A group whose commands end with a plain message instead of a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -1,16 +1,46 @@
-"""Options that several commands share."""
+"""What several commands share: options, groups whose help is whole, names that complete."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
+from sixfold.choices import Friction
 from sixfold.errors import NotApplicableError
+
+LONGEST = 400
+"""Characters of a command's line in the help; it wraps."""
+
+
+class Group(click.Group):
+    """A group that lists its commands with the whole first sentence of each."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands and what they do."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(n, c.get_short_help_str(LONGEST)) for n, c in found if c and not c.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+def robot_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the robots whose name begins so; files where there are none."""
+    from sixfold.formats import bundled
+    from sixfold.model import SAMPLES
+
+    names = sorted({*SAMPLES, *bundled.robots()})
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def robot_argument(name: str = "robot", **options: Any) -> Callable[..., Any]:
+    """Add an argument that is a robot: a file, or a name that shells complete."""
+    return click.argument(name, shell_complete=robot_names, **options)
 
 
 def refuse_idle(
@@ -58,10 +88,12 @@ def random_states(command: Callable[..., Any]) -> Callable[..., Any]:
     return samples(seed(command))
 
 
-FRICTION: dict[str, bool | str] = {
+FRICTION: dict[str, Friction] = {
     "yes": True,
     "no": False,
-    **{word: word for word in ("viscous", "dry", "direction")},
+    "viscous": "viscous",
+    "dry": "dry",
+    "direction": "direction",
 }
 """What --friction may be, and what it stands for."""
 
@@ -85,22 +117,3 @@ def unknowns(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
-
-
-def counting(what: str) -> Callable[[int, int | None], None] | None:
-    """Return a callback that shows how much is done on a terminal; None elsewhere."""
-    if not sys.stderr.isatty():
-        return None
-    drawn = [0.0]
-
-    def show(done: int, total: int | None) -> None:
-        now = time.monotonic()
-        end = total is not None and done >= total
-        if now - drawn[0] < 0.1 and not end:
-            return
-        drawn[0] = now
-        of = f" of {total:,}" if total is not None else ""
-        sys.stderr.write(f"\r{done:,}{of} {what}" + ("\n" if end else ""))
-        sys.stderr.flush()
-
-    return show

@@ -5,10 +5,15 @@ from __future__ import annotations
 from sixfold.errors import visible
 from sixfold.model import Joint, Model
 
+WIDTH = 80
+"""Columns that every line of a command fits in."""
+MAX_INDENT = 36
+"""Columns of indentation; deeper bodies show their depth as a number."""
 
-def tree_lines(model: Model) -> list[str]:
+
+def tree_lines(model: Model, width: int = WIDTH) -> list[str]:
     """Return the kinematic tree as indented lines, children under their parent."""
-    lines = [visible(model.base_name)]
+    lines = [cut(visible(model.base_name), width)]
     children = _children(model)
     stack = [(k, "") for k in reversed(children[-1])]
     while stack:
@@ -17,10 +22,24 @@ def tree_lines(model: Model) -> list[str]:
         last = k == children[body.parent][-1]
         branch = "└─ " if last else "├─ "
         name, joint = visible(body.name), visible(body.joint_name)
-        lines.append(f"{indent}{branch}{name}  [{joint}: {joint_text(body.joint)}]")
+        before = indent if len(indent) <= MAX_INDENT else f"({len(indent) // 3 + 1}) "
+        lines += _wrapped(before + branch, name, f"[{joint}: {joint_text(body.joint)}]", width)
         deeper = indent + ("   " if last else "│  ")
         stack += [(child, deeper) for child in reversed(children[k])]
     return lines
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text of at most so many columns."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _wrapped(before: str, name: str, joint: str, width: int) -> list[str]:
+    """Return a body and its joint in one line, or in two where they do not fit."""
+    if len(before) + len(name) + 2 + len(joint) <= width:
+        return [f"{before}{name}  {joint}"]
+    under = "".join(x if x in "│ " else " " for x in before)
+    return [cut(before + name, width), cut(f"{under}   {joint}", width)]
 
 
 def joint_text(joint: Joint) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from textwrap import fill
 from typing import Any
 
 import click
 import numpy as np
 
-from sixfold.cli.options import refuse_idle
+from sixfold.choices import Integrator, Method
+from sixfold.cli.options import refuse_idle, robot_argument
+from sixfold.cli.show import WIDTH
 from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, visible
 from sixfold.evaluate import mass_matrix, neutral, random_state
@@ -23,7 +26,7 @@ FREQUENCY = 10.0
 
 
 @click.command()
-@click.argument("robot")
+@robot_argument()
 @click.option(
     "--controller",
     type=click.Choice(["none", "gravity", "pd"]),
@@ -69,8 +72,8 @@ def simulate(
     controller: str,
     duration: float,
     dt: float,
-    integrator: str,
-    method: str | None,
+    integrator: Integrator,
+    method: Method | None,
     start: str,
     seed: int,
     limits: bool,
@@ -102,7 +105,7 @@ def simulate(
         progress=True,
     )
     for line in summary(trajectory):
-        click.echo(line)
+        click.echo(fill(line, WIDTH, subsequent_indent="  "))
     if out is not None:
         trajectory.save(out)
         click.echo(f"written to {visible(out)}")

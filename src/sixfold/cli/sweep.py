@@ -67,13 +67,13 @@ def sweep(
     click.echo(
         f"{visible(described.title)}: {found.rows:,} rows in {found.seconds:.1f} s", nl=False
     )
-    click.echo(f", {found.reused:,} of them from {write}" if found.reused else "")
+    click.echo(f", {found.reused:,} of them from {visible(write)}" if found.reused else "")
     for piece in found.damaged:
         click.echo(f"damaged, computed again: {visible(piece)}")
     click.echo()
     for line in table_of(described, found):
         click.echo(line)
-    click.echo(f"\n{page}")
+    click.echo(f"\n{visible(page)}")
 
 
 def _client(stack: ExitStack, address: str | None, workers: int | None) -> Any:

@@ -7,15 +7,21 @@ from typing import Any
 
 import click
 
-from sixfold.cli.options import refuse_idle
+from sixfold.cli.options import refuse_idle, robot_argument, robot_names
 from sixfold.errors import SixfoldError, TrajectoryFileError
 from sixfold.formats import load
 from sixfold.model import Model
+from sixfold.progress import working
 
 
 @click.command()
-@click.argument("robot")
-@click.option("--robot", "body", help="Robot of the motion, when the file does not hold it.")
+@robot_argument()
+@click.option(
+    "--robot",
+    "body",
+    shell_complete=robot_names,
+    help="Robot of the motion, when the file does not hold it.",
+)
 @click.option("--floating-base", is_flag=True, help="Put a free joint under the robot.")
 @click.option("--port", default=0, help="Port on 127.0.0.1; any free one when left out.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
@@ -33,7 +39,8 @@ def view(robot: str, body: str | None, floating_base: bool, port: int, no_browse
     refuse_idle("--robot", not motion_file, named, fix, name="body")
     where = "a motion whose robot is in its file"
     refuse_idle("--floating-base", motion_file and body is None, where, "name it with --robot")
-    model, motion = _opened(robot, body, floating_base)
+    with working(f"reading {robot}"):
+        model, motion = _opened(robot, body, floating_base)
     show(model, motion, port=port, open_browser=not no_browser)
 
 

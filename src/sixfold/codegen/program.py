@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from sixfold.choices import CodePrecision
 from sixfold.errors import OptionError
 
 if TYPE_CHECKING:
     from sixfold.evaluate import Program
 
-DTYPES = ("double", "float")
+DTYPES: tuple[str, ...] = get_args(CodePrecision)
 
 
 class Output(NamedTuple):

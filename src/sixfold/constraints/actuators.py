@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import ForceFrame
 from sixfold.errors import ArgumentError, NotApplicableError, StateError
 from sixfold.evaluate import (
     constraint_bias,
@@ -33,7 +34,7 @@ def actuator_forces(
     f_ext: ArrayLike | None = None,
     *,
     actuated: Iterable[str],
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
 ) -> tuple[Array, Array]:
     """Return the joint forces of chosen motors, and the constraint forces, that give a motion.
 

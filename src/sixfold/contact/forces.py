@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Backend, ForceFrame
 from sixfold.contact.ground import Ground
 from sixfold.contact.places import scene_of
 from sixfold.errors import NotApplicableError
@@ -42,8 +43,8 @@ def contact_forces(
     *,
     contacts: Ground,
     dt: float | None = None,
-    f_ext_frame: str = "world",
-    backend: str | None = None,
+    f_ext_frame: ForceFrame = "world",
+    backend: Backend | None = None,
 ) -> ContactForces:
     """Return the accelerations of a model that touches the ground, and the contact forces.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Backend, FixedStep, ForceFrame
 from sixfold.control.step_derivatives import rate_derivatives, step_derivatives
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import model_checked, quantity, without_labels
@@ -20,7 +21,7 @@ from sixfold.simulation import INTEGRATORS
 from sixfold.simulation.checks.options import choice
 from sixfold.simulation.checks.start import step_length
 
-STANDARD_INTEGRATOR = "semi_implicit_euler"
+STANDARD_INTEGRATOR: FixedStep = "semi_implicit_euler"
 _Two = tuple[Array, Array]
 
 
@@ -48,7 +49,7 @@ class Linearization:
     """Shape (..., nv)."""
     dt: float | None = None
     """Length of a step [s]; None in continuous time."""
-    integrator: str | None = None
+    integrator: FixedStep | None = None
 
     def __iter__(self) -> Iterator[Array]:
         """Yield A and B."""
@@ -118,10 +119,10 @@ def linearize(
     v: ArrayLike,
     tau: ArrayLike,
     dt: float | None = None,
-    integrator: str | None = None,
+    integrator: FixedStep | None = None,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
 ) -> Linearization:
     """Return A and B of the motion near a state, exact to rounding.
 
@@ -211,9 +212,9 @@ def _rates(
     tau: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
     out: _Two | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Two:
     """Return the numbers of A and B in continuous time."""
     raise NotImplementedError
@@ -236,10 +237,10 @@ def _step(
     dt: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    integrator: str,
-    f_ext_frame: str = "world",
+    integrator: FixedStep,
+    f_ext_frame: ForceFrame = "world",
     out: _Two | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Two:
     """Return the numbers of A and B of one step."""
     raise NotImplementedError

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
+from sixfold.choices import ForceFrame
 from sixfold.evaluate import forward_dynamics, forward_dynamics_derivatives, scalar_functions
 from sixfold.evaluate.scalar_functions.page import page
 from sixfold.model import Model, Tree
@@ -64,7 +65,7 @@ def rate_derivatives(
     tau: Numbers,
     f_ext: Numbers | None = None,
     *,
-    frame: str = "world",
+    frame: ForceFrame = "world",
 ) -> list[Scalar]:
     """Return A, row by row, then B, of the motion in time.
 
@@ -107,7 +108,7 @@ def step_derivatives(
     f_ext: Numbers | None = None,
     *,
     integrator: str,
-    frame: str = "world",
+    frame: ForceFrame = "world",
 ) -> list[Scalar]:
     """Return A, row by row, then B, of one step with constant joint forces.
 
@@ -138,7 +139,7 @@ class _Slopes:
     tree: Tree
     tau: Sequence[Jet]
     f_ext: Numbers | None
-    frame: str
+    frame: ForceFrame
 
     @property
     def additive(self) -> Sequence[tuple[int, int]]:

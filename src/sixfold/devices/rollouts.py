@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import FixedStep, Precision
 from sixfold.devices.opencl import built, launch, queue_of
 from sixfold.errors import NotApplicableError, one_of
 from sixfold.evaluate import model_checked, opencl_scan_source, refuse_singular
@@ -31,9 +32,9 @@ def opencl_rollout(
     *,
     dt: float,
     steps: int,
-    integrator: str = "semi_implicit_euler",
+    integrator: FixedStep = "semi_implicit_euler",
     every: int = 1,
-    dtype: str = "float64",
+    dtype: Precision = "float64",
     device: Any = None,
 ) -> tuple[Array, Array]:
     """Return the states that many starts pass through, computed on an OpenCL device.

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 from weakref import ref
 
 import numpy as np
 
 from sixfold.arrays import Array, Shape
+from sixfold.choices import Backend
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Results, evaluate, model_checked
 from sixfold.evaluate.containers import Call, contained
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from sixfold.llvm import Kernel
 
 _DTYPES = {name: np.dtype(name) for name in ("float64", "float32")}
-BACKENDS = ("native", "rolled", "unrolled", "numpy")
+BACKENDS: tuple[str, ...] = get_args(Backend)
 """Machine code, in the form that suits the model or in one of its forms, or NumPy."""
 
 

@@ -10,7 +10,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from sixfold.choices import Form
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -39,8 +41,8 @@ def compile(
     model: Model | None = None,
     *,
     inputs: Mapping[str, int | Shape] | None = None,
-    dtype: Any = np.float64,
-    form: str | None = None,
+    dtype: DTypeLike = np.float64,
+    form: Form | None = None,
     derivative: str | None = None,
 ) -> Kernel:
     """Return a function as a kernel: machine code for many states at once.

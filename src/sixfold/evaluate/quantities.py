@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from math import prod
-from typing import Any
+from typing import Any, get_args
 
 from sixfold.arrays import Shape
+from sixfold.choices import ForceFrame, MotionFrame
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, near_names
 from sixfold.evaluate.arrays import Argument
 from sixfold.evaluate.scalar_functions.kinematics import FixedFrame
@@ -49,9 +50,9 @@ class PagesLater:
         return PageName(self._module, name)
 
 
-FRAMES = ("body", "world", "aligned")
+FRAMES: tuple[str, ...] = get_args(MotionFrame)
 """Reserved words of `frame=`; any other word names a body or frame of the model."""
-FORCE_FRAMES = ("world", "body")
+FORCE_FRAMES: tuple[str, ...] = get_args(ForceFrame)
 
 
 @dataclass(frozen=True)

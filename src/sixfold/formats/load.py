@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import get_args
 
+from sixfold.choices import Mimic
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -38,7 +40,7 @@ def load(
     floating_base: bool = False,
     package_dirs: Iterable[str | os.PathLike[str]] = (),
     lock: Locks = (),
-    mimic: str = "couple",
+    mimic: Mimic = "couple",
     constraints: str | os.PathLike[str] | None = None,
     strict: bool = False,
 ) -> Model:
@@ -67,7 +69,7 @@ def load(
         RobotFileError: if the file cannot be read; it carries `.file` and `.line`.
         UnknownNameError: if there is neither a file nor a robot of that name.
     """
-    one_of("load", "mimic", ("couple", "free"), mimic)
+    one_of("load", "mimic", get_args(Mimic), mimic)
     yes_or_no("load", floating_base=floating_base, strict=strict)
     try:
         text = os.fspath(source)

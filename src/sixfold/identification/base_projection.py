@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sixfold.arrays import Array
+from sixfold.choices import Backend
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import (
     model_checked,
@@ -152,7 +153,7 @@ def base_regressor(
     a: ArrayLike,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the columns of `regressor` that are independent: tau = Y beta, full rank.
 
@@ -194,7 +195,7 @@ def _base_call(model: Model) -> Callable[..., Array]:
         a: ArrayLike,
         *,
         out: Array | None = None,
-        backend: str | None = None,
+        backend: Backend | None = None,
     ) -> Array:
         """Return the columns."""
         raise NotImplementedError

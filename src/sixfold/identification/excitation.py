@@ -8,7 +8,7 @@ at a time in one kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Friction
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import inverse_dynamics, kinetic_energy, model_checked, potential_energy
 from sixfold.identification.expected import expected_errors, noise_of
@@ -110,13 +111,13 @@ def excitation(
     upper: ArrayLike | None = None,
     speed: ArrayLike | None = None,
     noise: ArrayLike | None = None,
-    friction: bool | str = True,
+    friction: Friction = True,
     rotors: bool = False,
     offsets: bool = False,
     springs: bool = False,
-    bodies: Any = None,
+    bodies: str | Iterable[str] | None = None,
     rounds: int = 60,
-    seed: Any = 0,
+    seed: int | np.random.Generator = 0,
     progress: Callable[[int, int | None], object] | None = None,
 ) -> Trajectory:
     """Return a motion that shows the unknown parameters of a robot as well as its limits allow.

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, visible
 from sixfold.evaluate import inverse_dynamics
-from sixfold.identification.data.source import source_of
+from sixfold.identification.data.source import LogInput, source_of
 from sixfold.identification.findings import ORDER, DataFinding
 from sixfold.identification.fit.columns import Problem
 from sixfold.identification.fit.options import positive
@@ -112,19 +112,21 @@ class Identification:
         """True when no finding is an error."""
         return all(finding.severity != "error" for finding in self.findings)
 
-    def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: Any = None) -> Array:
+    def predict(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None = None
+    ) -> Array:
         """Return the joint forces of the new model, offsets included, shape (..., nv)."""
         return inverse_dynamics(self.model, q, v, a, f_ext) + self.offsets
 
     def evaluate(
         self,
-        log: Any,
-        v: Any = None,
-        a: Any = None,
-        tau: Any = None,
+        log: LogInput,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
         *,
-        t: Any = None,
-        f_ext: Any = None,
+        t: ArrayLike | None = None,
+        f_ext: ArrayLike | None = None,
         filter: float | None = None,
     ) -> Array:
         """Return the root mean square residual of each joint on another log, shape (nv,).

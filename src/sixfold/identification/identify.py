@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Friction, Gains
 from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
 from sixfold.evaluate import model_checked
-from sixfold.identification.data.log import Log
+from sixfold.identification.data.log import Columns, Log
 from sixfold.identification.data.record_checks import standing_still
-from sixfold.identification.data.source import Source, source_of
+from sixfold.identification.data.source import LogInput, Source, source_of
 from sixfold.identification.findings import ORDER, DataFinding, listed
 from sixfold.identification.fit.columns import Choice, Problem, problem_of
 from sixfold.identification.fit.consistent import Consistent, fit_consistent
@@ -64,25 +66,25 @@ def problem_for(model: Model, choice: Choice) -> Problem:
 
 def identify(
     model: Model,
-    log: Any,
-    v: Any = None,
-    a: Any = None,
-    tau: Any = None,
+    log: LogInput,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
     *,
-    t: Any = None,
-    f_ext: Any = None,
-    friction: bool | str = True,
+    t: ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
+    friction: Friction = True,
     rotors: bool = False,
     offsets: bool = False,
     springs: bool = False,
-    gains: Any = None,
-    bodies: Any = None,
+    gains: Gains | None = None,
+    bodies: str | Iterable[str] | None = None,
     consistent: bool = True,
     prior: float = 1.0,
     filter: float | None = None,
-    lag: float | str = 0.0,
+    lag: float | Literal["search"] = 0.0,
     robust: bool | None = None,
-    columns: Any = None,
+    columns: Columns | None = None,
     progress: Progress | None = None,
 ) -> Identification:
     """Fit inertias, friction and other numbers of a robot to what it measured.

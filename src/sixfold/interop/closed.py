@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.choices import Backend
 from sixfold.constraints import assemble
 from sixfold.errors import NotApplicableError, StateError
 from sixfold.evaluate import (
@@ -29,7 +30,7 @@ QUANTITY = "constrained dynamics"
 
 
 def constrained_difference(
-    model: Model, engine: Any, c: Converter, samples: int, seed: int, backend: str | None
+    model: Model, engine: Any, c: Converter, samples: int, seed: int, backend: Backend | None
 ) -> tuple[Difference | None, str]:
     """Return the worst difference of constrained accelerations, or why there is none."""
     several = len(model.constraints) > 1
@@ -81,7 +82,7 @@ def _bare(model: Model) -> Model:
     return model.without(damping=True, friction=True, springs=True)
 
 
-def _ours(model: Model, q: Array, v: Array, tau: Array, backend: str | None) -> Array:
+def _ours(model: Model, q: Array, v: Array, tau: Array, backend: Backend | None) -> Array:
     options: dict[str, Any] = {} if backend is None else {"backend": backend}
     return np.asarray(forward_dynamics(_bare(model), q, v, tau, **options))
 

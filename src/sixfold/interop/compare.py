@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sixfold.choices import Backend, Library
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -72,14 +73,14 @@ class Comparison:
 
 
 def compare_with(
-    library: str,
+    library: Library,
     robot: Model | str | os.PathLike[str],
     *,
     samples: int = 100,
     seed: int = 0,
     floating_base: bool = False,
     package_dirs: Iterable[str | os.PathLike[str]] = (),
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Comparison:
     """Compare the dynamics of a robot with another library's, over random states.
 
@@ -139,7 +140,7 @@ def compare(
     *,
     samples: int = 100,
     seed: int = 0,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Comparison:
     """Compare a model with an engine that already holds the same robot."""
     tree = model.without(constraints=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sixfold.choices import ForceFrame
 from sixfold.errors import NotApplicableError, NumberError, one_of
 from sixfold.evaluate import Argument, body_poses, checked
 from sixfold.interop.blocks import Block
@@ -214,7 +215,9 @@ class Converter:
         return T
 
     @together("Converter.f_ext_to")
-    def f_ext_to(self, q: ArrayLike, f_ext: ArrayLike, *, f_ext_frame: str = "world") -> Array:
+    def f_ext_to(
+        self, q: ArrayLike, f_ext: ArrayLike, *, f_ext_frame: ForceFrame = "world"
+    ) -> Array:
         """Return external forces as the other library takes them, one row a body of its own.
 
         Pinocchio: (..., njoints, 6), each row (f; n) in the joint's frame, for `pin.Force(row)`.

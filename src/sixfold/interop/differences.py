@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sixfold.choices import Backend
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import SingularPivotWarning
 from sixfold.evaluate import (
@@ -53,7 +54,7 @@ class Difference:
 
 
 def differences(
-    model: Model, engine: Any, samples: int, seed: int, backend: str | None = None
+    model: Model, engine: Any, samples: int, seed: int, backend: Backend | None = None
 ) -> tuple[Difference, ...]:
     """Return the worst differences of a model's results from an engine's.
 
@@ -96,7 +97,7 @@ def strength(model: Model, q: Array, v: Array) -> Array:
 
 
 def _ours(
-    model: Model, engine: Any, q: Array, v: Array, a: Array, tau: Array, backend: str | None
+    model: Model, engine: Any, q: Array, v: Array, a: Array, tau: Array, backend: Backend | None
 ) -> dict[str, Array]:
     """Return Sixfold's results for each state; the default call takes nothing but the arrays."""
     options: dict[str, Any] = {} if backend is None else {"backend": backend}

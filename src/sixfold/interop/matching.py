@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
+from sixfold.choices import Library
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, UnknownNameError
 from sixfold.formats.mjcf.arrays import BALL, FREE
 from sixfold.formats.mjcf.shapes import names_of
@@ -19,7 +20,7 @@ from sixfold.interop.blocks import (
 from sixfold.interop.converter import Converter, Piece, Site
 from sixfold.model import Free, Joint, Model, Planar, Spherical
 
-LIBRARIES = ("pinocchio", "mujoco")
+LIBRARIES: tuple[str, ...] = get_args(Library)
 
 
 def convert(model: Model, other: Any) -> Converter:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixfold.arrays import Array
+from sixfold.choices import Precision
 from sixfold.learn.task import Task
 from sixfold.learn.vector_env import VectorEnv
 from sixfold.optional import optional
@@ -31,7 +32,7 @@ class Env(_Base):
 
     metadata: Mapping[str, Any] = {"render_modes": []}
 
-    def __init__(self, task: Task | str, *, number: int = 0, dtype: str = "float64") -> None:
+    def __init__(self, task: Task | str, *, number: int = 0, dtype: Precision = "float64") -> None:
         self._many = VectorEnv(task, 1, autoreset="disabled", first=number, dtype=dtype)
         self.observation_space = self._many.single_observation_space
         self.action_space = self._many.single_action_space

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Callback, FixedStep, Precision
 from sixfold.contact import Ground
 from sixfold.errors import ArgumentError, OptionError
 from sixfold.model import Model
-from sixfold.simulation import Stepper
+from sixfold.simulation import JointStops, Stepper
 
 Start = Callable[[Array], tuple[Array, Array]]
 """Takes uniform numbers (rows, draws), returns q (rows, nq) and v (rows, nv)."""
@@ -52,22 +53,22 @@ class Task:
     name: str
     model: Model
     dt: float
-    low: Any
-    high: Any
-    observe: Any
-    reward: Any
+    low: ArrayLike
+    high: ArrayLike
+    observe: Callback
+    reward: Callback
     start: Start
     draws: int
     steps: int
-    control: Any = None
-    terminate: Any = None
+    control: Callback | None = None
+    terminate: Callback | None = None
     substeps: int = 1
-    parameters: Any = None
+    parameters: ArrayLike | None = None
     randomize: Callable[[Array], Mapping[str, Array]] | None = None
     inertias: bool = False
     contacts: Ground | None = None
-    limits: Any = None
-    integrator: str = "semi_implicit_euler"
+    limits: bool | JointStops | None = None
+    integrator: FixedStep = "semi_implicit_euler"
 
     def __post_init__(self) -> None:
         """Check what a stepper does not look at."""
@@ -88,7 +89,7 @@ class Task:
             fix = "pass a function of uniform numbers that returns q and v"
             raise ArgumentError("Task: argument 'start'", "a function", self.start, fix)
 
-    def stepper(self, rows: int | None = None, *, dtype: str = "float64") -> Stepper:
+    def stepper(self, rows: int | None = None, *, dtype: Precision = "float64") -> Stepper:
         """Return what steps this task."""
         own = [body.inertia.array() for body in self.model.bodies] if self.inertias else None
         return Stepper(
@@ -98,7 +99,7 @@ class Task:
             substeps=self.substeps,
             integrator=self.integrator,
             control=self.control,
-            actions=len(self.low),
+            actions=np.size(self.low),
             bounds=(self.low, self.high),
             observe=self.observe,
             reward=self.reward,

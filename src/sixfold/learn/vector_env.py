@@ -5,11 +5,13 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Autoreset, Precision
 from sixfold.errors import (
     NonFiniteStateWarning,
     NotApplicableError,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     _Base = object
 else:
     _Base = optional("gymnasium.vector", "VectorEnv").VectorEnv
-AUTORESET = ("next_step", "same_step", "disabled")
+AUTORESET: tuple[str, ...] = get_args(Autoreset)
 
 
 class VectorEnv(_Base):
@@ -55,9 +57,9 @@ class VectorEnv(_Base):
         task: Task | str,
         num_envs: int = 1,
         *,
-        autoreset: str = "next_step",
+        autoreset: Autoreset = "next_step",
         first: int = 0,
-        dtype: str = "float64",
+        dtype: Precision = "float64",
         copy: bool = True,
     ) -> None:
         self.task = task_of(task)
@@ -84,7 +86,7 @@ class VectorEnv(_Base):
         kind = self.stepper.dtype
         size = seen.shape[1:]
         self.single_observation_space = spaces.Box(-np.inf, np.inf, size, kind)
-        low, high = self.task.low.astype(kind), self.task.high.astype(kind)
+        low, high = np.asarray(self.task.low, kind), np.asarray(self.task.high, kind)
         self.single_action_space = spaces.Box(low, high, dtype=kind.type)
         self.observation_space = batch.batch_space(self.single_observation_space, num_envs)
         self.action_space = batch.batch_space(self.single_action_space, num_envs)
@@ -125,7 +127,7 @@ class VectorEnv(_Base):
         assert found is not None
         return found, {}
 
-    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+    def step(self, actions: ArrayLike) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Take one action in each environment.
 
         Returns:

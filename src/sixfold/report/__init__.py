@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sixfold.choices import MotionInput
 from sixfold.model import Model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from sixfold.identification import Identification
+
 __all__ = ["plot", "write_report"]
 
 
 def write_report(
-    path: str | os.PathLike[str], model: Model, trajectory: Any, *, title: str | None = None
+    path: str | os.PathLike[str],
+    model: Model,
+    trajectory: MotionInput | Identification,
+    *,
+    title: str | None = None,
 ) -> Path:
     """Write a motion as one HTML file that needs no other file and no network; return its path.
 
@@ -47,7 +54,10 @@ def write_report(
 
 
 def plot(
-    trajectory: Any, path: str | os.PathLike[str] | None = None, *, model: Model | None = None
+    trajectory: MotionInput,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    model: Model | None = None,
 ) -> Figure:
     """Return a matplotlib figure of positions, velocities, forces and energies over time.
 

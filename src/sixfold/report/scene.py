@@ -32,7 +32,8 @@ def scene_data(record: Record, figure: Figure) -> dict[str, Any]:
     rows = record.rows(max(wanted, 2))
     q = record.q[0, rows]
     poses = body_poses(model, q)
-    place = stage(model, figure.parts, q[:: max(1, len(q) // 60)], follow=True)
+    some = q[:: max(1, len(q) // 60)]
+    place = stage(model, figure.parts, some, follow=True, contacts=record.touching())
     positions, turns = poses[..., :3, 3], quaternions(poses[..., :3, :3])
     low, step = ranges(positions)
     numbers = np.concatenate([whole(positions, low, step), np.round((turns + 1) / 2 * STEPS)], -1)

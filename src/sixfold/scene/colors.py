@@ -35,7 +35,6 @@ LOOP: Color = (204, 92, 168)
 CONTACT: Color = (230, 92, 8)
 OPEN: Color = (168, 178, 190)
 CONE: Color = (64, 150, 214)
-INERTIA: Color = (72, 168, 150)
 MASS: Color = (250, 196, 40)
 
 # the ends and middle of a scale that stays readable for most kinds of colour blindness

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sixfold.model import Model
 from sixfold.scene.triangles import Array
 from sixfold.spatial import Transform
 
@@ -80,3 +81,15 @@ def turn_between(a: Array, b: Array) -> Array:
         return 2 * np.outer(side, side) - np.eye(3)
     K = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
     return np.eye(3) + K + K @ K / (1 + c)
+
+
+def within_limits(model: Model, q: Array) -> Array:
+    """Return a configuration with coordinates outside their limits in the middle between them.
+
+    With one limit only, they are put at it.
+    """
+    low, high = (np.asarray(x, float) for x in (model.lower_position, model.upper_position))
+    both = np.isfinite(low) & np.isfinite(high)
+    middle = np.where(both, (np.where(both, low, 0.0) + np.where(both, high, 0.0)) / 2, 0.0)
+    nearest = np.clip(q, low, np.maximum(low, high))
+    return np.where((q >= low) & (q <= high), q, np.where(both, middle, nearest))

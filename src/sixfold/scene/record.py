@@ -74,6 +74,10 @@ class Contacts(NamedTuple):
         return np.divide(across, bears, out=np.zeros_like(across), where=bears > 0)
 
 
+TOUCHING = 1e-3
+"""Gap [m] at which a contact counts as closed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Record:
     """One motion of a robot, or a batch of motions over the same times."""
@@ -147,6 +151,13 @@ class Record:
             if name in self.given
         }
         return Contacts(**found, friction=self.given.get("contact_friction"))
+
+    def touching(self) -> Array | None:
+        """Return the points (n, 3) where the first motion touches; None if nothing is known."""
+        if not {"contact_points", "contact_gaps"} <= self.given.keys():
+            return None
+        near = self.given["contact_gaps"] <= TOUCHING
+        return np.asarray(self.given["contact_points"][near])
 
     def _place(self, time: float) -> tuple[int, float]:
         """Return the row before a time and how far to the next it is."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sixfold.evaluate import body_poses
+from sixfold.evaluate import body_poses, neutral
 from sixfold.model import Model
 from sixfold.scene.parts import Part
 from sixfold.scene.poses import turn_between
@@ -39,31 +39,53 @@ class Stage:
         return turn_between(np.array([0.0, 0.0, 1.0]), self.up)
 
 
-def stage(model: Model, parts: Sequence[Part], q: Array, *, follow: bool = False) -> Stage:
+def stage(
+    model: Model,
+    parts: Sequence[Part],
+    q: Array,
+    *,
+    follow: bool = False,
+    contacts: Array | None = None,
+) -> Stage:
     """Return the frame that holds a robot at configurations (..., nq).
+
+    The ground is where it lies in the world: at height 0, or at the lowest contact.  Below a robot
+    that hangs from the world's origin it is at the lowest point of its rest, whatever it does.
 
     Args:
         model: the robot.
         parts: its surfaces.
         q: configurations.
         follow: the eye goes along with a free base, which is framed where it first is.
+        contacts: points (n, 3) where the robot touches the ground.
     """
     poses = body_poses(model, q.reshape(-1, model.nq))
     corners = [_corners(part, poses) for part in parts] or [np.zeros((1, 1, 3))]
     up = up_direction(model)
     turn = turn_between(np.array([0.0, 0.0, 1.0]), up)
     local = [points @ turn for points in corners]
-    low = min(float(points[..., 2].min()) for points in local)
-    free = follow and bool(model.nb) and model.bodies[0].joint.kind == "free"
+    roams = bool(model.nb) and model.bodies[0].joint.kind == "free"
+    free = follow and roams
     # a base that roams: only the first pose tells the robot's size
     framed = np.concatenate([(x[:1] if free else x).reshape(-1, 3) for x in local])
     middle = (framed.min(axis=0) + framed.max(axis=0)) / 2
     radius = float(np.linalg.norm(framed - middle, axis=1).max()) * (1.25 if free else 1.0)
     radius = max(radius, 1e-6)
-    ground = 0.0 if abs(low) < 0.05 * radius else low
+    if contacts is not None and len(contacts):
+        ground = float((contacts @ turn)[:, 2].min())
+    else:
+        at = poses[:1] if roams else body_poses(model, neutral(model))[None]
+        ground = _rest([_corners(part, at) @ turn for part in parts])
     center = turn @ middle
     eye = center + DISTANCE * radius * _gaze(model, turn, poses)
     return Stage(up, center, radius, ground, eye, 0 if free else -1)
+
+
+def _rest(corners: Sequence[Array]) -> float:
+    """Return height 0; the lowest point of a robot that for the greater part lies below it."""
+    heights = np.concatenate([points[..., 2].reshape(-1) for points in corners] or [np.zeros(1)])
+    low, high = float(heights.min()), float(heights.max())
+    return low if low + high < -0.1 * (high - low) else 0.0
 
 
 def _corners(part: Part, poses: Array) -> Array:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from sixfold.arrays import Array
+from sixfold.choices import Solver
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import integrate, project
 from sixfold.optional import optional
 from sixfold.simulation.numeric import Numeric
 from sixfold.simulation.stepper import StepRunner
 
-SOLVERS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
+SOLVERS: tuple[str, ...] = get_args(Solver)
 MAX_STEPS_PER_SAMPLE = 1_000_000
 """Steps that the solver may take between two samples."""
 

@@ -10,6 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
+from sixfold.choices import (
+    Callback,
+    FixedStep,
+    ForceFrame,
+    ForceInput,
+    Method,
+    Precision,
+    Stabilization,
+    StepBackend,
+)
 from sixfold.contact import Ground
 from sixfold.errors import (
     NonFiniteStateWarning,
@@ -42,7 +52,7 @@ from sixfold.simulation.containers import in_containers
 from sixfold.simulation.prepared_rollout import prepare, run_prepared, share_memory, step_times
 from sixfold.simulation.setup import Setup
 from sixfold.simulation.stepper import StepRunner, stepper_of
-from sixfold.simulation.stops import stops_of
+from sixfold.simulation.stops import JointStops, stops_of
 
 
 def rollout(
@@ -53,25 +63,25 @@ def rollout(
     *,
     dt: float,
     steps: int,
-    integrator: str = "semi_implicit_euler",
+    integrator: FixedStep = "semi_implicit_euler",
     compensated: bool = False,
     every: int = 1,
-    control: Any = None,
+    control: Callback | None = None,
     parameters: ArrayLike | None = None,
     x0: ArrayLike | None = None,
     hold: bool = False,
     compiled: bool | None = None,
-    f_ext: Any = None,
-    f_ext_frame: str = "world",
-    limits: Any = None,
+    f_ext: ForceInput | None = None,
+    f_ext_frame: ForceFrame = "world",
+    limits: bool | JointStops | None = None,
     contacts: Ground | None = None,
     events: None = None,
     inertias: ArrayLike | None = None,
-    method: str | None = None,
-    stabilize: str | float | None = None,
-    dtype: str = "float64",
+    method: Method | None = None,
+    stabilize: Stabilization | None = None,
+    dtype: Precision = "float64",
     out: tuple[Array, ...] | None = None,
-    backend: str | None = None,
+    backend: StepBackend | None = None,
 ) -> tuple[Array, ...]:
     """Return the states that many starts pass through, all computed in one kernel.
 

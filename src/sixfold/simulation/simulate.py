@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sixfold.choices import (
+    Callback,
+    ForceFrame,
+    ForceInput,
+    Integrator,
+    Method,
+    Progress,
+    Solver,
+    Stabilization,
+    StepBackend,
+)
 from sixfold.contact import Ground
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import kinetic_energy, model_checked, potential_energy, refuse_singular
@@ -29,7 +41,7 @@ from sixfold.simulation.checks.options import (
     wrenches,
 )
 from sixfold.simulation.checks.start import grid_of, room_for, states_of
-from sixfold.simulation.events import Crossing, events_of
+from sixfold.simulation.events import Crossing, Event, events_of
 from sixfold.simulation.events.watch import Watch
 from sixfold.simulation.run_steps import Outcome, run_steps
 from sixfold.simulation.setup import Setup
@@ -45,27 +57,27 @@ def simulate(
     duration: float,
     *,
     dt: float = 1e-3,
-    integrator: str | None = None,
+    integrator: Integrator | None = None,
     compensated: bool | None = None,
-    control: Any = None,
+    control: Callback | None = None,
     parameters: ArrayLike | None = None,
     x0: ArrayLike | None = None,
     hold: bool = False,
     compiled: bool | None = None,
-    f_ext: Any = None,
-    f_ext_frame: str = "world",
+    f_ext: ForceInput | None = None,
+    f_ext_frame: ForceFrame = "world",
     limits: bool | JointStops | None = None,
     contacts: Ground | None = None,
-    events: Any = None,
+    events: Event | Callback | Sequence[Event | Callback] | None = None,
     every: int = 1,
     t0: float = 0.0,
-    progress: Any = None,
-    method: str | None = None,
-    stabilize: str | float | None = None,
-    solver: str | None = None,
+    progress: Progress | None = None,
+    method: Method | None = None,
+    stabilize: Stabilization | None = None,
+    solver: Solver | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    backend: str | None = None,
+    backend: StepBackend | None = None,
 ) -> Trajectory:
     """Return the motion of a model from a start, or from each start of a batch.
 

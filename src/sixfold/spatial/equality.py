@@ -10,7 +10,9 @@ import numpy as np
 Kind = TypeVar("Kind", bound=type)
 
 
-def compared(numbers: Callable[[Any], Sequence[Any]] = tuple, *, as_tuple: bool = False) -> Any:
+def compared(
+    numbers: Callable[[Any], Sequence[Any]] = tuple, *, as_tuple: bool = False
+) -> Callable[[Kind], Kind]:
     """Give a class `==`, `!=` and a hash that look at its numbers.
 
     Comparisons are always one bool.  Arrays are equal when their shapes and all their elements

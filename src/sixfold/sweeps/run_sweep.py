@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
@@ -11,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Engine, Progress, Reduction
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
 from sixfold.formats.files import path_of
 from sixfold.model.values import SEED_LIMIT
@@ -30,7 +34,7 @@ from sixfold.sweeps.pieces import (
 )
 from sixfold.sweeps.progress import progress_of
 from sixfold.sweeps.reducers import Reducer, reducers_of
-from sixfold.sweeps.rows import Rows, Table, rows_of
+from sixfold.sweeps.rows import Grid, Rows, Table, rows_of
 from sixfold.sweeps.shipping import packed, unpacked
 from sixfold.sweeps.study import Study, digest_of, study_of
 from sixfold.sweeps.tree import Node, Pile, Tree, leaf_size
@@ -132,16 +136,16 @@ def run_block(job: Job | bytes, start: int, stop: int, given: Mapping[str, Array
 
 def sweep(
     function: Callable[..., Any],
-    rows: Any,
+    rows: int | Grid | Mapping[str, ArrayLike],
     *,
     seed: int | None = None,
     draw: Mapping[str, Draw] | None = None,
-    reduce: Any = None,
-    write: Any = None,
-    engine: Any = None,
+    reduce: Reduction | Reducer | Sequence[Reduction | Reducer] | None = None,
+    write: str | os.PathLike[str] | None = None,
+    engine: Engine | Executor | Any = None,
     workers: int | None = None,
     block: int | None = None,
-    progress: Any = None,
+    progress: Progress | None = None,
     version: str | None = None,
 ) -> Sweep:
     """Evaluate a function over many rows, in blocks, on any engine: the same bits on all of them.

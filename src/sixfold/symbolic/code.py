@@ -11,6 +11,7 @@ from typing import Any
 
 from sixfold import evaluate
 from sixfold.arrays import Shape
+from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
 from sixfold.codegen.c99 import c_files, object_header
 from sixfold.codegen.program import DTYPES, LANGUAGES, Function, Output, identifier
 from sixfold.codegen.scripts import script
@@ -82,11 +83,11 @@ def export(
     model: Model,
     function: str | Callable[..., Any] = "inverse_dynamics",
     *,
-    language: str = "c",
-    dtype: str = "double",
+    language: CodeLanguage = "c",
+    dtype: CodePrecision = "double",
     at: str | None = None,
     name: str | None = None,
-    target: str | None = None,
+    target: CodeTarget | None = None,
 ) -> Code:
     """Return one of sixfold's functions for a model as code without dependencies.
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, get_args
 
+from sixfold.choices import CodeLanguage, CodePrecision, InertiaForm, Parameters
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, yes_or_no
 from sixfold.evaluate import model_checked
@@ -20,8 +21,8 @@ from sixfold.symbolic.symbolic_model import symbolic_model
 from sixfold.symbolic.verify import verify
 from sixfold.symbolic.writers.sympy import ToSympy
 
-PARAMETERS = ("symbols", "numbers")
-INERTIAS = ("centre", "origin", "base")
+PARAMETERS: tuple[str, ...] = get_args(Parameters)
+INERTIAS: tuple[str, ...] = get_args(InertiaForm)
 MAX_SAMPLES = 1_000_000
 
 
@@ -164,7 +165,13 @@ class Equations:
 
         return html(self, terms)
 
-    def code(self, language: str = "python", terms: str = "M,V,G", *, dtype: str = "double") -> str:
+    def code(
+        self,
+        language: CodeLanguage = "python",
+        terms: str = "M,V,G",
+        *,
+        dtype: CodePrecision = "double",
+    ) -> str:
         """Return functions of the terms in "python" (NumPy), "c", "julia" or "matlab"."""
         from sixfold.symbolic.code import closed_form_code
 
@@ -183,9 +190,9 @@ class Equations:
 
 def equations(
     model: Model,
-    parameters: str = "symbols",
+    parameters: Parameters = "symbols",
     *,
-    inertias: str = "centre",
+    inertias: InertiaForm = "centre",
     names: Mapping[str, str] | None = None,
     angle_tolerance: float = 1e-12,
     samples: int = 100,

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from sixfold.errors import DisagreementError, visible
 
+WIDTH = 80
+"""Columns of the table."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -59,8 +62,12 @@ class Report:
         for f in self.findings:
             error = f"{f.error:12.1e}" if f.error is not None else f"{'-':>12}"
             state = f"{f.state:5d}" if f.state is not None else f"{'':>5}"
+            named = f"{f.quantity:<18} {f.formulation:<26} "
             verdict = "DISAGREES" if f.bad else f.note
-            lines.append(
-                f"{f.quantity:<18} {f.formulation:<26} {error}  {state}  {verdict}".rstrip()
-            )
+            if f.error is None and len(named) + 2 + len(f.note) <= WIDTH:
+                lines.append(f"{named}  {f.note}".rstrip())
+                continue
+            line = f"{named}{error}  {state}  {verdict}".rstrip()
+            fits = len(line) <= WIDTH
+            lines += [line] if fits else [f"{named}{error}  {state}".rstrip(), f"    {verdict}"]
         return "\n".join(lines)

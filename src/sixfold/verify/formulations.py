@@ -38,6 +38,7 @@ from sixfold.evaluate import (
 )
 from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
+from sixfold.progress import tell
 from sixfold.scalar import ZERO
 from sixfold.spatial import Column
 from sixfold.verify.findings import Finding
@@ -102,10 +103,13 @@ def applicable(model: Model) -> dict[str, dict[str, str]]:
 def findings(model: Model, q: Array, v: Array, a: Array, tau: Array) -> list[Finding]:
     """Evaluate every formulation that applies on a batch of states and judge it."""
     run = _Runner(model, q, v, a, tau)
-    found = []
+    found: list[Finding] = []
     limit = MAX_RELATIVE_ERROR * max(1.0, model.nb / BODIES_OF_LIMIT)
-    for quantity, entries in applicable(model).items():
+    every = applicable(model)
+    total = sum(map(len, every.values()))
+    for quantity, entries in every.items():
         for name, excuse in entries.items():
+            tell(len(found), total)
             if excuse:
                 found.append(Finding(quantity, name, None, None, limit, excuse))
                 continue
@@ -113,6 +117,7 @@ def findings(model: Model, q: Array, v: Array, a: Array, tau: Array) -> list[Fin
             worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors))) if len(errors) else 0
             error = float(errors[worst]) if len(errors) else 0.0
             found.append(Finding(quantity, name, error, worst, limit))
+    tell(total, total)
     return found
 
 

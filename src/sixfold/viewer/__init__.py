@@ -5,10 +5,11 @@ What it needs is loaded when it is opened.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from sixfold.choices import MotionInput
 from sixfold.errors import visible
 from sixfold.model import Model
 
@@ -20,7 +21,7 @@ __all__ = ["view"]
 
 def view(
     model: Model,
-    trajectory: Any = None,
+    trajectory: MotionInput | None = None,
     *,
     q: ArrayLike | None = None,
     t: ArrayLike | None = None,

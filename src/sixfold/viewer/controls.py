@@ -35,6 +35,15 @@ class Control:
         """A round number, about a thousandth of the range."""
         return float(10.0 ** np.floor(np.log10((self.upper - self.lower) / 500)))
 
+    @property
+    def degrees(self) -> float:
+        """Degrees in a unit of the number, 1 for lengths."""
+        return 180.0 / np.pi if self.unit == TURN else 1.0
+
+    def title(self, degrees: bool = False) -> str:
+        """Return the name with its unit."""
+        return f"{self.label} [{'°' if degrees and self.unit == TURN else self.unit}]"
+
     def shown(self, q: Array) -> float:
         """Return what the slider shows at a configuration: within its range, a whole step."""
         value = round(self.read(q) / self.step) * self.step

@@ -10,7 +10,7 @@ from sixfold.errors import StateError, visible
 from sixfold.evaluate import gravity_force, kinetic_energy, mass_matrix, potential_energy
 from sixfold.model import Model
 from sixfold.scene.triangles import Array
-from sixfold.viewer.controls import TURN, Control, controls, unit_of
+from sixfold.viewer.controls import LENGTH, TURN, Control, controls, unit_of
 from sixfold.viewer.overlays import State
 from sixfold.viewer.player import Player
 from sixfold.viewer.readouts import bars, facts, matrix
@@ -23,9 +23,10 @@ OVERLAYS = {
     "force": "the force of each parent on its body as a screw",
     "loop force": "the force of each constraint on its second body as a screw",
     "contacts": "where it touches: points, forces, and cones of friction",
-    "inertia": "uniform ellipsoids with the mass and inertia of the bodies",
+    "inertia": "uniform ellipsoids with the mass and inertia of the bodies, a colour for each",
     "centre of mass": "of the whole robot, with a line down to the ground",
-    "frames": "the axes of the body frames",
+    "frames": "the axes of the body frames: x red, y green, z blue",
+    "names": "the names of the bodies, at their centres of mass",
     "sticks": "joints and the rods between them",
     "see-through": "bodies as glass; what lies inside them also makes them so",
     "ghosts": "the other motions or poses of the batch",
@@ -82,7 +83,7 @@ class Panel:
 
     def _slider(self, control: Control) -> Any:
         slider = self.gui.add_slider(
-            control.label,
+            control.title(),
             control.lower,
             control.upper,
             control.step,
@@ -96,12 +97,18 @@ class Panel:
         start = self.player.q.copy()
         reset = self.gui.add_button("Back to the start")
         reset.on_click(lambda _: self._reset(start))
+        self.degrees = self.gui.add_checkbox("degrees", False, hint="angles of the sliders above")
+        self.degrees.on_update(lambda _: self._rescale())
 
     def _add_velocities(self) -> list[Any]:
         """Add sliders for joint velocities, which show screws of a robot that is posed."""
         names = velocity_names(self.model)[:MAX_SLIDERS]
         with self.gui.add_folder("Velocities of this pose", expand_by_default=False):
-            made = [self.gui.add_slider(name, -3.0, 3.0, 0.01, 0.0) for name in names]
+            units = [TURN if unit == "N m" else LENGTH for unit in force_units(self.model)]
+            made = [
+                self.gui.add_slider(f"{name} [{unit}/s]", -3.0, 3.0, 0.01, 0.0)
+                for name, unit in zip(names, units, strict=False)
+            ]
         for k, slider in enumerate(made):
             slider.on_update(lambda event, k=k: self._pushed(k, event))
         return made
@@ -137,9 +144,29 @@ class Panel:
         # a slider that the window itself has set says nothing new
         if event.client_id is not None:
             v = self.player.v if self.player.posed else None
-            q = closed(self.model, control.write(self.player.q, _within(event.target)), control)
+            value = _within(event.target) / self._scale(control)
+            q = closed(self.model, control.write(self.player.q, value), control)
             self.player.pose(self.player.q if q is None else q, v)
             self.changed()
+
+    def _scale(self, control: Control) -> float:
+        """Return the number on a slider for each unit of its coordinate."""
+        return control.degrees if self.degrees.value else 1.0
+
+    def _rescale(self) -> None:
+        """Show angles in degrees or in radians."""
+        for control, slider in zip(self.controls, self.sliders, strict=True):
+            scale, shown = self._scale(control), control.shown(self.player.q)
+            low, high = scale * control.lower, scale * control.upper
+            # a range that holds the old value and the new one, then the new range
+            slider.min, slider.max = min(slider.min, low), max(slider.max, high)
+            slider.step = control.step * (scale if scale == 1.0 else 10.0)
+            slider.value = scale * shown
+            slider.min, slider.max = low, high
+            slider.label = control.title(bool(self.degrees.value))
+            unit = "°" if scale != 1.0 else control.unit
+            slider.hint = f"{low:.4g} to {high:.4g} {unit}"
+        self.changed()
 
     def _pushed(self, k: int, event: Any) -> None:
         if event.client_id is not None:
@@ -164,8 +191,9 @@ class Panel:
         """Bring numbers and sliders up to date."""
         model = self.model
         for control, slider in zip(self.controls, self.sliders, strict=True):
-            value = control.shown(state.q)
-            if abs(value - slider.value) > 0.6 * control.step:
+            scale = self._scale(control)
+            value = scale * control.shown(state.q)
+            if abs(value - slider.value) > 0.6 * scale * control.step:
                 slider.value = value
         if self.player.record is not None and len(self.player.record.t) > 1:
             self.scrub.value = self.player.time

@@ -7,16 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.errors import visible
 from sixfold.model import Model
 from sixfold.scene import Part
-from sixfold.scene.colors import INERTIA, ramp
-from sixfold.scene.masses import ellipsoid_radii, principal
+from sixfold.scene.colors import ramp
+from sixfold.scene.masses import center, ellipsoid_radii, principal
 from sixfold.scene.poses import wxyz
 from sixfold.scene.solids import ellipsoid
 from sixfold.scene.triangles import Array
 
 GLASS = 0.38
 """Opacity of bodies that one can see through."""
+SEEN_THROUGH = 0.42
+"""Opacity of ellipsoids of inertia, which often lie in each other."""
+MAX_NAMES = 200
+"""Bodies whose names are shown; more would hide the robot."""
 
 
 class Robot:
@@ -38,6 +43,7 @@ class Robot:
         self.surfaces = self.add(parts, "surface")
         self.opacities = [part.opacity for part in parts]
         self.size = size
+        self.names: list[Any] = []
 
     def add(self, parts: Sequence[Part], label: str, **options: Any) -> list[Any]:
         """Hang more surfaces on the bodies and return their nodes."""
@@ -71,15 +77,27 @@ class Robot:
         for frame in self.frames:
             frame.show_axes = on
 
+    def show_names(self, on: bool) -> None:
+        """Show or hide the names of the bodies, each at its centre of mass."""
+        for node in self.names:
+            node.visible = on
+        if on and not self.names:
+            self.names = [
+                self.scene.add_label(f"/robot/{k}/name", visible(body.name), position=center(body))
+                for k, body in enumerate(self.model.bodies[:MAX_NAMES])
+            ]
+
     def inertia_parts(self) -> list[Part]:
         """Return the uniform ellipsoids that have the bodies' inertias."""
         found = []
+        colors = ramp(np.linspace(0.0, 1.0, max(self.model.nb, 1))).round().astype(int)
         for k, body in enumerate(self.model.bodies):
             mass = principal(body)
             if mass is not None:
                 pose, squares = mass
                 radii = np.clip(ellipsoid_radii(squares), 0.004 * self.size, self.size)
-                found.append(Part(k, ellipsoid(radii).moved(pose), INERTIA, 0.5))
+                r, g, b = (int(x) for x in colors[k])
+                found.append(Part(k, ellipsoid(radii).moved(pose), (r, g, b), SEEN_THROUGH))
         return found
 
 

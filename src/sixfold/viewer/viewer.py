@@ -30,7 +30,16 @@ from sixfold.viewer.scenario import Scenario, configurations
 
 RATE = 30.0
 """Pictures a second."""
-SWITCHES = ("centre of mass", "frames", "inertia", "sticks", "see-through", "ghosts", "dark")
+SWITCHES = (
+    "centre of mass",
+    "frames",
+    "names",
+    "inertia",
+    "sticks",
+    "see-through",
+    "ghosts",
+    "dark",
+)
 IMPLIED = {"see-through": ("centre of mass", "inertia", "sticks", "contacts")}
 """Overlays that lie inside the bodies, which then are drawn as glass."""
 SLOW = 0.12
@@ -143,7 +152,9 @@ class Viewer:
                 RobotFileWarning,
                 stacklevel=4,
             )
-        self._stage = stage(model, picture.parts, self._scenario.extremes())
+        touched = None if motion is None else motion.touching()
+        extremes = self._scenario.extremes()
+        self._stage = stage(model, picture.parts, extremes, contacts=touched)
         size = self._size = picture.size
         self._set_stage()
         self._robot = Robot(scene, model, picture.parts, size)
@@ -271,6 +282,8 @@ class Viewer:
                 self._mass.show(on and self._has_mass)
             elif name == "frames":
                 self._robot.show_axes(on)
+            elif name == "names":
+                self._robot.show_names(on)
             elif name == "ghosts" and self._ghosts is not None:
                 self._ghosts.show(on)
             elif name == "see-through":

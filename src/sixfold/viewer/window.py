@@ -16,7 +16,9 @@ from sixfold.errors import NotApplicableError, OptionError, ShapeError
 from sixfold.evaluate import model_checked, neutral
 from sixfold.model import Model
 from sixfold.optional import optional
+from sixfold.progress import working
 from sixfold.scene import finite, record
+from sixfold.scene.poses import within_limits
 from sixfold.viewer.guard import guarded, hush
 from sixfold.viewer.panel import closed
 from sixfold.viewer.scenario import Scenario, configurations
@@ -40,7 +42,8 @@ def open_window(
     scenario = _scenario(model, trajectory, q, t)
     server = _server(_port(port))
     try:
-        viewer = Viewer(server, model, scenario)
+        with working(f"drawing {model.name}"):
+            viewer = Viewer(server, model, scenario)
     except BaseException:
         server.stop()
         raise
@@ -68,8 +71,9 @@ def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike |
             raise ShapeError("view", "q", "none beside a batch of motions", poses.shape, fix)
         return Scenario(motion.q[0, 0], motion, poses)
     if not len(poses):
-        start = closed(model, neutral(model))
-        return Scenario(neutral(model) if start is None else start, None, poses)
+        inside = within_limits(model, neutral(model))
+        start = closed(model, inside)
+        return Scenario(inside if start is None else start, None, poses)
     return Scenario(poses[0], None, poses[1:])
 
 

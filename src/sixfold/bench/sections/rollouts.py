@@ -14,12 +14,13 @@ from sixfold.bench.engines import mujoco
 from sixfold.bench.engines.extras import installed
 from sixfold.bench.robots import Robot
 from sixfold.bench.sections.rounds import BesideMujoco
+from sixfold.choices import FixedStep
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import random_state
 from sixfold.optional import optional
 from sixfold.simulation.rollout import rollout
 
-INTEGRATORS = {"semi_implicit_euler": "mjINT_EULER", "rk4": "mjINT_RK4"}
+INTEGRATORS: dict[FixedStep, str] = {"semi_implicit_euler": "mjINT_EULER", "rk4": "mjINT_RK4"}
 """Methods that both have: MuJoCo's Euler without implicit damping is the semi-implicit one."""
 ROWS, STEPS, DT = 256, 100, 1e-3
 ALIKE = 1e-8
@@ -44,7 +45,7 @@ class RolledOut(BesideMujoco):
     """How far MuJoCo's last positions are from ours."""
 
 
-def measure(robot: Robot, integrator: str, seed: int, rounds: int) -> RolledOut:
+def measure(robot: Robot, integrator: FixedStep, seed: int, rounds: int) -> RolledOut:
     """Time a rollout without contact on one thread, MuJoCo's in turns with it."""
     model = robot.model
     q, v = random_state(model, ROWS, seed=seed)
@@ -77,7 +78,7 @@ def measure(robot: Robot, integrator: str, seed: int, rounds: int) -> RolledOut:
     )
 
 
-def _mujoco(robot: Robot, integrator: str, q: Array, v: Array) -> tuple[Call, Call] | None:
+def _mujoco(robot: Robot, integrator: FixedStep, q: Array, v: Array) -> tuple[Call, Call] | None:
     """Return MuJoCo's rollout from these states, and its last positions in our order."""
     if not installed("mujoco.rollout"):
         return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.control.kinematics.solve import Solver, start_table, tolerance_of
+from sixfold.control.kinematics.targets import Targets
 from sixfold.control.kinematics.task import Task, task_of
 from sixfold.errors import NotApplicableError, yes_or_no
 from sixfold.evaluate import enough_memory, model_checked
@@ -28,7 +28,7 @@ TURN = 2 * math.pi
 
 def all_solutions(
     model: Model,
-    targets: Any,
+    targets: Targets,
     *,
     tolerance: float = 1e-8,
     starts: int = 250,

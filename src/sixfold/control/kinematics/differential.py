@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.control.kinematics.solve import broadcast
 from sixfold.control.kinematics.step import by_priority, damped_step, stopped_step
+from sixfold.control.kinematics.targets import Targets
 from sixfold.control.kinematics.task import Task, task_of
 from sixfold.errors import OptionError, yes_or_no
 from sixfold.evaluate import KERNELS, enough_memory, model_checked, numbers_array, user_kernel
@@ -25,7 +26,7 @@ NAME = "differential_ik"
 def differential_ik(
     model: Model,
     q: ArrayLike,
-    targets: Any,
+    targets: Targets,
     *,
     gain: float = 1.0,
     damping: float = 1e-4,

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array, Shape
 from sixfold.control.kinematics import rows
 from sixfold.control.kinematics.step import MU, ik_step, moved, settling_step
+from sixfold.control.kinematics.targets import Targets
 from sixfold.control.kinematics.task import Task, task_of
 from sixfold.errors import OptionError, yes_or_no
 from sixfold.evaluate import (
@@ -83,7 +84,7 @@ class InverseKinematics:
 
 def inverse_kinematics(
     model: Model,
-    targets: Any,
+    targets: Targets,
     q0: ArrayLike | None = None,
     *,
     tolerance: float = 1e-8,

@@ -8,7 +8,7 @@ they are.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, ClassVar
@@ -264,6 +264,10 @@ class Velocity(Target):
     def parts(self, model: Model, frames: Frames, q: rows.Numbers, goal: Any) -> list[rows.Part]:
         """Return the velocity."""
         return [rows.velocity(frames(self.frame, None), goal)]
+
+
+Targets = Target | Sequence[Target] | Mapping[str, ArrayLike]
+"""One target, several, or goals by the names of frames."""
 
 
 def _are_poses(T: Array) -> bool:

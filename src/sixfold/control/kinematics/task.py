@@ -11,7 +11,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.control.kinematics import rows
-from sixfold.control.kinematics.targets import Pose, Target, Velocity
+from sixfold.control.kinematics.targets import Pose, Target, Targets, Velocity
 from sixfold.errors import ArgumentError, NotApplicableError, ShapeError, visible
 from sixfold.evaluate.quantities import located
 from sixfold.evaluate.scalar_functions.kinematics import at_point
@@ -73,7 +73,7 @@ class Task:
         return found
 
 
-def task_of(function: str, model: Model, targets: Any, rates: bool = False) -> Task:
+def task_of(function: str, model: Model, targets: Targets, rates: bool = False) -> Task:
     """Return checked targets: a list of them, one, or goals by the names of frames.
 
     Args:

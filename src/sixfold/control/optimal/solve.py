@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
+from sixfold.choices import Callback, Search
 from sixfold.control.optimal.problem import Problem
 from sixfold.control.optimal.sweeps import State, StateLimits, Sweeps
 from sixfold.errors import (
@@ -36,7 +37,7 @@ from sixfold.simulation.checks.start import states_of, step_count, step_length
 from sixfold.simulation.gradient.costs import cost_callback, identify
 
 NAME = "optimal_control"
-METHODS = ("ddp", "ilqr")
+METHODS: tuple[str, ...] = get_args(Search)
 FIRST_RHO, RHO_FACTOR, MAX_ROUNDS = 10.0, 10.0, 8
 """Weight of state limits at first, how it grows, and how often multipliers move."""
 
@@ -108,11 +109,11 @@ def optimal_control(
     *,
     dt: float,
     steps: int,
-    cost: Any = None,
-    final_cost: Any = None,
+    cost: Callback | None = None,
+    final_cost: Callback | None = None,
     cost_parameters: ArrayLike | None = None,
     joints: Sequence[str] | None = None,
-    method: str = "ddp",
+    method: Search = "ddp",
     limits: bool = True,
     state_limits: bool = False,
     tolerance: float = 1e-9,

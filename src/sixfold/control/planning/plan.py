@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import SplineName
 from sixfold.control.planning.splines import Spline, smoothest_spline
 from sixfold.errors import NotApplicableError, NumberError, OptionError, ShapeError, StateError
 from sixfold.evaluate import (
@@ -46,7 +47,7 @@ def plan_trajectory(
     times: ArrayLike | None = None,
     duration: float | None = None,
     dt: float = 0.01,
-    spline: str = "minimum_jerk",
+    spline: SplineName = "minimum_jerk",
     velocity_limit: ArrayLike | None = None,
     acceleration_limit: ArrayLike | None = None,
     effort_limit: ArrayLike | None = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Backend, ForceFrame
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FORCE_FRAMES, PagesLater
@@ -50,10 +51,10 @@ def constrained_dynamics(
     tau: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
     inertias: ArrayLike | None = None,
     out: tuple[Array, Array] | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> tuple[Array, Array]:
     """Return accelerations and constraint forces (a, forces) of a model with constraints.
 
@@ -90,7 +91,7 @@ def constrained_dynamics(
 
 @quantity(pages.constraint_gaps, "nc", refuses=_needs_constraints("constraint_gaps"))
 def constraint_gaps(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
     """Return how far each constraint row gapes [m or rad], shape (..., nc); zero where it holds.
 
@@ -102,7 +103,7 @@ def constraint_gaps(
 
 @quantity(pages.constraint_jacobian, "nc nv", refuses=_needs_constraints("constraint_jacobian"))
 def constraint_jacobian(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
     """Return J, shape (..., nc, nv): constraints hold J v = 0."""
     raise NotImplementedError
@@ -115,7 +116,7 @@ def constraint_bias(
     v: ArrayLike,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return gamma, shape (..., nc): constraints hold J a + gamma = 0, gamma = (dJ/dt) v."""
     raise NotImplementedError
@@ -128,7 +129,7 @@ def constraint_wrenches(
     forces: ArrayLike,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return what constraint forces do to each body (n; f), shape (..., nb, 6).
 
@@ -154,7 +155,7 @@ def project(
     *,
     inertias: ArrayLike | None = None,
     out: tuple[Array, Array] | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> tuple[Array, Array]:
     """Return the nearest state (q, v) that satisfies the constraints.
 

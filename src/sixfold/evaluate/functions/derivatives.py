@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Backend, ForceFrame
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FORCE_FRAMES, PagesLater, refuse_constraints
 from sixfold.model import Model
@@ -44,11 +45,11 @@ def inverse_dynamics_derivatives(
     a: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
     inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Three:
     """Return the derivatives (dq, dv, da) of `inverse_dynamics`.
 
@@ -101,11 +102,11 @@ def forward_dynamics_derivatives(
     tau: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
     inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Three | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Three:
     """Return the derivatives (dq, dv, dtau) of `forward_dynamics`.
 
@@ -156,7 +157,7 @@ def second_derivatives(
     inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Four:
     """Return the second derivatives (qq, qv, vv, qa) of weights . `inverse_dynamics`.
 
@@ -204,7 +205,7 @@ def forward_second_derivatives(
     inertias: ArrayLike | None = None,
     sparse: bool = False,
     out: _Four | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Four:
     """Return the second derivatives (qq, qv, vv, qtau) of weights . `forward_dynamics`.
 

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Backend, ForceFrame, Method
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import (
@@ -40,10 +41,10 @@ def inverse_dynamics(
     a: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the joint forces that produce accelerations a.
 
@@ -87,11 +88,11 @@ def forward_dynamics(
     tau: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
-    method: str | None = None,
+    f_ext_frame: ForceFrame = "world",
+    method: Method | None = None,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the accelerations that joint forces tau produce.
 
@@ -132,7 +133,7 @@ def mass_matrix(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the joint-space inertia matrix M, shape (..., nv, nv), armature included.
 
@@ -148,7 +149,7 @@ def inverse_mass_matrix(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return M^-1, shape (..., nv, nv), by the articulated-body recursion.
 
@@ -217,10 +218,10 @@ def bias_force(
     v: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return C = ID(q, v, 0): every joint force that does not depend on acceleration, (..., nv)."""
     raise NotImplementedError
@@ -233,7 +234,7 @@ def gravity_force(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the joint forces that hold the model still against gravity, (..., nv)."""
     raise NotImplementedError
@@ -247,7 +248,7 @@ def coriolis_matrix(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return C(q, v), shape (..., nv, nv), with C v the velocity force and dM/dt - 2C skew.
 
@@ -264,7 +265,7 @@ def kinetic_energy(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the kinetic energy [J], shape (...), rotors included."""
     raise NotImplementedError
@@ -277,7 +278,7 @@ def potential_energy(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs."""
     raise NotImplementedError
@@ -291,7 +292,7 @@ def momentum(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the total momentum (moment; linear), (..., 6), world axes, about the origin."""
     raise NotImplementedError
@@ -305,7 +306,7 @@ def centroidal_momentum(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the total momentum, (..., 6), in world axes about the centre of mass."""
     raise NotImplementedError
@@ -318,7 +319,7 @@ def center_of_mass(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the centre of mass [m] in world coordinates, shape (..., 3)."""
     raise NotImplementedError
@@ -332,10 +333,10 @@ def joint_wrenches(
     a: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the force of each parent on its body (n; f), (..., nb, 6), body axes, body origin."""
     raise NotImplementedError
@@ -349,10 +350,10 @@ def constraint_forces(
     a: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_frame: str = "world",
+    f_ext_frame: ForceFrame = "world",
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the joint wrenches without their working part, shape (..., nb, 6).
 

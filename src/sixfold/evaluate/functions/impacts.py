@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Backend
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -42,7 +43,7 @@ def impact(
     residual: Literal[False] = False,
     inertias: ArrayLike | None = None,
     out: _Two | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Two: ...
 
 
@@ -56,7 +57,7 @@ def impact(
     residual: Literal[True],
     inertias: ArrayLike | None = None,
     out: _Three | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Three: ...
 
 
@@ -69,7 +70,7 @@ def impact(
     residual: bool = False,
     inertias: ArrayLike | None = None,
     out: _Two | _Three | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Two | _Three:
     """Return the velocities after an impact at points, and the impulses there.
 
@@ -118,7 +119,7 @@ def delassus_matrix(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return J M^-1 J^T at points: how fast unit impulses make them move.
 
@@ -167,7 +168,7 @@ def _impact(points: tuple[ImpactPoint, ...], residual: bool) -> Callable[..., An
         *,
         inertias: ArrayLike | None = None,
         out: Any = None,
-        backend: str | None = None,
+        backend: Backend | None = None,
     ) -> Any:
         """Return velocities and impulses, and the residual."""
         raise NotImplementedError
@@ -193,7 +194,7 @@ def _delassus_matrix(points: tuple[ImpactPoint, ...]) -> Callable[..., Array]:
         *,
         inertias: ArrayLike | None = None,
         out: Array | None = None,
-        backend: str | None = None,
+        backend: Backend | None = None,
     ) -> Array:
         """Return the matrix."""
         raise NotImplementedError

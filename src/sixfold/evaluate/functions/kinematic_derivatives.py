@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Backend, MotionFrame
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FRAMES, PagesLater
 from sixfold.model import Model
@@ -31,9 +32,9 @@ def jacobian_derivatives(
     name: str,
     point: ArrayLike | None = None,
     *,
-    frame: str = "aligned",
+    frame: MotionFrame | str = "aligned",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the derivatives of `jacobian` by q (the kinematic Hessian), shape (..., 6, nv, nv).
 
@@ -61,9 +62,9 @@ def frame_velocity_derivatives(
     v: ArrayLike,
     name: str,
     *,
-    frame: str = "aligned",
+    frame: MotionFrame | str = "aligned",
     out: _Two | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Two:
     """Return the derivatives (dq, dv) of `frame_velocity`, each of shape (..., 6, nv).
 
@@ -88,7 +89,7 @@ def center_of_mass_jacobian(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the derivative of `center_of_mass` by q, along the motion subspaces, (..., 3, nv).
 
@@ -104,7 +105,7 @@ def centroidal_momentum_matrix(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return A with A v = `centroidal_momentum(model, q, v)`, shape (..., 6, nv).
 
@@ -121,7 +122,7 @@ def centroidal_momentum_bias(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return (dA/dt) v, shape (..., 6): the rate of `centroidal_momentum` is A a + (dA/dt) v."""
     raise NotImplementedError
@@ -135,7 +136,7 @@ def centroidal_momentum_derivatives(
     *,
     inertias: ArrayLike | None = None,
     out: _Two | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Two:
     """Return the derivatives (dq, dv) of `centroidal_momentum`, each of shape (..., 6, nv).
 
@@ -152,7 +153,7 @@ def kinetic_energy_derivatives(
     *,
     inertias: ArrayLike | None = None,
     out: _Two | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Two:
     """Return the derivatives (dq, dv) of `kinetic_energy`, each of shape (..., nv).
 
@@ -168,7 +169,7 @@ def potential_energy_derivatives(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the derivative of `potential_energy` by q, along the motion subspaces, (..., nv).
 
@@ -185,7 +186,7 @@ def integrate_derivatives(
     dt: ArrayLike | None = None,
     *,
     out: _Two | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Two:
     """Return the derivatives (dq, dv) of `integrate`, each of shape (..., nv, nv).
 
@@ -203,7 +204,7 @@ def difference_derivatives(
     q1: ArrayLike,
     *,
     out: _Two | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> _Two:
     """Return the derivatives (dq0, dq1) of `difference`, each of shape (..., nv, nv).
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import AccelerationKind, Backend, MotionFrame
 from sixfold.errors import OptionError
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import FRAMES
@@ -26,7 +27,7 @@ def _refuse_classical_in_world(model: Model, given: Mapping[str, Any]) -> None:
 
 @quantity(pages.body_poses, "nb 4 4")
 def body_poses(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: str | None = None
+    model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
     """Return world-from-body matrices, shape (..., nb, 4, 4)."""
     raise NotImplementedError
@@ -34,7 +35,12 @@ def body_poses(
 
 @quantity(pages.frame_pose, "4 4", place="name")
 def frame_pose(
-    model: Model, q: ArrayLike, name: str, *, out: Array | None = None, backend: str | None = None
+    model: Model,
+    q: ArrayLike,
+    name: str,
+    *,
+    out: Array | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the world-from-frame matrix of a body or frame, shape (..., 4, 4)."""
     raise NotImplementedError
@@ -46,9 +52,9 @@ def body_velocities(
     q: ArrayLike,
     v: ArrayLike,
     *,
-    frame: str = "body",
+    frame: MotionFrame | str = "body",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the spatial velocity (omega; v) of each body, shape (..., nb, 6).
 
@@ -73,9 +79,9 @@ def frame_velocity(
     v: ArrayLike,
     name: str,
     *,
-    frame: str = "aligned",
+    frame: MotionFrame | str = "aligned",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the spatial velocity (omega; v) of a body or frame, shape (..., 6).
 
@@ -96,7 +102,7 @@ def frame_velocity(
 @quantity(
     pages.body_accelerations,
     "nb 6",
-    options={"frame": FRAMES, "kind": ("spatial", "classical")},
+    options={"frame": FRAMES, "kind": get_args(AccelerationKind)},
     refuses=_refuse_classical_in_world,
 )
 def body_accelerations(
@@ -105,10 +111,10 @@ def body_accelerations(
     v: ArrayLike,
     a: ArrayLike,
     *,
-    frame: str = "body",
-    kind: str = "spatial",
+    frame: MotionFrame | str = "body",
+    kind: AccelerationKind = "spatial",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the acceleration of each body, shape (..., nb, 6), gravity not included.
 
@@ -134,9 +140,9 @@ def jacobian(
     name: str,
     point: ArrayLike | None = None,
     *,
-    frame: str = "aligned",
+    frame: MotionFrame | str = "aligned",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the Jacobian of a body or frame, shape (..., 6, nv): J v is its velocity.
 
@@ -163,9 +169,9 @@ def jacobian_bias(
     name: str,
     point: ArrayLike | None = None,
     *,
-    frame: str = "aligned",
+    frame: MotionFrame | str = "aligned",
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return dJ/dt v, shape (..., 6): the derivative of J v is J a + this.
 
@@ -196,7 +202,7 @@ def point_force(
     point: ArrayLike | None = None,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return f_ext (..., nb, 6), world frame, for one force at a point.
 
@@ -221,7 +227,7 @@ def integrate(
     dt: ArrayLike | None = None,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the configuration reached from q by moving with velocity v for dt, (..., nq).
 
@@ -238,7 +244,7 @@ def difference(
     q1: ArrayLike,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the velocity-space increment with integrate(q0, difference) = q1, shape (..., nv)."""
     raise NotImplementedError
@@ -251,7 +257,7 @@ def position_rate(
     v: ArrayLike,
     *,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return dq/dt, shape (..., nq); it differs from v for spherical and free joints."""
     raise NotImplementedError

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
+from sixfold.choices import Backend, JointColumn
 from sixfold.errors import OptionError
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import PagesLater
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 else:
     pages = PagesLater("regressors")
 
-JOINT_COLUMNS = ("viscous", "dry", "dry+", "dry-", "offset", "rotor", "spring")
+JOINT_COLUMNS: tuple[JointColumn, ...] = get_args(JointColumn)
 """Numbers that a freedom may have beside the bodies' parameters."""
 
 
@@ -32,7 +33,7 @@ def regressor(
     *,
     sparse: bool = False,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return Y(q, v, a) with tau = Y pi, pi the inertial parameters of all bodies.
 
@@ -69,7 +70,7 @@ def energy_regressor(
     v: ArrayLike,
     *,
     out: tuple[Array, Array] | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> tuple[Array, Array]:
     """Return the rows (T, V) whose products with pi are kinetic and potential energy.
 
@@ -97,9 +98,9 @@ def joint_regressor(
     v: ArrayLike,
     a: ArrayLike,
     *,
-    columns: Sequence[str] = ("viscous", "dry"),
+    columns: Sequence[JointColumn] = ("viscous", "dry"),
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return what one unit of friction, offset, rotor or spring of each freedom adds to its force.
 
@@ -150,7 +151,7 @@ def _joint_call(columns: tuple[str, ...]) -> Callable[..., Array]:
         a: ArrayLike,
         *,
         out: Array | None = None,
-        backend: str | None = None,
+        backend: Backend | None = None,
     ) -> Array:
         """Return the columns."""
         raise NotImplementedError

@@ -5,15 +5,15 @@ The compiler is imported when the first kernel is wanted.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from sixfold.errors import NotApplicableError, visible
+from sixfold.choices import Form
+from sixfold.errors import NotApplicableError
 from sixfold.evaluate.kernels.kernel_cache import KERNELS
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree
 from sixfold.evaluate.kernels.lazily import compiler, graphs
@@ -23,6 +23,7 @@ from sixfold.evaluate.kernels.trace_function import traced
 from sixfold.evaluate.quaternions import nonzero_numbers
 from sixfold.forks import renew_in_child
 from sixfold.model import Model
+from sixfold.progress import working
 
 if TYPE_CHECKING:
     from sixfold.graph import Program, Rolled
@@ -34,7 +35,7 @@ MAX_NODES = 40_000
 MAX_TRACED_NODES = 60_000
 """Nodes as traced up to which it is compiled anyway: passes leave about two thirds."""
 
-FORMS = ("rolled", "unrolled")
+FORMS: tuple[str, ...] = get_args(Form)
 """Loops over the bodies, or straight-line code for all of them."""
 
 MAX_STRAIGHT_OPERATIONS = 9_000
@@ -220,25 +221,12 @@ def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
 
 @contextmanager
 def announced(what: str) -> Iterator[None]:
-    """Say what is being compiled when it takes longer than a second and somebody watches.
+    """Say what is being compiled when it takes longer than two seconds and somebody watches.
 
     Meanwhile the floating-point environment is the default one: constants are folded in it.
     """
-    with compiler().usual_environment():
-        if sys.stderr is None or not sys.stderr.isatty():
-            yield
-            return
-
-        def say() -> None:
-            print(f"sixfold: compiling {visible(what)} ...", file=sys.stderr)
-
-        timer = threading.Timer(1.0, say)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+    with compiler().usual_environment(), working(f"compiling {what}"):
+        yield
 
 
 def user_kernel(

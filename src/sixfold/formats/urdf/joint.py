@@ -117,9 +117,9 @@ def _end(joint: Fields, tag: str, inside: Mapping[str, Fields], notes: Notes) ->
 
 @lru_cache(maxsize=1024)
 def _joint(kind: str, axis: Vector3 | None) -> Joint:
-    if kind in ("revolute", "continuous"):
+    if axis is not None and kind in ("revolute", "continuous"):
         return Revolute(axis)
-    if kind == "prismatic":
+    if axis is not None and kind == "prismatic":
         return Prismatic(axis)
     if kind == "planar":
         return Planar()

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, StateError
@@ -23,6 +24,10 @@ ROWS = 65_536
 """Samples that are read at a time from arrays that are not in memory."""
 CUTOFF = 10.0
 """Cut-off frequency of the filter [Hz] where velocities or accelerations are made."""
+
+
+LogInput = ArrayLike | Log | Trajectory | str | os.PathLike[str] | Iterable[Any]
+"""Positions, a record, the path of a file, or an iterable of chunks."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -187,7 +187,7 @@ def _own_columns(
     model: Model, unknowns: Sequence[Unknown], q: Any, v: Any, a: Any, tau: Any
 ) -> dict[Unknown, Any]:
     """Return the column of each joint's own number in its row, over arrays or symbols."""
-    kinds = sorted({u.kind for u in unknowns if not u.of_body and u.kind != "gain"})
+    kinds: Any = sorted({u.kind for u in unknowns if not u.of_body and u.kind != "gain"})
     found = {u: -tau[..., u.index] for u in unknowns if u.kind == "gain"}
     if kinds:
         X = joint_regressor(model, q, v, a, columns=kinds)

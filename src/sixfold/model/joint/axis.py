@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from sys import float_info
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError, shown
 from sixfold.model.joint.joint import Joint, JointState, Passed, Values
@@ -27,6 +28,8 @@ from sixfold.spatial import (
 )
 
 EZ = IDENTITY3.c
+Axis: TypeAlias = str | Sequence[Scalar] | Vector3
+"""An axis as it may be given: 'x', '-z' or three numbers."""
 STILL = Motion.zero()
 EACH_SECOND = tuple(Symmetric3(*(1.0 if n == k else ZERO for n in range(6))) for k in range(6))
 """A basis of all second moments."""
@@ -78,10 +81,14 @@ def angle_about(axis: Vector3, E: Matrix3) -> Scalar:
 class Revolute(_AlongAxis):
     """Turns about a fixed unit axis through the joint origin.  q: angle [rad]."""
 
-    axis: Any = EZ
+    axis: Vector3 = EZ
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
     fixed_axis: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+
+        def __init__(self, axis: Axis = EZ) -> None: ...
 
     def calc(self, q: Values, qd: Values) -> JointState:
         """XJ = rot(axis, q), S = (axis; 0)."""
@@ -103,10 +110,14 @@ class Revolute(_AlongAxis):
 class Prismatic(_AlongAxis):
     """Slides along a fixed unit axis.  q: displacement [m]."""
 
-    axis: Any = EZ
+    axis: Vector3 = EZ
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
     fixed_axis: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+
+        def __init__(self, axis: Axis = EZ) -> None: ...
 
     def calc(self, q: Values, qd: Values) -> JointState:
         """XJ = shift along the axis, S = (0; axis)."""
@@ -131,12 +142,16 @@ class Prismatic(_AlongAxis):
 class Helical(_AlongAxis):
     """Turns about an axis and advances along it.  q: angle [rad]; pitch [m/rad]."""
 
-    axis: Any = EZ
+    axis: Vector3 = EZ
     pitch: float = 0.01
     nq: ClassVar[int] = 1
     nv: ClassVar[int] = 1
     fixed_axis: ClassVar[bool] = True
     orthonormal_subspace: ClassVar[bool] = False
+
+    if TYPE_CHECKING:
+
+        def __init__(self, axis: Axis = EZ, pitch: float = 0.01) -> None: ...
 
     def __post_init__(self) -> None:
         """Check the axis, and that the pitch is a finite number."""
@@ -171,10 +186,14 @@ class Helical(_AlongAxis):
 class Cylindrical(_AlongAxis):
     """Turns about an axis and slides along it.  q: (angle, slide)."""
 
-    axis: Any = EZ
+    axis: Vector3 = EZ
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
     q_labels: ClassVar[tuple[str, ...]] = ("angle", "slide")
+
+    if TYPE_CHECKING:
+
+        def __init__(self, axis: Axis = EZ) -> None: ...
 
     def calc(self, q: Values, qd: Values) -> JointState:
         """S = ((axis; 0), (0; axis)), constant in the body."""

@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
+from sixfold.choices import Convention
 from sixfold.errors import (
     ArgumentError,
     ModelError,
-    OptionError,
     TooLargeError,
     UnknownNameError,
+    one_of,
     shown,
 )
 from sixfold.model.builder import PROPERTIES, ModelBuilder
@@ -43,7 +44,7 @@ class DHRow:
 def from_dh(
     rows: Sequence[DHRow | Sequence[float]],
     *,
-    convention: str = "standard",
+    convention: Convention = "standard",
     name: str = "arm",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     friction_speed: float = 0.0,
@@ -62,8 +63,7 @@ def from_dh(
     Returns:
         A Model with bodies link1..linkN, joints joint1..jointN and the DH frames dh1..dhN.
     """
-    if not isinstance(convention, str) or convention not in ("standard", "modified"):
-        raise OptionError("from_dh", "convention", ("standard", "modified"), convention)
+    one_of("from_dh", "convention", get_args(Convention), convention)
     if not isinstance(rows, (list, tuple)) and getattr(rows, "ndim", 0) != 2:
         fix = "pass a list of rows (a, alpha, d, theta[, sigma])"
         raise ArgumentError("from_dh: argument 'rows'", "a list of rows", rows, fix)

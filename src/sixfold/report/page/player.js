@@ -28,7 +28,8 @@ class Player {
   document.body.appendChild(tip);
   try { scene = new Scene(find("scene"), data.scene); }
   catch (error) { find("nogl").hidden = false; console.warn(error.message); }
-  const plots = data.plots.map((plot) => new Plot(find("plots"), plot, player));
+  const axis = new Axis(data.start, data.end);
+  const plots = data.plots.map((plot) => new Plot(find("plots"), plot, player, axis));
 
   const theme = (dark) => { root.dataset.theme = dark ? "dark" : "light"; if (scene) { scene.dark = dark ? 1 : 0; scene.dirty = true; } };
   const wish = matchMedia("(prefers-color-scheme: dark)");

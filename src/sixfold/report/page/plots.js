@@ -1,4 +1,4 @@
-// Plots as SVG: lines over time, a cursor that follows the motion, values under the pointer.
+// Plots as SVG over one time axis: a cursor that follows the motion, values under the pointer.
 
 const SVG = "http://www.w3.org/2000/svg";
 function svg(kind, attributes, parent) {
@@ -21,9 +21,23 @@ function number(x, digits) {
   return size >= 1e5 || size < 1e-3 ? x.toExponential(digits - 1).replace("e+", "e") : String(Number(x.toPrecision(digits)));
 }
 
+// What all plots have in common: the span of time and the margin beside them.
+class Axis {
+  constructor(start, end) { this.start = start; this.end = end > start ? end : start + 1; this.left = 36; this.plots = []; }
+  // the widest numbers of any plot set the margin of all
+  fit() {
+    const left = Math.max(36, ...this.plots.map((plot) => plot.wanted || 0));
+    if (left === this.left) return false;
+    this.left = left;
+    for (const plot of this.plots) plot.draw();
+    return true;
+  }
+  hover(time) { for (const plot of this.plots) plot.point(time); }
+}
+
 class Plot {
-  constructor(holder, data, player) {
-    this.data = data; this.player = player; this.off = new Set();
+  constructor(holder, data, player, axis) {
+    this.data = data; this.player = player; this.off = new Set(); this.axis = axis; axis.plots.push(this);
     this.t = new Float32Array(bytes(data.t)); this.y = new Float32Array(bytes(data.values));
     const card = document.createElement("div");
     card.className = "card plot";
@@ -63,12 +77,18 @@ class Plot {
   }
 
   layout() {
+    const height = this.svg.clientHeight, [low, high] = this.range();
+    if (!this.svg.clientWidth) return;
+    this.vertical = ticks(low, high, Math.max(3, height / 36)); this.low = low; this.high = high;
+    this.wanted = 14 + 6.4 * Math.max(...this.vertical.out.map((y) => number(y, 4).length));
+    if (!this.axis.fit()) this.draw();
+  }
+
+  draw() {
     const width = this.svg.clientWidth, height = this.svg.clientHeight;
-    if (!width) return;
-    const T = this.t, t0 = T[0], t1 = T[T.length - 1] > t0 ? T[T.length - 1] : t0 + 1, [low, high] = this.range();
-    const vertical = ticks(low, high, Math.max(3, height / 36));
-    const left = Math.max(36, 14 + 6.4 * Math.max(...vertical.out.map((y) => number(y, 4).length)));
-    this.box = { left, right: width - 8, top: 8, bottom: height - 22 };
+    if (!width || !this.vertical) return;
+    const T = this.t, t0 = this.axis.start, t1 = this.axis.end, { vertical, low, high } = this;
+    this.box = { left: this.axis.left, right: width - 8, top: 8, bottom: height - 22 };
     const b = this.box;
     this.x = (t) => b.left + ((t - t0) / (t1 - t0)) * (b.right - b.left);
     this.at = (y) => b.bottom - ((y - low) / (high - low)) * (b.bottom - b.top);
@@ -79,6 +99,7 @@ class Plot {
     }
     const across = ticks(t0, t1, Math.max(3, width / 90));
     across.out.forEach((t, k) => {
+      svg("line", { x1: this.x(t), x2: this.x(t), y1: b.top, y2: b.bottom, class: "grid" }, this.svg);
       const edge = k === across.out.length - 1 && this.x(t) > b.right - 14;
       const text = svg("text", { x: this.x(t), y: b.bottom + 16, "text-anchor": edge ? "end" : "middle" }, this.svg);
       text.textContent = number(Math.abs(t) < across.step * 1e-6 ? 0 : t, 6) + (k === across.out.length - 1 ? " s" : "");
@@ -105,9 +126,9 @@ class Plot {
   listen() {
     const area = this.svg;
     const time = (e) => {
-      const b = this.box, box = area.getBoundingClientRect(), T = this.t;
+      const b = this.box, box = area.getBoundingClientRect();
       const share = Math.min(1, Math.max(0, (e.clientX - box.left - b.left) / (b.right - b.left)));
-      return T[0] + share * (T[T.length - 1] - T[0]);
+      return this.axis.start + share * (this.axis.end - this.axis.start);
     };
     area.addEventListener("pointerdown", (e) => { area.setPointerCapture(e.pointerId); this.player.seek(time(e)); });
     area.addEventListener("pointermove", (e) => {
@@ -115,7 +136,14 @@ class Plot {
       if (e.buttons) this.player.seek(t);
       this.hover(t, e);
     });
-    area.addEventListener("pointerleave", () => { tip.hidden = true; this.hoverLine.setAttribute("visibility", "hidden"); });
+    area.addEventListener("pointerleave", () => { tip.hidden = true; this.axis.hover(null); });
+  }
+
+  // the line under the pointer, in every plot
+  point(time) {
+    if (!this.hoverLine) return;
+    this.hoverLine.setAttribute("visibility", time === null ? "hidden" : "visible");
+    if (time !== null) for (const end of ["x1", "x2"]) this.hoverLine.setAttribute(end, this.x(time));
   }
 
   hover(t, e) {
@@ -123,8 +151,7 @@ class Plot {
     let i = 0;
     while (i < T.length - 1 && T[i + 1] <= t) i++;
     if (i < T.length - 1 && T[i + 1] - t < t - T[i]) i++;
-    this.hoverLine.setAttribute("visibility", "visible");
-    this.hoverLine.setAttribute("x1", this.x(T[i])); this.hoverLine.setAttribute("x2", this.x(T[i]));
+    this.axis.hover(T[i]);
     const y = e.clientY - this.svg.getBoundingClientRect().top;
     let shown = this.data.names.map((name, k) => ({ name, k, v: this.value(k, i) })).filter((r) => !this.off.has(r.k));
     if (shown.length > 8) shown = shown.sort((a, b) => Math.abs(this.at(a.v) - y) - Math.abs(this.at(b.v) - y)).slice(0, 6);

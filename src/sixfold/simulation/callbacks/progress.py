@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 from sixfold.errors import ArgumentError
+from sixfold.progress import bar
 
 Progress = Callable[[float, float], object]
 """Called with the time reached and the time to reach [s]."""
@@ -19,7 +18,7 @@ def progress_of(given: Any) -> Progress | None:
     if given is None or given is False:
         return None
     if given is True:
-        return Bar() if sys.stderr.isatty() else None
+        return bar("simulate")
     if not callable(given):
         raise ArgumentError(
             "simulate: argument 'progress'",
@@ -45,27 +44,3 @@ def _takes_two(function: Callable[..., object]) -> bool:
     except ValueError:  # a built-in without a signature
         return True
     return True
-
-
-class Bar:
-    """A bar on the terminal, drawn at most ten times a second."""
-
-    WIDTH = 32
-
-    def __init__(self, stream: Any = None) -> None:
-        """Draw on the standard error stream, or on another one."""
-        self._stream = sys.stderr if stream is None else stream
-        self._drawn = 0.0
-
-    def __call__(self, reached: float, end: float) -> None:
-        """Draw; go to a new line at the end."""
-        now = time.monotonic()
-        if reached < end and now - self._drawn < 0.1:
-            return
-        self._drawn = now
-        share = min(1.0, reached / end) if end > 0 else 1.0
-        full = round(self.WIDTH * share)
-        bar = "#" * full + "-" * (self.WIDTH - full)
-        tail = "\n" if reached >= end else ""
-        self._stream.write(f"\r[{bar}] {100 * share:3.0f} %  {reached:.3f} of {end:g} s{tail}")
-        self._stream.flush()

@@ -6,11 +6,12 @@ import contextlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final, get_args
 
 import numpy as np
 
 from sixfold.arrays import Array, Shape
+from sixfold.choices import StepBackend
 from sixfold.contact import scene_of
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import NotApplicableError, NumberError, OptionError
@@ -26,7 +27,7 @@ CHOICES = (*INTEGRATORS, ADAPTIVE)
 METHODS = tuple(scalar_functions.METHODS)
 """Methods of forward dynamics."""
 TOLERANCES = {"rtol": 1e-9, "atol": 1e-11}
-BACKENDS = ("native", "numpy")
+BACKENDS: tuple[str, ...] = get_args(StepBackend)
 
 
 def choice(function: str, option: str, choices: Iterable[Any], got: Any) -> None:
@@ -146,7 +147,7 @@ def check_force_frame(function: str, f_ext: Any, f_ext_frame: Any) -> None:
     refuse_idle(function, "f_ext_frame", idle, where, "pass f_ext=..., or leave it out")
 
 
-EULER = "semi_implicit_euler"
+EULER: Final = "semi_implicit_euler"
 
 
 def touching(

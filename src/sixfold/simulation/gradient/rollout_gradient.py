@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
+from sixfold.choices import Callback, FixedStep, ForceFrame, ForceInput, Method, Stabilization
 from sixfold.errors import (
     ArgumentError,
     NonFiniteStateWarning,
@@ -68,23 +69,23 @@ def rollout_gradient(
     *,
     dt: float,
     steps: int,
-    cost: Any = None,
-    final_cost: Any = None,
+    cost: Callback | None = None,
+    final_cost: Callback | None = None,
     cost_parameters: ArrayLike | None = None,
-    integrator: str = "semi_implicit_euler",
-    control: Any = None,
+    integrator: FixedStep = "semi_implicit_euler",
+    control: Callback | None = None,
     parameters: ArrayLike | None = None,
     x0: ArrayLike | None = None,
     hold: bool = False,
     compiled: bool | None = None,
-    f_ext: Any = None,
-    f_ext_frame: str = "world",
+    f_ext: ForceInput | None = None,
+    f_ext_frame: ForceFrame = "world",
     limits: None = None,
     inertias: ArrayLike | None = None,
     inertial: bool = False,
-    method: str | None = None,
+    method: Method | None = None,
     checkpoint: int | None = None,
-    stabilize: str | float | None = None,
+    stabilize: Stabilization | None = None,
 ) -> RolloutGradient:
     """Return what rollouts cost, and the derivatives of the cost by all that they start from.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
+from sixfold.choices import Callback, FixedStep, ForceFrame, Method, Precision, Stabilization
 from sixfold.contact import Ground
 from sixfold.errors import NotApplicableError, OptionError, ShapeError
 from sixfold.evaluate import (
@@ -35,7 +36,7 @@ from sixfold.simulation.live.checks import action_size, are_plain, bounds_of, fl
 from sixfold.simulation.live.functions import action_law, step_function, traced_together
 from sixfold.simulation.live.program import StepProgram
 from sixfold.simulation.setup import Setup
-from sixfold.simulation.stops import stops_of
+from sixfold.simulation.stops import JointStops, stops_of
 
 
 class Stepper:
@@ -89,23 +90,23 @@ class Stepper:
         *,
         dt: float,
         substeps: int = 1,
-        integrator: str = "semi_implicit_euler",
-        control: Any = None,
+        integrator: FixedStep = "semi_implicit_euler",
+        control: Callback | None = None,
         actions: int | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        observe: Any = None,
-        reward: Any = None,
-        terminate: Any = None,
+        observe: Callback | None = None,
+        reward: Callback | None = None,
+        terminate: Callback | None = None,
         parameters: ArrayLike | None = None,
         inertias: ArrayLike | None = None,
         f_ext: ArrayLike | None = None,
-        f_ext_frame: str = "world",
-        limits: Any = None,
+        f_ext_frame: ForceFrame = "world",
+        limits: bool | JointStops | None = None,
         contacts: Ground | None = None,
-        method: str | None = None,
-        stabilize: str | float | None = None,
+        method: Method | None = None,
+        stabilize: Stabilization | None = None,
         compiled: bool | None = None,
-        dtype: str = "float64",
+        dtype: Precision = "float64",
     ) -> None:
         self.model = model_checked("Stepper", model)
         self.rows = row_count(rows)
@@ -241,7 +242,11 @@ class Stepper:
         return self._state[k] if self._lead else self._state[k][0]
 
     def reset(
-        self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, rows: Any = None
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        *,
+        rows: ArrayLike | None = None,
     ) -> Array | None:
         """Put rows into a state, at time zero, with contacts that start from no force.
 
@@ -261,7 +266,7 @@ class Stepper:
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
         *,
-        rows: Any = None,
+        rows: ArrayLike | None = None,
         t: float = 0.0,
     ) -> None:
         """Put rows into a state as `reset` does, without an observation.
@@ -296,7 +301,7 @@ class Stepper:
             part[chosen] = 0.0
         self._state[1][chosen], self._state[2][chosen] = q, v
 
-    def observation(self, rows: Any = None) -> Array | None:
+    def observation(self, rows: ArrayLike | None = None) -> Array | None:
         """Return what `observe` says of some rows as they are; None without it."""
         if self._look is None:
             return None

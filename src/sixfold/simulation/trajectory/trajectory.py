@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -263,6 +265,39 @@ class Trajectory:
     def to_xarray(self) -> Any:
         """Return a Dataset with axes start, time, and coordinates by joint name; needs xarray."""
         return tables.to_xarray(self)
+
+    def animate(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        fps: float = 30.0,
+        speed: float = 1.0,
+        size: tuple[int, int] = (640, 480),
+    ) -> Path:
+        """Write a film of the motion; return its path.
+
+        Of a batch the first motion is shown.  Meshes are thinned out.
+
+        Args:
+            path: `.gif`, or `.mp4`, which needs ffmpeg: `pip install 'sixfold[animate]'` has one.
+            fps: frames a second; a GIF keeps times in hundredths of a second, 50 at most.
+            speed: seconds of the motion in a second of the film.
+            size: width and height [pixels], even numbers.
+
+        Raises:
+            OptionError: if an option makes no sense.
+            NotApplicableError: if matplotlib, or ffmpeg for `.mp4`, is not installed.
+            OutputFileError: if the file cannot be written.
+
+        Example:
+            >>> run = sf.simulate(sf.load("pendulum"), [1.0], None, 0.2, dt=0.01)
+            >>> run.animate("swing.gif", fps=10).name
+            'swing.gif'
+        """
+        # pictures lie above simulation in the layers
+        draw = import_module("sixfold.report.animation").animate
+        found: Path = draw(self, path, fps, speed, size)
+        return found
 
     def summary(self) -> list[str]:
         """Return what happened, line by line."""

@@ -11,36 +11,11 @@ from sixfold.symbolic.listing import TITLES, chosen, entries
 from sixfold.symbolic.ring import COSINE, SINE, Angle, Ring, Variable
 from sixfold.symbolic.shorthand import number_text
 from sixfold.symbolic.simplify import Power, Product, Sum, Term
+from sixfold.symbolic.writers.html_page import DIGEST, PAGE, SCRIPT, STYLE
+from sixfold.symbolic.writers.latex import latex
 from sixfold.symbolic.writers.text import used_angles
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-body {{ font-family: system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1a1a1a; background: #fff; line-height: 1.5; }}
-h1 {{ font-size: 1.5rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }}
-math {{ font-size: 1.05rem; }}
-.eq {{ display: flex; flex-wrap: wrap; align-items: baseline; column-gap: .3rem; row-gap: .2rem;
-  margin: .6rem 0 .6rem 6rem; }}
-.eq > :first-child {{ margin-left: -6rem; min-width: 5.7rem; text-align: right; }}
-.note {{ color: #555; }}
-table {{ border-collapse: collapse; }} td {{ padding: .15rem 1.2rem .15rem 0; }}
-.columns {{ columns: 14rem; }} .columns p {{ margin: .1rem 0; break-inside: avoid; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
-
-
+OPEN, CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
 PLUS, MINUS = '<mo form="infix">+</mo>', '<mo form="infix">&#x2212;</mo>'
 
 
@@ -48,19 +23,34 @@ def html(equations: Any, terms: str) -> str:
     """Return the page."""
     write = Markup(equations.ring)
     parts = [
-        f"<p>{_math(_motion())}</p>",
+        f'<p class="motion">{_math(_motion())}</p>',
         '<p class="note">S and C are sine and cosine of the joint positions in the index; '
         "elements that are not listed are zero, M is symmetric. Every expression was compared with "
         f"the recursive algorithms on random states: {_errors(equations)}.</p>",
     ]
+    sections = []
     if angles := used_angles(equations, terms):
-        parts.append("<h2>Shorthand</h2>" + _shorthand(write, angles))
+        sections.append(("Shorthand", "", _shorthand(write, angles)))
     for term in chosen(terms):
-        parts.append(f"<h2>{escape(TITLES[term])}</h2>")
-        parts += [_entry(write, entry) for entry in entries(equations, term)]
-    parts.append(_parameters(equations))
-    title = f"Equations of motion of {visible(equations.model.name)}"
-    return PAGE.format(title=escape(title), body="\n".join(parts))
+        lines = "\n".join(_entry(write, entry) for entry in entries(equations, term))
+        source = latex(equations, term, shorthand=True, document=False)
+        sections.append((TITLES[term], source, lines))
+    if numbers := _parameters(equations):
+        sections.append(("Parameters", "", numbers))
+    parts += [_section(k, *section) for k, section in enumerate(sections)]
+    contents = "".join(
+        f'<li><a href="#s{k}">{escape(title)}</a></li>' for k, (title, *_) in enumerate(sections)
+    )
+    title = escape(f"Equations of motion of {visible(equations.model.name)}")
+    filled = {"title": title, "contents": contents, "body": "\n".join(parts)}
+    return PAGE.format(**filled, style=STYLE, script=SCRIPT, digest=DIGEST)
+
+
+def _section(k: int, title: str, source: str, body: str) -> str:
+    """Return a part of the page; with a button that copies its LaTeX text, if there is one."""
+    button = f'<button type="button" data-of="l{k}">copy LaTeX</button>' if source else ""
+    kept = f'<pre id="l{k}" hidden>{escape(source)}</pre>' if source else ""
+    return f'<section><h2 id="s{k}">{escape(title)}{button}</h2>{kept}\n{body}</section>'
 
 
 def _errors(equations: Any) -> str:
@@ -74,7 +64,7 @@ def _motion() -> str:
     rate = f"<mover>{q}<mo>&#x02D9;</mo></mover>"
 
     def of(letter: str, *inside: str) -> str:
-        return f"{_mi(letter)}<mo>(</mo>{'<mo>,</mo>'.join(inside)}<mo>)</mo>"
+        return f"{_mi(letter)}{OPEN}{'<mo>,</mo>'.join(inside)}{CLOSE}"
 
     return (
         f"{of('M', q)}{moved}<mo>+</mo>{of('V', q, rate)}<mo>+</mo>{of('G', q)}<mo>+</mo>"
@@ -87,7 +77,7 @@ def _shorthand(write: Markup, angles: list[int]) -> str:
     for k in angles:
         angle = write.ring.angles[k]
         for v, word in ((angle.sine, "sin"), (angle.cosine, "cos")):
-            full = f"<mi>{word}</mi><mo>&#x2061;</mo><mo>(</mo>{_inside(angle)}<mo>)</mo>"
+            full = f"<mi>{word}</mi><mo>&#x2061;</mo>{OPEN}{_inside(angle)}{CLOSE}"
             rows.append(f"<p>{_math(f'{write.variable(v, 1)}<mo>=</mo>{full}')}</p>")
     return f'<div class="columns">{"".join(rows)}</div>'
 
@@ -107,7 +97,7 @@ def _parameters(equations: Any) -> str:
         f"<p>{_math(f'{_name(name)}<mo>=</mo><mn>{value:.6g}</mn>')}</p>"
         for name, value in equations.values.items()
     )
-    return rows and f'<h2>Parameters</h2><div class="columns">{rows}</div>'
+    return rows and f'<div class="columns">{rows}</div>'
 
 
 def _leading(piece: str) -> str:
@@ -131,8 +121,8 @@ class Markup:
     def _bracket(self, product: Product) -> list[str]:
         inner = self.pieces(product.inner)
         head = f"{PLUS}{self._factors(product.head)}"
-        inner[0] = f'{head}<mo stretchy="false">(</mo>{_leading(inner[0])}'
-        inner[-1] += '<mo stretchy="false">)</mo>'
+        inner[0] = f"{head}{OPEN}{_leading(inner[0])}"
+        inner[-1] += CLOSE
         return inner
 
     def _term(self, term: Term) -> str:
