@@ -67,7 +67,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
-    from sixfold.bridges import jax_function, torch_function
+    from sixfold.bridges import array_api_function, jax_function, torch_function
     from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
     from sixfold.contact import (
         ContactCapsule,
@@ -145,7 +145,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
-    "bridges": ("jax_function", "torch_function"),
+    "bridges": ("array_api_function", "jax_function", "torch_function"),
     "doctor": ("Diagnosis", "diagnose"),
     "dynamics.book.planar": ("PlanarChain", "skeleton_fd", "skeleton_id"),
     "verify": ("check",),
@@ -275,6 +275,7 @@ __all__ = [
     "actuator_forces",
     "add_payload",
     "all_solutions",
+    "array_api_function",
     "assemble",
     "atan2",
     "attach",

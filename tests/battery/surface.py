@@ -316,6 +316,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "DHRow": {"a": lambda: 0.1, "d": lambda: 0.1, "theta": lambda: 0.1, "alpha": lambda: 0.1},
     "Subspace": {"columns": _MOTION},
     "compile": {"inputs": dict},
+    "array_api_function": {"inputs": dict},
     "jax_function": {"inputs": dict},
     "torch_function": {"inputs": dict},
     "opencl_function": {"inputs": dict},
