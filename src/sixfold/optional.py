@@ -32,6 +32,7 @@ PACKAGES = {
     "trimesh": ("trimesh", "view"),
     "viser": ("viser", "view"),
     "xarray": ("xarray", "data"),
+    "zarr": ("zarr", "zarr"),
 }
 """The package that holds each module, and the extra of Sixfold that installs it."""
 
