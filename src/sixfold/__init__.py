@@ -129,6 +129,7 @@ if TYPE_CHECKING:
     from sixfold.simulation import (
         Event,
         JointStops,
+        McapLog,
         RolloutGradient,
         Stepper,
         Trajectory,
@@ -169,7 +170,7 @@ _LATER = {
     ),
     "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
-        *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
+        *("Event", "JointStops", "McapLog", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identification": (
@@ -232,6 +233,7 @@ __all__ = [
     "KernelMemoryError",
     "Linearization",
     "Log",
+    "McapLog",
     "Mobility",
     "Model",
     "ModelBuilder",

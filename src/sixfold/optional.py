@@ -22,6 +22,7 @@ PACKAGES = {
     "gymnasium": ("gymnasium", "learn"),
     "jax": ("jax", "jax"),
     "matplotlib": ("matplotlib", "report"),
+    "mcap": ("mcap", "mcap"),
     "mujoco": ("mujoco", "mjcf"),
     "pinocchio": ("pin", "bench"),
     "pyopencl": ("pyopencl", "opencl"),
