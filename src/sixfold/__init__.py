@@ -68,7 +68,7 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
-    from sixfold.bridges import jax_function, torch_function
+    from sixfold.bridges import array_api_function, jax_function, torch_function
     from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
     from sixfold.contact import (
         ContactCapsule,
@@ -140,6 +140,7 @@ if TYPE_CHECKING:
     from sixfold.simulation import (
         Event,
         JointStops,
+        McapLog,
         RolloutGradient,
         Stepper,
         Trajectory,
@@ -156,7 +157,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
-    "bridges": ("jax_function", "torch_function"),
+    "bridges": ("array_api_function", "jax_function", "torch_function"),
     "doctor": ("Diagnosis", "diagnose"),
     "dynamics.book.planar": (
         *("PlanarChain", "skeleton", "skeleton_bias", "skeleton_fd", "skeleton_id"),
@@ -185,7 +186,7 @@ _LATER = {
     ),
     "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
-        *("Event", "JointStops", "RolloutGradient", "Stepper", "Trajectory"),
+        *("Event", "JointStops", "McapLog", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identification": (
@@ -249,6 +250,7 @@ __all__ = [
     "KernelMemoryError",
     "Linearization",
     "Log",
+    "McapLog",
     "Mobility",
     "Model",
     "ModelBuilder",
@@ -294,6 +296,7 @@ __all__ = [
     "actuator_forces",
     "add_payload",
     "all_solutions",
+    "array_api_function",
     "assemble",
     "atan2",
     "attach",

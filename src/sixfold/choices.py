@@ -36,6 +36,7 @@ CodePrecision: TypeAlias = Literal["double", "float"]
 CodeTarget: TypeAlias = Literal["aarch64", "riscv64", "x86_64", "ptx"]
 Reduction: TypeAlias = Literal["mean", "deviation", "covariance", "extremes", "quantiles"]
 Engine: TypeAlias = Literal["threads", "processes", "serial"]
+PieceFormat: TypeAlias = Literal["parquet", "zarr"]
 Autoreset: TypeAlias = Literal["next_step", "same_step", "disabled"]
 
 Callback: TypeAlias = Callable[..., Any]

@@ -24,6 +24,7 @@ PACKAGES = {
     "imageio_ffmpeg": ("imageio-ffmpeg", "animate"),
     "jax": ("jax", "jax"),
     "matplotlib": ("matplotlib", "report"),
+    "mcap": ("mcap", "mcap"),
     "mujoco": ("mujoco", "mjcf"),
     "pinocchio": ("pin", "bench"),
     "pyopencl": ("pyopencl", "opencl"),
@@ -34,6 +35,7 @@ PACKAGES = {
     "trimesh": ("trimesh", "view"),
     "viser": ("viser", "view"),
     "xarray": ("xarray", "data"),
+    "zarr": ("zarr", "zarr"),
 }
 """The package that holds each module, and the extra of Sixfold that installs it."""
 

@@ -64,10 +64,10 @@ REFUSED = {
     "a JAX tracer": (JIT, ("a JAX tracer", "sixfold.jax_function")),
     "a torch tensor with gradients": (GRADIENT, ("requires gradients", "sixfold.torch_function")),
     "a torch parameter": (PARAMETER, ("requires gradients", "sixfold.torch_function")),
-    "a torch tensor on a card": (ON_GPU, ("device 'cuda'", ".cpu().numpy()")),
+    "a torch tensor on a card": (ON_GPU, ("device 'cuda'", "sixfold.array_api_function", ".cpu()")),
     "a Dask array": (DASK, ("a Dask array", "not computed yet", ".compute()", "as they are")),
     "xarray over Dask": (LAZY, ("a Dask array", ".compute()")),
-    "a CuPy array": (CUPY, ("cupy.ndarray", "graphics card", "cupy.asnumpy")),
+    "a CuPy array": (CUPY, ("cupy.ndarray", "array_api_function", "cupy.asnumpy")),
     "a sparse matrix": (SPARSE, ("a sparse matrix", ".toarray()")),
 }
 

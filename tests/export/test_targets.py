@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -17,6 +18,14 @@ from sixfold.simulation import prepared_rollout
 
 COMPILERS = {
     "aarch64": ("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")),
+    "aarch64_sve256": (
+        "aarch64-linux-gnu-gcc",
+        ("qemu-aarch64", "-cpu", "max,sve256=on", "-L", "/usr/aarch64-linux-gnu"),
+    ),
+    "aarch64_sve512": (
+        "aarch64-linux-gnu-gcc",
+        ("qemu-aarch64", "-cpu", "max,sve512=on", "-L", "/usr/aarch64-linux-gnu"),
+    ),
     "riscv64": ("riscv64-linux-gnu-gcc", ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")),
     "x86_64": ("cc", ()),
 }
@@ -46,9 +55,9 @@ def tools(target):
     return compiler, emulator
 
 
-def run(target, folder, code, text, arrays):
+def run(target, folder, code, text, arrays, machine=None):
     """Link an object with a program, run it and return the bytes that it writes."""
-    compiler, emulator = tools(target)
+    compiler, emulator = tools(machine or target)
     (folder / "kernel.o").write_bytes(code)
     (folder / "main.c").write_text(text)
     command = [compiler, "-O1", "main.c", "kernel.o", "-o", "program"]
@@ -61,7 +70,7 @@ def run(target, folder, code, text, arrays):
     return done.stdout
 
 
-def called(target, folder, model, function, arrays, dtype="float64"):
+def called(target, folder, model, function, arrays, dtype="float64", machine=None):
     """Return what an exported function gives for arrays of states."""
     kind = {"float64": "double", "float32": "float"}[dtype]
     code = sf.export(model, function, target=target, dtype=kind, name="kernel")
@@ -74,7 +83,7 @@ def called(target, folder, model, function, arrays, dtype="float64"):
     lines += [f"    fwrite(r{k}, {x.itemsize}, {x.size}, stdout);" for k, x in enumerate(results)]
     text = MAIN.format(declaration='#include "kernel.h"', kind=kind, body="\n".join(lines))
     (folder / "kernel.h").write_text(code.files["kernel.h"])
-    found = run(target, folder, code.files["kernel.o"], text, arrays)
+    found = run(target, folder, code.files["kernel.o"], text, arrays, machine)
     expected = np.concatenate([x.ravel() for x in results])
     return np.frombuffer(found, dtype), expected
 
@@ -106,22 +115,49 @@ def test_several_results_fill_one_array_after_the_other(tmp_path):
     assert found.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("target", ["aarch64", "aarch64_sve256"])
 @pytest.mark.parametrize("name", ["floating_link", "planar_chain:60"])
-def test_floating_bases_and_rolled_kernels_have_the_same_bits(name, tmp_path):
+def test_floating_bases_and_rolled_kernels_have_the_same_bits(name, target, tmp_path):
     model = sf.load(name)
-    found, expected = called("aarch64", tmp_path, model, sf.inverse_dynamics, states(model, 9))
+    found, expected = called(target, tmp_path, model, sf.inverse_dynamics, states(model, 9))
     assert found.tobytes() == expected.tobytes()
 
 
-def test_single_precision_has_the_same_bits(tmp_path):
+@pytest.mark.parametrize("target", ["aarch64", "aarch64_sve256", "aarch64_sve512"])
+def test_single_precision_has_the_same_bits(target, tmp_path):
     model = sf.load("puma560")
     arrays = [x.astype(np.float32) for x in states(model, 23)]
-    args = ("aarch64", tmp_path, model, sf.forward_dynamics, arrays, "float32")
+    args = (target, tmp_path, model, sf.forward_dynamics, arrays, "float32")
     found, expected = called(*args)
     assert found.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("target", ["aarch64", "x86_64"])
+def test_vectors_may_be_longer_than_an_object_was_made_for(tmp_path):
+    model = sf.load("puma560")
+    args = ("aarch64_sve256", tmp_path, model, sf.inverse_dynamics, states(model, 23))
+    found, expected = called(*args, machine="aarch64_sve512")
+    assert found.tobytes() == expected.tobytes()
+    header = sf.export(model, target="aarch64_sve256", name="kernel").files["kernel.h"]
+    assert "SVE vectors have 256 bits or more" in header
+
+
+def test_objects_for_sve_use_its_registers(tmp_path):
+    tool = shutil.which("aarch64-linux-gnu-objdump")
+    if tool is None:
+        pytest.skip("aarch64-linux-gnu-objdump is not installed")
+    model = sf.load("double_pendulum")
+    count = {}
+    for target in ("aarch64", "aarch64_sve256"):
+        code = sf.export(model, target=target, name="kernel").files["kernel.o"]
+        (tmp_path / "kernel.o").write_bytes(code)
+        command = [tool, "-d", str(tmp_path / "kernel.o")]
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        count[target] = [len(re.findall(kind, text)) for kind in (r"\bz\d+\.d", r"\bv\d+\.2d")]
+    assert count["aarch64"][0] == 0 and count["aarch64"][1] > 100
+    assert count["aarch64_sve256"][0] > 100 and count["aarch64_sve256"][1] < 10
+
+
+@pytest.mark.parametrize("target", ["aarch64", "aarch64_sve256", "aarch64_sve512", "x86_64"])
 def test_a_rollout_of_another_processor_has_the_same_bits(target, tmp_path):
     tools(target)
     model = sf.load("double_pendulum")

@@ -1,6 +1,6 @@
 """Kill workers and clients of sweeps, and damage a piece: the bits are those of one thread.
 
-    python -m tests.long.killed_sweeps [--rows 200000] [--pieces 1000]
+    python -m tests.long.killed_sweeps [--rows 200000] [--pieces 1000] [--format zarr]
 
 A cluster of two processes loses a worker to SIGKILL in the middle; a client of such a cluster is
 killed in the middle, and the sweep goes on with another block size; one of a thousand pieces is
@@ -66,14 +66,16 @@ def kill_a_worker(rows: int) -> bool:
     return bool(killed) and all(same(found[name], serial[name]) for name in REDUCE)
 
 
-def kill_the_client(rows: int) -> bool:
+def kill_the_client(rows: int, kind: str) -> bool:
     """Kill the client of a cluster in the middle; go on with another block size."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "tests.long.killed_sweeps", "--client", folder]
-        done = subprocess.run([*command, "--rows", str(rows)], check=False, timeout=600)
+        command += ["--rows", str(rows), "--format", kind]
+        done = subprocess.run(command, check=False, timeout=600)
         there = sum(piece.stop - piece.start for piece in pieces_in(Path(folder)))
         with cluster() as workers, workers.get_client() as client:
-            again = run(rows, write=folder, reduce=REDUCE, engine=client, block=rows // 37)
+            more = {"write": folder, "format": kind, "reduce": REDUCE, "engine": client}
+            again = run(rows, block=rows // 37, **more)
         serial = run(rows, reduce=REDUCE, engine="serial")
         whole = done.returncode == -signal.SIGKILL and 0 < there < rows
         whole = whole and again.reused >= there and again.computed == rows - again.reused
@@ -81,7 +83,7 @@ def kill_the_client(rows: int) -> bool:
         return whole and all(same(again[name], serial[name]) for name in REDUCE)
 
 
-def client_to_be_killed(folder: str, rows: int) -> None:
+def client_to_be_killed(folder: str, rows: int, kind: str) -> None:
     """Begin to write, and kill this process in the middle."""
 
     def kill(done: int, rows: int) -> None:
@@ -89,20 +91,23 @@ def client_to_be_killed(folder: str, rows: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with cluster() as workers, workers.get_client() as client:
-        run(rows, write=folder, engine=client, block=rows // 23, progress=kill)
+        more = {"write": folder, "format": kind, "engine": client}
+        run(rows, block=rows // 23, progress=kill, **more)
 
 
-def damage_a_piece(rows: int, pieces: int) -> bool:
+def damage_a_piece(rows: int, pieces: int, kind: str) -> bool:
     """Damage one piece of many in one bit."""
     with tempfile.TemporaryDirectory() as folder:
-        first = run(rows, write=folder, block=rows // pieces)
+        first = run(rows, write=folder, format=kind, block=rows // pieces)
         found = pieces_in(Path(folder))
         path = found[len(found) // 3].path
-        data = bytearray(path.read_bytes())
+        inside = [each for each in path.rglob("*") if each.is_file()]
+        file = max(inside or [path], key=lambda each: each.stat().st_size)
+        data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 1
-        path.write_bytes(data)
+        file.write_bytes(data)
         before = {piece.path: piece.path.stat().st_mtime_ns for piece in found}
-        again = run(rows, write=folder, block=rows // pieces)
+        again = run(rows, write=folder, format=kind, block=rows // pieces)
         after = {piece.path: piece.path.stat().st_mtime_ns for piece in pieces_in(Path(folder))}
         changed = [each for each in before if after.get(each) != before[each]]
         print(f"  {len(found):,} pieces, {again.computed:,} rows were computed again")
@@ -116,16 +121,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--pieces", type=int, default=1000)
+    parser.add_argument("--format", choices=["parquet", "zarr"], default="parquet")
     parser.add_argument("--client", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.client:
-        client_to_be_killed(chosen.client, chosen.rows)
+        client_to_be_killed(chosen.client, chosen.rows, chosen.format)
         return 1
     failed = 0
     for name, call in (
         ("a worker killed", lambda: kill_a_worker(chosen.rows)),
-        ("the client killed", lambda: kill_the_client(chosen.rows)),
-        ("a piece damaged", lambda: damage_a_piece(chosen.rows, chosen.pieces)),
+        ("the client killed", lambda: kill_the_client(chosen.rows, chosen.format)),
+        ("a piece damaged", lambda: damage_a_piece(chosen.rows, chosen.pieces, chosen.format)),
     ):
         right = call()
         failed += not right

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.sweeps.pieces import pieces_in
-from tests.sweeps.studies import ROWS, draw, reduced, same_sweeps, torques
+from sixfold.sweeps.pieces import pieces_in, remove, write_piece
+from tests.sweeps.studies import REDUCTIONS, ROWS, draw, reduced, same_sweeps, torques
 
 parquet = pytest.importorskip("pyarrow.parquet")
 
@@ -79,6 +79,85 @@ def test_a_damaged_piece_is_found_and_computed_again(tmp_path, rows, kind):
     assert len(again.damaged) == 1 and path.name in again.damaged[0]
     assert again.computed == (1000 if kind == "renamed" else 500)
     assert same_rows(again.arrays(), rows)
+
+
+def test_zarr_pieces_hold_the_same_rows_and_go_on_beside_parquet(tmp_path, rows):
+    zarr = pytest.importorskip("zarr")
+    xarray = pytest.importorskip("xarray")
+    written(tmp_path, block=700, format="zarr")
+    pieces = pieces_in(tmp_path)
+    assert [p.path.name for p in pieces][:1] == ["rows-000000000000000-000000000000700.zarr"]
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+    group = zarr.open_group(pieces[0].path, mode="r")
+    assert np.array_equal(group["tau"][...], rows["tau"][:700])
+    table = xarray.open_zarr(pieces[0].path, consolidated=False)
+    assert table["tau"].dims == ("row", "tau_1") and table["energy"].dims == ("row",)
+    remove(pieces[1].path)
+    again = written(tmp_path, block=100)  # the rest in Parquet
+    assert (again.reused, again.computed) == (2300, 700)
+    assert {p.path.suffix for p in pieces_in(tmp_path)} == {".zarr", ".parquet"}
+    assert same_rows(again.arrays(), rows)
+    assert same_sweeps(written(tmp_path, reduce=list(REDUCTIONS)), reduced())
+
+
+@pytest.mark.parametrize("kind", ["chunk cut", "chunk flipped", "chunk gone", "note gone", "file"])
+def test_a_damaged_zarr_piece_is_found_and_computed_again(tmp_path, rows, kind):
+    pytest.importorskip("zarr")
+    written(tmp_path, block=1000, format="zarr")
+    path = pieces_in(tmp_path)[1].path
+    chunk = max((p for p in path.rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+    data = bytearray(chunk.read_bytes())
+    if kind == "chunk cut":
+        chunk.write_bytes(data[: len(data) // 2])
+    elif kind == "chunk flipped":
+        data[len(data) // 3] ^= 4
+        chunk.write_bytes(data)
+    elif kind == "chunk gone":
+        chunk.unlink()  # Zarr reads zeros then
+    elif kind == "note gone":
+        (path / "zarr.json").unlink()
+    else:
+        remove(path)
+        path.write_text("no folder")
+    again = written(tmp_path, block=1000, format="zarr")
+    assert len(again.damaged) == 1 and path.name in again.damaged[0]
+    assert (again.reused, again.computed) == (2000, 1000)
+    assert same_rows(again.arrays(), rows)
+
+
+def test_zarr_pieces_take_any_names_shapes_and_kinds_of_numbers(tmp_path):
+    pytest.importorskip("zarr")
+
+    def odd(row):
+        flags = {"a/b": row % 2 == 0, "tau [N m]": row.astype(np.float32)}
+        return {**flags, "none": np.zeros((len(row), 0)), "c": row[:, None, None] * np.ones((2, 3))}
+
+    expected = sf.sweep(odd, 50, engine="serial").arrays()
+    found = sf.sweep(odd, 50, write=tmp_path, format="zarr", engine="threads", block=7)
+    assert list(found.arrays()) == list(expected)
+    for name, x in expected.items():
+        assert found.arrays()[name].dtype == x.dtype and np.array_equal(found.arrays()[name], x)
+
+
+def test_two_workers_that_write_the_same_rows_leave_one_piece(tmp_path):
+    pytest.importorskip("zarr")
+    for _ in range(2):
+        write_piece(str(tmp_path), "zarr", "digest", 0, 5, {"x": np.arange(5.0)})
+    assert [p.name for p in tmp_path.iterdir()] == ["rows-000000000000000-000000000000005.zarr"]
+
+
+def test_a_format_is_one_of_two_and_needs_a_folder(tmp_path):
+    with pytest.raises(sf.OptionError, match="format"):
+        written(tmp_path, format="csv")
+    with pytest.raises(sf.NotApplicableError, match="writes no rows"):
+        sf.sweep(torques, ROWS, draw=draw(), format="zarr")
+
+
+def test_a_missing_library_is_named_before_anything_is_computed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(sf.NotApplicableError, match="zarr"):
+        sf.sweep(lambda row: 1 / 0, 10, write=tmp_path / "new", format="zarr")
+    assert not (tmp_path / "new").exists()
 
 
 def test_leftovers_of_a_killed_writer_are_no_pieces(tmp_path, rows):

@@ -43,6 +43,14 @@ def test_a_study_gives_a_table_and_a_page(tmp_path):
     assert "http" not in page.replace("http-equiv", "")
 
 
+def test_rows_go_to_a_folder_in_the_format_asked_for(tmp_path):
+    pytest.importorskip("zarr")
+    folder = tmp_path / "rows"
+    options = ("--engine", "serial", "--write", str(folder), "--format", "zarr")
+    assert run(tmp_path, STUDY, *options).exit_code == 0
+    assert {path.suffix for path in folder.iterdir()} == {".json", ".zarr"}
+
+
 def test_the_numbers_of_a_study_are_those_of_the_call(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     read = read_study(tmp_path / "study.toml")
@@ -112,6 +120,7 @@ def test_options_without_effect_are_refused(tmp_path):
     for options, words in (
         (("--address", "tcp://127.0.0.1:1"), "--address"),
         (("--engine", "serial", "--workers", "2"), "--workers"),
+        (("--engine", "serial", "--format", "zarr"), "--format"),
     ):
         done = run(tmp_path, STUDY, *options)
         assert done.exit_code == 2 and words in done.output

@@ -1,6 +1,7 @@
 """Kernels inside JAX: jit, vmap, scan, grad, jacfwd and jacrev at the kernels' own speed.
 
-A kernel is a custom call of XLA on the CPU, made of LLVM text.  Derivatives are kernels too: the
+A kernel is a custom call of XLA on the CPU, made of LLVM text.  On accelerators the operations of
+the program are JAX's own.  Derivatives are kernels too: the
 tangent of a result is the product of its Jacobian and the tangents of the arguments, which JAX can
 transpose, and the Jacobian is again a function of this kind.
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 from sixfold.arrays import Shape
 from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
+from sixfold.bridges.array_api import ArrayApiFunction
 from sixfold.evaluate import ArrayFunction, array_function, xla_handler
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -26,7 +28,10 @@ def jax_function(
     *,
     inputs: Mapping[str, int | Shape] | None = None,
 ) -> JaxFunction:
-    """Return a function of JAX arrays that runs as a kernel inside `jax.jit`, on the CPU.
+    """Return a function of JAX arrays that runs as a kernel inside `jax.jit` on the CPU.
+
+    Where JAX's default device is an accelerator, programs for it carry out the operations one by
+    one, as those of `array_api_function` do, and programs for the CPU run the kernel.
 
     `jax.vmap`, `jax.lax.scan`, `jax.grad`, `jax.jacfwd`, `jax.jacrev` and `jax.hessian` work.
     Derivatives by q are by its coordinates, nq of them, as JAX has it; a quaternion may have any
@@ -135,7 +140,22 @@ def _foreign_call(core: ArrayFunction, arrays: tuple[Any, ...]) -> tuple[Any, ..
     lead = first.shape[: first.ndim - len(core.inputs[0])]
     target = _registered(core.kernel(str(first.dtype)))
     kinds = [jax.ShapeDtypeStruct((*lead, *shape), first.dtype) for shape in core.outputs]
-    return tuple(ffi.ffi_call(target, kinds, vmap_method="broadcast_all")(*arrays))
+    kernel = ffi.ffi_call(target, kinds, vmap_method="broadcast_all")
+    if not _has_accelerator():
+        return tuple(kernel(*arrays))
+    # which of both is compiled depends on the device that the program is for
+    reading = ArrayApiFunction(core, ())
+    found = jax.lax.platform_dependent(
+        *arrays,
+        cpu=lambda *x: tuple(kernel(*x)),
+        default=lambda *x: reading.carried_out(jax.numpy, x),
+    )
+    return tuple(found)
+
+
+def _has_accelerator() -> bool:
+    """Return whether programs may be compiled for something else than the CPU."""
+    return bool(optional("jax", "jax_function").default_backend() != "cpu")
 
 
 _REGISTERED: dict[str, Any] = {}

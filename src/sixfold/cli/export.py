@@ -36,7 +36,7 @@ from sixfold.model import grouped as grouped_model
 @click.option("--at", default=None, help="The body or frame, for functions of one, as jacobian.")
 @click.option(
     "--target",
-    type=click.Choice(["aarch64", "riscv64", "x86_64", "ptx"]),
+    type=click.Choice(["aarch64", "aarch64_sve256", "aarch64_sve512", "riscv64", "x86_64", "ptx"]),
     help="An object file for this processor, with a C header; ptx for Nvidia's cards.",
 )
 @click.option("--out", default=".", show_default=True, help="Folder to write to.")

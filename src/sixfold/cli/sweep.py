@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from sixfold.choices import PieceFormat
 from sixfold.cli.options import refuse_idle
 from sixfold.errors import NotApplicableError, brief, visible
 from sixfold.optional import optional
@@ -25,7 +26,12 @@ from sixfold.optional import optional
 @click.option("--address", help="Scheduler of a Dask cluster; a local one if left out.")
 @click.option("--workers", type=click.IntRange(1, 4096), help="How many; all cores if left out.")
 @click.option("--block", type=click.IntRange(min=1), help="Rows that a worker takes at a time.")
-@click.option("--write", type=click.Path(), help="Folder for all rows, in Parquet files.")
+@click.option("--write", type=click.Path(), help="Folder for all rows, in pieces of blocks.")
+@click.option(
+    "--format",
+    type=click.Choice(["parquet", "zarr"]),
+    help="Of the pieces; parquet if left out.",
+)
 @click.option("--out", type=click.Path(), help="The page; STUDY with .html if left out.")
 def sweep(
     study: str,
@@ -34,6 +40,7 @@ def sweep(
     workers: int | None,
     block: int | None,
     write: str | None,
+    format: PieceFormat | None,
     out: str | None,
 ) -> None:
     """Run STUDY, a TOML file, and write one HTML page: what varied, what came out, plots.
@@ -41,6 +48,7 @@ def sweep(
     Exits with 0, or with 2 when the study or an option makes no sense.
     """
     refuse_idle("--address", engine != "dask", f"engine '{engine}'")
+    refuse_idle("--format", write is None and format, "a sweep without --write")
     refuse_idle("--workers", engine == "serial" or address, "this engine")
     from sixfold.report.sweep_page import SHARES, table_of, write_sweep_page
     from sixfold.sweeps import reducers
@@ -58,6 +66,7 @@ def sweep(
             draw=described.draw,
             reduce=["mean", "deviation", "extremes", reducers.quantiles(SHARES)],
             write=write,
+            format=format,
             engine=chosen,
             workers=workers if engine in ("threads", "processes") else None,
             block=block,

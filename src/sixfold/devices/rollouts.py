@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import FixedStep, Precision
+from sixfold.choices import Callback, FixedStep, ForceFrame, ForceInput, Precision, Stabilization
+from sixfold.contact import Ground
 from sixfold.devices.opencl import built, launch, queue_of
-from sixfold.errors import NotApplicableError, one_of
-from sixfold.evaluate import model_checked, opencl_scan_source, refuse_singular
+from sixfold.errors import NotApplicableError
+from sixfold.evaluate import model_checked, opencl_scan_source
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.simulation.checks.options import open_loop_forces
-from sixfold.simulation.checks.start import states_of, step_count, step_length
-from sixfold.simulation.integrators import INTEGRATORS
-from sixfold.simulation.setup import Setup
+from sixfold.simulation.prepared_rollout import step_times
+from sixfold.simulation.rollout import Asked, asked_for
 from sixfold.simulation.stepper import stepper_of
+from sixfold.simulation.stops import JointStops
 
 NAME = "opencl_rollout"
 
@@ -34,16 +34,27 @@ def opencl_rollout(
     steps: int,
     integrator: FixedStep = "semi_implicit_euler",
     every: int = 1,
+    control: Callback | None = None,
+    parameters: ArrayLike | None = None,
+    x0: ArrayLike | None = None,
+    hold: bool = False,
+    compiled: bool | None = None,
+    f_ext: ForceInput | None = None,
+    f_ext_frame: ForceFrame = "world",
+    limits: bool | JointStops | None = None,
+    contacts: Ground | None = None,
+    inertias: ArrayLike | None = None,
+    stabilize: Stabilization | None = None,
     dtype: Precision = "float64",
     device: Any = None,
-) -> tuple[Array, Array]:
+) -> tuple[Array, ...]:
     """Return the states that many starts pass through, computed on an OpenCL device.
 
     The steps are those of `rollout`, with the same bits; each trajectory is a work item, and its
     state stays on the device until the end.
 
     Args:
-        model: the robot, without constraints.
+        model: the robot.
         q0: configurations at the start, shape (..., nq); None for the neutral one.
         v0: velocities at the start, shape (..., nv); None for rest.
         tau: joint forces: (..., steps, nv) for each step, (..., 1, nv) or (nv,) for all of them.
@@ -51,64 +62,80 @@ def opencl_rollout(
         steps: how many steps.
         integrator: "semi_implicit_euler", "rk4", "lie_rk4" or "midpoint".
         every: keep the state after every so many steps.
+        control: function of (t, q, v), or of (t, q, v, parameters), that returns joint forces to be
+            added to tau.  It is part of the device's program, so it has to be one that `rollout`
+            compiles.
+        parameters: numbers for the controller, shape (..., n): gains, targets...
+        x0: states of the controller itself at the start, shape (..., nx), as in `rollout`.
+        hold: evaluate the controller once at the start of each step.
+        compiled: True says that your functions remember nothing between calls.
+        f_ext: external forces on all bodies, shape (..., nb, 6), or a function of (t, q, v) for one
+            state that returns (nb, 6).
+        f_ext_frame: "world" or "body", as in `inverse_dynamics`.
+        limits: True or `JointStops(...)` makes joint limits push back; off when left out.
+        contacts: the ground and what may touch it, as in `rollout`.
+        inertias: inertial parameters in place of the model's own, shape (..., nb, 10).
+        stabilize: what keeps the constraints of a model, as in `simulate`.
         dtype: precision of steps and results, "float64" or "float32".
         device: a `pyopencl.Device`; a graphics card if there is one, else any, if left out.
 
     Returns:
-        q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv).
+        q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv); with x0 also x,
+        shape (..., steps // every, nx).
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
-        NotApplicableError: for a model with constraints, or without pyopencl or a device.
+        NotApplicableError: if a function of yours cannot be compiled, an option has no effect, or
+            there is no pyopencl or no device.
         SingularModelError: if some joint has no inertia behind it.
     """
     model_checked(NAME, model)
-    one_of(NAME, "integrator", INTEGRATORS, integrator)
-    one_of(NAME, "dtype", ("float64", "float32"), dtype)
-    if model.constraints:
-        where = f"model '{model.name}' with constraints"
-        raise NotApplicableError(NAME, where, "use sixfold.rollout, which keeps them")
-    h = step_length(NAME, dt)
-    count, between = step_count(NAME, "steps", steps), step_count(NAME, "every", every)
-    refuse_singular(model)
-    arrays, lead = states_of(NAME, model, q0, v0, tau=open_loop_forces(model, tau, count))
-    queue = queue_of(NAME, device)
-    shapes = {"q0": (model.nq,), "v0": (model.nv,), "tau": (count, model.nv)}
-    if tau is not None and arrays["tau"].shape[-2:] != shapes["tau"]:
-        arrays["tau"] = arrays["tau"][..., None, :]  # the same forces at all steps
-    wide = {
-        name: np.ascontiguousarray(np.broadcast_to(x, (*lead, *shapes[name])), dtype)
-        for name, x in arrays.items()
-    }
-    forces = wide.get("tau")
-    setup = Setup(
-        "rollout", model, integrator, False, tau=forces, tau_each=tau is not None, dtype=dtype
+    asked = asked_for(
+        NAME,
+        model,
+        (q0, v0, tau, parameters, x0, f_ext, inertias),
+        dt=dt,
+        steps=steps,
+        integrator=integrator,
+        every=every,
+        control=control,
+        hold=hold,
+        compiled=compiled,
+        f_ext_frame=f_ext_frame,
+        limits=limits,
+        contacts=contacts,
+        stabilize=stabilize,
+        dtype=dtype,
     )
-    kernel = stepper_of(setup, h, record=False).kernel
-    if kernel is None:
-        raise NotApplicableError(NAME, f"model '{model.name}'", "use sixfold.rollout")
-    return _run(queue, built(queue, opencl_scan_source(kernel)), wide, lead, h, count, between)
+    queue = queue_of(NAME, device)
+    stepper = stepper_of(asked.setup, asked.dt, record=False)
+    if stepper.kernel is None:
+        why = "; ".join(stepper.notes) or "its step is too long"
+        where = f"steps of '{model.name}' that cannot be compiled ({why})"
+        raise NotApplicableError(NAME, where, "use sixfold.rollout, which takes them in Python")
+    return _run(queue, stepper.kernel, asked)
 
 
-def _run(
-    queue: Any,
-    kernel: Any,
-    given: dict[str, Array],
-    lead: tuple[int, ...],
-    dt: float,
-    steps: int,
-    every: int,
-) -> tuple[Array, Array]:
+def _run(queue: Any, kernel: Any, asked: Asked) -> tuple[Array, ...]:
     """Run all steps of all trajectories."""
-    array = optional("pyopencl.array", NAME)
-    q0, v0 = given["q0"], given["v0"]
-    sizes = [(*lead, steps // every, x.shape[-1]) for x in (q0, v0)]
-    if prod(lead) == 0 or steps // every == 0:
-        return np.empty(sizes[0], q0.dtype), np.empty(sizes[1], v0.dtype)
-    step, none = np.array([dt], q0.dtype), np.zeros(1, q0.dtype)
-    # nothing but controllers reads the time: its array is not looked at
-    inputs = [q0, v0, step, none, *([given["tau"]] if "tau" in given else [])]
-    results = [array.empty(queue, shape, q0.dtype) for shape in sizes]
-    placed = [array.to_device(queue, x) for x in inputs]
-    launch(queue, kernel, [*placed, *results], prod(lead), steps, every)
-    return results[0].get(), results[1].get()
+    array, setup, lead = optional("pyopencl.array", NAME), asked.setup, asked.lead
+    written = asked.steps // asked.every
+    parts = asked.start()
+    sizes = [(*lead, written, n) for n in setup.carried]
+    kept = 2 + (setup.states > 0)
+    if prod(lead) == 0 or written == 0:
+        return tuple(np.empty(shape, setup.dtype) for shape in sizes[:kept])
+    given = setup.arrays(parts, asked.dt, step_times(asked.steps, asked.dt))
+    fixed = len(setup.carried) + len(setup.fixed)
+    placed, shared = [], []
+    for k, (x, size) in enumerate(zip(given, kernel.scan.sizes, strict=True)):
+        core = (size,) if k < fixed else (asked.steps, size)
+        own = k < len(parts) or prod(x.shape[: x.ndim - len(core)]) > 1
+        one = x if own else x.reshape(x.shape[x.ndim - len(core) :])
+        wide = np.broadcast_to(one, (*lead, *core) if own else core)
+        placed.append(array.to_device(queue, np.ascontiguousarray(wide, setup.dtype)))
+        shared.append(not own)
+    results = [array.empty(queue, shape, setup.dtype) for shape in sizes]
+    source = opencl_scan_source(kernel, shared)
+    launch(queue, built(queue, source), [*placed, *results], prod(lead), asked.steps, asked.every)
+    return tuple(x.get() for x in results[:kept])

@@ -219,9 +219,9 @@ def opencl_source(core: ArrayFunction, dtype: str) -> str:
     return text
 
 
-def opencl_scan_source(kernel: ScanKernel) -> str:
-    """Return OpenCL C with the kernel `run` of many trajectories."""
-    text: str = compiler().opencl.scan_source(kernel.graph, kernel.scan, "run")
+def opencl_scan_source(kernel: ScanKernel, shared: Sequence[bool]) -> str:
+    """Return OpenCL C with the kernel `run` of many trajectories, some arrays the same for all."""
+    text: str = compiler().opencl.scan_source(kernel.graph, kernel.scan, "run", shared)
     return text
 
 

@@ -105,11 +105,15 @@ def _told(value: Any) -> tuple[str, str] | None:
     if _on_a_device(value):
         return (
             f"{kind_of(value)}, whose numbers are in the memory of a graphics card",
-            "bring it over: cupy.asnumpy(x), x.get(), x.copy_to_host() or x.cpu()",
+            f"{_READING}; or bring it over: cupy.asnumpy(x), x.get(), x.copy_to_host() or x.cpu()",
         )
     return None
 
 
+_READING = (
+    "call a function made by sixfold.array_api_function, such as "
+    "sixfold.array_api_function(sixfold.inverse_dynamics, model), which leaves it there"
+)
 _DASK = (
     "a Dask array, which is not computed yet",
     "pass x.compute(); quantities and rollout take Dask arrays as they are",
@@ -155,14 +159,14 @@ def _torch(value: Any) -> tuple[str, str] | None:
         "call a function made by sixfold.torch_function, such as "
         "sixfold.torch_function(sixfold.inverse_dynamics, model), which does"
     )
+    device = getattr(getattr(value, "device", None), "type", "cpu")
+    if device != "cpu":  # with or without gradients
+        return f"a torch tensor on device '{device}'", f"{_READING}; or pass x.cpu().numpy()"
     if getattr(value, "requires_grad", False):
         what = "a torch tensor that requires gradients, which this function does not carry on"
         return what, f"{fix}; or pass x.detach().numpy()"
     if _torch_transforms(value):
         return "a torch tensor inside torch.func or forward mode, which it does not carry on", fix
-    device = getattr(getattr(value, "device", None), "type", "cpu")
-    if device != "cpu":
-        return f"a torch tensor on device '{device}'", "pass x.cpu().numpy()"
     return None
 
 

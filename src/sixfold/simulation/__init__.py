@@ -4,6 +4,7 @@ from sixfold.simulation.events import Crossing, Event
 from sixfold.simulation.gradient import RolloutGradient, rollout_gradient
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.live import Stepper
+from sixfold.simulation.mcap.log import McapLog
 from sixfold.simulation.rollout import rollout
 from sixfold.simulation.simulate import simulate
 from sixfold.simulation.stops import JointStops
@@ -14,6 +15,7 @@ __all__ = [
     "Crossing",
     "Event",
     "JointStops",
+    "McapLog",
     "RolloutGradient",
     "Stepper",
     "Trajectory",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -151,74 +152,18 @@ def rollout(
             return q, v
     model_checked("rollout", model)
     given = (q0, v0, tau, parameters, x0, f_ext, inertias)
+    options: dict[str, Any] = {
+        **{"dt": dt, "steps": steps, "integrator": integrator, "compensated": compensated},
+        **{"every": every, "control": control, "hold": hold, "compiled": compiled},
+        **{"f_ext_frame": f_ext_frame, "limits": limits, "contacts": contacts},
+        **{"events": events, "method": method, "stabilize": stabilize, "dtype": dtype},
+        "backend": backend,
+    }
     if any(map(is_container, given)):
-        options: dict[str, Any] = {
-            **{"dt": dt, "steps": steps, "integrator": integrator, "compensated": compensated},
-            **{"every": every, "control": control, "hold": hold, "compiled": compiled},
-            **{"f_ext_frame": f_ext_frame, "limits": limits, "contacts": contacts},
-            **{"events": events, "method": method, "stabilize": stabilize, "dtype": dtype},
-            "backend": backend,
-        }
         return in_containers(rollout, model, given, options, out)
-    check_fixed_step("rollout", integrator)
-    check_no_events("rollout", events)
-    if x0 is None:
-        x0 = declared(control, "x0")
-    has = {"control": control is not None, "parameters": parameters, "x0": x0, "f_ext": f_ext}
-    check_shared("rollout", model, method, hold, compiled, backend, **has)
-    choice("rollout", "compensated", (True, False), compensated)
-    choice("rollout", "dtype", ("float64", "float32"), dtype)
-    check_force_frame("rollout", f_ext, f_ext_frame)
-    h = step_length("rollout", dt)
-    check_rate("rollout", control, bool(hold), h)
-    idle = {"method": method is not None, "compensated": bool(compensated)}
-    scene = touching("rollout", model, contacts, integrator, h, **idle)
-    count, between = step_count("rollout", "steps", steps), step_count("rollout", "every", every)
-    if inertias is None:
-        refuse_singular(model)
-    forces = open_loop_forces(model, tau, count)
-    arrays, lead = states_of(
-        "rollout",
-        model,
-        q0,
-        v0,
-        tau=forces,
-        parameters=vector("rollout", "parameters", parameters, "parameters of the controller"),
-        x0=vector("rollout", "x0", x0, "states of the controller"),
-        f_ext=wrenches(model, f_ext),
-        inertias=inertial_parameters(model, inertias),
-    )
-    refuse_negative_masses("rollout", arrays)
-    closed_start("rollout", model, arrays)
-    x = arrays.get("x0")
-    nx = 0 if x is None else x.shape[-1]
-    law = None
-    if control is not None:
-        law = control_callback(model, control, arrays.get("parameters"), nx, "rollout")
-    stops, gains = stops_of("rollout", model, limits, arrays["q0"], arrays.get("inertias"))
-    setup = Setup(
-        "rollout",
-        model,
-        integrator,
-        bool(compensated),
-        law,
-        force_callback(model, f_ext, "rollout") if callable(f_ext) else None,
-        arrays.get("parameters"),
-        arrays.get("inertias"),
-        arrays.get("f_ext"),
-        f_ext_frame,
-        stops,
-        gains,
-        arrays.get("tau"),
-        forces is not None and len(forces.shape) == 2,
-        bool(hold),
-        backend,
-        method,
-        compiled,
-        stabilization=stabilization_of("rollout", model, stabilize),
-        contacts=scene,
-        dtype=str(dtype),
-    )
+    asked = asked_for("rollout", model, given, **options)
+    setup, arrays, lead = asked.setup, asked.arrays, asked.lead
+    h, count, between, nx = asked.dt, asked.steps, asked.every, setup.states
     if out is not None:
         sizes = [model.nq, model.nv, *([nx] if nx else [])]
         _check_out(out, [(*lead, count // between, n) for n in sizes], arrays, setup.dtype)
@@ -234,12 +179,118 @@ def rollout(
     checked_starts = model.coordinates.quaternions or model.constraints
     if plain and by_steps and stepper.kernel is not None and not checked_starts:
         prepare(model, integrator, setup.tau_each, stepper.kernel)
-    parts = setup.start(arrays["q0"], arrays["v0"], x)
+    parts = asked.start()
     with enough_memory("rollout", f"trajectories {lead} of {count // between} states"):
         results, not_finite = _run(stepper, parts, lead, count, between, out)
     if not_finite:
         _warn_not_finite(model, results[0], results[1], h * between)
     return results
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a rollout is asked for, checked."""
+
+    setup: Setup
+    arrays: dict[str, Array]
+    lead: Shape
+    dt: float
+    steps: int
+    every: int
+
+    def start(self) -> list[Array]:
+        """Return the parts of the states at the start."""
+        return self.setup.start(self.arrays["q0"], self.arrays["v0"], self.arrays.get("x0"))
+
+
+def asked_for(
+    caller: str,
+    model: Model,
+    given: Sequence[Any],
+    *,
+    dt: float,
+    steps: int,
+    integrator: str,
+    compensated: bool = False,
+    every: int = 1,
+    control: Any = None,
+    hold: bool = False,
+    compiled: bool | None = None,
+    f_ext_frame: str = "world",
+    limits: Any = None,
+    contacts: Ground | None = None,
+    events: None = None,
+    method: str | None = None,
+    stabilize: str | float | None = None,
+    dtype: str = "float64",
+    backend: str | None = None,
+) -> Asked:
+    """Check what a rollout is asked for; the keywords are those of `rollout`.
+
+    The caller is the public function, for messages; given are q0, v0, tau, parameters, x0, f_ext
+    and inertias.
+    """
+    check_fixed_step(caller, integrator)
+    check_no_events(caller, events)
+    q0, v0, tau, parameters, x0, f_ext, inertias = given
+    if x0 is None:
+        x0 = declared(control, "x0")
+    has = {"control": control is not None, "parameters": parameters, "x0": x0, "f_ext": f_ext}
+    check_shared(caller, model, method, hold, compiled, backend, **has)
+    choice(caller, "compensated", (True, False), compensated)
+    choice(caller, "dtype", ("float64", "float32"), dtype)
+    check_force_frame(caller, f_ext, f_ext_frame)
+    h = step_length(caller, dt)
+    check_rate(caller, control, bool(hold), h)
+    idle = {"method": method is not None, "compensated": bool(compensated)}
+    scene = touching(caller, model, contacts, integrator, h, **idle)
+    count, between = step_count(caller, "steps", steps), step_count(caller, "every", every)
+    if inertias is None:
+        refuse_singular(model)
+    forces = open_loop_forces(model, tau, count)
+    arrays, lead = states_of(
+        caller,
+        model,
+        q0,
+        v0,
+        tau=forces,
+        parameters=vector(caller, "parameters", parameters, "parameters of the controller"),
+        x0=vector(caller, "x0", x0, "states of the controller"),
+        f_ext=wrenches(model, f_ext),
+        inertias=inertial_parameters(model, inertias),
+    )
+    refuse_negative_masses(caller, arrays)
+    closed_start(caller, model, arrays)
+    x = arrays.get("x0")
+    nx = 0 if x is None else x.shape[-1]
+    law = None
+    if control is not None:
+        law = control_callback(model, control, arrays.get("parameters"), nx, caller)
+    stops, gains = stops_of(caller, model, limits, arrays["q0"], arrays.get("inertias"))
+    setup = Setup(
+        caller,
+        model,
+        integrator,
+        bool(compensated),
+        law,
+        force_callback(model, f_ext, caller) if callable(f_ext) else None,
+        arrays.get("parameters"),
+        arrays.get("inertias"),
+        arrays.get("f_ext"),
+        f_ext_frame,
+        stops,
+        gains,
+        arrays.get("tau"),
+        forces is not None and len(forces.shape) == 2,
+        bool(hold),
+        backend,
+        method,
+        compiled,
+        stabilization=stabilization_of(caller, model, stabilize),
+        contacts=scene,
+        dtype=str(dtype),
+    )
+    return Asked(setup, arrays, lead, h, count, between)
 
 
 def _run(

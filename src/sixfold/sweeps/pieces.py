@@ -1,6 +1,6 @@
-"""Rows on disk: Parquet files of whole blocks, each with a digest of the study and of its content.
+"""Rows on disk: pieces of whole blocks, each with a digest of the study and of its content.
 
-A file is written under another name and renamed, so that a piece is whole or not there.
+A piece is written under another name and renamed, so that it is whole or not there.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +21,10 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import OutputFileError, brief
 from sixfold.optional import optional
+from sixfold.sweeps.piece_formats import FORMATS
 
-NAME = "rows-{:015d}-{:015d}.parquet"
-PATTERN = re.compile(r"rows-(\d{15})-(\d{15})\.parquet")
-KEY = b"sixfold"
+NAME = "rows-{:015d}-{:015d}.{}"
+PATTERN = re.compile(rf"rows-(\d{{15}})-(\d{{15}})\.({'|'.join(FORMATS)})")
 STUDY = "study.json"
 
 
@@ -33,52 +34,56 @@ class DamagedPieceError(Exception):
 
 @dataclass(frozen=True)
 class Piece:
-    """A file and the rows in it."""
+    """A file or folder and the rows in it."""
 
     path: Path
     start: int
     stop: int
+    kind: str
 
 
 def write_piece(
-    folder: str, digest: str, start: int, stop: int, results: Mapping[str, Array]
+    folder: str, kind: str, digest: str, start: int, stop: int, results: Mapping[str, Array]
 ) -> None:
-    """Write the rows from start up to stop."""
-    pa = optional("pyarrow", "sweep: option 'write'")
-    parquet = optional("pyarrow.parquet", "sweep: option 'write'")
-    columns, shapes = {}, {}
-    for name, x in results.items():
-        flat = pa.array(np.ascontiguousarray(x).reshape(-1))
-        size = int(np.prod(x.shape[1:]))
-        plain = x.ndim == 1
-        columns[name] = flat if plain else pa.FixedSizeListArray.from_arrays(flat, size)
-        shapes[name] = list(x.shape[1:])
-    about = {
-        **{"study": digest, "start": start, "stop": stop, "shapes": shapes},
-        "content": content_digest(results),
-    }
-    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(about).encode()})
-    target = Path(folder) / NAME.format(start, stop)
+    """Write the rows from start up to stop, in the format of a name."""
+    note = {"study": digest, "start": start, "stop": stop, "content": content_digest(results)}
+    target = Path(folder) / NAME.format(start, stop, kind)
     part = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
-        parquet.write_table(table, part)
-        os.replace(part, target)
+        FORMATS[kind].write(part, results, note)
+        _rename(part, target)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        remove(part)
         fix = "name a folder that all workers can write to"
         raise OutputFileError(target, f"cannot be written ({error})", fix) from None
 
 
+def _rename(part: Path, target: Path) -> None:
+    """Give a piece its name; another worker may have written the same rows meanwhile."""
+    try:
+        os.replace(part, target)
+    except OSError:
+        # a file takes the place of another one, a folder does not
+        if not (part.is_dir() and target.is_dir()):
+            raise
+        remove(part)
+
+
+def remove(path: Path) -> None:
+    """Delete a piece, a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def read_piece(piece: Piece, digest: str) -> dict[str, Array]:
     """Return the rows of a piece, or raise where it is damaged or of another study."""
-    parquet = optional("pyarrow.parquet", "sweep: option 'write'")
+    form = FORMATS[piece.kind]
+    for module in form.modules:
+        optional(module, "sweep: pieces that are there")
     try:
-        table = parquet.read_table(piece.path, memory_map=False)
-        about = json.loads(table.schema.metadata[KEY])
-        found = {
-            name: _numbers(table.column(name)).reshape(-1, *shape)
-            for name, shape in about["shapes"].items()
-        }
+        found, about = form.read(piece.path)
         whole = about["content"] == content_digest(found)
         rows = (about["start"], about["stop"]) == (piece.start, piece.stop)
         other = about["study"] != digest
@@ -90,13 +95,6 @@ def read_piece(piece: Piece, digest: str) -> dict[str, Array]:
         what = f"holds rows of another study ({about['study'][:8]}, not {digest[:8]})"
         fix = "write to another folder, or delete this one; a changed function is another study"
         raise OutputFileError(piece.path, what, fix)
-    return found
-
-
-def _numbers(column: Any) -> Array:
-    joined = column.combine_chunks()
-    flat = joined.flatten() if hasattr(joined, "flatten") and joined.type.num_fields else joined
-    found: Array = flat.to_numpy(zero_copy_only=False)
     return found
 
 
@@ -141,7 +139,7 @@ def pieces_in(folder: Path) -> list[Piece]:
     for path in folder.iterdir():
         match = PATTERN.fullmatch(path.name)
         if match:
-            found.append(Piece(path, int(match[1]), int(match[2])))
+            found.append(Piece(path, int(match[1]), int(match[2]), match[3]))
     return sorted(found, key=lambda piece: (piece.start, -piece.stop))
 
 

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Engine, Progress, Reduction
-from sixfold.errors import NotApplicableError, OptionError, UnknownNameError
+from sixfold.choices import Engine, PieceFormat, Progress, Reduction
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, one_of
 from sixfold.formats.files import path_of
 from sixfold.model.values import SEED_LIMIT
+from sixfold.optional import optional
 from sixfold.sweeps.draws import Draw
 from sixfold.sweeps.engines import Block, engine_of, in_this_process
+from sixfold.sweeps.piece_formats import FORMATS
 from sixfold.sweeps.pieces import (
     DamagedPieceError,
     Piece,
@@ -29,6 +31,7 @@ from sixfold.sweeps.pieces import (
     pieces_in,
     prepare_folder,
     read_piece,
+    remove,
     stored_rows,
     write_piece,
 )
@@ -100,13 +103,15 @@ class Job:
     reducers: tuple[Reducer, ...]
     leaf: int
     folder: str | None
+    kind: str
+    """Format of pieces in the folder."""
     digest: str
 
     def run(self, start: int, stop: int, given: Mapping[str, Array]) -> Any:
         """Compute the rows from start up to stop; write, reduce or return them."""
         results = self.study.results(start, stop, given)
         if self.folder is not None:
-            write_piece(self.folder, self.digest, start, stop, results)
+            write_piece(self.folder, self.kind, self.digest, start, stop, results)
             return None
         if self.reducers:
             return self.reduced(start, stop - start, results)
@@ -142,6 +147,7 @@ def sweep(
     draw: Mapping[str, Draw] | None = None,
     reduce: Reduction | Reducer | Sequence[Reduction | Reducer] | None = None,
     write: str | os.PathLike[str] | None = None,
+    format: PieceFormat | None = None,
     engine: Engine | Executor | Any = None,
     workers: int | None = None,
     block: int | None = None,
@@ -163,9 +169,10 @@ def sweep(
         draw: what is drawn for each row, by name: `sf.draws.uniform(low, high)` and its like.
         reduce: "mean", "deviation", "covariance", "extremes", "quantiles", a reducer of
             `sf.reducers`, or several in a list.
-        write: a folder for the rows, in Parquet files of whole blocks.  Rows that are there already
-            are read and not computed: a sweep that was stopped goes on, with any block size.  A
-            damaged file is found and computed again.
+        write: a folder for the rows, in pieces of whole blocks.  Rows that are there already are
+            read and not computed: a sweep that was stopped goes on, with any block size.  A damaged
+            piece is found and computed again.
+        format: of the pieces: "parquet" (if left out), a file each, or "zarr", a group each.
         engine: "threads" (if left out), "processes", "serial", a Dask client, or an executor of
             `concurrent.futures`' kind.  Workers on other machines need to see the folder.
         workers: how many threads or processes; by default as many as `get_threads()` says.
@@ -201,13 +208,15 @@ def sweep(
     size = _block(block, len(source), count, leaf, bool(reducers) and write is None)
     digest = digest_of(study, source, version, _library())
     folder = None if write is None else path_of("sweep", write, "folder").absolute()
+    kind = _format(format, folder)
     whole: list[Piece] = []
     damaged: list[str] = []
     if folder is not None:
         varied = {**source.about(), **{name: each.about() for name, each in draws.items()}}
         prepare_folder(folder, digest, {"rows": len(source), "seed": study.seed, "varied": varied})
         whole, damaged = _whole_pieces(folder, digest)
-    job = Job(study, () if folder else reducers, leaf, str(folder) if folder else None, digest)
+    place = str(folder) if folder else None
+    job = Job(study, () if folder else reducers, leaf, place, kind, digest)
     missing = gaps(whole, len(source))
     left = sum(stop - start for start, stop in missing)
     told = progress_of(progress, len(source) - left)
@@ -246,6 +255,21 @@ def sweep(
     return Sweep(results, *told_of, read)
 
 
+def _format(format: Any, folder: Path | None) -> str:
+    """Return the format of pieces, and see that what it needs is installed."""
+    if format is None:
+        kind = "parquet"
+    elif folder is None:
+        fix = "pass write='folder', or leave it out"
+        raise NotApplicableError("sweep: option 'format'", "a sweep that writes no rows", fix)
+    else:
+        one_of("sweep", "format", FORMATS, format)
+        kind = format
+    for module in FORMATS[kind].modules if folder is not None else ():
+        optional(module, "sweep: option 'write'")
+    return kind
+
+
 def _tree(reducer: Reducer) -> Tree:
     return (Pile if reducer.exact else Tree)(reducer.combine)
 
@@ -258,7 +282,7 @@ def _whole_pieces(folder: Path, digest: str) -> tuple[list[Piece], list[str]]:
             read_piece(piece, digest)
         except DamagedPieceError as error:
             damaged.append(str(error))
-            piece.path.unlink(missing_ok=True)
+            remove(piece.path)
         else:
             whole.append(piece)
     return whole, damaged
@@ -268,7 +292,7 @@ def _reduced_from_disk(
     folder: Path, digest: str, job: Job, reducers: tuple[Reducer, ...]
 ) -> list[Tree]:
     trees = [_tree(reducer) for reducer in reducers]
-    every = Job(job.study, reducers, job.leaf, None, digest)
+    every = Job(job.study, reducers, job.leaf, None, job.kind, digest)
     for first, results in stored_rows(pieces_in(folder), digest, MAX_LEAVES * job.leaf):
         count = len(next(iter(results.values())))
         for tree, nodes in zip(trees, every.reduced(first, count, results), strict=True):

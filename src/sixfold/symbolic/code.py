@@ -101,11 +101,11 @@ def export(
         dtype: "double" or "float"; of the C code.
         at: the body or frame, for quantities of one, such as "jacobian".
         name: of the files; made from the model's name if left out.
-        target: a processor: "aarch64" (64-bit Arm, NEON), "riscv64" or "x86_64" (AVX2).  Then the
-            files are a C header and an object file of the kernel itself, cross-compiled here: many
-            states at a time, the bits of the kernels of this machine.  "ptx" is one text for
-            Nvidia's cards: a kernel of the arrays, the result and the number of states, one state a
-            thread.
+        target: a processor: "aarch64" (64-bit Arm, NEON), "aarch64_sve256" or "aarch64_sve512" (SVE
+            of at least so many bits), "riscv64" or "x86_64" (AVX2).  Then the files are a C header
+            and an object file of the kernel itself, cross-compiled here: many states at a time, the
+            bits of the kernels of this machine.  "ptx" is one text for Nvidia's cards: a kernel of
+            the arrays, the result and the number of states, one state a thread.
 
     Returns:
         Code, whose `.files` map names to texts, or to bytes for an object file.  A quantity with
@@ -168,6 +168,9 @@ def _object(
     if target == "ptx":
         text, program = target_text(function, model, shapes, kind, stem)
         return Code({f"{stem}.ptx": f"// {about}\n{text}"}, program.flops())
+    bits = target.partition("_sve")[2]
+    if bits:
+        about += f" For processors whose SVE vectors have {bits} bits or more."
     code, kernel = target_object(function, model, shapes, kind, stem, target)
     outputs = kernel.layout.outputs
     names = ["result"] if len(outputs) == 1 else [f"result{k + 1}" for k in range(len(outputs))]

@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from ctypes import c_float
 from typing import Any
 
-from sixfold.graph.program import CONST, COPY, INPUT, Argument, Call, Program, Result
+from sixfold.graph.program import (
+    CONST,
+    COPY,
+    INPUT,
+    Argument,
+    Call,
+    Final,
+    Program,
+    Repeat,
+    Result,
+)
 from sixfold.graph.subroutines import Outlined
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.modules.scan import Scan
@@ -50,11 +60,18 @@ __kernel void {name}({", ".join(pointers)}, const ulong states)
 """
 
 
-def scan_source(whole: Outlined, scan: Scan, name: str) -> str:
+def scan_source(whole: Outlined, scan: Scan, name: str, shared: Sequence[bool]) -> str:
     """Return the text of a kernel of trajectories: arrays, outputs, then rows, steps and every.
 
-    Carried arrays have a row for each trajectory, fixed ones one row for all, the others one for
-    each trajectory and step; outputs have one for each trajectory and every so many steps.
+    Carried arrays have a row for each trajectory; fixed ones too, or one for all; the others one
+    for each step, of each trajectory or of all.  Outputs have one for each trajectory and every so
+    many steps.
+
+    Args:
+        whole: the step.
+        scan: sizes of its arrays.
+        name: of the kernel.
+        shared: which of its arrays are the same for all trajectories.
     """
     program, block = whole
     kind, n, carried = scan.scalar, len(scan.sizes), len(scan.carried)
@@ -67,12 +84,13 @@ def scan_source(whole: Outlined, scan: Scan, name: str) -> str:
     for k, size in enumerate(scan.sizes):
         if k < carried:
             places += [f"c{k}_{i}" for i in range(size)]
-        elif k < kept:
-            places += [f"a{k}[{i}]" for i in range(size)]
         else:
-            places += [f"a{k}[(row * steps + step) * {size} + {i}]" for i in range(size)]
+            first = "" if shared[k] else f"row * {size if k < kept else 'steps'}"
+            if k >= kept:
+                first = f"({first + ' + ' if first else ''}step) * {size}"
+            places += [f"a{k}[{first + ' + ' if first else ''}{i}]" for i in range(size)]
     states = [(k, i, size) for k, size in enumerate(scan.carried) for i in range(size)]
-    writer = _Writer(kind, places, block)
+    writer = _Writer(kind, places)
     results = writer.run(program)
     start = [f"{kind} c{k}_{i} = a{k}[row * {size} + {i}];" for k, i, size in states]
     # all results are there before the first carried number changes
@@ -133,8 +151,9 @@ def _library(programs: Sequence[Program]) -> str:
 class _Writer:
     """Collects the statements of a program."""
 
-    def __init__(self, kind: str, places: Sequence[str], block: Program | None = None) -> None:
-        self.kind, self.places, self.block = kind, places, block
+    def __init__(self, kind: str, places: Sequence[str], mark: str = "") -> None:
+        """Take the kind of numbers, where inputs are, and what sets its names apart."""
+        self.kind, self.places, self.mark = kind, places, mark
         self.lines: list[str] = []
         self.pairs: dict[str, str] = {}
 
@@ -142,26 +161,46 @@ class _Writer:
         """Write all nodes; return the expressions of the results."""
         words: list[str] = []
         for k, (op, *arguments) in enumerate(program.nodes):
-            if op == INPUT:
-                self.lines.append(f"const {self.kind} t{k} = {self.places[arguments[0]]};")
-                words.append(f"t{k}")
-            elif op == CONST:
+            given = [] if op in (INPUT, CONST) else [words[a] for a in arguments]
+            if op == CONST:
                 words.append(self._constant(arguments[0]))
             elif isinstance(op, Argument):
-                self.lines.append(f"given[{op.place}] = {words[arguments[0]]};")
+                self.lines.append(f"given[{op.place}] = {given[0]};")
                 words.append("")
             elif isinstance(op, Call):
                 self.lines.append("sixfold_block(given, found);")
                 words.append("")
+            elif isinstance(op, Repeat):
+                words.append(self._repeated(op, f"b{self.mark}{k}", given))
+            elif isinstance(op, Final):
+                words.append(f"{given[0]}[{op.place}]")
             else:
+                name = f"t{self.mark}{k}"
                 value = (
-                    f"found[{op.place}]"
+                    self.places[arguments[0]]
+                    if op == INPUT
+                    else f"found[{op.place}]"
                     if isinstance(op, Result)
-                    else self._operation(op, k, [words[a] for a in arguments])
+                    else self._operation(op, k, given)
                 )
-                self.lines.append(f"const {self.kind} t{k} = {value};")
-                words.append(f"t{k}")
+                self.lines.append(f"const {self.kind} {name} = {value};")
+                words.append(name)
         return [words[k] for k in program.outputs]
+
+    def _repeated(self, op: Repeat, name: str, given: Sequence[str]) -> str:
+        """Write a repetition; return the array of its results."""
+        results, looped = len(op.body.outputs), op.rounds > 1
+        places = [f"{name}[{k}]" for k in range(results)] if looped else []
+        inner = _Writer(self.kind, [*places, *given[len(places) :]], f"{name}_")
+        found = inner.run(op.body)
+        start = [f"{place} = {value};" for place, value in zip(places, given, strict=False)]
+        # all results are there before the first carried number changes
+        new = [f"const {self.kind} n{name}_{k} = {value};" for k, value in enumerate(found)]
+        moved = [f"{name}[{k}] = n{name}_{k};" for k in range(results)]
+        loop = f"for (int r{name} = 0; r{name} < {op.rounds}; ++r{name}) {{" if looped else "{"
+        self.lines += [f"{self.kind} {name}[{results}];", *start, loop]
+        self.lines += [f"    {line}" for line in (*inner.lines, *new, *moved)] + ["}"]
+        return name
 
     def _constant(self, x: float) -> str:
         return number(x) if self.kind == "double" else f"(float){number(c_float(x).value)}"
@@ -173,8 +212,8 @@ class _Writer:
             return f"{x[0]} {_INFIX[op]} {x[1]}"
         if op in ("sin", "cos"):
             if x[0] not in self.pairs:
-                self.pairs[x[0]] = f"p{k}"
-                self.lines.append(f"const double2 p{k} = sixfold_sincos({x[0]});")
+                self.pairs[x[0]] = f"p{self.mark}{k}"
+                self.lines.append(f"const double2 {self.pairs[x[0]]} = sixfold_sincos({x[0]});")
             return f"({self.kind}){self.pairs[x[0]]}.{'x' if op == 'sin' else 'y'}"
         if op in FUNCTIONS:
             return f"({self.kind})sixfold_{op}({', '.join(x)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,8 @@ from sixfold.llvm.runtime.kernel import Kernel
 from sixfold.llvm.runtime.scan_kernel import ScanKernel
 
 T = TypeVar("T")
+MAX_SVE_BITS = 2048
+"""Longest vectors of SVE, by its architecture."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +30,29 @@ class Target:
     cpu: str
     features: str
     lanes: int
-    """States at a time, for both precisions."""
+    """States at a time."""
     abi: str = ""
+    single: int = 0
+    """States at a time in single precision, if that differs."""
+    vectors: int = 0
+    """Bits that vectors of unknown length have at least (SVE)."""
+
+    def lanes_of(self, dtype: str) -> int:
+        """Return the states at a time in a precision."""
+        return self.single if self.single and dtype == "float32" else self.lanes
 
 
 TARGETS = {
     "aarch64": Target("aarch64-unknown-linux-gnu", "generic", "+neon", 4),
+    "aarch64_sve256": Target(
+        "aarch64-unknown-linux-gnu", "generic", "+neon,+sve", 4, single=8, vectors=256
+    ),
+    "aarch64_sve512": Target("aarch64-unknown-linux-gnu", "generic", "+neon,+sve", 8, vectors=512),
     "riscv64": Target("riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", 1, "lp64d"),
     "x86_64": Target("x86_64-unknown-linux-gnu", "x86-64-v3", "", 4),
 }
-"""By name: 64-bit Arm with NEON, RISC-V with the usual extensions, x86-64 with AVX2 and FMA."""
+"""By name: 64-bit Arm with NEON, or with SVE of at least so many bits; RISC-V with the usual
+extensions; x86-64 with AVX2 and FMA."""
 
 
 def cross_object(kernel: Kernel | ScanKernel, name: str, target: str) -> bytes:
@@ -47,7 +63,7 @@ def cross_object(kernel: Kernel | ScanKernel, name: str, target: str) -> bytes:
     """
     to = TARGETS[target]
     if isinstance(kernel, ScanKernel):
-        inner = scan.module(kernel.graph, kernel.scan, to.lanes, to.triple)
+        inner = scan.module(kernel.graph, kernel.scan, to.lanes_of(kernel.scan.dtype), to.triple)
         text = c_call.scan_module(inner, kernel.scan, name)
     else:
         text = c_call.loop_module(_loop(kernel.graph, kernel, to), kernel.layout, name, kernel.data)
@@ -55,9 +71,10 @@ def cross_object(kernel: Kernel | ScanKernel, name: str, target: str) -> bytes:
 
 
 def _loop(program: Program | Rolled, kernel: Kernel, to: Target) -> str:
+    lanes = to.lanes_of(kernel.layout.dtype)
     if isinstance(program, Rolled):
-        return rolled.module(program, kernel.layout, to.lanes, to.triple)
-    return straight.module(program, kernel.layout.dense, to.lanes, to.triple, python=False)
+        return rolled.module(program, kernel.layout, lanes, to.triple)
+    return straight.module(program, kernel.layout.dense, lanes, to.triple, python=False)
 
 
 _PTX = Target("nvptx64-nvidia-cuda", "sm_80", "+ptx80", 1)
@@ -71,6 +88,10 @@ def ptx_text(program: Program, layout: Layout, name: str) -> str:
 
 
 def _compiled(text: str, to: Target) -> bytes:
+    if to.vectors:
+        # vectors of the text then fit a register; the length is a multiple of 128 bits
+        known = f"vscale_range({to.vectors // 128},{MAX_SVE_BITS // 128})"
+        text = re.sub(r"^(define .*?)\{\n", rf"\1{known} {{\n", text, flags=re.M | re.S)
     return _with_machine(text, to, lambda machine, module: bytes(machine.emit_object(module)))
 
 

@@ -19,6 +19,7 @@ from sixfold.formats.json.read import read_json
 from sixfold.formats.json.write import to_json
 from sixfold.model import Model
 from sixfold.simulation.events import Crossing
+from sixfold.simulation.mcap.log import McapLog
 from sixfold.simulation.trajectory.tables import at_once, to_csv, to_parquet
 
 FORMAT = "sixfold trajectory 1"
@@ -74,10 +75,21 @@ def _save_npz(trajectory: Any, target: Path) -> None:
         np.savez_compressed(stream, **arrays)
 
 
+def _save_mcap(trajectory: Any, target: Path) -> None:
+    """Write a motion of one start as messages, for Foxglove and ROS 2."""
+    if trajectory.lead:
+        where = f"a motion of {int(np.prod(trajectory.lead))} starts"
+        fix = "save one of them: trajectory.select(0).save(path)"
+        raise NotApplicableError("Trajectory.save as .mcap", where, fix)
+    with at_once(target) as part, McapLog(part, trajectory.model) as log:
+        log.write(trajectory.t, trajectory.q, trajectory.v, trajectory.tau)
+
+
 WRITERS: dict[str, Callable[[Any, Path], None]] = {
     ".npz": _save_npz,
     ".csv": to_csv,
     ".parquet": to_parquet,
+    ".mcap": _save_mcap,
 }
 """How to write a trajectory, by the suffix of its file."""
 
@@ -87,8 +99,8 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
     source = path_of("Trajectory.load", path, "run.npz")
     if model is not None:
         model_checked("Trajectory.load", model)
-    if source.suffix.lower() in (".csv", ".parquet"):
-        what = "is a table, which holds neither the model nor the notes of a motion"
+    if source.suffix.lower() in (".csv", ".parquet", ".mcap"):
+        what = "holds neither the model nor the notes of a motion"
         raise TrajectoryFileError(source, what, "save the motion as .npz and load that file")
     if source.suffix.lower() != ".npz":
         what = f"no motion is kept in files with the suffix '{source.suffix}'"

@@ -240,7 +240,9 @@ class Trajectory:
 
         Args:
             path: `.npz` for everything, the model included, as plain arrays (`load` reads it);
-                `.csv` or `.parquet` (needs pyarrow) for a table with one row for each sample.
+                `.csv` or `.parquet` (needs pyarrow) for a table with one row for each sample;
+                `.mcap` (needs mcap) for messages that Foxglove and ROS 2 play, of one start, as
+                `McapLog` writes them.
         """
         storage.save(self, path)
 

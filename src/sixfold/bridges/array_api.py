@@ -1,0 +1,235 @@
+"""Functions of arrays of any library that follows the array API, on the device where they are.
+
+The program of a function is read operation by operation in the arrays' own library: nothing is
+compiled here and nothing is copied.  So the arrays stay on their device, and the library's
+transforms (jit, vmap, derivatives of any order) see plain arithmetic.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate, pairwise
+from math import prod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from sixfold.arrays import Shape
+from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
+from sixfold.bridges.read_program import Reader
+from sixfold.errors import NumberError
+from sixfold.evaluate import Argument, ArrayFunction, array_function, checked
+from sixfold.model import Model
+
+NAME = "array_api_function"
+_BY_MODULE = ("numpy", "torch", "cupy")
+"""Libraries whose top module has the functions of the array API, with or without the protocol."""
+_NO_FUSION = {"xla_disable_hlo_passes": "fusion"}
+"""On the CPU, XLA's fusion works shared values out again and again: 15 times the work and more."""
+
+
+def array_api_function(
+    function: Callable[..., Any],
+    model: Model | None = None,
+    *,
+    inputs: Mapping[str, int | Shape] | None = None,
+) -> ArrayApiFunction:
+    """Return a function of arrays of JAX, torch, CuPy or any library of the array API.
+
+    The arrays stay on their device, and results are there too.  The library carries out every
+    operation itself, so its transforms apply: `jax.jit`, `jax.vmap`, `jax.grad`, `jax.jacfwd`,
+    torch's autograd and `torch.func`.  On the CPU, `jax_function` and `torch_function` run kernels
+    instead, which are many times faster.
+
+    Args:
+        function: one of sixfold's functions, such as `sixfold.inverse_dynamics`, with its options
+            bound by `functools.partial` if there are any; or a function of arrays for one state, as
+            `sixfold.compile` takes it.
+        model: the robot; gives the sizes of arguments named q, v, a, tau and f_ext.
+        inputs: sizes of other arguments, or of optional ones to be included, by name.
+
+    Returns:
+        A function of the arrays, by place or by name.  Leading axes broadcast.  All arrays are of
+        one library, one device and one dtype, float64 or float32; lists and NumPy arrays beside
+        them are copied to that device.  Results agree with the kernels to rounding; products are
+        not fused with sums.  A state that has no result gives NaN.
+
+    Raises:
+        TooLargeError: if the function's program has too many operations.
+        ShapeError, NumberError: in a call, if an array does not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> import sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> energy = sf.array_api_function(sf.kinetic_energy, arm)
+        >>> energy(np.zeros((5, 2)), np.zeros(2)).shape
+        (5,)
+    """
+    core = array_function(NAME, function, model, inputs)
+    return ArrayApiFunction(core, (function, model, inputs))
+
+
+class ArrayApiFunction:
+    """A program read by an array library; made by `sixfold.array_api_function`."""
+
+    def __init__(self, core: ArrayFunction, made_of: tuple[Any, ...]) -> None:
+        """Take the function, and what it was made of."""
+        self.__name__ = core.name
+        self.names = core.names
+        self._core, self._made_of = core, made_of
+        self._reader = Reader(core.program)
+        self._jitted: Any = None
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Return the result, or a tuple of results."""
+        core = self._core
+        given = by_place(core, arrays, named)
+        xp, like = _library_of(core, given)
+        placed = _placed(core, xp, like, given)
+        if xp.__name__ == "jax.numpy" and not _traced(placed):
+            results = self._compiled(xp, placed)
+        else:
+            results = self.carried_out(xp, placed)
+        return results if len(results) > 1 else results[0]
+
+    def carried_out(self, xp: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Return all results for arrays that fit, operation by operation of the library `xp`."""
+        core = self._core
+        lead = leading_shape(core, [x.shape for x in arrays])
+        numbers: list[Any] = []
+        for x, shape in zip(arrays, core.inputs, strict=True):
+            flat = xp.reshape(x, (*x.shape[: len(x.shape) - len(shape)], prod(shape)))
+            numbers += [flat[..., k] for k in range(prod(shape))]
+        with np.errstate(all="ignore"):  # kernels give NaN without a word
+            found = self._reader.run(xp, numbers, partial(_constant, xp, arrays[0]))
+        ends = list(accumulate(map(prod, core.outputs), initial=0))
+        parts = [found[a:b] for a, b in pairwise(ends)]
+        return tuple(
+            _joined(xp, part, lead, shape, arrays[0])
+            for part, shape in zip(parts, core.outputs, strict=True)
+        )
+
+    def _compiled(self, jnp: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Run the program of JAX arrays as one: JAX would take its operations one by one."""
+        if self._jitted is None:
+            jax = sys.modules["jax"]
+            options = _NO_FUSION if _platform(arrays[0]) == "cpu" else None
+            self._jitted = jax.jit(lambda *x: self.carried_out(jnp, x), compiler_options=options)
+        return tuple(self._jitted(*arrays))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as what it was made of."""
+        return _again, self._made_of
+
+    def __repr__(self) -> str:
+        """Say what it computes."""
+        return f"<array function {self.__name__}({', '.join(self._core.names)})>"
+
+
+def _again(function: Any, model: Any, inputs: Any) -> ArrayApiFunction:
+    return array_api_function(function, model, inputs=inputs)
+
+
+def _library_of(core: ArrayFunction, given: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the functions of the arrays' library, and one of its arrays."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, x in zip(core.names, given, strict=True):
+        if isinstance(x, np.ndarray | np.generic | list | tuple | float | int):
+            continue
+        xp = _namespace(x)
+        if xp is None:
+            where = f"{core.name}: argument '{name}'"
+            fix = "pass an array of JAX, torch, CuPy or NumPy, or a list of numbers"
+            expected = "an array with __array_namespace__, as the array API says"
+            raise NumberError(where, expected, type(x).__qualname__, fix)
+        found.setdefault(xp.__name__, (xp, x))
+    if len(found) > 1:
+        where = f"{core.name}: arguments"
+        fix = "convert them to one library, on one device"
+        raise NumberError(where, "arrays of one library", " and ".join(found), fix)
+    return next(iter(found.values()), (np, None))
+
+
+def _namespace(x: Any) -> Any:
+    """Return the module with the functions of an array's library; None if there is none."""
+    for kind in type(x).__mro__:
+        top = (getattr(kind, "__module__", None) or "").partition(".")[0]
+        if top in _BY_MODULE:
+            return sys.modules[top]
+    try:
+        xp = x.__array_namespace__()
+    except Exception:  # no such method, or one that fails
+        return None
+    return xp if isinstance(xp, ModuleType) else None
+
+
+def _placed(core: ArrayFunction, xp: Any, like: Any, given: Sequence[Any]) -> list[Any]:
+    """Return arrays of one library, dtype and device, or say which of them is not."""
+    if like is None:
+        return _numpy_arrays(core, given)
+    dtype, device = like.dtype, _device(like)
+    refuse_dtype(core, _word(dtype))
+    placed = []
+    for name, x in zip(core.names, given, strict=True):
+        if _namespace(x) is not xp or isinstance(x, np.ndarray | np.generic):
+            # numbers that are here go there
+            x = xp.asarray(np.asarray(x, _word(dtype)), dtype=dtype, **_on(xp, like))
+        elif x.dtype != dtype or _device(x) != device:
+            where = f"{core.name}: argument '{name}'"
+            expected = f"{_word(dtype)} on {device}, like the others"
+            got = f"{_word(x.dtype)} on {_device(x)}"
+            raise NumberError(where, expected, got, "convert the arrays to one of them")
+        placed.append(x)
+    return placed
+
+
+def _numpy_arrays(core: ArrayFunction, given: Sequence[Any]) -> list[Any]:
+    plain = [
+        checked(core.name, name, Argument(x, shape, f"shape {shape} for one state"))
+        for name, x, shape in zip(core.names, given, core.inputs, strict=True)
+    ]
+    dtype = np.result_type(*plain) if plain else np.dtype(float)
+    refuse_dtype(core, str(dtype))
+    return [x.astype(dtype, copy=False) for x in plain]
+
+
+def _joined(xp: Any, numbers: Sequence[Any], lead: Shape, shape: Shape, like: Any) -> Any:
+    """Return numbers, each with leading axes or without, as one array."""
+    if not numbers:
+        return xp.zeros((*lead, *shape), dtype=like.dtype, **_on(xp, like))
+    arrays = [_constant(xp, like, x) if isinstance(x, float) else x for x in numbers]
+    wide = [xp.broadcast_to(x, lead) for x in arrays]
+    return xp.reshape(xp.stack(wide, axis=-1), (*lead, *shape)) if shape else wide[0]
+
+
+def _constant(xp: Any, like: Any, x: float) -> Any:
+    return xp.asarray(x, dtype=like.dtype, **_on(xp, like))
+
+
+def _on(xp: Any, like: Any) -> dict[str, Any]:
+    """Return the keywords that make an array where another one is."""
+    here = xp is np or xp.__name__ == "cupy" or xp.__name__ == "jax.numpy"
+    return {} if here else {"device": like.device}
+
+
+def _device(x: Any) -> str:
+    """Return where an array is; nothing for JAX, which checks that itself, also when it traces."""
+    return "" if _namespace(x).__name__ == "jax.numpy" else str(getattr(x, "device", ""))
+
+
+def _word(dtype: Any) -> str:
+    """Return the name of a dtype of any library."""
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+
+
+def _traced(arrays: Sequence[Any]) -> bool:
+    tracer = sys.modules["jax"].core.Tracer
+    return any(isinstance(x, tracer) for x in arrays)
+
+
+def _platform(x: Any) -> str:
+    return str(next(iter(x.devices())).platform)

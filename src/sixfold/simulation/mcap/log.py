@@ -1,0 +1,272 @@
+"""`sf.McapLog`: a motion, written while it happens, for Foxglove and ROS 2."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.arrays import Array
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    OutputFileError,
+    ShapeError,
+)
+from sixfold.evaluate import Argument, checked, model_checked
+from sixfold.formats.files import path_of
+from sixfold.formats.urdf.write import to_urdf
+from sixfold.model import Model
+from sixfold.optional import optional
+from sixfold.simulation.mcap import messages
+from sixfold.simulation.mcap.cdr import NANO, Template
+
+MAX_TIME = 2**31 - 1
+"""Seconds of a time stamp."""
+
+
+class Stepping(Protocol):
+    """What has a state: `sixfold.Stepper`, or an object of yours."""
+
+    model: Model
+    rows: int
+
+    @property
+    def t(self) -> Array:
+        """Time [s], shape (rows,) or ()."""
+
+    @property
+    def q(self) -> Array:
+        """Configurations, shape (rows, nq) or (nq,)."""
+
+    @property
+    def v(self) -> Array:
+        """Velocities, shape (rows, nv) or (nv,)."""
+
+
+class McapLog:
+    """A file of messages that Foxglove and `ros2 bag` play: poses, joints and the robot itself.
+
+    Topics are `/tf` (the pose of each body in its parent), `/tf_static` (frames on bodies),
+    `/joint_states` (joints of one coordinate), `/robot_description` (the robot as URDF, if it can
+    be written so), and for a model with other joints `/coordinates` (all of q) and `/velocities`
+    (all of v and tau) with names as in `model.coordinates`.  Messages are those of ROS 2, in CDR.
+
+    Use it in a `with` statement, or call `close`.  Needs the package mcap.
+
+    Args:
+        path: of the file, `run.mcap` for example; it is written anew.
+        model: the robot.
+        start: time stamp of t = 0 [s], for example `time.time()`.
+
+    Raises:
+        NotApplicableError: if mcap is not installed.
+        OutputFileError: if the file cannot be written.
+
+    Example:
+        >>> stepper = sf.Stepper(arm, dt=1e-3)  # doctest: +SKIP
+        >>> with sf.McapLog("run.mcap", arm) as log:  # doctest: +SKIP
+        ...     for _ in range(1000):
+        ...         stepper.step([0.0, 0.1])
+        ...         log.record(stepper, [0.0, 0.1])
+    """
+
+    def __init__(self, path: str | os.PathLike[str], model: Model, *, start: float = 0.0) -> None:
+        self._file: Any = None
+        self.model = model_checked("McapLog", model)
+        self.path = path_of("McapLog", path, "run.mcap")
+        self._start = _time("start", start)
+        self.samples = 0
+        """How many states were written."""
+        writer = optional("mcap.writer", "McapLog")
+        try:
+            self._file = self.path.open("wb")
+        except OSError as error:
+            fix = "choose a folder that exists and can be written"
+            raise OutputFileError(self.path, f"cannot be written ({error})", fix) from None
+        self._writer = writer.Writer(self._file)
+        self._writer.start(profile="ros2", library="sixfold")
+        self._schemas: dict[str, int] = {}
+        self._channels: dict[str, int] = {}
+        self._templates: dict[tuple[Any, ...], Template] = {}
+        base = model.base_name
+        names = model.body_names
+        parents = [names[k] if k >= 0 else base for k in model.parent]
+        self._poses = messages.transforms(list(zip(parents, names, strict=True)))
+        free = model.coordinates.free
+        self._single = [j for j in free if j.q.stop - j.q.start == 1 == j.v.stop - j.v.start]
+        self._all_single = len(self._single) == len(free)
+        self._describe()
+
+    def _describe(self) -> None:
+        """Write what stays as it is: the robot and the frames on its bodies."""
+        model, at = self.model, self._nanoseconds(0.0)
+        with suppress(NotApplicableError):  # joints that URDF has no words for
+            self._put("/robot_description", messages.TEXT, at, messages.text(to_urdf(model)))
+        if model.frames:
+            bodies = [
+                model.body_names[f.body] if f.body >= 0 else model.base_name for f in model.frames
+            ]
+            pairs = list(zip(bodies, model.frame_names, strict=True))
+            message = messages.transforms(pairs).filled(at, messages.frame_poses(model))
+            self._put("/tf_static", messages.TRANSFORMS, at, message)
+
+    def write(
+        self, t: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None
+    ) -> None:
+        """Write one state, or one after the other.
+
+        Args:
+            t: time [s], a number or shape (n,).
+            q: configuration, shape (nq,) or (n, nq).
+            v: velocity, shape (nv,) or (n, nv); left out, messages have no velocities.
+            tau: joint forces, likewise.
+
+        Raises:
+            ShapeError, NumberError, OptionError: if an argument makes no sense.
+            NotApplicableError: if the log is closed.
+        """
+        if self._file is None:
+            fix = "write to it before close, inside of its with statement"
+            raise NotApplicableError("McapLog.write", "a log that is closed", fix)
+        model = self.model
+        sizes = {"t": (), "q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
+        given = {"t": t, "q": q, "v": v, "tau": tau}
+        arrays = {
+            name: np.asarray(checked("McapLog.write", name, Argument(x, sizes[name], name)), float)
+            for name, x in given.items()
+            if x is not None
+        }
+        lead = arrays["t"].shape
+        for name, x in arrays.items():
+            wanted = (*lead, *sizes[name])
+            if len(lead) > 1 or x.shape not in (wanted, sizes[name]):
+                expected = (
+                    f"{wanted}, as many as there are times" if len(lead) < 2 else "(n,) times"
+                )
+                fix = "pass one state for each time"
+                raise ShapeError("McapLog.write", name, expected, x.shape, fix)
+        stamps = [self._nanoseconds(_time("t", x)) for x in arrays["t"].reshape(-1).tolist()]
+        rows = {
+            name: np.broadcast_to(x, (*lead, *sizes[name])).reshape(len(stamps), -1)
+            for name, x in arrays.items()
+            if name != "t"
+        }
+        poses = messages.relative_poses(model, rows["q"])
+        for k, at in enumerate(stamps):
+            self._put("/tf", messages.TRANSFORMS, at, self._poses.filled(at, poses[k]))
+            self._joints(at, {name: x[k] for name, x in rows.items()})
+        self.samples += len(stamps)
+
+    def record(self, stepper: Stepping, tau: ArrayLike | None = None, *, row: int = 0) -> None:
+        """Write the state that a stepper is in.
+
+        Args:
+            stepper: of the same model.
+            tau: joint forces of the last step, shape (nv,).
+            row: which of its robots.
+        """
+        model = getattr(stepper, "model", None)
+        if not isinstance(model, Model) or model.digest != self.model.digest:
+            where = "McapLog.record: argument 'stepper'"
+            fix = "pass a stepper of the model that the log was made with"
+            raise ArgumentError(where, f"a Stepper of '{self.model.name}'", stepper, fix)
+        whole = isinstance(row, (int, np.integer)) and not isinstance(row, bool)
+        if not whole or not 0 <= row < stepper.rows:
+            words = f"a number from 0 to {stepper.rows - 1}"
+            raise OptionError("McapLog.record", "row", words, row)
+        t, q, v = (np.asarray(x) for x in (stepper.t, stepper.q, stepper.v))
+        if q.ndim > 1:
+            t, q, v = t[row], q[row], v[row]
+        self.write(float(t), q, v, tau)
+
+    def close(self) -> None:
+        """Finish the file; a second time does nothing."""
+        if self._file is not None:
+            self._writer.finish()
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> McapLog:
+        """Return the log."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Finish the file."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Say what is written where."""
+        state = "open" if self._file is not None else "closed"
+        return f"<McapLog of '{self.model.name}' in {self.path}: {self.samples} states, {state}>"
+
+    def _joints(self, at: int, state: dict[str, Array]) -> None:
+        """Write positions, velocities and forces by name."""
+        v, tau = state.get("v"), state.get("tau")
+        coordinates = self.model.coordinates
+        if self._single:
+            q_places = [j.q.start for j in self._single]
+            places = [j.v.start for j in self._single]
+            parts = [state["q"][q_places], *(x[places] for x in (v, tau) if x is not None)]
+            names = tuple(j.name for j in self._single)
+            self._joint_states(
+                "/joint_states", at, names, (True, v is not None, tau is not None), parts
+            )
+        if not self._all_single:
+            self._joint_states(
+                "/coordinates", at, coordinates.q_names, (True, False, False), [state["q"]]
+            )
+            parts = [x for x in (v, tau) if x is not None]
+            if parts:
+                there = (False, v is not None, tau is not None)
+                self._joint_states("/velocities", at, coordinates.v_names, there, parts)
+
+    def _joint_states(
+        self,
+        topic: str,
+        at: int,
+        names: tuple[str, ...],
+        there: tuple[bool, ...],
+        parts: list[Array],
+    ) -> None:
+        key = (topic, there)
+        if key not in self._templates:
+            self._templates[key] = messages.joint_states(names, *there)
+        message = self._templates[key].filled(at, np.concatenate(parts))
+        self._put(topic, messages.JOINTS, at, message)
+
+    def _put(self, topic: str, kind: str, at: int, data: bytes) -> None:
+        if kind not in self._schemas:
+            text = messages.SCHEMAS[kind].encode()
+            self._schemas[kind] = self._writer.register_schema(kind, "ros2msg", text)
+        if topic not in self._channels:
+            schema = self._schemas[kind]
+            self._channels[topic] = self._writer.register_channel(
+                topic, "cdr", schema, _KEPT if topic in _LATCHED else {}
+            )
+        self._writer.add_message(self._channels[topic], at, data, at)
+
+    def _nanoseconds(self, t: float) -> int:
+        return round(self._start * NANO) + round(t * NANO)
+
+
+_LATCHED = ("/tf_static", "/robot_description")
+_KEPT = {
+    "offered_qos_profiles": "- history: 1\n  depth: 1\n  reliability: 1\n  durability: 1\n"
+    "  deadline: {sec: 9223372036, nsec: 854775807}\n"
+    "  lifespan: {sec: 9223372036, nsec: 854775807}\n  liveliness: 1\n"
+    "  liveliness_lease_duration: {sec: 9223372036, nsec: 854775807}\n"
+    "  avoid_ros_namespace_conventions: false\n"
+}
+"""Subscribers that come later get the last message too, as ROS 2 has it for these topics."""
+
+
+def _time(name: str, t: Any) -> float:
+    real = isinstance(t, (int, float, np.number)) and not isinstance(t, bool)
+    if not real or not 0 <= t < MAX_TIME:
+        raise OptionError("McapLog", name, "a time >= 0 [s]", t)
+    return float(t)
