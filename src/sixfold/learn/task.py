@@ -12,6 +12,7 @@ from sixfold.arrays import Array
 from sixfold.contact import Ground
 from sixfold.errors import ArgumentError, OptionError
 from sixfold.model import Model
+from sixfold.show import fields_line
 from sixfold.simulation import Stepper
 
 Start = Callable[[Array], tuple[Array, Array]]
@@ -68,6 +69,10 @@ class Task:
     contacts: Ground | None = None
     limits: Any = None
     integrator: str = "semi_implicit_euler"
+
+    def __repr__(self) -> str:
+        """Print what differs from the defaults."""
+        return fields_line(self)
 
     def __post_init__(self) -> None:
         """Check what a stepper does not look at."""

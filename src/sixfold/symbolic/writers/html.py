@@ -46,6 +46,12 @@ PLUS, MINUS = '<mo form="infix">+</mo>', '<mo form="infix">&#x2212;</mo>'
 
 def html(equations: Any, terms: str) -> str:
     """Return the page."""
+    title = f"Equations of motion of {visible(equations.model.name)}"
+    return PAGE.format(title=escape(title), body=formulas(equations, terms))
+
+
+def formulas(equations: Any, terms: str) -> str:
+    """Return what stands on the page, for pages of others."""
     write = Markup(equations.ring)
     parts = [
         f"<p>{_math(_motion())}</p>",
@@ -59,8 +65,7 @@ def html(equations: Any, terms: str) -> str:
         parts.append(f"<h2>{escape(TITLES[term])}</h2>")
         parts += [_entry(write, entry) for entry in entries(equations, term)]
     parts.append(_parameters(equations))
-    title = f"Equations of motion of {visible(equations.model.name)}"
-    return PAGE.format(title=escape(title), body="\n".join(parts))
+    return "\n".join(parts)
 
 
 def _errors(equations: Any) -> str:
