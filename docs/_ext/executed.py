@@ -1,26 +1,32 @@
 """Pages run when they are built: what a block prints and draws stands below it.
 
 Those of some folders run, and all others that draw.  The blocks of a page share one namespace.  A
-block that draws with matplotlib gets its figures, one that prints gets its text.  The same blocks
-run in the tests.  A page whose first line is `% needs pinocchio` is shown as it is where that
-library is not installed.
+block that draws with matplotlib gets its figures, one that prints gets its text.  In tutorials the
+value of a block's last line is shown as well, as in a notebook, and the page can be fetched as one.
+The same blocks run in the tests.  A page whose first line is `% needs pinocchio` is shown as it is
+where that library is not installed.
 """
 
-import contextlib
-import io
 import re
 from importlib.util import find_spec
 from pathlib import Path
 
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from cells import cells, run_cell, write_notebook
+
 NEEDS = re.compile(r"\A% needs (\w+)\n")
 DRAWS = re.compile(r"^(?:.* = )?plt\.(?:figure|subplots)\(", re.MULTILINE)
-FOLDERS = ("index", "book", "inside", "start", "jobs", "coming_from", "operators", "spatial")
+FOLDERS = (
+    *("index", "book", "inside", "start", "jobs"),
+    *("coming_from", "operators", "spatial", "tutorials"),
+)
+TUTORIALS = "tutorials"
+STYLE = {"figure.figsize": (7.2, 3.6), "font.size": 10}
 
 
 def run(app, name, lines):
-    """Run the blocks of a page and put what they print and draw below them."""
-    if name.partition("/")[0] not in FOLDERS and not DRAWS.search(lines[0]):
+    """Run the blocks of a page and put what they print, draw and show below them."""
+    folder, _, stem = name.partition("/")
+    if folder not in FOLDERS and not DRAWS.search(lines[0]):
         return
     if (needed := NEEDS.match(lines[0])) and find_spec(needed.group(1)) is None:
         return
@@ -29,30 +35,52 @@ def run(app, name, lines):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    text, page = lines[0], name.replace("/", "-")
-    pyplot.rcParams.update({"figure.figsize": (7.2, 3.6), "svg.hashsalt": page, "font.size": 10})
-    folder = Path(app.srcdir) / "_made"
-    folder.mkdir(exist_ok=True)
-    namespace, parts, end = {"__name__": "__main__"}, [], 0
-    for found in BLOCK.finditer(text):
-        parts.append(text[end : found.end()])
-        end = found.end()
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            code = "\n" * text.count("\n", 0, found.start(1)) + found.group(1)
-            exec(compile(code, f"{name}.md", "exec"), namespace)
-        if printed.getvalue().strip():
-            parts.append(f"\n\n```{{code-block}} text\n:class: output\n{printed.getvalue()}```\n")
-        figures = [pyplot.figure(number) for number in pyplot.get_fignums()]
-        figures += _loose(namespace, figures)
-        for number, figure in enumerate(figures, 1):
-            file = folder / f"{page}-{len(parts)}-{number}.svg"
-            figure.savefig(file, bbox_inches="tight", metadata={"Date": None})
-            title = figure.get_label()
-            options = f":alt: {title or 'figure'}\n:figclass: made"
-            parts.append(f"\n\n```{{figure}} /_made/{file.name}\n{options}\n\n{title}\n```\n")
-        pyplot.close("all")
-    lines[0] = "".join([*parts, text[end:]])
+    page = name.replace("/", "-")
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": page}):
+        made = Path(app.srcdir) / "_made"
+        made.mkdir(exist_ok=True)
+        namespace, parts = {"__name__": "__main__"}, []
+        for kind, text, line in cells(lines[0]):
+            if kind == "markdown":
+                parts.append(text)
+                continue
+            parts.append(f"```python\n{text}```")
+            printed, value = run_cell(text, namespace, f"{name}.md", line)
+            if printed.strip():
+                parts.append(f"\n\n```{{code-block}} text\n:class: output\n{printed}```\n")
+            if folder == TUTORIALS:
+                parts.append(shown(value))
+            loose = _loose(namespace, [pyplot.figure(n) for n in pyplot.get_fignums()])
+            parts += figures(pyplot, made, f"{page}-{len(parts)}", loose)
+    if folder == TUTORIALS and stem != "index":
+        write_notebook(app.env.doc2path(name), made / f"{stem}.ipynb")
+        parts[0] = below_title(parts[0], f"{{download}}`as a notebook </_made/{stem}.ipynb>`")
+    lines[0] = "".join(parts)
+
+
+def shown(value):
+    """Return a value as a notebook shows it: HTML if it has some, else its text."""
+    if value is None:
+        return ""
+    html = value._repr_html_() if hasattr(value, "_repr_html_") else None
+    if html:
+        inside = f'<div class="shown">{html}</div>'
+        return f"\n\n`````{{raw}} html\n{inside}\n`````\n"
+    return f"\n\n```{{code-block}} text\n:class: output\n{value!r}\n```\n"
+
+
+def figures(pyplot, folder, name, loose):
+    """Save the figures that are open, and others, and return the text that places them."""
+    parts = []
+    opened = [pyplot.figure(number) for number in pyplot.get_fignums()]
+    for number, figure in enumerate([*opened, *loose], 1):
+        file = folder / f"{name}-{number}.svg"
+        figure.savefig(file, bbox_inches="tight", metadata={"Date": None})
+        title = figure.get_label()
+        options = f":alt: {title or 'figure'}\n:figclass: made"
+        parts.append(f"\n\n```{{figure}} /_made/{file.name}\n{options}\n\n{title}\n```\n")
+    pyplot.close("all")
+    return parts
 
 
 def _loose(namespace, known):
@@ -63,6 +91,12 @@ def _loose(namespace, known):
     for key in found:
         del namespace[key]
     return [figure for figure in found.values() if figure not in known]
+
+
+def below_title(text, line):
+    """Return a text with a line below its first heading."""
+    head, _, rest = text.partition("\n")
+    return f"{head}\n\n{line}\n{rest}"
 
 
 def setup(app):

@@ -12,6 +12,7 @@ from sixfold.constraints.assemble import assemble
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import constraint_jacobian, integrate, model_checked
 from sixfold.model import Model
+from sixfold.show import block, table
 
 RANK_TOLERANCE = 1e-10
 """Singular values up to here, of the largest, are zero: the loops are closed to 1e-11, and J
@@ -48,6 +49,12 @@ class Mobility:
         text = f"{self.freedoms} freedoms, {self.rows} rows, {self.redundant} of them redundant"
         more = "; singular configuration" if self.singular else ""
         return f"{text}: mobility {self.mobility}{more}"
+
+    def _repr_html_(self) -> str:
+        """Return a table, for notebooks."""
+        head = ("freedoms", "rows", "independent", "redundant", "mobility", "singular")
+        counted = (self.freedoms, self.rows, self.rank, self.redundant, self.mobility)
+        return block(table(head, [(*counted, "yes" if self.singular else "no")]))
 
 
 def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:

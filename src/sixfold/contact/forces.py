@@ -13,6 +13,7 @@ from sixfold.contact.places import scene_of
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import evaluate_with_scene, model_checked
 from sixfold.model import Model
+from sixfold.show import fields_line
 
 
 class ContactForces(NamedTuple):
@@ -32,6 +33,10 @@ class ContactForces(NamedTuple):
     residual: Array
     """Largest change of a force that one more projected step of the solver would make [N],
     shape (...)."""
+
+    def __repr__(self) -> str:
+        """Print small arrays, and the shapes of large ones."""
+        return fields_line(self)
 
 
 def contact_forces(

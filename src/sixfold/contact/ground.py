@@ -15,6 +15,7 @@ from sixfold.contact.shapes import ContactPair, ContactPoint
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError
 from sixfold.evaluate import model_checked
 from sixfold.model import Model
+from sixfold.show import fields_line
 
 MAX_LINES = 33
 """Most lines of a grid of heights in one direction: a step reads all of them."""
@@ -77,6 +78,10 @@ class Ground:
     restitution: float = 0.0
     iterations: int | None = None
     newton: int | None = None
+
+    def __repr__(self) -> str:
+        """Print what differs from the defaults."""
+        return fields_line(self)
 
     @classmethod
     def from_mjcf(

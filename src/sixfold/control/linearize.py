@@ -12,16 +12,19 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Backend, FixedStep, ForceFrame
 from sixfold.control.step_derivatives import rate_derivatives, step_derivatives
-from sixfold.errors import NotApplicableError, OptionError
+from sixfold.errors import NotApplicableError, OptionError, visible
 from sixfold.evaluate import model_checked, quantity, without_labels
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
 from sixfold.model import Model
 from sixfold.optional import optional
+from sixfold.show import block, matrix, plain
 from sixfold.simulation import INTEGRATORS
 from sixfold.simulation.checks.options import choice
 from sixfold.simulation.checks.start import step_length
 
 STANDARD_INTEGRATOR: FixedStep = "semi_implicit_euler"
+MAX_SHOWN = 16
+"""States of a linearisation whose matrices a notebook shows."""
 _Two = tuple[Array, Array]
 
 
@@ -110,7 +113,15 @@ class Linearization:
         """Print the model, the time and the shapes."""
         time = "continuous" if self.dt is None else f"dt={self.dt:g}, {self.integrator}"
         shapes = f"A {self.A.shape}, B {self.B.shape}"
-        return f"Linearization of '{self.model.name}' ({time}): {shapes}"
+        return f"Linearization of '{visible(self.model.name)}' ({time}): {shapes}"
+
+    def _repr_html_(self) -> str:
+        """Return the matrices if they are small, for notebooks."""
+        head = f"<p>{plain(repr(self))}</p>"
+        if self.A.ndim != 2 or len(self.A) > MAX_SHOWN:
+            return block(head)
+        names = f"<p>x = ({plain(', '.join(self.state_names))})</p>"
+        return block(head, names, matrix("A", self.A), matrix("B", self.B))
 
 
 def linearize(

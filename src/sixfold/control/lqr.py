@@ -13,6 +13,7 @@ from sixfold.control.linearize import Linearization
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
 from sixfold.evaluate import Argument, checked, enough_memory
 from sixfold.optional import optional
+from sixfold.show import fields_line
 from sixfold.simulation.checks.start import step_length
 
 ASYMMETRY = 1e-9
@@ -29,6 +30,10 @@ class LQR(NamedTuple):
     """x^T S x is the cost from x on, shape (..., states, states)."""
     eigenvalues: Array
     """Of A - B K, shape (..., states)."""
+
+    def __repr__(self) -> str:
+        """Print small arrays, and the shapes of large ones."""
+        return fields_line(self)
 
 
 def lqr(

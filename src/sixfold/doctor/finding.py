@@ -13,6 +13,7 @@ from typing import Any
 
 from sixfold.doctor.codes import CODES, SEVERITIES, Severity
 from sixfold.errors import OptionError, visible
+from sixfold.show import block, plain, table
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,20 @@ class Diagnosis:
     def __str__(self) -> str:
         """Print as a report."""
         return self.text()
+
+    def __repr__(self) -> str:
+        """Say how many findings there are; print it for a report."""
+        return f"<diagnosis of {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the findings, for notebooks."""
+        rows = [
+            (f.severity, f"{f.place} {f.where}".strip(), f.what, f.fix, f.code)
+            for f in self.findings
+        ]
+        figures = "".join(f"<p>{plain(line)}</p>" for line in _figures(self))
+        head = ("", "where", "what", "fix", "code")
+        return block(figures, table(head, rows) if rows else f"<p>{plain(self.summary())}</p>")
 
     def text(self, width: int = 100, most: int = 10) -> str:
         """Return the report: each kind of finding with its places, its reason and its fix.

@@ -112,6 +112,11 @@ class Program:
     evaluations: tuple[Evaluation, ...] = field(default=(), compare=False)
     """Boundaries of each `Graph.evaluate`."""
 
+    def __repr__(self) -> str:
+        """Say how long it is; `text` prints it."""
+        sizes = f"{self.inputs} inputs, {len(self.nodes)} nodes, {len(self.outputs)} results"
+        return f"<program: {sizes}>"
+
     def text(self) -> str:
         """Print one line for each node; equal programs print equal texts.
 

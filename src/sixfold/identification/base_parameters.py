@@ -17,6 +17,7 @@ from sixfold.identification.base_projection import (
 from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, grouped_inertias, movable
 from sixfold.scalar import Zero
+from sixfold.show import block, folded, plain, table
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.ring import MAX_WORK
 from sixfold.symbolic.shorthand import written
@@ -53,6 +54,17 @@ class BaseParameters:
     def __len__(self) -> int:
         """Return how many there are in this model, whose zeros are no parameters."""
         return len(self.parameters)
+
+    def __repr__(self) -> str:
+        """Say how many there are; print it for the explanation."""
+        return f"<{len(self)} base parameters of '{visible(self.model)}', which has {self.total}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the parameters, for notebooks."""
+        rows = [(p.body, p.name, p.formula, p.value) for p in self.parameters]
+        moves = "".join(f"<p>{plain(line)}</p>" for line in self.moves)
+        listed = table(("body", "parameter", "formula", "value"), rows, repr(self)[1:-1])
+        return block(listed, folded("how they come about", moves) if moves else "")
 
     def __str__(self) -> str:
         """Return the explanation."""

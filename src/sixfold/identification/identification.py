@@ -252,7 +252,7 @@ def findings_list(result: Identification) -> str:
         return ""
     items = "".join(
         f'<li class="{f.severity}"><b>{f.severity}</b>: {escape(visible(f.what))}'
-        f"<br><small>{escape(f.fix)} [{f.code}]</small></li>"
+        f"<br/><small>{escape(f.fix)} [{f.code}]</small></li>"
         for f in result.findings
     )
     return f'<ul class="findings">{items}</ul>'

@@ -30,6 +30,7 @@ from sixfold.interop.pinocchio import Pinocchio
 from sixfold.interop.to_mujoco import mujoco_from_mjcf, mujoco_from_urdf, to_mujoco
 from sixfold.interop.to_pinocchio import pinocchio_package, to_pinocchio
 from sixfold.model import Model
+from sixfold.show import block, plain, table
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,29 @@ class Comparison:
         if not isinstance(quantity, str) or quantity not in found:
             raise UnknownNameError("quantity", quantity, found, where="Comparison.worst")
         return found[quantity]
+
+    def __repr__(self) -> str:
+        """Say it in a line; print it for a table."""
+        verdict = "agrees" if self.agrees else "DIFFERS"
+        worst = max((d.worst for d in self.differences), default=0.0)
+        robot = f"'{visible(self.robot)}' with {self.library} {self.version}"
+        return f"<comparison of {robot}: {verdict}, worst difference {worst:.1e}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table, for notebooks."""
+        rows = [
+            (
+                d.quantity,
+                f"{d.worst:.1e}",
+                f"{d.tolerance:.1e}",
+                f"{d.numpy.worst:.1e}" if d.numpy else "",
+                "" if d.agrees else f"differs at state {d.state}",
+            )
+            for d in self.differences
+        ]
+        notes = "".join(f"<p>{plain(text)}</p>" for text in self.left_out)
+        head = ("quantity", "worst", "allowed", "by NumPy", "")
+        return block(table(head, rows, repr(self)[1:-1]), notes)
 
     def __str__(self) -> str:
         """Return the table."""

@@ -13,6 +13,7 @@ from sixfold.choices import Callback, FixedStep, Precision
 from sixfold.contact import Ground
 from sixfold.errors import ArgumentError, OptionError
 from sixfold.model import Model
+from sixfold.show import fields_line
 from sixfold.simulation import JointStops, Stepper
 
 Start = Callable[[Array], tuple[Array, Array]]
@@ -69,6 +70,10 @@ class Task:
     contacts: Ground | None = None
     limits: bool | JointStops | None = None
     integrator: FixedStep = "semi_implicit_euler"
+
+    def __repr__(self) -> str:
+        """Print what differs from the defaults."""
+        return fields_line(self)
 
     def __post_init__(self) -> None:
         """Check what a stepper does not look at."""

@@ -20,6 +20,7 @@ from sixfold.model.sound import check_bodies, check_rest, sealed
 from sixfold.model.tree import Tree
 from sixfold.model.values import numbers_of
 from sixfold.scalar import Scalar, Zero, exact, items_of
+from sixfold.show import robot
 from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Vector3
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ class Model:
         mass = sum(float(body.inertia.m) for body in self.bodies)
         sizes = f"nb={self.nb}, nq={self.nq}, nv={self.nv}{loops}"
         return f"<Model '{visible(self.name)}': {sizes}, {mass:.4g} kg>"
+
+    def _repr_html_(self) -> str:
+        """Return the tree and a table of the bodies, for notebooks."""
+        return robot(self)
 
     # -- sizes and names
 

@@ -37,6 +37,12 @@ class Tree:
     back: tuple[Transform, ...] = ()
     """Where frames were moved: from this tree's frame of each body to that of the model's own."""
 
+    def __repr__(self) -> str:
+        """Say how it is connected."""
+        parents = self.parent[1:]
+        shown = f"{parents}" if len(parents) <= 12 else f"{parents[:12]}..."
+        return f"<Tree of {len(parents)} bodies, parents {shown}>"
+
     @property
     def bodies(self) -> range:
         """The moving bodies, parents before children."""

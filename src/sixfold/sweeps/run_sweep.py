@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Engine, PieceFormat, Progress, Reduction
-from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, one_of
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief, one_of
 from sixfold.formats.files import path_of
 from sixfold.model.values import SEED_LIMIT
 from sixfold.optional import optional
+from sixfold.show import block, plain, table
 from sixfold.sweeps.draws import Draw
 from sixfold.sweeps.engines import Block, engine_of, in_this_process
 from sixfold.sweeps.piece_formats import FORMATS
@@ -86,6 +87,17 @@ class Sweep(Mapping[str, Any]):
         kept = ", ".join(self.reductions) or "all rows"
         place = f" in {self.folder}" if self.folder is not None else ""
         return f"<sweep of {self.rows} rows: {kept}{place}>"
+
+    def _repr_html_(self) -> str:
+        """Return the reductions as a table, for notebooks."""
+        head = f"<p>{plain(repr(self)[1:-1])} ({self.seconds:.2g} s)</p>"
+        listed = [
+            (kind, name, brief(value))
+            for kind, found in self.reductions.items()
+            if isinstance(found, Mapping)
+            for name, value in found.items()
+        ]
+        return block(head, table(("reduction", "result", "value"), listed) if listed else "")
 
     def arrays(self) -> dict[str, Array]:
         """Return the results of all rows by name: from memory, or from the pieces."""

@@ -28,6 +28,7 @@ from sixfold.evaluate import (
 from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
+from sixfold.show import block, folded, listing, plain
 from sixfold.symbolic.horner import horner_eval
 from sixfold.symbolic.listing import TITLES, chosen
 from sixfold.symbolic.polynomial import Polynomial
@@ -63,6 +64,17 @@ class Code:
     """Texts by file name; an object file is bytes."""
     operations: int
     """Additions, multiplications and divisions; a fused pair counts as two."""
+
+    def __repr__(self) -> str:
+        """Name the files and say how long they are; the texts are in `files`."""
+        sizes = (f"{visible(name)} ({len(text):,})" for name, text in self.files.items())
+        return f"<code of {self.operations:,} operations: {', '.join(sizes)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the files, folded, for notebooks."""
+        texts = {name: text for name, text in self.files.items() if isinstance(text, str)}
+        parts = (folded(name, listing(text)) for name, text in texts.items())
+        return block(f"<p>{plain(repr(self)[1:-1])}</p>", *parts)
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write all files into a folder, made if need be; return their paths."""

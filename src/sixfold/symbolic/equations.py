@@ -10,11 +10,12 @@ from typing import Any, get_args
 
 from sixfold.choices import CodeLanguage, CodePrecision, InertiaForm, Parameters
 from sixfold.dynamics.passive import passive_forces
-from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, yes_or_no
+from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, visible, yes_or_no
 from sixfold.evaluate import model_checked
 from sixfold.evaluate.quantities import refuse_constraints
 from sixfold.model import Model
 from sixfold.model.grouping import grouped
+from sixfold.show import block, plain
 from sixfold.symbolic.forms import Forms
 from sixfold.symbolic.ring import MAX_WORK, Ring
 from sixfold.symbolic.symbolic_model import symbolic_model
@@ -24,6 +25,9 @@ from sixfold.symbolic.writers.sympy import ToSympy
 PARAMETERS: tuple[str, ...] = get_args(Parameters)
 INERTIAS: tuple[str, ...] = get_args(InertiaForm)
 MAX_SAMPLES = 1_000_000
+MAX_SHOWN_TERMS = 300
+"""Terms of equations that a notebook shows."""
+LONG = "They are long: .text(), .latex() and .html() write them."
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,25 @@ class Equations:
     """Largest relative difference from the kernels, by term."""
     inertias: str
     numbers: bool
+
+    def __repr__(self) -> str:
+        """Say how long they are and how well they agree; `text` prints them."""
+        sizes = ", ".join(f"{name} of {n} terms" for name, n in self.terms.items())
+        worst = max(self.errors.values(), default=0.0)
+        name = visible(self.model.name)
+        return f"<equations of '{name}': {sizes}; differ from the kernels by {worst:.1e} at most>"
+
+    def _repr_html_(self) -> str:
+        """Return the formulas in MathML, for notebooks; of long ones the sizes alone."""
+        from sixfold.symbolic.writers.html import formulas
+
+        head = f"<p>{plain(repr(self)[1:-1])}</p>"
+        short = sum(self.terms.values()) <= MAX_SHOWN_TERMS
+        return block(head, formulas(self, "M,V,G") if short else f"<p>{LONG}</p>")
+
+    def _repr_latex_(self) -> str | None:
+        """Return the formulas in LaTeX, for notebooks; None where they are long."""
+        return self.latex() if sum(self.terms.values()) <= MAX_SHOWN_TERMS else None
 
     @cached_property
     def _sympy(self) -> ToSympy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sixfold.errors import DisagreementError, visible
+from sixfold.show import block, table
 
 WIDTH = 80
 """Columns of the table."""
@@ -54,6 +55,30 @@ class Report:
                 f"  fix: examine the model (massless links, extreme ratios) or report a bug"
             )
         return self
+
+    def __repr__(self) -> str:
+        """Say it in a line; print it for a table."""
+        errors = [f.error for f in self.findings if f.error is not None]
+        bad = sum(f.bad for f in self.findings)
+        verdict = f"{bad} DISAGREE" if bad else "all agree"
+        worst = f", worst error {max(errors):.1e}" if errors else ""
+        compared = f"{len(errors)} formulations at {self.samples} states"
+        return f"<check of '{visible(self.model)}': {compared}{worst}: {verdict}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table, for notebooks."""
+        rows = [
+            (
+                f.quantity,
+                f.formulation,
+                "" if f.error is None else f"{f.error:.1e}",
+                "" if f.state is None else f.state,
+                "DISAGREES" if f.bad else f.note,
+            )
+            for f in self.findings
+        ]
+        head = ("quantity", "formulation", "worst error", "state", "")
+        return block(table(head, rows, repr(self)[1:-1]))
 
     def __str__(self) -> str:
         """Print as a table."""

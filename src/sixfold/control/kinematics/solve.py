@@ -36,6 +36,7 @@ from sixfold.evaluate import (
 from sixfold.evaluate.quantities import refuse_constraints
 from sixfold.model import Model
 from sixfold.scalar import Scalar, absolute, if_positive, repeat, total
+from sixfold.show import block, table
 from sixfold.simulation.checks.start import states_of, step_count
 
 NAME = "inverse_kinematics"
@@ -53,6 +54,8 @@ POLISH_ROUNDS = 200
 """Steps towards the nearest configuration of rows that were not solved."""
 HUGE = 1e300
 """A squared error that every other is smaller than."""
+MAX_SHOWN = 20
+"""Rows that a notebook shows."""
 MIN_CHUNK_ROWS, MAX_CHUNK_ROWS = 4096, 65536
 """Rows that are worked on together."""
 
@@ -80,6 +83,26 @@ class InverseKinematics:
         worst = self.error.reshape(-1, len(self.parts)).max(0, initial=0.0)
         errors = ", ".join(f"{name} {x:.2g}" for name, x in zip(self.parts, worst, strict=True))
         return f"InverseKinematics: {good} of {rows_} converged{shape}; largest errors: {errors}"
+
+    def _repr_html_(self) -> str:
+        """Return the rows as a table, for notebooks."""
+        q = self.q.reshape(-1, self.q.shape[-1])
+        errors = self.error.reshape(-1, len(self.parts))
+        rows_ = [
+            (
+                "yes" if good else "NO",
+                ", ".join(f"{x:.4g}" for x in one),
+                *(f"{e:.1e}" for e in error),
+            )
+            for good, one, error in zip(
+                self.converged.reshape(-1)[:MAX_SHOWN],
+                q[:MAX_SHOWN],
+                errors[:MAX_SHOWN],
+                strict=True,
+            )
+        ]
+        head = ("converged", "q", *(f"error of {part}" for part in self.parts))
+        return block(table(head, rows_, repr(self)))
 
 
 def inverse_kinematics(

@@ -31,6 +31,7 @@ from sixfold.evaluate import (
 )
 from sixfold.evaluate.quantities import refuse_constraints
 from sixfold.model import Model
+from sixfold.show import Panel, block, curves, plain
 from sixfold.simulation import Trajectory
 from sixfold.simulation.checks.options import choice, open_loop_forces, vector
 from sixfold.simulation.checks.start import states_of, step_count, step_length
@@ -96,8 +97,31 @@ class OptimalControl:
         span = ends[0] if rows == 1 else " to ".join(ends) if rows else "of none"
         most = int(self.iterations.max(initial=0))
         return (
-            f"OptimalControl of '{self.model.name}': {good} of {rows} converged, cost {span}, "
-            + (f"{most} iterations")
+            f"OptimalControl of '{visible(self.model.name)}': {good} of {rows} converged, "
+            f"cost {span}, {most} iterations"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return plots of the cheapest motion and of how the costs fell, for notebooks."""
+        head = f"<p>{plain(repr(self))}</p>"
+        costs = self.cost.reshape(-1)
+        if not costs.size or not np.isfinite(costs).any():
+            return block(head)
+        best = int(np.nanargmin(costs))
+        names = self.model.coordinates
+        q, v, tau = (x.reshape(-1, *x.shape[-2:])[best] for x in (self.q, self.v, self.tau))
+        panels = [
+            Panel("positions q", names.q_names, q),
+            Panel("velocities v", names.v_names, v),
+            Panel("joint forces", names.v_names, np.concatenate([tau, tau[-1:]])),
+        ]
+        falls = self.history.reshape(len(self.history), -1)
+        labels = [f"motion {k}" for k in range(falls.shape[1])]
+        costs_panel = Panel("cost", labels, falls)
+        rounds = np.arange(len(falls), dtype=float)
+        which = f"<p>shown: motion {best}, the cheapest</p>" if costs.size > 1 else ""
+        return block(
+            head, which, curves(self.t, panels), curves(rounds, [costs_panel], "iteration")
         )
 
 

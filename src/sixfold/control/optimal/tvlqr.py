@@ -12,6 +12,7 @@ from sixfold.control.linearize import Linearization
 from sixfold.control.lqr import check_definite, finite, weight
 from sixfold.errors import ArgumentError, NotApplicableError, ShapeError
 from sixfold.evaluate import enough_memory
+from sixfold.show import fields_line
 
 NAME = "tvlqr"
 
@@ -23,6 +24,10 @@ class TVLQR(NamedTuple):
     """Shape (..., steps, inputs, states)."""
     S: Array
     """x^T S_k x is the cost from step k on, shape (..., steps + 1, states, states)."""
+
+    def __repr__(self) -> str:
+        """Print small arrays, and the shapes of large ones."""
+        return fields_line(self)
 
 
 def tvlqr(

@@ -19,6 +19,7 @@ from sixfold.errors import (
 )
 from sixfold.evaluate import enough_memory, model_checked, refuse_singular
 from sixfold.model import Model
+from sixfold.show import fields_line
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.options import (
@@ -59,6 +60,10 @@ class RolloutGradient:
     """By the controller's parameters, shape (..., n)."""
     inertias: Array | None
     """By the inertial parameters of all bodies, shape (..., nb, 10)."""
+
+    def __repr__(self) -> str:
+        """Print small arrays, and the shapes of large ones."""
+        return fields_line(self)
 
 
 def rollout_gradient(

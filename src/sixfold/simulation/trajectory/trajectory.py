@@ -28,6 +28,7 @@ from sixfold.scalar import together
 from sixfold.simulation.events import Crossing
 from sixfold.simulation.trajectory import storage, tables
 from sixfold.simulation.trajectory.interpolate import between
+from sixfold.simulation.trajectory.shown import shown_motion
 from sixfold.simulation.trajectory.storage import ALONG, CONTACTS, TOUCH
 
 MAX_SAMPLES = 10**8
@@ -323,6 +324,10 @@ class Trajectory:
         """Print the summary."""
         first, *rest = self.summary()
         return "\n".join([f"<{first}", *(f"  {line}" for line in rest)]) + ">"
+
+    def _repr_html_(self) -> str:
+        """Return the summary and plots over time, of the first motion of a batch."""
+        return shown_motion(self)
 
 
 def _floats(times: Array) -> Array:

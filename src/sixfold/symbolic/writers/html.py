@@ -21,6 +21,24 @@ PLUS, MINUS = '<mo form="infix">+</mo>', '<mo form="infix">&#x2212;</mo>'
 
 def html(equations: Any, terms: str) -> str:
     """Return the page."""
+    parts, sections = _parts(equations, terms)
+    parts += [_section(k, *section) for k, section in enumerate(sections)]
+    contents = "".join(
+        f'<li><a href="#s{k}">{escape(title)}</a></li>' for k, (title, *_) in enumerate(sections)
+    )
+    title = escape(f"Equations of motion of {visible(equations.model.name)}")
+    filled = {"title": title, "contents": contents, "body": "\n".join(parts)}
+    return PAGE.format(**filled, style=STYLE, script=SCRIPT, digest=DIGEST)
+
+
+def formulas(equations: Any, terms: str) -> str:
+    """Return what stands on the page, for pages of others: no buttons, no contents."""
+    parts, sections = _parts(equations, terms)
+    return "\n".join([*parts, *(f"<h2>{escape(t)}</h2>\n{body}" for t, _, body in sections)])
+
+
+def _parts(equations: Any, terms: str) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """Return the first lines, and each section: title, LaTeX text, body."""
     write = Markup(equations.ring)
     parts = [
         f'<p class="motion">{_math(_motion())}</p>',
@@ -37,13 +55,7 @@ def html(equations: Any, terms: str) -> str:
         sections.append((TITLES[term], source, lines))
     if numbers := _parameters(equations):
         sections.append(("Parameters", "", numbers))
-    parts += [_section(k, *section) for k, section in enumerate(sections)]
-    contents = "".join(
-        f'<li><a href="#s{k}">{escape(title)}</a></li>' for k, (title, *_) in enumerate(sections)
-    )
-    title = escape(f"Equations of motion of {visible(equations.model.name)}")
-    filled = {"title": title, "contents": contents, "body": "\n".join(parts)}
-    return PAGE.format(**filled, style=STYLE, script=SCRIPT, digest=DIGEST)
+    return parts, sections
 
 
 def _section(k: int, title: str, source: str, body: str) -> str:
