@@ -32,6 +32,25 @@ def test_a_robot_is_shown_by_name(shown):
     assert options == {"port": 8123, "open_browser": False}
 
 
+def test_a_robot_is_simulated_and_dragged(shown):
+    assert run("puma560", "--live", "--drag", "link6").exit_code == 0
+    assert shown[0][1]["live"] is True
+    assert shown[0][1]["drag"] == "link6"
+    assert run("puma560", "--live", "--hold").exit_code == 0
+    assert shown[1][1]["live"] == "hold"
+    alone = run("puma560", "--hold")
+    assert alone.exit_code == 2
+    assert "--live" in alone.output
+
+
+def test_a_motion_is_not_live(shown, tmp_path):
+    np.savez(tmp_path / "log.npz", q=np.zeros((4, 6)), t=np.arange(4.0))
+    result = run(tmp_path / "log.npz", "--robot", "puma560", "--live")
+    assert result.exit_code == 2
+    assert "--live" in result.output
+    assert not shown
+
+
 def test_a_saved_motion_brings_its_robot(shown, tmp_path):
     model = sf.load("double_pendulum")
     trajectory = sf.simulate(model, [0.4, 0.1], None, 0.05)

@@ -25,7 +25,19 @@ from sixfold.progress import working
 @click.option("--floating-base", is_flag=True, help="Put a free joint under the robot.")
 @click.option("--port", default=0, help="Port on 127.0.0.1; any free one when left out.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
-def view(robot: str, body: str | None, floating_base: bool, port: int, no_browser: bool) -> None:
+@click.option("--live", is_flag=True, help="Simulate the robot; the mouse pulls its bodies.")
+@click.option("--hold", is_flag=True, help="With --live: soft motors hold the pose.")
+@click.option("--drag", metavar="FRAME", help="Put a handle on a frame, for the mouse to drag.")
+def view(
+    robot: str,
+    body: str | None,
+    floating_base: bool,
+    port: int,
+    no_browser: bool,
+    live: bool,
+    hold: bool,
+    drag: str | None,
+) -> None:
     """Show ROBOT, a file or a name, in the browser; or the motion of a .npz file.
 
     A motion is what `sixfold simulate --out` writes, or any .npz file with arrays q (T, nq) and t
@@ -39,9 +51,14 @@ def view(robot: str, body: str | None, floating_base: bool, port: int, no_browse
     refuse_idle("--robot", not motion_file, named, fix, name="body")
     where = "a motion whose robot is in its file"
     refuse_idle("--floating-base", motion_file and body is None, where, "name it with --robot")
+    refuse_idle("--live", motion_file, "a motion that is recorded", "pass a robot")
+    refuse_idle("--hold", not live, "a robot that is not simulated", "pass --live too")
     with working(f"reading {robot}"):
         model, motion = _opened(robot, body, floating_base)
-    show(model, motion, port=port, open_browser=not no_browser)
+    options: dict[str, Any] = {"live": "hold" if hold else True} if live else {}
+    if drag is not None:
+        options["drag"] = drag
+    show(model, motion, port=port, open_browser=not no_browser, **options)
 
 
 def _opened(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:

@@ -14,6 +14,7 @@ from sixfold.errors import visible
 from sixfold.model import Model
 
 if TYPE_CHECKING:
+    from sixfold.simulation import Stepper
     from sixfold.viewer.viewer import Viewer
 
 __all__ = ["view"]
@@ -29,6 +30,8 @@ def view(
     open_browser: bool = False,
     block: bool = True,
     play: bool = True,
+    live: bool | str | Stepper = False,
+    drag: str | None = None,
 ) -> Viewer:
     """Show a robot in the browser, at rest or in motion.
 
@@ -44,20 +47,27 @@ def view(
         port: where to listen; 0 takes any free port.
         open_browser: also open the page.
         block: print the address and return when Ctrl-C is pressed; otherwise return at once.
-        play: let a motion run from the start.
+        play: let a motion or a simulation run from the start.
+        live: True simulates the robot while one looks, from rest at q: the mouse pulls bodies by a
+            spring.  "hold" begins with soft motors on, which hold the pose and which sliders move.
+            A `Stepper` with rows=None and f_ext=... runs instead, under action zero.
+        drag: name of a frame that begins with a handle, which the mouse drags; inverse kinematics
+            follows.  The panel has the same choice.
 
     Returns:
-        The viewer, with `.url`, `.play()`, `.pause()`, `.seek(t)`, `.pose(q)` and `.close()`; it
-        also closes at the end of `with`.
+        The viewer, with `.url`, `.play()`, `.pause()`, `.seek(t)`, `.pose(q)`, `.drag(frame)` and
+        `.close()`; it also closes at the end of `with`.  `.q` is the configuration that is shown.
 
     Raises:
-        NotApplicableError: if viser is not installed, or the port is taken.
+        NotApplicableError: if viser is not installed, the port is taken, or a motion is live.
+        OptionError: if live is none of these.
+        UnknownNameError: if there is no frame of the name `drag`.
         ShapeError: if an array does not fit the model.
         StateError: if an element is not finite or times do not grow.
     """
     from sixfold.viewer.window import open_window
 
-    viewer = open_window(model, trajectory, q, t, port, open_browser, play)
+    viewer = open_window(model, trajectory, q, t, port, open_browser, play, live, drag)
     if block:
         print(f"{visible(model.name)} at {viewer.url} (Ctrl-C closes it)", flush=True)
         viewer.wait()

@@ -11,12 +11,16 @@ from sixfold.evaluate import gravity_force, kinetic_energy, mass_matrix, potenti
 from sixfold.model import Model
 from sixfold.scene.triangles import Array
 from sixfold.viewer.controls import LENGTH, TURN, Control, controls, unit_of
+from sixfold.viewer.hands import LivePlayer
+from sixfold.viewer.hands.frame_drag import movable_frames
 from sixfold.viewer.overlays import State
 from sixfold.viewer.player import Player
 from sixfold.viewer.readouts import bars, facts, matrix
 
 SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
 MAX_SLIDERS = 80
+NO_FRAME = "none"
+"""Choice of no frame to drag."""
 OVERLAYS = {
     "velocity": "each body's spatial velocity: an arrow along the screw axis, a coil of its pitch",
     "acceleration": "each body's spatial acceleration as a screw",
@@ -45,8 +49,11 @@ class Panel:
         self.controls = self._controls(reach)
         if player.record is not None and len(player.record.t) > 1:
             self._add_playback()
+        if isinstance(player, LivePlayer):
+            self._add_simulation(player)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Joints"):
+            self.frames = self._add_frames()
             self.sliders = [self._slider(control) for control in self.controls]
             self._add_buttons()
             self.speeds = self._add_velocities()
@@ -80,6 +87,31 @@ class Panel:
         self.play.on_click(lambda _: self.toggle())
         self.scrub.on_update(self._scrubbed)
         self.speed.on_update(self._sped)
+
+    def _add_simulation(self, player: LivePlayer) -> None:
+        """Add what rules a simulation that runs in the window."""
+        with self.gui.add_folder("Simulation"):
+            self.play = self.gui.add_button("Pause")
+            again = self.gui.add_button("Start again")
+            self.speed = self.gui.add_dropdown("speed", SPEEDS, initial_value="1x")
+            self.motors: Any = None
+            if player.holds is not None:
+                hint = "soft motors hold the pose; sliders and handles move them"
+                self.motors = self.gui.add_checkbox("motors", player.holds, hint=hint)
+                self.motors.on_update(lambda event: self._switched(player, event))
+            self.clock = self.gui.add_html("")
+        self.play.on_click(lambda _: self.toggle())
+        again.on_click(lambda _: self._restarted(player))
+        self.speed.on_update(self._sped)
+
+    def _add_frames(self) -> Any:
+        """Add the choice of a frame that the mouse drags; None for a model that has none."""
+        names = {visible(name): name for name in movable_frames(self.model)}
+        if not names:
+            return None
+        hint = "a handle on it: drag it, and inverse kinematics moves the joints"
+        self.frame_names = {NO_FRAME: None} | names
+        return self.gui.add_dropdown("drag frame", tuple(self.frame_names), hint=hint)
 
     def _slider(self, control: Control) -> Any:
         slider = self.gui.add_slider(
@@ -140,13 +172,22 @@ class Panel:
             self.player.speed = float(event.target.value.rstrip("x"))
             self.changed()
 
+    def _switched(self, player: LivePlayer, event: Any) -> None:
+        if event.client_id is not None:
+            player.hold(bool(event.target.value))
+            self.changed()
+
+    def _restarted(self, player: LivePlayer) -> None:
+        player.restart()
+        self.changed()
+
     def _moved(self, control: Control, event: Any) -> None:
         # a slider that the window itself has set says nothing new
         if event.client_id is not None:
             v = self.player.v if self.player.posed else None
             value = _within(event.target) / self._scale(control)
-            q = closed(self.model, control.write(self.player.q, value), control)
-            self.player.pose(self.player.q if q is None else q, v)
+            q = closed(self.model, control.write(self.player.commanded, value), control)
+            self.player.pose(self.player.commanded if q is None else q, v)
             self.changed()
 
     def _scale(self, control: Control) -> float:
@@ -156,7 +197,7 @@ class Panel:
     def _rescale(self) -> None:
         """Show angles in degrees or in radians."""
         for control, slider in zip(self.controls, self.sliders, strict=True):
-            scale, shown = self._scale(control), control.shown(self.player.q)
+            scale, shown = self._scale(control), control.shown(self.player.commanded)
             low, high = scale * control.lower, scale * control.upper
             # a range that holds the old value and the new one, then the new range
             slider.min, slider.max = min(slider.min, low), max(slider.max, high)
@@ -189,23 +230,37 @@ class Panel:
 
     def refresh(self, state: State) -> None:
         """Bring numbers and sliders up to date."""
-        model = self.model
+        model, live = self.model, isinstance(self.player, LivePlayer)
+        held = self.player.commanded if live else state.q
         for control, slider in zip(self.controls, self.sliders, strict=True):
             scale = self._scale(control)
-            value = scale * control.shown(state.q)
+            value = scale * control.shown(held)
             if abs(value - slider.value) > 0.6 * scale * control.step:
                 slider.value = value
         if self.player.record is not None and len(self.player.record.t) > 1:
             self.scrub.value = self.player.time
             self.play.label = "Pause" if self.player.playing else "Play"
+        if isinstance(self.player, LivePlayer):
+            self.play.label = "Pause" if self.player.playing else "Run"
+            self.clock.content = _clock(self.player)
         kinetic = float(kinetic_energy(model, state.q, state.v))
         potential = float(potential_energy(model, state.q))
         self.facts.content = facts(
             [("kinetic energy", f"{kinetic:.5g} J"), ("potential energy", f"{potential:.5g} J")]
         )
-        held = gravity_force(model, state.q)
-        self.torques.content = bars(velocity_names(model), held, model.effort_limit, self.units)
+        weight = gravity_force(model, state.q)
+        self.torques.content = bars(velocity_names(model), weight, model.effort_limit, self.units)
         self.matrix.content = matrix(mass_matrix(model, state.q))
+
+
+def _clock(player: LivePlayer) -> str:
+    """Return the time of a simulation, and whether it keeps up."""
+    rows = [("time", f"{player.time:.1f} s")]
+    if player.playing and player.share < 0.9:
+        rows.append(("falls behind", f"{100 * player.share:.0f} % of real time"))
+    if player.restarts:
+        rows.append(("left the finite numbers", f"{player.restarts} times"))
+    return facts(rows)
 
 
 def _within(slider: Any) -> float:

@@ -28,6 +28,11 @@ class Player:
         self.q = q
         self.v = np.zeros(model.nv)
 
+    @property
+    def commanded(self) -> Array:
+        """The configuration that hands change."""
+        return self.q
+
     def advance(self, seconds: float) -> None:
         """Let time pass; after the end the motion begins again."""
         if self.record is None or not self.playing:

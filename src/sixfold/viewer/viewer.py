@@ -21,8 +21,10 @@ from sixfold.scene import figure, finite, stage, stick_figure
 from sixfold.scene.poses import wxyz
 from sixfold.scene.triangles import Array
 from sixfold.viewer.contacts import ContactLayer
+from sixfold.viewer.hands import FrameDrag, Grip, LivePlayer
+from sixfold.viewer.hands.frame_drag import check_frame
 from sixfold.viewer.overlays import KINDS, MassLayer, ScrewLayer
-from sixfold.viewer.panel import Panel
+from sixfold.viewer.panel import NO_FRAME, Panel
 from sixfold.viewer.player import Player
 from sixfold.viewer.readouts import contact_rows, screw_rows
 from sixfold.viewer.robot import Ghosts, Robot
@@ -54,7 +56,9 @@ class Viewer:
         port: the port it listens on, on 127.0.0.1 only.
     """
 
-    def __init__(self, server: Any, model: Model, scenario: Scenario) -> None:
+    def __init__(
+        self, server: Any, model: Model, scenario: Scenario, live: LivePlayer | None = None
+    ) -> None:
         """Build scene and panel on a running server, draw the first picture and start drawing."""
         self._server, self._model = server, model
         self.port = int(server.get_port())
@@ -62,7 +66,7 @@ class Viewer:
         self._wake, self._closed = threading.Event(), threading.Event()
         self._scenario = scenario
         self._has_mass = any(float(body.inertia.m) > 0 for body in model.bodies)
-        self._player = Player(model, scenario.q.copy(), scenario.motion)
+        self._player = live or Player(model, scenario.q.copy(), scenario.motion)
         self._build()
         self._last_panel = 0.0
         self._was: dict[str, bool] = {}
@@ -84,11 +88,12 @@ class Viewer:
         return self._player.time
 
     def play(self) -> None:
-        """Let the motion run."""
-        self._panel.toggle(self._scenario.motion is not None)
+        """Let the motion or the simulation run."""
+        moves = self._scenario.motion is not None or isinstance(self._player, LivePlayer)
+        self._panel.toggle(moves)
 
     def pause(self) -> None:
-        """Hold the motion."""
+        """Hold the motion or the simulation."""
         self._panel.toggle(False)
 
     def seek(self, time: float) -> None:
@@ -103,6 +108,18 @@ class Viewer:
     def pose(self, q: ArrayLike) -> None:
         """Show a configuration (nq,)."""
         self._player.pose(configurations(self._model, q)[0])
+        self._wake.set()
+
+    def drag(self, frame: str | None) -> None:
+        """Put a handle on a frame, which the mouse drags; None takes it away.
+
+        Inverse kinematics follows, and `q` has the configuration.
+        """
+        if frame is not None:
+            check_frame("drag", self._model, frame)
+        if self._panel.frames is not None:
+            self._panel.frames.value = NO_FRAME if frame is None else visible(frame)
+        self._frame.choose(frame, self._player.q)
         self._wake.set()
 
     def wait(self) -> None:
@@ -177,11 +194,25 @@ class Viewer:
             # many copies of a heavy mesh would bring the browser down
             light = figure(model, budget=max(2000, 600_000 // len(ghosts)))
             self._ghosts = Ghosts(scene, light.parts, body_poses(model, ghosts))
+        self._frame = FrameDrag(scene, model, size, self._wake.set)
+        self._grip = None
+        if isinstance(self._player, LivePlayer):
+            bodies = [part.body for part in picture.parts]
+            self._grip = Grip(scene, self._player, size)
+            self._grip.attach(self._robot.surfaces, bodies)
         gui = self._server.gui
         gui.set_panel_label(visible(model.name))
         self._panel = Panel(gui, model, self._player, max(1.0, size), self._wake.set)
+        if self._panel.frames is not None:
+            self._panel.frames.on_update(self._chosen)
         for name, shown in (there | {"ghosts": self._ghosts is not None}).items():
             self._panel.shown[name].visible = shown
+
+    def _chosen(self, event: Any) -> None:
+        names = self._panel.frame_names
+        if event.client_id is not None and event.target.value in names:
+            self._frame.choose(names[event.target.value], self._player.q)
+            self._wake.set()
 
     def _set_stage(self) -> None:
         s, scene, R = self._stage, self._server.scene, self._stage.radius
@@ -244,9 +275,16 @@ class Viewer:
     def _draw(self) -> None:
         """Draw the present moment."""
         player, panel, model = self._player, self._panel, self._model
+        followed = self._frame.follow(player.commanded)
+        if followed is not None:
+            player.pose(followed)
         state = player.state()
+        # it has a lock of its own, which must not wait for that of the scene
+        self._frame.draw(player.commanded)
         with self._server.atomic():
             self._robot.move(body_poses(model, state.q))
+            if self._grip is not None:
+                self._grip.draw(state)
             if self._ghosts is not None and self._scenario.ghosts_move and not player.posed:
                 self._ghosts.move(body_poses(model, self._scenario.ghosts(player.time)))
             tables = []

@@ -19,7 +19,10 @@ from sixfold.optional import optional
 from sixfold.progress import working
 from sixfold.scene import finite, record
 from sixfold.scene.poses import within_limits
+from sixfold.simulation import Stepper
 from sixfold.viewer.guard import guarded, hush
+from sixfold.viewer.hands import LivePlayer, live_stepper
+from sixfold.viewer.hands.frame_drag import check_frame
 from sixfold.viewer.panel import closed
 from sixfold.viewer.scenario import Scenario, configurations
 from sixfold.viewer.viewer import Viewer
@@ -36,19 +39,25 @@ def open_window(
     port: int,
     open_browser: bool,
     play: bool,
+    live: Any = False,
+    drag: str | None = None,
 ) -> Viewer:
     """Return the open window of a robot; see `sixfold.viewer.view`."""
     model = model_checked("view", model)
     scenario = _scenario(model, trajectory, q, t)
+    player = None if live is False else _live(model, scenario, live, q is not None)
+    if drag is not None:
+        check_frame("view", model, drag)
     server = _server(_port(port))
     try:
         with working(f"drawing {model.name}"):
-            viewer = Viewer(server, model, scenario)
+            viewer = Viewer(server, model, scenario, player)
+        viewer.drag(drag)
     except BaseException:
         server.stop()
         raise
     motion = scenario.motion
-    if play and motion is not None and len(motion.t) > 1:
+    if play and (player is not None or (motion is not None and len(motion.t) > 1)):
         viewer.play()
     if open_browser:
         webbrowser.open(viewer.url)
@@ -75,6 +84,16 @@ def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike |
         start = closed(model, inside)
         return Scenario(inside if start is None else start, None, poses)
     return Scenario(poses[0], None, poses[1:])
+
+
+def _live(model: Model, scenario: Scenario, live: Any, placed: bool) -> LivePlayer:
+    """Return the simulation of a live window."""
+    if scenario.motion is not None:
+        fix = "leave trajectory out; q= says where the simulation begins"
+        raise NotApplicableError("view: option 'live'", "a motion that is recorded", fix)
+    own = isinstance(live, Stepper) and not placed
+    stepper, holds = live_stepper(model, live, scenario.q)
+    return LivePlayer(model, np.array(stepper.q if own else scenario.q, float), stepper, holds)
 
 
 def _port(port: int) -> int:

@@ -146,6 +146,7 @@ class Stepper:
         self.parameters = self._own(arrays.get("parameters"), 1)
         self.inertias = self._own(arrays.get("inertias"), 2)
         self.f_ext = self._own(arrays.get("f_ext"), 2)
+        self.f_ext_frame = f_ext_frame
         stops, gains = stops_of("Stepper", model, limits, arrays["q0"], arrays.get("inertias"))
         n = None if parameters is None else arrays["parameters"].shape[-1]
         law = action_law(model, control, self.actions, n)
