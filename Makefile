@@ -12,7 +12,7 @@ LOWEST_READY := $(LOWEST)/.ready
 LOWEST_PYTHON ?= python3.11
 LANES ?= 1 2 4 8
 
-.PHONY: demo test test-lanes test-lowest test-long lint bench docs clean
+.PHONY: demo test test-lanes test-lowest test-long lint bench docs check-site clean
 
 demo: $(READY)
 	$(BIN)/sixfold demo
@@ -75,6 +75,10 @@ lint: $(READY)
 docs: $(DOCS)
 	$(BIN)/python -m sphinx -b html -q -W --keep-going docs build/site
 	@echo "build/site/index.html"
+
+# the site in Chromium: no request to others, no dead link, nothing cut, search
+check-site: docs
+	$(BIN)/python -m tests.long.site build/site
 
 bench: $(ENGINES)
 	@mkdir -p build
