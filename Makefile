@@ -12,7 +12,7 @@ LOWEST_READY := $(LOWEST)/.ready
 LOWEST_PYTHON ?= python3.11
 LANES ?= 1 2 4 8
 
-.PHONY: demo test test-lanes test-lowest test-long lint bench docs check-site clean
+.PHONY: demo test test-lanes test-lowest test-long lint bench docs clean
 
 demo: $(READY)
 	$(BIN)/sixfold demo
@@ -77,6 +77,7 @@ docs: $(DOCS)
 	@echo "build/site/index.html"
 
 # the site in Chromium: no request to others, no dead link, nothing cut, search
+.PHONY: check-site
 check-site: docs
 	$(BIN)/python -m tests.long.site build/site
 
