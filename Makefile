@@ -76,6 +76,11 @@ docs: $(DOCS)
 	$(BIN)/python -m sphinx -b html -q -W --keep-going docs build/site
 	@echo "build/site/index.html"
 
+# the site in Chromium: no request to others, no dead link, nothing cut, search
+.PHONY: check-site
+check-site: docs
+	$(BIN)/python -m tests.long.site build/site
+
 bench: $(ENGINES)
 	@mkdir -p build
 	$(BIN)/sixfold bench --chains --json build/bench.json --plot build/bench.svg
