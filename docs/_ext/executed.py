@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cells import cells, run_cell, write_notebook
 
-FOLDERS = ("book", "start", "tutorials")
+FOLDERS = ("book", "start", "tutorials", "gallery")
 TUTORIALS = "tutorials"
 STYLE = {"figure.figsize": (7.2, 3.6), "font.size": 10}
 
