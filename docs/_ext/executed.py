@@ -17,7 +17,7 @@ NEEDS = re.compile(r"\A% needs (\w+)\n")
 DRAWS = re.compile(r"^(?:.* = )?plt\.(?:figure|subplots)\(", re.MULTILINE)
 FOLDERS = (
     *("index", "book", "inside", "start", "jobs"),
-    *("coming_from", "operators", "spatial", "tutorials"),
+    *("coming_from", "operators", "spatial", "tutorials", "gallery"),
 )
 TUTORIALS = "tutorials"
 STYLE = {"figure.figsize": (7.2, 3.6), "font.size": 10}

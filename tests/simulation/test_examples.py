@@ -184,3 +184,17 @@ def test_the_payload_study_finds_overloaded_motors(capsys):
     share = float(found["mean"]["overloaded"])
     assert 0.05 < share < 0.3 and found.rows == 20_000
     assert "overloaded" in capsys.readouterr().out
+
+
+def test_the_front_picture_shows_three_motions(capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture is drawn by matplotlib")
+    picture = tmp_path / "front.png"
+    found = main_of("front_picture", ["--size", "20", "--picture", str(picture)])
+    when = found["flips"]
+    assert np.isinf(when[7:13, 7:13]).all()  # near the lowest place nothing turns over
+    assert 0.3 < np.isfinite(when).mean() < 0.6
+    np.testing.assert_array_equal(when, when[::-1, ::-1])  # the mirror image does the same
+    drawn = found["circle"][:, -1]
+    assert np.allclose(np.hypot(*(drawn - drawn.mean(axis=0)).T[:2]), 0.2, atol=0.01)
+    links = np.linalg.norm(np.diff(found["falling"], axis=1), axis=-1)
+    assert np.allclose(links, 1.0) and picture.stat().st_size > 20_000

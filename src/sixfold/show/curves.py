@@ -25,6 +25,8 @@ COLORS = (
     "#5b6ee1",
 )
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 130, 62, 130, 22, 10
+NARROWEST = 460
+"""Width below which the letters would be too small; narrower windows scroll."""
 STRETCHES = 250
 """Pieces of a long line; each keeps its lowest and its highest value."""
 MAX_LINES = 40
@@ -62,8 +64,8 @@ def curves(t: Any, panels: Sequence[Panel], axis: str = "time [s]") -> str:
     parts.append(_text(LEFT + (WIDTH - LEFT - RIGHT) / 2, bottom + 26, axis, "middle"))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="plots over {plain(axis)}" '
-        f'viewBox="0 0 {WIDTH} {height}" style="max-width:{WIDTH}px;width:100%" '
-        f'font-family="sans-serif" font-size="11">{"".join(parts)}</svg>'
+        f'viewBox="0 0 {WIDTH} {height}" style="min-width:{NARROWEST}px;max-width:{WIDTH}px" '
+        f'width="100%" font-family="sans-serif" font-size="11">{"".join(parts)}</svg>'
     )
 
 
