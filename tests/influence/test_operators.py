@@ -1,6 +1,7 @@
 """Influence operators: the statements of Concurrent Dynamics as laws of the public object."""
 
 import doctest
+import pickle
 
 import gmpy2
 import numpy as np
@@ -258,6 +259,15 @@ def test_arrays_of_operators():
         np.eye(36) @ op.Phi
     with pytest.raises(ValueError, match="has to be made"):
         np.array(op.Phi, copy=False)
+
+
+def test_operators_of_a_state_travel_and_single_ones_say_how():
+    op = sf.operators(sf.load("tree6"), np.linspace(0, 1, 6), np.ones(6))
+    Psi = op.Psi.dense()
+    again = pickle.loads(pickle.dumps(op))
+    assert np.array_equal(again.Psi.dense(), Psi) and np.array_equal(again.C, op.C)
+    with pytest.raises(sf.NotApplicableError, match="pickle the object"):
+        pickle.dumps(op.Psi)
 
 
 def test_what_does_not_go_together_is_refused():

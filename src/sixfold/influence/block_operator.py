@@ -271,6 +271,11 @@ class BlockOperator:
             raise ValueError("an operator is no array: one has to be made")
         return self.dense() if dtype is None else self.dense().astype(dtype)
 
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled: it is made of functions."""
+        fix = "pickle the object of sf.operators, or operator.dense()"
+        raise NotApplicableError("pickle", f"the operator {self.name}", fix)
+
     def __repr__(self) -> str:
         """Say what it is in one line."""
         n, found = self.model.nb, len(self.spread().blocks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -277,6 +277,10 @@ class Operators:
     def _matrices(self, blocks: Mapping[int, Any]) -> Array:
         flat = [x for i in self.model.tree.bodies for row in spread(blocks[i]) for x in row]
         return shaped(flat, self.lead, (self.model.nb, 6, 6))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle without the operators that were made of it."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     # -- what they look like
 

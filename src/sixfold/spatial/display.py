@@ -50,10 +50,18 @@ def to_array(quantity: Any) -> np.ndarray[Any, Any]:
         return _array(list(_flat(nested, len(shape))), shape)
 
 
+def as_array(quantity: Any, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+    """Return what `__array__` of a spatial quantity returns."""
+    if copy is False:
+        raise ValueError(f"a {type(quantity).__name__} is no array: one has to be made")
+    made = to_array(quantity)
+    return made if dtype is None else made.astype(dtype)
+
+
 def presented(
     nested: Callable[[Any], Nested], text: Callable[[Any], str]
 ) -> Callable[[Kind], Kind]:
-    """Give a class `__array__`, a short `__str__` and `_repr_latex_`.
+    """Give a class a short `__str__`, `_repr_latex_`, and what `as_array` needs.
 
     Arrays leave operations to it: `array * quantity` is ours, as the batch lives inside the
     numbers, and `array @ quantity` is an error.
@@ -64,12 +72,6 @@ def presented(
     """
 
     def decorate(kind: Kind) -> Kind:
-        def array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-            if copy is False:
-                raise ValueError(f"a {kind.__name__} is no array: one has to be made")
-            made = to_array(self)
-            return made if dtype is None else made.astype(dtype)
-
         def short(self: Any) -> str:
             lead = _lead(_numbers(self))
             if lead:
@@ -83,7 +85,7 @@ def presented(
             rows = nested(self)
             return list(_flat(rows, len(_shape(rows))))
 
-        members = {"__array__": array, "__str__": short, "_repr_latex_": latex}
+        members = {"__str__": short, "_repr_latex_": latex}
         more = {"_nested": staticmethod(nested), "__array_ufunc__": None}
         for name, member in {**members, **more}.items():
             setattr(kind, name, member)
@@ -103,6 +105,17 @@ def number_text(x: Any) -> str:
 def triple(numbers: Iterable[Any]) -> str:
     """Return numbers in brackets."""
     return f"({', '.join(map(number_text, numbers))})"
+
+
+def inertia_text(x: Any) -> str:
+    """Return the ten numbers of an inertia, moments in the order of its parameters."""
+    return f"Inertia(m={number_text(x.m)}, h={triple(x.h)}, I={triple(x.I)})"
+
+
+def articulated_text(x: Any) -> str:
+    """Return the numbers of an articulated inertia."""
+    H = ", ".join(map(triple, x.H))
+    return f"ArticulatedInertia(I={triple(x.I)}, H=({H}), M={triple(x.M)})"
 
 
 def number_latex(x: Any) -> str:

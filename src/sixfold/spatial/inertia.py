@@ -22,7 +22,7 @@ from sixfold.scalar import (
     together,
     unconverted,
 )
-from sixfold.spatial.display import number_text, presented, triple
+from sixfold.spatial.display import articulated_text, as_array, inertia_text, presented
 from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import (
     ZERO3,
@@ -38,11 +38,7 @@ from sixfold.spatial.vector3 import (
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
-def _text(x: Inertia) -> str:
-    return f"Inertia(m={number_text(x.m)}, h={triple(x.h)}, I={triple(x.I)})"
-
-
-@presented(lambda inertia: inertia.matrix(), _text)
+@presented(lambda inertia: inertia.matrix(), inertia_text)
 @compared()
 class Inertia(NamedTuple):
     """Rigid-body inertia in body coordinates: mass, first moment h = m c, rotational inertia at O.
@@ -145,6 +141,10 @@ class Inertia(NamedTuple):
         p = Vector3.of(items_of("Inertia.about", "point", point, 3, "3 numbers", "pass (x, y, z)"))
         with together("Inertia.about"):
             return self.about_center + steiner(self.m, self.center - p)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the 6x6 matrix."""
+        return as_array(self, dtype, copy)
 
     def __matmul__(self, v: Any) -> Any:
         """Return the momentum of a velocity, h = I v (or the force of an acceleration, I a)."""
@@ -283,12 +283,7 @@ def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
     return Symmetric3(yy + zz, xx + zz, xx + yy, -xy, -xz, -yz)
 
 
-def _articulated_text(x: ArticulatedInertia) -> str:
-    H = ", ".join(map(triple, x.H))
-    return f"ArticulatedInertia(I={triple(x.I)}, H=({H}), M={triple(x.M)})"
-
-
-@presented(lambda inertia: inertia.matrix(), _articulated_text)
+@presented(lambda inertia: inertia.matrix(), articulated_text)
 @compared()
 class ArticulatedInertia(NamedTuple):
     """A general symmetric inertia [[I, H], [H^T, M]] of 21 parameters."""
@@ -310,6 +305,10 @@ class ArticulatedInertia(NamedTuple):
             raise ArgumentError(where, "an Inertia", rigid, fix)
         m = rigid.m
         return cls(rigid.I, skew(rigid.h), Symmetric3(m, m, m, ZERO, ZERO, ZERO))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the 6x6 matrix."""
+        return as_array(self, dtype, copy)
 
     def __matmul__(self, v: Any) -> Any:
         """Return the force of an acceleration."""

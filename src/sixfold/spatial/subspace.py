@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import ZERO, Scalar, is_one
-from sixfold.spatial.display import presented, triple
+from sixfold.spatial.display import as_array, presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.vector3 import Matrix3, Symmetric3, Vector3
@@ -71,6 +72,10 @@ class JointMatrix:
         """Take all rows; the factors are worked out when first needed."""
         self.rows = tuple(tuple(row) for row in rows)
         self._factors: tuple[list[list[Scalar]], list[Scalar]] | None = None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the rows."""
+        return as_array(self, dtype, copy)
 
     def __add__(self, diagonal: Sequence[Scalar]) -> JointMatrix:
         """Add a diagonal."""
@@ -164,6 +169,10 @@ class Subspace:
         """Print all digits."""
         return f"Subspace({', '.join(map(repr, self.columns))})"
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return one column for each freedom."""
+        return as_array(self, dtype, copy)
+
     def __matmul__(self, rates: Any) -> Motion:
         """S qd: the motion with these rates."""
         rates = _numbers(rates, "Subspace")
@@ -206,6 +215,10 @@ class ForceSubspace:
     def __repr__(self) -> str:
         """Print all digits."""
         return f"ForceSubspace({', '.join(map(repr, self.columns))})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return one column for each freedom."""
+        return as_array(self, dtype, copy)
 
     def __matmul__(self, other: Any) -> Any:
         """U x for a column of numbers; K U^T as a symmetric inertia when K = U / D."""

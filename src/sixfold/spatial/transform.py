@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from numpy.typing import NDArray
+
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
 from sixfold.spatial.coriolis_inertia import CoriolisInertia
-from sixfold.spatial.display import presented, triple
+from sixfold.spatial.display import as_array, presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
 from sixfold.spatial.subspace import ForceSubspace, Subspace
@@ -87,6 +89,10 @@ class Transform(NamedTuple):
         """Return the transform to a frame turned about an axis through the origin."""
         turn = cos_sin(_finite("Transform.turn", "angle", angle))
         return cls(rotation(unit(axis, "Transform.turn"), *turn).over(exact), ZERO3)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the 6x6 matrix that acts on motions."""
+        return as_array(self, dtype, copy)
 
     def __matmul__(self, other: Any) -> Any:
         """Transform a motion or a subspace of motions, or chain: C_X_B @ B_X_A = C_X_A."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
+from numpy.typing import NDArray
+
 from sixfold.errors import ArgumentError, kind_of
 from sixfold.scalar import Scalar, items_of, together
-from sixfold.spatial.display import presented, triple
+from sixfold.spatial.display import as_array, presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
@@ -48,6 +50,10 @@ class Motion(NamedTuple):
     def of(cls, values: Sequence[Scalar]) -> Motion:
         """Take six numbers (omega; v)."""
         return cls(*_halves("Motion", values))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return six numbers."""
+        return as_array(self, dtype, copy)
 
     def __add__(self, other: Motion) -> Motion:  # type: ignore[override]
         """Add two motions."""
@@ -141,6 +147,10 @@ class Force(NamedTuple):
         f, p = (_three("Force.at_point", *x) for x in (("force", force), ("point", point)))
         with together("Force.at_point"):
             return cls(p.cross(f), f)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return six numbers."""
+        return as_array(self, dtype, copy)
 
     def __add__(self, other: Force) -> Force:  # type: ignore[override]
         """Add two forces."""

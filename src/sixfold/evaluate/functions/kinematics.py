@@ -154,7 +154,7 @@ def jacobian(
             out.
         frame: "aligned" (world axes, at the point), "body" (the frame's axes, at the point),
             "world" (world axes and origin), or the name of another body or frame, as in
-            `body_velocities`.
+            `body_velocities`.  With the last two the point makes no difference.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
