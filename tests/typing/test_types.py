@@ -49,6 +49,17 @@ def test_user_script_names_every_public_name():
     assert sorted(set(sf.__all__) - named) == []
 
 
+def test_every_public_name_is_listed_for_type_checkers():
+    tree = ast.parse(Path(sf.__file__).read_text(encoding="utf-8"))
+    lists = [
+        node.value
+        for node in tree.body
+        if isinstance(node, (ast.Assign, ast.AugAssign)) and "__all__" in ast.unparse(node)[:8]
+    ]
+    listed = [name for value in lists for name in ast.literal_eval(value)]
+    assert sorted(listed) == sorted(sf.__all__)
+
+
 def test_user_script_passes_mypy_strict(tmp_path):
     found = _mypy(SCRIPT, tmp_path)
     assert found.returncode == 0, found.stdout
