@@ -20,7 +20,7 @@ def test_a_robot_beside_pinocchio(leg):
     assert (found.nv, found.rows) == (14, 3)
     assert found.flops == sf.compile(sf.constrained_dynamics, leg[0]).flops
     assert len(found.rounds_ns) == len(found.peer_rounds_ns) == 2
-    header, row = tables.constraints_table([found]).splitlines()[1:]
+    header, row = tables.constraints_table([found]).splitlines()[-2:]
     assert header.split()[:3] == ["robot", "freedoms,", "rows"]
     assert row.split()[:3] == ["leg", "14,", "3"] and row.endswith("x")
 

@@ -20,6 +20,7 @@ from sixfold.evaluate.scalar_functions.forward import METHODS
 from sixfold.identification.fit.options import FRICTION
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.sweeps.reducers import BY_NAME
+from tests.typing.user_script import main
 
 SCRIPT = Path(__file__).with_name("user_script.py")
 SOURCES = Path(sf.__file__).parents[1]
@@ -49,9 +50,20 @@ def test_user_script_names_every_public_name():
     assert sorted(set(sf.__all__) - named) == []
 
 
-def test_user_script_passes_mypy_strict(tmp_path):
-    found = _mypy(SCRIPT, tmp_path)
-    assert found.returncode == 0, found.stdout
+def test_every_public_name_is_listed_for_type_checkers():
+    tree = ast.parse(Path(sf.__file__).read_text(encoding="utf-8"))
+    lists = [
+        node.value
+        for node in tree.body
+        if isinstance(node, (ast.Assign, ast.AugAssign)) and "__all__" in ast.unparse(node)[:8]
+    ]
+    listed = [name for value in lists for name in ast.literal_eval(value)]
+    assert sorted(listed) == sorted(sf.__all__)
+
+
+def test_user_script_runs():
+    pytest.importorskip("matplotlib")
+    assert main() == 0
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +74,28 @@ def wrong(tmp_path_factory):
     return script
 
 
-def test_mypy_reports_wrong_names_words_and_types(wrong, tmp_path):
-    lines = _mypy(wrong, tmp_path).stdout.splitlines()
-    errors = {int(line.split(":")[1]): line for line in lines if ": error:" in line}
+@pytest.fixture(scope="module")
+def mypy_errors(wrong, tmp_path_factory):
+    """What `mypy --strict` says of both scripts: lines by file."""
+    folder = tmp_path_factory.mktemp("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull]
+    command += ["--cache-dir", str(folder), "--follow-imports", "silent", str(SCRIPT), str(wrong)]
+    environment = {**os.environ, "MYPYPATH": str(SOURCES)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
+    assert "Found" in done.stdout, done.stdout + done.stderr
+    lines = [line for line in done.stdout.splitlines() if ": error:" in line]
+    return {
+        path: [line for line in lines if line.split(":")[0].endswith(path.name)]
+        for path in (SCRIPT, wrong)
+    }
+
+
+def test_user_script_passes_mypy_strict(mypy_errors):
+    assert mypy_errors[SCRIPT] == []
+
+
+def test_mypy_reports_wrong_names_words_and_types(wrong, mypy_errors):
+    errors = {int(line.split(":")[1]): line for line in mypy_errors[wrong]}
     for at, (text, code) in enumerate(WRONG.items(), start=3):
         assert code in errors.get(at, ""), text
 
@@ -107,10 +138,3 @@ def test_friction_takes_the_words_in_its_type():
 
 def test_package_says_that_it_has_types():
     assert Path(sf.__file__).with_name("py.typed").exists()
-
-
-def _mypy(script, folder):
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull]
-    command += ["--cache-dir", str(folder), "--follow-imports", "silent", str(script)]
-    environment = {**os.environ, "MYPYPATH": str(SOURCES)}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)

@@ -208,7 +208,7 @@ def motion(model: sf.Model, folder: Path) -> sf.Trajectory:
         model,
         (0.3, 0.1),
         None,
-        0.1,
+        1.0,
         dt=0.01,
         integrator="lie_rk4",
         control=law,

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from sixfold import __version__
 from sixfold.cli.bench import bench
 from sixfold.cli.cache import cache
 from sixfold.cli.check import check
@@ -57,7 +58,7 @@ def _plain_warnings() -> Iterator[None]:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="sixfold")
+@click.version_option(__version__, prog_name="sixfold")
 def main() -> None:
     """Rigid-body dynamics: inspect robots, check formulations against each other."""
 
