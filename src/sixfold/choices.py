@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 Backend: TypeAlias = Literal["native", "rolled", "unrolled", "numpy"]
 StepBackend: TypeAlias = Literal["native", "numpy"]
+DeviceMath: TypeAlias = Literal["kernel", "device"]
 Precision: TypeAlias = Literal["float64", "float32"]
 Form: TypeAlias = Literal["rolled", "unrolled"]
 MotionFrame: TypeAlias = Literal["body", "world", "aligned"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.devices.opencl import refuse_single
 
 cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 array = pytest.importorskip("pyopencl.array")
@@ -97,6 +98,32 @@ def test_every_operation_has_the_bits_of_the_kernel():
             np.isnan(found) & np.isnan(expected)
         )
         assert same.all(), np.argwhere(~same)[:5]
+
+
+def test_the_functions_of_the_device_need_no_double_in_single_precision():
+    model = sf.load("puma560")
+    arrays = [x.astype(np.float32) for x in (*sf.random_state(model, 30, seed=0), np.ones(6))]
+    function = sf.opencl_function(sf.forward_dynamics, model, math="device")
+    found, expected = function(*arrays), sf.forward_dynamics(model, *arrays)
+    assert found.dtype == np.float32
+    assert np.abs(found - expected).max() < 2e-4 * np.abs(expected).max()
+    assert "double" not in function.source("float32") and "sin(" in function.source("float32")
+    assert "sixfold_sincos" in sf.opencl_function(sf.forward_dynamics, model).source("float32")
+    arm = sf.load("double_pendulum")
+    q0, v0 = sf.random_state(arm, 4, seed=2)
+    how = {"dt": 1e-2, "steps": 20, "every": 20, "dtype": "float32"}
+    found = sf.opencl_rollout(arm, q0, v0, math="device", **how)
+    for x, y in zip(found, sf.rollout(arm, q0, v0, **how), strict=True):
+        assert np.allclose(x, y, atol=1e-4)
+
+
+def test_a_device_without_double_precision_is_refused_where_it_is_needed(device):
+    class Single:
+        name, extensions = "small card", "cl_khr_icd"
+
+    with pytest.raises(sf.NotApplicableError, match=r"no double(.|\n)*math='device'"):
+        refuse_single("opencl_function", Single())
+    refuse_single("opencl_function", device)
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
@@ -247,6 +274,10 @@ def test_options_that_make_no_sense_are_refused():
         rollout(dt=1e-2, steps=3, control=Counting())
     with pytest.raises(sf.NotApplicableError, match="hold"):
         rollout(dt=1e-2, steps=3, hold=True)
+    with pytest.raises(sf.OptionError, match="math"):
+        rollout(dt=1e-2, steps=3, math="fast")
+    with pytest.raises(sf.OptionError, match="math"):
+        sf.opencl_function(sf.kinetic_energy, model, math="fast")
     with pytest.raises(sf.OptionError, match="steps"):
         rollout(dt=1e-2, steps=0)
     assert rollout(dt=1e-2, steps=3, every=5)[0].shape == (0, 2)

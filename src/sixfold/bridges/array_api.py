@@ -82,7 +82,7 @@ class ArrayApiFunction:
         self.names = core.names
         self._core, self._made_of = core, made_of
         self._reader = Reader(core.program)
-        self._jitted: Any = None
+        self._jitted: dict[str, Any] = {}
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """Return the result, or a tuple of results."""
@@ -115,11 +115,12 @@ class ArrayApiFunction:
 
     def _compiled(self, jnp: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Run the program of JAX arrays as one: JAX would take its operations one by one."""
-        if self._jitted is None:
-            jax = sys.modules["jax"]
-            options = _NO_FUSION if _platform(arrays[0]) == "cpu" else None
-            self._jitted = jax.jit(lambda *x: self.carried_out(jnp, x), compiler_options=options)
-        return tuple(self._jitted(*arrays))
+        platform = _platform(arrays[0])
+        if platform not in self._jitted:
+            options = _NO_FUSION if platform == "cpu" else None
+            run = sys.modules["jax"].jit(partial(_all, self, jnp), compiler_options=options)
+            self._jitted[platform] = run
+        return tuple(self._jitted[platform](*arrays))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of."""
@@ -128,6 +129,10 @@ class ArrayApiFunction:
     def __repr__(self) -> str:
         """Say what it computes."""
         return f"<array function {self.__name__}({', '.join(self._core.names)})>"
+
+
+def _all(function: ArrayApiFunction, jnp: Any, *arrays: Any) -> tuple[Any, ...]:
+    return function.carried_out(jnp, arrays)
 
 
 def _again(function: Any, model: Any, inputs: Any) -> ArrayApiFunction:

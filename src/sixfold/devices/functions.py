@@ -10,8 +10,9 @@ import numpy as np
 
 from sixfold.arrays import Shape
 from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
-from sixfold.devices.opencl import built, launch, queue_of
-from sixfold.errors import ArgumentError, ShapeError
+from sixfold.choices import DeviceMath
+from sixfold.devices.opencl import MATH, built, launch, queue_of, refuse_single
+from sixfold.errors import ArgumentError, ShapeError, one_of
 from sixfold.evaluate import Argument, ArrayFunction, array_function, checked, opencl_source
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -24,6 +25,7 @@ def opencl_function(
     model: Model | None = None,
     *,
     inputs: Mapping[str, int | Shape] | None = None,
+    math: DeviceMath = "kernel",
     device: Any = None,
 ) -> OpenclFunction:
     """Return a function of many states that runs on an OpenCL device, one state a work item.
@@ -38,6 +40,9 @@ def opencl_function(
             `sixfold.compile` takes it.
         model: the robot; gives the sizes of arguments named q, v, a, tau and f_ext.
         inputs: sizes of other arguments, or of optional ones to be included, by name.
+        math: "kernel" for the sines, logarithms and so on of the kernels, which are computed in
+            double for the same bits; "device" for the device's own, in the precision of the arrays,
+            which agree to some units in the last place.
         device: a `pyopencl.Device`; a graphics card if there is one, else any, if left out.
 
     Returns:
@@ -46,26 +51,28 @@ def opencl_function(
         do the results.
 
     Raises:
-        NotApplicableError: if pyopencl is not installed, or no device has double precision.
+        NotApplicableError: if pyopencl is not installed, or no device has double precision, which
+            only float32 arrays with math="device" can do without.
         ShapeError, NumberError: in a call, if an array does not fit.
     """
-    queue = queue_of(NAME, device)
-    return OpenclFunction(array_function(NAME, function, model, inputs), queue)
+    one_of(NAME, "math", MATH, math)
+    queue = queue_of(NAME, device, double=math == "kernel")
+    return OpenclFunction(array_function(NAME, function, model, inputs), queue, math)
 
 
 class OpenclFunction:
     """A function on an OpenCL device; made by `sixfold.opencl_function`."""
 
-    def __init__(self, core: ArrayFunction, queue: Any) -> None:
-        """Take the function and the queue of the device."""
+    def __init__(self, core: ArrayFunction, queue: Any, math: str) -> None:
+        """Take the function, the queue of the device and whose elementary functions it uses."""
         self.__name__ = core.name
-        self._core, self.queue = core, queue
+        self._core, self.queue, self._own = core, queue, math == "device"
         self._kernels: dict[str, Any] = {}
 
     def source(self, dtype: str = "float64") -> str:
         """Return the OpenCL C of the function."""
         refuse_dtype(self._core, dtype)
-        return opencl_source(self._core, dtype)
+        return opencl_source(self._core, dtype, self._own)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """Return the result, or a tuple of results."""
@@ -115,7 +122,9 @@ class OpenclFunction:
         array, core = optional("pyopencl.array", NAME), self._core
         key = f"{dtype} {queue.context.int_ptr}"
         if key not in self._kernels:
-            self._kernels[key] = built(queue, opencl_source(core, str(dtype)))
+            if str(dtype) == "float64":
+                refuse_single(self.__name__, queue.device)
+            self._kernels[key] = built(queue, opencl_source(core, str(dtype), self._own))
         results = [array.empty(queue, (*lead, *shape), dtype) for shape in core.outputs]
         if prod(lead):
             full = [x for x in (*arrays, *results) if x.size]

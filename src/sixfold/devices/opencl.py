@@ -17,26 +17,40 @@ GROUP = 64
 """Work items of a group."""
 
 
-def queue_of(function: str, device: Any) -> Any:
-    """Return the queue of a device: the one that is given, else a graphics card, else any."""
+MATH = ("kernel", "device")
+"""Elementary functions of a program: those of the kernels, in double, or the device's own."""
+
+
+def queue_of(function: str, device: Any, double: bool = True) -> Any:
+    """Return the queue of a device: the one that is given, else a graphics card, else any.
+
+    It has to have double precision, if that is needed.
+    """
     cl = optional("pyopencl", function)
     if device is not None and not isinstance(device, cl.Device):
         raise OptionError(function, "device", "a pyopencl.Device", device)
-    found = device if device is not None else _default(function)
-    if "cl_khr_fp64" not in found.extensions.split():
-        where = f"device '{found.name.strip()}', which has no double precision"
-        raise NotApplicableError(function, where, "pass another device")
+    found = device if device is not None else _default(function, double)
+    if double:
+        refuse_single(function, found)
     return _queue(found)
 
 
-@lru_cache(maxsize=1)
-def _default(function: str) -> Any:
+def refuse_single(function: str, device: Any) -> None:
+    """Refuse a device that has no double precision."""
+    if "cl_khr_fp64" not in device.extensions.split():
+        where = f"device '{device.name.strip()}', which has no double precision"
+        fix = "pass another device, or float32 arrays and math='device'"
+        raise NotApplicableError(function, where, fix)
+
+
+@lru_cache(maxsize=2)
+def _default(function: str, double: bool) -> Any:
     cl = optional("pyopencl", function)
     try:
         devices = [d for platform in cl.get_platforms() for d in platform.get_devices()]
     except cl.Error:
         devices = []
-    devices = [d for d in devices if "cl_khr_fp64" in d.extensions.split()]
+    devices = [d for d in devices if not double or "cl_khr_fp64" in d.extensions.split()]
     if not devices:
         fix = "install the driver of your graphics card, or PoCL for the processor"
         raise NotApplicableError(function, "a machine without an OpenCL device", fix)

@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Callback, FixedStep, ForceFrame, ForceInput, Precision, Stabilization
+from sixfold.choices import (
+    Callback,
+    DeviceMath,
+    FixedStep,
+    ForceFrame,
+    ForceInput,
+    Precision,
+    Stabilization,
+)
 from sixfold.contact import Ground
-from sixfold.devices.opencl import built, launch, queue_of
-from sixfold.errors import NotApplicableError
+from sixfold.devices.opencl import MATH, built, launch, queue_of
+from sixfold.errors import NotApplicableError, one_of
 from sixfold.evaluate import model_checked, opencl_scan_source
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -46,6 +54,7 @@ def opencl_rollout(
     inertias: ArrayLike | None = None,
     stabilize: Stabilization | None = None,
     dtype: Precision = "float64",
+    math: DeviceMath = "kernel",
     device: Any = None,
 ) -> tuple[Array, ...]:
     """Return the states that many starts pass through, computed on an OpenCL device.
@@ -77,6 +86,8 @@ def opencl_rollout(
         inertias: inertial parameters in place of the model's own, shape (..., nb, 10).
         stabilize: what keeps the constraints of a model, as in `simulate`.
         dtype: precision of steps and results, "float64" or "float32".
+        math: "kernel" or "device", whose sines and other elementary functions are taken, as in
+            `opencl_function`; the device's own do not have the same bits.
         device: a `pyopencl.Device`; a graphics card if there is one, else any, if left out.
 
     Returns:
@@ -90,6 +101,7 @@ def opencl_rollout(
         SingularModelError: if some joint has no inertia behind it.
     """
     model_checked(NAME, model)
+    one_of(NAME, "math", MATH, math)
     asked = asked_for(
         NAME,
         model,
@@ -107,16 +119,16 @@ def opencl_rollout(
         stabilize=stabilize,
         dtype=dtype,
     )
-    queue = queue_of(NAME, device)
+    queue = queue_of(NAME, device, double=math == "kernel" or dtype == "float64")
     stepper = stepper_of(asked.setup, asked.dt, record=False)
     if stepper.kernel is None:
         why = "; ".join(stepper.notes) or "its step is too long"
         where = f"steps of '{model.name}' that cannot be compiled ({why})"
         raise NotApplicableError(NAME, where, "use sixfold.rollout, which takes them in Python")
-    return _run(queue, stepper.kernel, asked)
+    return _run(queue, stepper.kernel, asked, math == "device")
 
 
-def _run(queue: Any, kernel: Any, asked: Asked) -> tuple[Array, ...]:
+def _run(queue: Any, kernel: Any, asked: Asked, own: bool) -> tuple[Array, ...]:
     """Run all steps of all trajectories."""
     array, setup, lead = optional("pyopencl.array", NAME), asked.setup, asked.lead
     written = asked.steps // asked.every
@@ -130,12 +142,12 @@ def _run(queue: Any, kernel: Any, asked: Asked) -> tuple[Array, ...]:
     placed, shared = [], []
     for k, (x, size) in enumerate(zip(given, kernel.scan.sizes, strict=True)):
         core = (size,) if k < fixed else (asked.steps, size)
-        own = k < len(parts) or prod(x.shape[: x.ndim - len(core)]) > 1
-        one = x if own else x.reshape(x.shape[x.ndim - len(core) :])
-        wide = np.broadcast_to(one, (*lead, *core) if own else core)
+        by_row = k < len(parts) or prod(x.shape[: x.ndim - len(core)]) > 1
+        one = x if by_row else x.reshape(x.shape[x.ndim - len(core) :])
+        wide = np.broadcast_to(one, (*lead, *core) if by_row else core)
         placed.append(array.to_device(queue, np.ascontiguousarray(wide, setup.dtype)))
-        shared.append(not own)
+        shared.append(not by_row)
     results = [array.empty(queue, shape, setup.dtype) for shape in sizes]
-    source = opencl_scan_source(kernel, shared)
+    source = opencl_scan_source(kernel, shared, own)
     launch(queue, built(queue, source), [*placed, *results], prod(lead), asked.steps, asked.every)
     return tuple(x.get() for x in results[:kept])

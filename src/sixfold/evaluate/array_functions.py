@@ -211,17 +211,20 @@ def opencl_options() -> tuple[str, ...]:
     return tuple(compiler().opencl.OPTIONS)
 
 
-def opencl_source(core: ArrayFunction, dtype: str) -> str:
-    """Return OpenCL C with the kernel `run` of many states: inputs, outputs, number of states."""
+def opencl_source(core: ArrayFunction, dtype: str, own: bool) -> str:
+    """Return OpenCL C with the kernel `run` of many states: inputs, outputs, number of states.
+
+    Elementary functions are those of the kernels, or the device's own.
+    """
     llvm = compiler()
     layout = llvm.Layout(core.inputs, core.flat_outputs, dtype)
-    text: str = llvm.opencl.loop_source(core.program, layout, "run")
+    text: str = llvm.opencl.loop_source(core.program, layout, "run", own)
     return text
 
 
-def opencl_scan_source(kernel: ScanKernel, shared: Sequence[bool]) -> str:
+def opencl_scan_source(kernel: ScanKernel, shared: Sequence[bool], own: bool) -> str:
     """Return OpenCL C with the kernel `run` of many trajectories, some arrays the same for all."""
-    text: str = compiler().opencl.scan_source(kernel.graph, kernel.scan, "run", shared)
+    text: str = compiler().opencl.scan_source(kernel.graph, kernel.scan, "run", shared, own)
     return text
 
 

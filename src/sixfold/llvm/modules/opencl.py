@@ -6,8 +6,10 @@ and elementary functions are those of the kernels: results have the same bits.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from ctypes import c_float
+from math import isfinite
 from typing import Any
 
 from sixfold.graph.program import (
@@ -29,13 +31,16 @@ from sixfold.llvm.text.c_functions import FUNCTIONS, number
 OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt")
 """What the compiler of a device has to be told."""
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_HEAD = """#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#pragma OPENCL FP_CONTRACT OFF
-"""
+_DOUBLE = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+_HEAD = "#pragma OPENCL FP_CONTRACT OFF\n"
 
 
-def loop_source(program: Program, layout: Layout, name: str) -> str:
-    """Return the text of a kernel of arrays of states: inputs, outputs, number of states."""
+def loop_source(program: Program, layout: Layout, name: str, own: bool = False) -> str:
+    """Return the text of a kernel of arrays of states: inputs, outputs, number of states.
+
+    The device's own elementary functions take the place of the kernels' if that is asked for; then
+    single precision needs no double.
+    """
     kind = layout.scalar
     dense = layout.dense
     inputs, outputs = dense.input_sizes, dense.output_sizes
@@ -44,12 +49,12 @@ def loop_source(program: Program, layout: Layout, name: str) -> str:
         *(f"__global {kind} *r{k}" for k in range(len(outputs))),
     ]
     places = [f"a{k}[row * {n} + {i}]" for k, n in enumerate(inputs) for i in range(n)]
-    writer = _Writer(kind, places)
+    writer = _Writer(kind, places, own=own)
     results = writer.run(program)
     targets = [f"r{k}[row * {n} + {i}]" for k, n in enumerate(outputs) for i in range(n)]
     stored = [f"{place} = {value};" for place, value in zip(targets, results, strict=True)]
     body = "\n".join(f"    {line}" for line in (*writer.lines, *stored))
-    return f"""{_HEAD}{_library([program])}
+    return f"""{_head(kind, own)}{_library([program], own)}
 __kernel void {name}({", ".join(pointers)}, const ulong states)
 {{
     const ulong row = get_global_id(0);
@@ -60,7 +65,9 @@ __kernel void {name}({", ".join(pointers)}, const ulong states)
 """
 
 
-def scan_source(whole: Outlined, scan: Scan, name: str, shared: Sequence[bool]) -> str:
+def scan_source(
+    whole: Outlined, scan: Scan, name: str, shared: Sequence[bool], own: bool = False
+) -> str:
     """Return the text of a kernel of trajectories: arrays, outputs, then rows, steps and every.
 
     Carried arrays have a row for each trajectory; fixed ones too, or one for all; the others one
@@ -72,6 +79,7 @@ def scan_source(whole: Outlined, scan: Scan, name: str, shared: Sequence[bool]) 
         scan: sizes of its arrays.
         name: of the kernel.
         shared: which of its arrays are the same for all trajectories.
+        own: take the device's own elementary functions.
     """
     program, block = whole
     kind, n, carried = scan.scalar, len(scan.sizes), len(scan.carried)
@@ -90,7 +98,7 @@ def scan_source(whole: Outlined, scan: Scan, name: str, shared: Sequence[bool]) 
                 first = f"({first + ' + ' if first else ''}step) * {size}"
             places += [f"a{k}[{first + ' + ' if first else ''}{i}]" for i in range(size)]
     states = [(k, i, size) for k, size in enumerate(scan.carried) for i in range(size)]
-    writer = _Writer(kind, places)
+    writer = _Writer(kind, places, own=own)
     results = writer.run(program)
     start = [f"{kind} c{k}_{i} = a{k}[row * {size} + {i}];" for k, i, size in states]
     # all results are there before the first carried number changes
@@ -100,9 +108,9 @@ def scan_source(whole: Outlined, scan: Scan, name: str, shared: Sequence[bool]) 
         f"r{k}[(row * (steps / every) + step / every) * {size} + {i}] = c{k}_{i};"
         for k, i, size in states
     ]
-    part = "" if block is None else _subroutine(kind, block)
+    part = "" if block is None else _subroutine(kind, block, own)
     indented = "\n".join(f"        {line}" for line in (*writer.lines, *kept_now, *moved))
-    return f"""{_HEAD}{_library([p for p in whole if p is not None])}
+    return f"""{_head(kind, own)}{_library([p for p in whole if p is not None], own)}
 {part}
 __kernel void {name}({", ".join(pointers)}, const ulong rows, const ulong steps, const ulong every)
 {{
@@ -121,6 +129,10 @@ __kernel void {name}({", ".join(pointers)}, const ulong rows, const ulong steps,
 """
 
 
+def _head(kind: str, own: bool) -> str:
+    return _HEAD if own and kind == "float" else _DOUBLE + _HEAD
+
+
 def _lines(lines: Sequence[str], indent: int) -> str:
     return f"\n{' ' * indent}".join(lines)
 
@@ -131,16 +143,18 @@ def _memory(kind: str, block: Program | None) -> str:
     return f"{kind} given[{block.inputs}], found[{len(block.outputs)}];"
 
 
-def _subroutine(kind: str, block: Program) -> str:
-    writer = _Writer(kind, [f"given[{k}]" for k in range(block.inputs)])
+def _subroutine(kind: str, block: Program, own: bool) -> str:
+    writer = _Writer(kind, [f"given[{k}]" for k in range(block.inputs)], own=own)
     results = writer.run(block)
     lines = [*writer.lines, *(f"found[{k}] = {value};" for k, value in enumerate(results))]
     body = "\n".join(f"    {line}" for line in lines)
     return f"void sixfold_block(const {kind} *given, {kind} *found)\n{{\n{body}\n}}\n"
 
 
-def _library(programs: Sequence[Program]) -> str:
-    """Return the functions that programs call."""
+def _library(programs: Sequence[Program], own: bool) -> str:
+    """Return the functions that programs call, if they are not the device's own."""
+    if own:
+        return ""
     used = {op for program in programs for op in program.names()}
     names = [name for name in FUNCTIONS if name in used]
     if used & {"sin", "cos"}:
@@ -151,9 +165,11 @@ def _library(programs: Sequence[Program]) -> str:
 class _Writer:
     """Collects the statements of a program."""
 
-    def __init__(self, kind: str, places: Sequence[str], mark: str = "") -> None:
+    def __init__(
+        self, kind: str, places: Sequence[str], mark: str = "", *, own: bool = False
+    ) -> None:
         """Take the kind of numbers, where inputs are, and what sets its names apart."""
-        self.kind, self.places, self.mark = kind, places, mark
+        self.kind, self.places, self.mark, self.own = kind, places, mark, own
         self.lines: list[str] = []
         self.pairs: dict[str, str] = {}
 
@@ -191,7 +207,7 @@ class _Writer:
         """Write a repetition; return the array of its results."""
         results, looped = len(op.body.outputs), op.rounds > 1
         places = [f"{name}[{k}]" for k in range(results)] if looped else []
-        inner = _Writer(self.kind, [*places, *given[len(places) :]], f"{name}_")
+        inner = _Writer(self.kind, [*places, *given[len(places) :]], f"{name}_", own=self.own)
         found = inner.run(op.body)
         start = [f"{place} = {value};" for place, value in zip(places, given, strict=False)]
         # all results are there before the first carried number changes
@@ -203,13 +219,21 @@ class _Writer:
         return name
 
     def _constant(self, x: float) -> str:
-        return number(x) if self.kind == "double" else f"(float){number(c_float(x).value)}"
+        if self.kind == "double":
+            return number(x)
+        rounded = c_float(x).value
+        if self.own and isfinite(rounded):
+            text = f"{rounded.hex()}f"
+            return f"({text})" if text.startswith("-") else text
+        return f"as_float({_bits(rounded)})" if self.own else f"(float){number(rounded)}"
 
     def _operation(self, op: Any, k: int, x: list[str]) -> str:
         if op == COPY:
             return x[0]
         if op in _INFIX:
             return f"{x[0]} {_INFIX[op]} {x[1]}"
+        if self.own and (op in FUNCTIONS or op in ("sin", "cos")):
+            return f"{op}({', '.join(x)})"
         if op in ("sin", "cos"):
             if x[0] not in self.pairs:
                 self.pairs[x[0]] = f"p{self.mark}{k}"
@@ -229,3 +253,7 @@ class _Writer:
             "sign": f"{{0}} > {zero} ? {one} : ({{0}} < {zero} ? {minus} : {{0}} * {zero})",
             "if_positive": f"{{0}} > {zero} ? {{1}} : ({{0}} <= {zero} ? {{2}} : {{0}})",
         }[op].format(*x)
+
+
+def _bits(x: float) -> str:
+    return f"0x{struct.unpack('>I', struct.pack('>f', x))[0]:08X}"
