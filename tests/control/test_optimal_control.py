@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.control.optimal import solve
 
 CART = sf.load("cart_pendulum")
 ARM = sf.load("double_pendulum")
@@ -234,3 +235,52 @@ def test_a_regulator_takes_a_linearisation_in_discrete_time():
         sf.tvlqr(sf.linearize(ARM, np.zeros((4, 2)), np.zeros(2), np.zeros(2)), 1.0, 1.0)
     with pytest.raises(sf.ArgumentError):
         sf.tvlqr(line, 1.0)
+
+
+@pytest.mark.parametrize("method", ["ilqr", "ddp"])
+@pytest.mark.parametrize("mu", [0.0, 1e-3])
+def test_both_backward_sweeps_find_the_same_gains(monkeypatch, method, mu):
+    model = sf.load("double_pendulum")
+    begun = []
+    monkeypatch.setattr(solve, "_minimise", lambda sweeps, state, *_: begun.append((sweeps, state)))
+    sf.optimal_control(
+        model,
+        [[0.3, -0.2], [0.5, 0.1], [-0.4, 0.2]],
+        None,
+        dt=0.02,
+        steps=20,
+        cost=lambda t, q, v, tau: 1e-2 * tau @ tau + 0.1 * q @ tau + q @ q + 0.1 * v @ v,
+        final_cost=lambda q, v: 10.0 * q @ q + v @ v,
+        method=method,
+    )
+    ((sweeps, state),) = begun
+    rows = np.arange(3)
+    state.mu[:] = mu
+    near = sweeps._nodes(state, rows)
+    near = sweeps._curved(state, rows, near) if method == "ddp" else near
+    found, kept = [], []
+    for sweep in (sweeps._swept_in_forces, lambda *a: sweeps._swept_in_velocities(*a)[0]):
+        kept.append(sweep(state, rows, near))
+        good = kept[0]
+        found.append([x[good].copy() for x in (state.k, state.K, state.expected)])
+    # with second derivatives not every start is convex
+    assert kept[0].any()
+    assert np.array_equal(*kept)
+    for a, b in zip(*found, strict=True):
+        assert a == pytest.approx(b, rel=1e-9, abs=1e-9 * np.abs(b).max())
+
+
+def test_one_start_is_solved_as_in_a_batch():
+    model = sf.load("double_pendulum")
+    q0 = np.array([[0.5, 0.2], [1.0, -0.5], [-0.7, 0.3], [0.2, 0.2]])
+    options = {
+        "dt": 0.02,
+        "steps": 30,
+        "cost": lambda t, q, v, tau: 1e-2 * tau @ tau,
+        "final_cost": lambda q, v: 100.0 * q @ q + v @ v,
+    }
+    many = sf.optimal_control(model, q0, None, **options)
+    assert many.converged.all()
+    for k in range(4):
+        one = sf.optimal_control(model, q0[k], None, **options)
+        assert one.cost == pytest.approx(many.cost[k], rel=1e-8)

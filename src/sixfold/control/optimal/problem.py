@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from sixfold.control.optimal.full_drive import absorbed, force_gains, velocity_step
 from sixfold.control.optimal.riccati import Node, backward_step
 from sixfold.dynamics.contact.matrices import Matrix, symmetric
 from sixfold.evaluate import (
@@ -27,6 +28,8 @@ from sixfold.scalar import Scalar, dot, if_positive
 from sixfold.simulation.gradient.costs import Cost
 
 Numbers = Sequence[Scalar]
+FEW_ROWS = 2
+"""Problems up to which each is swept alone, one number in a register."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +166,8 @@ class Problem:
 
     # -- kernels through all steps
 
-    def backward(self, bounded: bool) -> Any:
-        """Return the kernel of the backward sweep; see `riccati`."""
+    def backward(self, bounded: bool, rows: int) -> Any:
+        """Return the kernel of the backward sweep of so many rows; see `riccati`."""
         n, m = self.model.nv, len(self.driven)
         triangle = n * (2 * n + 1)
 
@@ -176,10 +179,9 @@ class Problem:
                 *(ends if bounded else (None, None)),
             )
             x, xx, k, K, more, over = backward_step(V_x, _full(V_xx, 2 * n), node, h, mu)
-            flat = [xx[i][j] for i in range(2 * n) for j in range(i + 1)]
             worst = if_positive(pivot[0] - over, over, pivot[0])
             gains = [a + b for a, b in zip(gain, more, strict=True)]
-            return [*x, *flat, *k, *(y for row in K for y in row), *gains, worst]
+            return [*x, *_lower_half(xx), *k, *_flat(K), *gains, worst]
 
         carried = [2 * n, triangle, m, 2 * n * m, 2, 1]
         each = [2 * n * n, n * m, 2 * n, m, 4 * n * n, 2 * n * m, m * m]
@@ -190,7 +192,76 @@ class Problem:
             each + ([m, m] if bounded else []),
             name=f"optimal_control of '{self.model.name}'",
             key=("optimal_control", n, m, bounded),
+            lanes=lanes_for(rows),
         )
+
+    @property
+    def fully_driven(self) -> bool:
+        """Whether every joint has a motor; then `full_drive` sweeps."""
+        return len(self.driven) == self.model.nv
+
+    def absorbed(self) -> Any:
+        """Return the kernel of (F, G, l_x, ..., l_uu, mu): T, and the cost by x and w."""
+        n = self.model.nv
+
+        def make() -> Any:
+            def run(*arrays: Any) -> Any:
+                F, G, l_x, l_u, l_xx, l_ux, l_uu, mu = map(list, arrays)
+                T, x, w, xx, wx, ww = absorbed(
+                    *(cut(F, 2 * n), cut(G, n), l_x, l_u, cut(l_xx, 2 * n), cut(l_ux, 2 * n)),
+                    *(cut(l_uu, n), mu[0]),
+                )
+                parts = (_flat(T), x, w, _lower_half(xx), _flat(wx), _lower_half(ww))
+                return tuple(numbers_array(part) for part in parts)
+
+            sizes = (2 * n * n, n * n, 2 * n, n, 4 * n * n, 2 * n * n, n * n, 1)
+            return user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
+
+        return self._kept("absorbed", make).ufunc
+
+    def velocity_sweep(self, rows: int) -> Any:
+        """Return the kernel of the backward sweep in next velocities; see `full_drive`."""
+        n = self.model.nv
+
+        def step(*lists: Numbers) -> list[Scalar]:
+            V_x, V_xx, _, _, gain, pivot, (h,), l_x, l_w, l_xx, l_wx, l_ww = lists
+            x, xx, k, K, more, over = velocity_step(
+                *(V_x, _full(V_xx, 2 * n), l_x, l_w),
+                *(_full(l_xx, 2 * n), cut(l_wx, 2 * n), _full(l_ww, n), h),
+            )
+            worst = if_positive(pivot[0] - over, over, pivot[0])
+            return [*x, *_lower_half(xx), *k, *_flat(K), gain[0] + more, worst]
+
+        triangle = n * (2 * n + 1)
+        return scan_kernel(
+            step,
+            [2 * n, triangle, n, 2 * n * n, 1, 1],
+            [1],
+            [2 * n, n, triangle, 2 * n * n, n * (n + 1) // 2],
+            name=f"optimal_control of '{self.model.name}'",
+            key=("optimal_control", n, "velocities"),
+            lanes=lanes_for(rows),
+        )
+
+    def force_gains(self) -> Any:
+        """Return the kernel of (T, F, k, K, low, high): k and K of u, how far k is inside."""
+        n = self.model.nv
+
+        def make() -> Any:
+            def run(T: Any, F: Any, k: Any, K: Any, low: Any, high: Any) -> Any:
+                one, all_ = force_gains(
+                    cut(list(T), n), cut(list(F), 2 * n), list(k), cut(list(K), 2 * n)
+                )
+                inside = low[0] + one[0]
+                for x, a, b in zip(one, low, high, strict=True):
+                    for slack in (a + x, b - x):
+                        inside = if_positive(inside - slack, slack, inside)
+                return numbers_array(one), numbers_array(_flat(all_)), inside
+
+            sizes = (n * n, 2 * n * n, n, 2 * n * n, n, n)
+            return user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
+
+        return self._kept("force gains", make).ufunc
 
     def adjoint(self) -> Any:
         """Return the kernel of the costate: p <- l_x + [p_q; 0] + F^T (h p_q + p_v)."""
@@ -247,6 +318,19 @@ class Problem:
 def cut(flat: Numbers, n: int) -> Matrix:
     """Return rows of n numbers."""
     return [list(flat[a:b]) for a, b in pairwise(range(0, len(flat) + n, n))]
+
+
+def lanes_for(rows: int) -> int | None:
+    """Return the lanes of a long sequential sweep: its tile stays in a cache with one of them."""
+    return 1 if rows <= FEW_ROWS else None
+
+
+def _flat(A: Matrix) -> list[Scalar]:
+    return [x for row in A for x in row]
+
+
+def _lower_half(A: Matrix) -> list[Scalar]:
+    return [A[i][j] for i in range(len(A)) for j in range(i + 1)]
 
 
 def _full(lower: Numbers, n: int) -> Matrix:

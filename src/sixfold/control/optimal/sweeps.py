@@ -6,9 +6,9 @@ kernels: the nodes of all rows, backward through the steps, forward with several
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -112,15 +112,27 @@ class Sweeps:
     def _backward(self, state: State, live: Array) -> Array:
         """Find the changes of all controls; return which rows have one."""
         near = self._nodes(state, live)
-        good = self._swept(state, live, near, self.second)
+        curved = self._curved(state, live, near) if self.second else near
+        good = self._swept(state, live, curved)
         if self.second and not good.all():  # without second derivatives where they fail
             left = np.flatnonzero(~good)
-            good[left] = self._swept(state, live[left], [x[left] for x in near], False)
+            good[left] = self._swept(state, live[left], [x[left] for x in near])
+        return good
+
+    def _swept(self, state: State, live: Array, near: list[Array]) -> Array:
+        """Go backward through the steps; return which rows have positive definite Q_uu."""
+        if not self.problem.fully_driven:
+            return self._swept_in_forces(state, live, near)
+        good, limited = self._swept_in_velocities(state, live, near)
+        if limited.any():
+            left = np.flatnonzero(limited)
+            good[left] = self._swept_in_forces(state, live[left], [x[left] for x in near])
         return good
 
     def _nodes(self, state: State, live: Array) -> list[Array]:
         """Return F, G and the derivatives of the costs at all nodes; those of the end come last."""
-        q, v, u, p = state.q[live], state.v[live], state.u[live], self.parameters[live]
+        rows = _at(live)
+        q, v, u, p = state.q[rows], state.v[rows], state.u[rows], self.parameters[rows]
         t, h = self.times[:, None], np.array([self.h])
         found = list(self.problem.nodes()(t, q[:, :-1], v[:, :-1], u, p[:, None], h))
         _, slope, bend = self.problem.last()(q[:, -1], v[:, -1], p)
@@ -129,50 +141,73 @@ class Sweeps:
             self.bounds.add(found, q, v, live)
         return found
 
-    def _swept(self, state: State, live: Array, near: list[Array], second: bool) -> Array:
-        """Go backward through the steps; return which rows have positive definite Q_uu."""
+    def _swept_in_velocities(
+        self, state: State, live: Array, near: list[Array]
+    ) -> tuple[Array, Array]:
+        """Sweep as `full_drive` does; return which rows are good, and which meet a limit of u."""
+        *each, slope, bend = near
+        u, mu = state.u[_at(live)], state.mu[_at(live), None, None]
+        (rows, steps, n), problem = u.shape, self.problem
+        T, *cost = problem.absorbed()(*each, mu)
+        carried = [slope.copy(), bend.take(_lower(2 * n), axis=-1)]
+        carried += [np.zeros((rows, size)) for size in (n, 2 * n * n, 1)] + [_infinite(rows)]
+        outputs = [_last_only(x, steps) for x in carried]
+        k, K = np.empty((rows, steps, n)), np.empty((rows, steps, 2 * n * n))
+        outputs[2], outputs[3] = k[:, ::-1], K[:, ::-1]
+        h = np.full((rows, 1), self.h)
+        problem.velocity_sweep(rows)([*carried, h, *(x[:, ::-1] for x in cost)], outputs, steps, 1)
+        gain, pivot = carried[4][:, 0], carried[5][:, 0]
+        low = high = _wide(n)
+        if self.low is not None and self.high is not None:
+            low, high = u - self.low, self.high - u
+        k, K, inside = problem.force_gains()(T, each[0], k, K, low, high)
+        definite = (pivot > 0) & np.isfinite(pivot) & np.isfinite(gain)
+        good = definite & (inside.min(1) >= 0)
+        self._keep(state, live, good, k, K, gain / 2)
+        return good, definite & ~good
+
+    def _keep(
+        self, state: State, live: Array, good: Array, k: Array, K: Array, gain: Array
+    ) -> None:
+        """Keep the change of the controls of some rows, and what it should gain."""
+        at, shape = live[good], state.K.shape[1:]
+        if not len(at):
+            return
+        if len(at) < len(live):
+            k, K, gain = k[good], K[good], gain[good]
+        rows = _at(at)
+        state.k[rows], state.K[rows], state.expected[rows] = k, K.reshape(-1, *shape), gain
+
+    def _swept_in_forces(self, state: State, live: Array, near: list[Array]) -> Array:
+        """Sweep as `riccati` does; return which rows are good."""
         F, G, l_x, l_u, l_xx, l_ux, l_uu, slope, bend = near
-        rows, steps, m = state.u[live].shape
+        u = state.u[_at(live)]
+        rows, steps, m = u.shape
         n = self.problem.model.nv
-        if second:
-            l_xx, l_ux = self._curved(state, live, F, l_x, l_xx, l_ux, slope)
         V_xx = bend.take(_lower(2 * n), axis=-1)
         carried = [slope.copy(), V_xx, np.zeros((rows, m)), np.zeros((rows, 2 * n * m))]
-        carried += [np.zeros((rows, 2)), np.full((rows, 1), np.inf)]
+        carried += [np.zeros((rows, 2)), _infinite(rows)]
         numbers = np.stack([np.full(rows, self.h), state.mu[live]], -1)
         each = [F, G, l_x, l_u, l_xx, l_ux, l_uu]
         if self.low is not None and self.high is not None:
-            each += [self.low - state.u[live], self.high - state.u[live]]
+            each += [self.low - u, self.high - u]
         outputs = [_last_only(x, steps) for x in carried]
         k, K = np.empty((rows, steps, m)), np.empty((rows, steps, 2 * n * m))
         outputs[2], outputs[3] = k[:, ::-1], K[:, ::-1]
-        kernel = self.problem.backward(self.low is not None)
+        kernel = self.problem.backward(self.low is not None, rows)
         kernel([*carried, numbers, *(x[:, ::-1] for x in each)], outputs, steps, 1)
         gain, pivot = outputs[4][:, 0], outputs[5][:, 0, 0]
         good = np.asarray((pivot > 0) & np.isfinite(pivot) & np.isfinite(gain).all(-1))
-        at = live[good]
-        if good.all():
-            state.k[at], state.K[at] = k, K.reshape(-1, steps, m, 2 * n)
-        else:
-            state.k[at], state.K[at] = k[good], K[good].reshape(-1, steps, m, 2 * n)
-        state.expected[at] = -(gain[good, 0] + gain[good, 1] / 2)
+        self._keep(state, live, good, k, K, -(gain[:, 0] + gain[:, 1] / 2))
         return good
 
-    def _curved(
-        self,
-        state: State,
-        live: Array,
-        F: Array,
-        l_x: Array,
-        l_xx: Array,
-        l_ux: Array,
-        slope: Array,
-    ) -> tuple[Array, Array]:
+    def _curved(self, state: State, live: Array, near: list[Array]) -> list[Array]:
         """Add the second derivatives of the motion, weighted by the gradient of the cost to go.
 
         The gradient is that along the present motion, the costate: all nodes are one batch then,
         and at the solution it is that of the value.
         """
+        F, G, l_x, l_u, l_xx, l_ux, l_uu, slope, bend = near
         n, h = self.problem.model.nv, self.h
         rows, steps = l_x.shape[:2]
         after = np.empty((rows, steps + 1, 2 * n))
@@ -182,9 +217,10 @@ class Sweeps:
         self.problem.adjoint()([slope, step, *moving], [after[:, :-1][:, ::-1]], steps, 1)
         p = after[:, 1:]
         weights = h * (h * p[..., :n] + p[..., n:])
-        q, v = state.q[live, :-1], state.v[live, :-1]
-        xx, ux = self.problem.curvature()(q, v, state.u[live], weights)
-        return l_xx + xx, l_ux + ux
+        at = _at(live)
+        q, v = state.q[at, :-1], state.v[at, :-1]
+        xx, ux = self.problem.curvature()(q, v, state.u[at], weights)
+        return [F, G, l_x, l_u, l_xx + xx, l_ux + ux, l_uu, slope, bend]
 
     def _search(self, state: State, rows: Array) -> Array:
         """Take the step length that costs least, or the first that costs less; say where."""
@@ -216,22 +252,25 @@ class Sweeps:
         """Return q, v, u and the cost of motions with some part of the change of the controls."""
         count, (_, steps, m) = len(rows), state.u.shape
         n = self.problem.model.nv
-        one = count > 1 and (rows == rows[0]).all()
+        one = count > 1 and bool((rows == rows[0]).all())
+        at = _at(rows[:1]) if one else _at(rows)
 
         def of(x: Array) -> Array:
-            flat = x.reshape((*x.shape[:2], math.prod(x.shape[2:])))
-            return _shared(flat[rows[0]], count) if one else flat[rows]
+            flat = x.reshape((*x.shape[:2], x.shape[2] * x.shape[3])) if x.ndim > 3 else x
+            return _shared(flat[rows[0]], count) if one else flat[at]
 
         q, v = np.empty((count, steps + 1, n)), np.empty((count, steps + 1, n))
-        q[:, 0], v[:, 0] = state.q[rows, 0], state.v[rows, 0]
+        q[:, 0], v[:, 0] = state.q[at, 0], state.v[at, 0]
         u, spent = np.empty((count, steps, m)), np.zeros((count, 1))
-        p = np.ascontiguousarray(self.parameters[rows])
-        numbers = np.stack([np.full(count, self.h), lengths], -1)
+        p = np.empty((count, self.parameters.shape[-1]))
+        p[:] = self.parameters[at]
+        numbers = np.empty((count, 2))
+        numbers[:, 0], numbers[:, 1] = self.h, lengths
         times = _shared(self.times[:, None], count)
         each = [times, of(state.q)[:, :-1], of(state.v)[:, :-1], of(state.u)]
         each += [of(state.k), of(state.K)]
         if self.low is not None and self.high is not None:
-            each += [np.broadcast_to(x, (count, steps, m)) for x in (self.low, self.high)]
+            each += [_everywhere(x, count, steps) for x in (self.low, self.high)]
         carried = [q[:, 0], v[:, 0], u[:, 0], spent]
         outputs = [q[:, 1:], v[:, 1:], u, _last_only(spent, steps)]
         self.problem.forward(self.low is not None)([*carried, numbers, p, *each], outputs, steps, 1)
@@ -287,6 +326,24 @@ class StateLimits:
 
 
 @cache
+def _wide(n: int) -> Array:
+    """Return how far controls without limits may go."""
+    return np.full(n, 1e300)
+
+
+def _infinite(rows: int) -> Array:
+    return np.full((rows, 1), np.inf)
+
+
+def _at(rows: Array) -> Any:
+    """Return an index of rows: a slice, which copies nothing, where they follow one another."""
+    if not len(rows):
+        return rows
+    first, last = int(rows[0]), int(rows[-1])
+    return slice(first, last + 1) if last - first + 1 == len(rows) else rows
+
+
+@cache
 def _lower(n: int) -> Array:
     """Return the places of the lower triangle in the numbers of a matrix, row by row."""
     rows, columns = np.tril_indices(n)
@@ -298,7 +355,12 @@ def _shared(x: Array, count: int) -> Array:
     return np.ndarray((count, *x.shape), x.dtype, x, 0, (0, *x.strides))
 
 
+def _everywhere(x: Array, count: int, steps: int) -> Array:
+    """Return numbers (m,) as if they had axes of rows and steps."""
+    return np.ndarray((count, steps, len(x)), x.dtype, x, 0, (0, 0, x.itemsize))
+
+
 def _last_only(x: Array, steps: int) -> Array:
     """Return rows as if they had an axis of steps: each step overwrites the one before."""
     shape, strides = (x.shape[0], steps, x.shape[1]), (x.strides[0], 0, x.strides[1])
-    return np.lib.stride_tricks.as_strided(x, shape, strides)
+    return np.ndarray(shape, x.dtype, x, 0, strides)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sixfold.errors import (
 from sixfold.simulation import Stepper
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _Planner:
     """A mean sequence of actions that is improved by what random ones around it earn.
 
@@ -24,34 +26,33 @@ class _Planner:
     numbers are searched.
     """
 
-    def __init__(
-        self,
-        stepper: Stepper,
-        *,
-        horizon: int,
-        samples: int,
-        noise: ArrayLike,
-        knots: int | None,
-        iterations: int,
-        start: ArrayLike | None,
-        seed: int,
-    ) -> None:
-        name = type(self).__name__
+    stepper: Stepper = field(kw_only=False)
+    horizon: int
+    samples: int
+    noise: ArrayLike
+    knots: int | None = None
+    iterations: int = 1
+    start: ArrayLike | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check what was given, and compile what is tried."""
+        name, stepper = type(self).__name__, self.stepper
         if not isinstance(stepper, Stepper):
             fix = "make one with sixfold.Stepper(model, dt=..., reward=...)"
             raise ArgumentError(f"{name}: argument 'stepper'", "a Stepper", stepper, fix)
-        self.stepper = stepper
-        self.horizon = _count(name, "horizon", horizon, 1, 100_000)
-        self.samples = _count(name, "samples", samples, 2, 10_000_000)
-        self.iterations = _count(name, "iterations", iterations, 1, 1000)
-        known = min(self.horizon, 8) if knots is None else knots
+        self.horizon = _count(name, "horizon", self.horizon, 1, 100_000)
+        self.samples = _count(name, "samples", self.samples, 2, 10_000_000)
+        self.iterations = _count(name, "iterations", self.iterations, 1, 1000)
+        known = min(self.horizon, 8) if self.knots is None else self.knots
         self.knots = _count(name, "knots", known, 1, self.horizon)
         n = stepper.actions
-        self.noise = _numbers(name, "noise", noise, n)
-        if not (self.noise >= 0).all() or not self.noise.any():
-            raise OptionError(name, "noise", "standard deviations >= 0, not all zero", noise)
-        self._first = np.zeros(n) if start is None else _numbers(name, "start", start, n)
-        self._rng = np.random.Generator(np.random.Philox(_count(name, "seed", seed, 0, 2**63)))
+        self._noise = _numbers(name, "noise", self.noise, n)
+        if not (self._noise >= 0).all() or not self._noise.any():
+            raise OptionError(name, "noise", "standard deviations >= 0, not all zero", self.noise)
+        self._first = np.zeros(n) if self.start is None else _numbers(name, "start", self.start, n)
+        seed = _count(name, "seed", self.seed, 0, 2**63)
+        self._rng = np.random.Generator(np.random.Philox(seed))
         self._basis = _lines(self.horizon, self.knots)
         self.reset()
         stepper.returns(np.zeros((1, self.horizon, n)))  # compiled now, or refused
@@ -82,7 +83,7 @@ class _Planner:
     def improve(self) -> None:
         """Try random sequences around the plan from where the stepper is, and move it."""
         n = self.stepper.actions
-        drawn = self._rng.standard_normal((self.samples, self.knots, n)) * self._spread()
+        drawn = self._rng.standard_normal((self.samples, self._basis.shape[1], n)) * self._spread()
         drawn[0] = 0.0  # the plan itself
         sequences = self.plan + self._basis @ drawn
         low_high = self.stepper.bounds
@@ -95,8 +96,8 @@ class _Planner:
         self._move(sequences, drawn, np.where(np.isfinite(earned), earned, -np.inf))
         self.best = float(np.max(earned[np.isfinite(earned)]))
 
-    def _spread(self) -> Any:
-        return self.noise
+    def _spread(self) -> Array:
+        return self._noise
 
     def _move(self, sequences: Array, drawn: Array, earned: Array) -> None:
         raise NotImplementedError
@@ -110,6 +111,7 @@ class _Planner:
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MPPI(_Planner):
     """Model predictive path integral control: sequences count by the exponential of their reward.
 
@@ -134,33 +136,15 @@ class MPPI(_Planner):
     2017.
     """
 
-    def __init__(
-        self,
-        stepper: Stepper,
-        *,
-        horizon: int,
-        samples: int,
-        noise: ArrayLike,
-        temperature: float = 0.1,
-        knots: int | None = None,
-        iterations: int = 1,
-        start: ArrayLike | None = None,
-        seed: int = 0,
-    ) -> None:
-        good = isinstance(temperature, (int, float)) and not isinstance(temperature, bool)
-        if not good or not 0 < temperature < 1e6:
-            raise OptionError("MPPI", "temperature", "a number > 0", temperature)
-        self.temperature = float(temperature)
-        super().__init__(
-            stepper,
-            horizon=horizon,
-            samples=samples,
-            noise=noise,
-            knots=knots,
-            iterations=iterations,
-            start=start,
-            seed=seed,
-        )
+    temperature: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check the temperature as well."""
+        given = self.temperature
+        good = isinstance(given, (int, float)) and not isinstance(given, bool)
+        if not good or not 0 < given < 1e6:
+            raise OptionError("MPPI", "temperature", "a number > 0", given)
+        super().__post_init__()
 
     def _move(self, sequences: Array, drawn: Array, earned: Array) -> None:
         finite = earned[np.isfinite(earned)]
@@ -170,6 +154,7 @@ class MPPI(_Planner):
         self.plan = np.tensordot(weights, sequences, 1)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CrossEntropy(_Planner):
     """The cross-entropy method: the plan and its spread become those of the best sequences.
 
@@ -188,46 +173,29 @@ class CrossEntropy(_Planner):
     Methodology and Computing in Applied Probability 1, 1999.
     """
 
-    def __init__(
-        self,
-        stepper: Stepper,
-        *,
-        horizon: int,
-        samples: int,
-        noise: ArrayLike,
-        elites: int | None = None,
-        knots: int | None = None,
-        iterations: int = 4,
-        start: ArrayLike | None = None,
-        seed: int = 0,
-    ) -> None:
-        samples = _count("CrossEntropy", "samples", samples, 2, 10_000_000)
-        few = max(1, samples // 10) if elites is None else elites
-        self.elites = _count("CrossEntropy", "elites", few, 1, samples)
+    elites: int | None = None
+    iterations: int = 4
+
+    def __post_init__(self) -> None:
+        """Check how many count as well."""
+        samples = _count("CrossEntropy", "samples", self.samples, 2, 10_000_000)
+        few = max(1, samples // 10) if self.elites is None else self.elites
+        self._best = _count("CrossEntropy", "elites", few, 1, samples)
         self._width: Array | None = None
-        super().__init__(
-            stepper,
-            horizon=horizon,
-            samples=samples,
-            noise=noise,
-            knots=knots,
-            iterations=iterations,
-            start=start,
-            seed=seed,
-        )
+        super().__post_init__()
 
     def __call__(self, q: ArrayLike, v: ArrayLike, *, t: float = 0.0) -> Array:
         """Improve the plan from a state and return its first action; the rest moves up by one."""
         self._width = None
         return super().__call__(q, v, t=t)
 
-    def _spread(self) -> Any:
-        return self.noise if self._width is None else self._width
+    def _spread(self) -> Array:
+        return self._noise if self._width is None else self._width
 
     def _move(self, sequences: Array, drawn: Array, earned: Array) -> None:
-        best = np.argpartition(earned, -self.elites)[-self.elites :]
+        best = np.argpartition(earned, -self._best)[-self._best :]
         self.plan = sequences[best].mean(axis=0)
-        self._width = drawn[best].std(axis=0) + 0.01 * self.noise
+        self._width = drawn[best].std(axis=0) + 0.01 * self._noise
 
 
 def _lines(horizon: int, knots: int) -> Array:

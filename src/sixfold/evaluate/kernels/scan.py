@@ -44,6 +44,7 @@ def scan_kernel(
     name: str,
     key: Any = None,
     dtype: str = "float64",
+    lanes: int | None = None,
 ) -> ScanKernel | None:
     """Return the kernel of a step, or None where NumPy has to take it.
 
@@ -55,19 +56,20 @@ def scan_kernel(
         name: for messages.
         key: what identifies the step; a step without one is traced again every time.
         dtype: precision of the steps.
+        lanes: rows in one vector; as many as the processor has if left out.
     """
     llvm = compiler()
     scan = llvm.Scan(tuple(carried), tuple(fixed), tuple(each), dtype)
-    known = None if key is None else KERNELS.find((key, scan))
+    known = None if key is None else KERNELS.find((key, scan, lanes))
     if known is not None:
         return known[0]
     with announced(name):
         program = graphs().trace(step, scan.sizes, boundaries=True)
         if not llvm.supported(program) or program.length > MAX_STEP_NODES:
             return None
-        kernel = llvm.build_scan(program, scan)
+        kernel = llvm.build_scan(program, scan, lanes=lanes)
     if key is not None:
-        KERNELS.keep((key, scan), kernel)
+        KERNELS.keep((key, scan, lanes), kernel)
     return kernel
 
 
