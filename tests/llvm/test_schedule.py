@@ -13,6 +13,7 @@ from sixfold.graph.passes import without_boundaries
 from sixfold.graph.program import CONST, COPY, INPUT, Argument
 from sixfold.graph.subroutines import with_subroutine
 from sixfold.llvm import Layout, build
+from sixfold.llvm.layout.pieces import together
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.runtime.jit import WIDTHS
 from sixfold.simulation.setup import Setup
@@ -318,6 +319,25 @@ def test_pieces_are_merged_unless_many_wait():
 
     waits = optimise(trace(chain, (5,)))
     assert plan(waits, merge=True).pieces == plan(waits).pieces
+
+
+def test_blocks_with_many_results_go_through_the_pieces_one_by_one():
+    """Two of them would not fit the L1 cache; their pieces are merged whether they wait or not."""
+
+    def chain(count):
+        def function(x):
+            found = [x[0]]
+            for k in range(900):
+                found.append(found[-1] * x[k % 5] + 0.25)
+            return found[-count:]
+
+        return optimise(trace(function, (5,)))
+
+    layouts = [Layout(((5,),), ((count,),)) for count in (50, 100)]
+    few, many = plan(chain(50), merge=True), plan(chain(100), merge=True)
+    assert not few.alone and any(few.serial) and together(layouts[0], few, 8) > 1
+    assert many.alone and not any(many.serial) and together(layouts[1], many, 8) == 1
+    assert len(many.pieces) < len(few.pieces) == len(plan(chain(100)).pieces)
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)

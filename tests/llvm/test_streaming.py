@@ -108,6 +108,27 @@ def test_rows_written_by_lines_are_those_of_one_lane(columns):
                 assert (around[:first] == 7.5).all() and (around[first + out.size :] == 7.5).all()
 
 
+@pytest.mark.parametrize("lanes", [4, 8])
+@pytest.mark.parametrize("columns", [16, 17, 19, 66])
+def test_rows_written_by_chunks_are_those_of_one_lane(columns, lanes):
+    """Rows begin at any number of a line; those at odd ones, and rows apart, go another way."""
+    program = trace(lambda x: [*sparse(columns)(x), *dense(columns + 2)(x)], (3,))
+    layout = Layout(((3,),), ((columns,), (columns + 2,)))
+    wide, one = (build("test", program, layout, lanes=n)[0] for n in (lanes, 1))
+    for rows, offset in itertools.product((7, 8, 43), range(8)):
+        x = states(rows)
+        wanted = one.ufunc(x)
+        rooms = [framed(rows, shape, "float64", offset) for shape in layout.outputs]
+        wide.ufunc(x, out=tuple(out for out, _, _ in rooms))
+        for (out, around, first), want in zip(rooms, wanted, strict=True):
+            assert (bytes_of(out) == bytes_of(want)).all()
+            assert (around[:first] == 7.5).all() and (around[first + out.size :] == 7.5).all()
+    apart = [np.full((43, shape[0] + 3), 7.5) for shape in layout.outputs]
+    wide.ufunc(x, out=tuple(room[:, :-3] for room in apart))
+    for room, want in zip(apart, wanted, strict=True):
+        assert (bytes_of(room[:, :-3]) == bytes_of(want)).all() and (room[:, -3:] == 7.5).all()
+
+
 def test_a_batch_is_big_by_itself_too():
     """The way is chosen by the kernel: a call with so many rows, or a part of such a call."""
     k = kernel(dense(65))

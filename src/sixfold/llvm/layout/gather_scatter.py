@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from sixfold.graph.program import CONST, INPUT, Program
-from sixfold.llvm.layout import scratch
+from sixfold.llvm.layout import aligned_rows, scratch
 from sixfold.llvm.layout.inner_loop import loaded_strides, straight, strided_extents
 from sixfold.llvm.layout.pieces import results
 from sixfold.llvm.layout.plan import Plan
@@ -69,15 +69,20 @@ def scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """
     ends = list(itertools.accumulate(layout.output_sizes, initial=0))
     slices = [slice(a, b) for a, b in itertools.pairwise(ends)]
+    texts = [
+        aligned_rows.functions(size, W)
+        for size in sorted(set(layout.output_sizes))
+        if aligned_rows.possible(layout, size, W)
+    ]
     if len(slices) == 1:
-        return _scatter_output(program, layout, cut, W, 0, slices[0], "")
-    texts: list[str] = []
+        texts.append(_scatter_output(program, layout, cut, W, 0, slices[0], ""))
+        return "\n".join(texts)
     calls: dict[str, list[str]] = {"scatter": [], "scatter_varying": []}
     for o, part in enumerate(slices):
-        size, mark = layout.output_sizes[o], f"_of{o}"
+        mark = f"_of{o}"
         texts.append(_scatter_output(program, layout, cut, W, o, part, mark))
         calls["scatter"].append(f"  call void @scatter{mark}_{W}({PLACE})")
-        varying = "scatter_varying" if size > MAX_STRAIGHT_COLUMNS else "scatter"
+        varying = "scatter_varying" if _by_loops(layout, o, W) else "scatter"
         calls["scatter_varying"].append(f"  call void @{varying}{mark}_{W}({PLACE})")
     for name, lines in calls.items():
         block = Block(W, layout.scalar, True)
@@ -90,7 +95,9 @@ def _scatter_output(
     program: Program, layout: Layout, cut: Plan, W: int, output: int, part: slice, mark: str
 ) -> str:
     """Return the function that writes one output; its results are a part of the program's."""
-    if layout.output_sizes[output] > MAX_STRAIGHT_COLUMNS:
+    if aligned_rows.possible(layout, layout.output_sizes[output], W):
+        return _scatter_aligned(program, layout, cut, W, output, part, mark)
+    if _by_loops(layout, output, W):
         return _scatter_wide(program, layout, cut, W, output, part, mark)
     block = Block(W, layout.scalar, True)
     values = results(block, program, cut)[part]
@@ -102,6 +109,64 @@ MAX_STRAIGHT_COLUMNS = 64
 """Columns of an output up to which it is written by straight-line code."""
 
 
+def _by_loops(layout: Layout, output: int, W: int) -> bool:
+    """Return whether an output is written by loops over its columns, with tables of their slots."""
+    size = layout.output_sizes[output]
+    return size > MAX_STRAIGHT_COLUMNS or aligned_rows.possible(layout, size, W)
+
+
+def _scatter_aligned(
+    program: Program, layout: Layout, cut: Plan, W: int, output: int, part: slice, mark: str
+) -> str:
+    """Return @scatter_W and @scatter_varying_W: by chunks of lines where rows allow, or as usual.
+
+    Rows must lie one after the other, and begin at one of the places that chunks are made for.
+    """
+    size, slots, array = layout.output_sizes[output], cut.results[part], len(layout.inputs) + output
+    some, none = aligned_rows.groups(_zeros(program, part))
+    names = [f"{name}{mark}_{W}" for name in ("chunk_places", "chunks", "chunks_of_zeros")]
+    found = [
+        _scatter_wide(program, layout, cut, W, output, part, f"_any{mark}"),
+        table(names[0], aligned_rows.places(slots, W)),
+        *(
+            table(name, [k * layout.item for k in starts])
+            for name, starts in zip(names[1:], (some, none), strict=True)
+        ),
+    ]
+    for name, zeros in (("scatter", len(none)), ("scatter_varying", 0)):
+        block = Block(W, layout.scalar, True)
+        base = block.emit(f"load ptr, ptr {block.at('%args', array)}")
+        step = block.emit(f"load i64, ptr {block.at('%steps', array)}")
+        rows = block.emit(
+            f"getelementptr i8, ptr {base}, i64 {block.emit(f'mul i64 %row, {step}')}"
+        )
+        within = block.emit(f"and i64 {block.emit(f'ptrtoint ptr {rows} to i64')}, 31")
+        dense = block.emit(f"icmp eq i64 {step}, {size * layout.item}")
+        phase = block.emit(f"select i1 {dense}, i64 {within}, i64 -1")
+        cases = " ".join(f"i64 {p * layout.item}, label %from{p}" for p in aligned_rows.PHASES)
+        block.lines.append(f"  switch i64 {phase}, label %any [{cases}]")
+        for p in aligned_rows.PHASES:
+            block.lines.append(f"from{p}:")
+            ends = [
+                block.at(f"@{table_name}", count)
+                for table_name, count in ((names[1], len(some)), (names[2], zeros))
+            ]
+            block.lines += [
+                f"  call void @{aligned_rows.function_name(size, p, W)}(ptr {rows}, ptr %tile, "
+                f"ptr @{names[0]}, ptr @{names[1]}, ptr {ends[0]}, ptr @{names[2]}, ptr {ends[1]})",
+                "  ret void",
+            ]
+        block.lines += ["any:", f"  call void @{name}_any{mark}_{W}({PLACE})"]
+        found.append(block.function(_named(f"{name}{mark}", W, True)))
+    return "\n".join(found)
+
+
+def _zeros(program: Program, part: slice) -> list[bool]:
+    """Return which results are zero in every state."""
+    nodes = [program.nodes[k] for k in program.outputs[part]]
+    return [op == CONST and repr(arguments[0]) == "0.0" for op, *arguments in nodes]
+
+
 def _scatter_wide(
     program: Program, layout: Layout, cut: Plan, W: int, output: int, part: slice, mark: str
 ) -> str:
@@ -111,10 +176,7 @@ def _scatter_wide(
     """
     group, item = side(W), layout.item
     slots = cut.results[part]
-    values = [
-        program.nodes[k][1] if program.nodes[k][0] == CONST else None for k in program.outputs[part]
-    ]
-    some, none = column_groups([repr(x) == "0.0" for x in values], group)
+    some, none = column_groups(_zeros(program, part), group)
     array = len(layout.inputs) + output
     starts, zeros, places = (f"{name}{mark}_{W}" for name in ("starts", "zeros", "places"))
     tables = [
@@ -204,19 +266,19 @@ _LOOP_END = ("  %next = add i64 %k, 1", "  br label %columns", "done:")
 """The end of that loop."""
 
 
-def varying_scatter(layout: Layout) -> str:
+def varying_scatter(layout: Layout, W: int) -> str:
     """Return the name of the function that writes all columns but the zeros of wide results."""
-    return "scatter_varying" if _wide(layout) else "scatter"
+    return "scatter_varying" if _wide(layout, W) else "scatter"
 
 
-def _wide(layout: Layout) -> bool:
+def _wide(layout: Layout, W: int) -> bool:
     """Return whether any output is written by loops over its columns."""
-    return any(size > MAX_STRAIGHT_COLUMNS for size in layout.output_sizes)
+    return any(_by_loops(layout, o, W) for o in range(len(layout.outputs)))
 
 
 def store_constants_calls(layout: Layout, W: int, T: int, size: int) -> list[str]:
     """Return calls of @store_constants_W for so many tiles, if wide results are read from them."""
-    return constants_in_tiles(W, T, size) if _wide(layout) else []
+    return constants_in_tiles(W, T, size) if _wide(layout, W) else []
 
 
 def constants_in_tiles(W: int, T: int, size: int) -> list[str]:

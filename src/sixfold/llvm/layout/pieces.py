@@ -133,6 +133,8 @@ def together(layout: Layout, cut: Plan, W: int, pairs: bool = False) -> int:
     pairs = pairs or pairs_up(cut, W)
     if W == 1 or (len(cut.pieces) == 1 and not pairs and not cut.angles):
         return 1
+    if cut.alone and not pairs:
+        return 1
     size = tile_size(layout, cut, W)
     most = max(1, min(8, TILE_BYTES // size))
     if W * layout.item == LINE_BYTES and LONG_TILE_BYTES <= size <= TWO_TILES_BYTES // 2:

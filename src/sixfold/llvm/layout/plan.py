@@ -86,6 +86,8 @@ class Plan:
     """Bodies of repetitions; equal ones are one."""
     runs: tuple[Run, ...] = ()
     """Repetitions in order, one at most before a piece."""
+    alone: bool = False
+    """Whether one block fills the L1 cache: blocks go through all pieces one by one."""
 
     def all_plans(self) -> list[Plan]:
         """Return this plan and those of routines, at any depth."""
@@ -129,6 +131,13 @@ class Plan:
 
 
 _NOT_IN_PIECES = (Argument, Call, Result, Repeat, Final)
+
+
+def numbers(program: Program) -> int:
+    """Return how many numbers of a state a tile and rows hold: inputs, sines, results in both."""
+    sines = sum(node[0] in ("sin", "cos") for node in program.nodes)
+    results = [k for k in program.outputs if program.nodes[k][0] != CONST]
+    return program.inputs + sines + len(set(results)) + len(results)
 
 
 def outside_slot(n: int) -> int:

@@ -28,7 +28,7 @@ from sixfold.graph.program import (
     operands,
     verifying,
 )
-from sixfold.llvm.layout.plan import Angles, Plan, Routine, outside_slot
+from sixfold.llvm.layout.plan import Angles, Plan, Routine, numbers, outside_slot
 from sixfold.llvm.layout.routines import outside_inputs, placed_routines, repetitions
 
 PIECE_OPERATIONS = 130
@@ -54,6 +54,9 @@ MAX_MERGED_SERIAL = 1 / 8
 
 MAX_MERGED_RATIO = 1.0
 """Ratio of latency to throughput below which a piece does not wait."""
+
+MAX_TOGETHER_NUMBERS = 180
+"""Numbers of a state, results counted twice, up to which L1 holds those of several blocks."""
 
 _LATENCY_CYCLES = {COPY: 0, "mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4}
 _LATENCY_CYCLES |= {"div": 13, "sqrt": 20}
@@ -101,6 +104,7 @@ class _Planner:
     ) -> None:
         """Take the first slot and the inputs that lie outside, where it is a routine's program."""
         self.program, self.nodes = program, program.nodes
+        self.alone = merge and numbers(program) > MAX_TOGETHER_NUMBERS
         self.level, self.hoisted_sincos = self._levels(inner, hoist and (inner or routine is None))
         self.slot: dict[int, int] = {}
         self.used = self.shared = 0 if block is None else block.slots
@@ -239,7 +243,7 @@ class _Planner:
 
         Short pieces let the processor begin with the next block where it would wait.
         """
-        waiting = [_waiting(self.nodes, members) for members in pieces]
+        waiting = [0.0 if self.alone else _waiting(self.nodes, members) for members in pieces]
         serial = sum(ratio >= MIN_SERIAL_RATIO for ratio in waiting)
         if serial >= MAX_MERGED_SERIAL * len(pieces):
             return pieces
@@ -308,27 +312,15 @@ class _Planner:
         routines, runs = placed_routines(nodes, self.routines, self.slot, self.home)
         length = len(self.home) + sum(routine.program.length for routine in routines)
         large = length > LARGE_OPERATIONS
-        serial = tuple(
-            not large and _waiting(nodes, members) >= MIN_SERIAL_RATIO for members in pieces
-        )
+        one = large or self.alone
+        serial = tuple(not one and _waiting(nodes, each) >= MIN_SERIAL_RATIO for each in pieces)
         calls = tuple(
             self.start[self.level[k]] for k, (op, *_) in enumerate(nodes) if isinstance(op, Call)
         )
         places = {nodes[k][1]: self.slot[k] for k in inputs}
         angled = tuple(angles)
-        return Plan(
-            pieces,
-            self.slot,
-            angled,
-            results,
-            self.used,
-            serial,
-            calls,
-            places,
-            large,
-            routines,
-            runs,
-        )
+        placed = (pieces, self.slot, angled, results, self.used)
+        return Plan(*placed, serial, calls, places, large, routines, runs, self.alone)
 
     def _more(self, count: int) -> int:
         self.used += count

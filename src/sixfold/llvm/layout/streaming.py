@@ -256,7 +256,7 @@ def arguments(layout: Layout) -> list[str]:
 def _put(layout: Layout, W: int) -> list[str]:
     """Return the call that stages the results of a block."""
     place = f"ptr %new_args, ptr %new_steps, i64 %s_last, i64 {W}, ptr %tile_last"
-    call = f"  call void @{varying_scatter(layout)}_{W}({place})"
+    call = f"  call void @{varying_scatter(layout, W)}_{W}({place})"
     return [f"  %s_last = mul i64 %b_last, {W}", call]
 
 

@@ -139,14 +139,15 @@ class Block:
                 )
             yield k, vector
 
+    def shuffle(self, a: str, b: str, mask: Sequence[int]) -> str:
+        """Return some lanes of two vectors as long as the side of a square."""
+        listed = ", ".join(f"i32 {m}" for m in mask)
+        kind = f"<{len(mask)} x i32>"
+        return self.emit(f"shufflevector {self.few} {a}, {self.few} {b}, {kind} <{listed}>")
+
     def transposed(self, rows: Sequence[str]) -> list[str]:
         """Return the columns of a square block."""
-
-        def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
-            listed = ", ".join(f"i32 {m}" for m in mask)
-            kind = f"<{len(mask)} x i32>"
-            return self.emit(f"shufflevector {self.few} {a}, {self.few} {b}, {kind} <{listed}>")
-
+        shuffle = self.shuffle
         if len(rows) == 2:
             a, b = rows
             return [shuffle(a, b, (0, 2)), shuffle(a, b, (1, 3))]
