@@ -19,7 +19,15 @@ from sixfold.spatial.rates import (
     vector_rate,
     velocity_at,
 )
-from sixfold.spatial.subspace import Column, ForceSubspace, JointMatrix, Subspace, ldl, ldl_solve
+from sixfold.spatial.subspace import (
+    Column,
+    ForceSubspace,
+    JointMatrix,
+    Subspace,
+    inverse_factor,
+    ldl,
+    ldl_solve,
+)
 from sixfold.spatial.transform import Transform, cos_sin, deviation, unit
 from sixfold.spatial.vector3 import (
     IDENTITY3,
@@ -65,6 +73,7 @@ __all__ = [
     "deviation",
     "equation_of_motion",
     "inertia_rate",
+    "inverse_factor",
     "ldl",
     "ldl_solve",
     "outer",
