@@ -41,7 +41,15 @@ from sixfold.spatial.solids import (
     shell,
     sphere,
 )
-from sixfold.spatial.subspace import Column, ForceSubspace, JointMatrix, Subspace, ldl, ldl_solve
+from sixfold.spatial.subspace import (
+    Column,
+    ForceSubspace,
+    JointMatrix,
+    Subspace,
+    inverse_factor,
+    ldl,
+    ldl_solve,
+)
 from sixfold.spatial.transform import Transform, cos_sin, deviation, unit
 from sixfold.spatial.vector3 import (
     IDENTITY3,
@@ -92,6 +100,7 @@ __all__ = [
     "ellipsoid",
     "equation_of_motion",
     "inertia_rate",
+    "inverse_factor",
     "ldl",
     "ldl_solve",
     "outer",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ShapeError
-from sixfold.scalar import ZERO, Scalar, is_one
+from sixfold.scalar import ZERO, Scalar, dot, is_one
 from sixfold.spatial.display import as_array, presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
@@ -103,18 +103,37 @@ class JointMatrix:
 
 
 def ldl(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """Factorise a symmetric positive matrix as L diag(d) L^T; any kind of number, no root."""
-    n = len(A)
-    L: list[list[Scalar]] = [[ZERO] * n for _ in range(n)]
+    """Factorise a symmetric positive matrix as L diag(d) L^T; any kind of number, no root.
+
+    Of A the lower half is read, row by row; L is unit lower triangular.  Each element is finished
+    before the next is begun, so that a kernel keeps its sum in a register.
+    """
+    L: list[list[Scalar]] = []
     d: list[Scalar] = []
-    work = [list(row) for row in A]
-    for k in range(n):
-        d.append(work[k][k])
-        for i in range(k + 1, n):
-            L[i][k] = work[i][k] / d[k]
-            for j in range(k + 1, i + 1):
-                work[i][j] = work[i][j] - L[i][k] * work[j][k]
-    return L, d
+    for i, given in enumerate(A):
+        row: list[Scalar] = []  # of L diag(d)
+        for j in range(i):
+            x = given[j]
+            for k in range(j):
+                x = x - L[j][k] * row[k]
+            row.append(x)
+        pivot = given[i]
+        L.append([x / y for x, y in zip(row, d, strict=True)])
+        for k in range(i):
+            pivot = pivot - L[i][k] * row[k]
+        d.append(pivot)
+    n = len(d)
+    return [[*row, 1.0, *[ZERO] * (n - i - 1)] for i, row in enumerate(L)], d
+
+
+def inverse_factor(L: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+    """Return L^-1 of a unit lower triangular matrix."""
+    n = len(L)
+    V: list[list[Scalar]] = [[1.0 if i == j else ZERO for j in range(n)] for i in range(n)]
+    for i in range(n):
+        for j in range(i):
+            V[i][j] = -dot(L[i][j:i], [row[j] for row in V[j:i]])
+    return V
 
 
 def ldl_solve(L: list[list[Scalar]], d: list[Scalar], b: Sequence[Scalar]) -> Column:

@@ -15,7 +15,7 @@ by a proximal term, and the steps are solved in the space of the freedoms:
 
     (E + C Y D^-1 Y^T) dp = r,   dp = E^-1 (r - C Y z),   (D + Y^T E^-1 C Y) z = Y^T E^-1 r.
 
-E and C have one block for each contact, whose eigenvectors are known.  Several points of one body
+E and C have one block for each contact (`smooth_cone`).  Several points of one body
 may have several solutions or paths that turn back: two paths are followed, and the end that is
 nearer to the law is taken.
 """
@@ -25,13 +25,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sixfold.dynamics.constrained.smooth_cone import (
+    TINY,
+    Matrix,
+    Vector,
+    newton_block,
+    project,
+    shifted,
+)
 from sixfold.scalar import ZERO, Scalar, Zero, absolute, dot, if_positive, repeat, sqrt, total
 
-Vector = list[Scalar]
-Matrix = list[list[Scalar]]
-
-TINY = 1e-36
-"""Added to a squared length, so that roots and the direction of nothing are numbers."""
 SHARPEST = 1e-15
 """Of s at the end of a path, over its start."""
 LONGEST = 1e8
@@ -118,7 +121,8 @@ class Contacts:
         softened: dict[int, Scalar] = {}
         moved: dict[int, Vector] = {}
         for rows in self.spans:
-            block = _block([p[r] for r in rows], [u[r] for r in rows], s, path)
+            at = [p[r] for r in rows], [u[r] for r in rows]
+            block = newton_block(*at, s, s * path.blur, path.proximal)
             Y = [self.Y[r] for r in rows]
             columns = list(zip(*Y, strict=True))
             for k, r in enumerate(rows):
@@ -135,8 +139,8 @@ class Contacts:
         """Return P(p - w): impulses of the cones, exactly zero at contacts that part."""
         u, found = self.speeds(p), list(p)
         for rows in self.spans:
-            x = _shifted([p[r] for r in rows], [u[r] for r in rows])
-            for r, value in zip(rows, _project(x), strict=True):
+            x = shifted([p[r] for r in rows], [u[r] for r in rows])
+            for r, value in zip(rows, project(x), strict=True):
                 found[r] = value
         return found
 
@@ -170,82 +174,6 @@ def follow(contacts: Contacts) -> tuple[Vector, Scalar]:
         p = [if_positive(error - wrong, y, x) for x, y in zip(p, other, strict=True)]
         error = if_positive(error - wrong, wrong, error)
     return contacts.impulses(p), error
-
-
-class _Block(NamedTuple):
-    """What one contact gives to a Newton step."""
-
-    inverse: Matrix
-    """E^-1 C."""
-    right: Vector
-    """E^-1 r."""
-
-
-def _block(p: Vector, u: Vector, s: Scalar, path: Path) -> _Block:
-    """Linearise p = P(p - w): E = 1 - P' + proximal, C = P' dw/du, r = P - p."""
-    if len(p) == 1:
-        f, _, slope, rest = _positive(p[0] - u[0], s)
-        over = 1.0 / (rest + path.proximal)
-        return _Block([[slope * over]], [(f - p[0]) * over])
-    blur = s * path.blur
-    speed = sqrt(u[1] * u[1] + u[2] * u[2] + blur * blur + TINY)
-    x = [p[0] - u[0] - speed, p[1] - u[1], p[2] - u[2]]
-    length = sqrt(x[1] * x[1] + x[2] * x[2] + TINY)
-    e = [x[1] / length, x[2] / length]
-    high, below_high, slope_high, rest_high = _positive(x[0] + length, s)
-    low, below_low, slope_low, rest_low = _positive(x[0] - length, s)
-    half = 0.5 / length
-    slope_across = (high - low) * half
-    rest_across = (below_low - below_high) * half
-    f = [0.5 * (high + low), 0.5 * (high - low) * e[0], 0.5 * (high - low) * e[1]]
-    over = [1.0 / (rest + path.proximal) for rest in (rest_high, rest_low, rest_across)]
-    inverse = _symmetric(over[0], over[1], over[2], e)
-    ratio = _symmetric(slope_high * over[0], slope_low * over[1], slope_across * over[2], e)
-    d = [u[1] / speed, u[2] / speed]
-    return _Block(
-        [[row[0], row[0] * d[0] + row[1], row[0] * d[1] + row[2]] for row in ratio],
-        [dot(row, [y - x for x, y in zip(p, f, strict=True)]) for row in inverse],
-    )
-
-
-def _positive(x: Scalar, s: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """Return the smooth positive parts of x and -x and their slopes, without cancellation."""
-    root = sqrt(x * x + 4.0 * s * s + TINY)
-    large = 0.5 * (root + absolute(x))
-    small = s * s / large
-    value, other = if_positive(x, large, small), if_positive(x, small, large)
-    return value, other, value / root, other / root
-
-
-def _symmetric(high: Scalar, low: Scalar, across: Scalar, e: Vector) -> Matrix:
-    """Return the matrix with eigenvalues high and low along (1, e) and (1, -e), and across e."""
-    a, c = 0.5 * (high + low), 0.5 * (high - low)
-    t, s = e
-    return [
-        [a, c * t, c * s],
-        [c * t, a * t * t + across * s * s, (a - across) * t * s],
-        [c * s, (a - across) * t * s, a * s * s + across * t * t],
-    ]
-
-
-def _shifted(p: Vector, u: Vector) -> Vector:
-    """Return p - w."""
-    if len(p) == 1:
-        return [p[0] - u[0]]
-    speed = sqrt(u[1] * u[1] + u[2] * u[2] + TINY)
-    return [p[0] - u[0] - speed, p[1] - u[1], p[2] - u[2]]
-
-
-def _project(x: Vector) -> Vector:
-    """Return the nearest point of |x_t| <= x_n, or of x_n >= 0."""
-    if len(x) == 1:
-        return [if_positive(x[0], x[0], 0.0)]
-    length = sqrt(x[1] * x[1] + x[2] * x[2] + TINY)
-    edge = 0.5 * (x[0] + length)
-    edge = if_positive(edge, edge, 0.0)
-    inside = x[0] - length
-    k = if_positive(inside, 1.0, edge / length)
-    return [if_positive(inside, x[0], edge), k * x[1], k * x[2]]
 
 
 def _eliminate(H: Matrix, b: Vector) -> Vector:

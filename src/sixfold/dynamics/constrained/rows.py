@@ -60,6 +60,17 @@ def rows(tree: Tree, constraints: Sequence[Constraint], q: Table, qd: Table | No
     return found
 
 
+def loaded(constraints: Sequence[Constraint]) -> set[int]:
+    """Return the bodies that rows act on, directly or by their joints; 0 is the base."""
+    found: set[int] = set()
+    for each in constraints:
+        if isinstance(each, Gear):
+            found |= {each.follower + 1, *(master + 1 for master, _ in each.terms)}
+        else:
+            found |= {each.body_a + 1, each.body_b + 1}
+    return found
+
+
 def wrenches(
     tree: Tree, constraints: Sequence[Constraint], q: Table, forces: Sequence[Scalar]
 ) -> Table:

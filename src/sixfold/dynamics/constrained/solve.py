@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixfold.dynamics.fast.factor import Factor
-from sixfold.scalar import ZERO, Scalar, Zero, dot
-from sixfold.spatial import ldl_solve
+from sixfold.scalar import Scalar, Zero, dot, total
+from sixfold.spatial import ldl, ldl_solve
 
 STEPS = 3
 """Proximal steps; each takes a factor of mu / (mu + s) from the error along an eigenvalue s."""
@@ -34,16 +34,11 @@ class Delassus:
         self.factor = factor
         self.y = [factor.half(row) for row in J]
         self.w = [factor.scaled(y) for y in self.y]
-        m = len(self.y)
-        self.G: list[list[Scalar]] = [[ZERO] * m for _ in range(m)]
-        for r in range(m):
-            for s in range(r + 1):
-                self.G[r][s] = self.G[s][r] = dot(self.y[r], self.w[s])
-        trace: Scalar = ZERO
-        for r in range(m):
-            trace = trace + self.G[r][r]
-        self.mu = trace * (MU / max(m, 1))
-        self._factors = _ldl(self.G, self.mu)
+        G = [[dot(w, y) for y in self.y[: r + 1]] for r, w in enumerate(self.w)]
+        self.mu = total(row[-1] for row in G) * (MU / max(len(G), 1))
+        for row in G:
+            row[-1] = row[-1] + self.mu
+        self._factors = ldl(G)
 
     def along(self, z: Sequence[Scalar]) -> list[Scalar]:
         """Return J M^-1 b of z = L^-T b."""
@@ -59,7 +54,7 @@ class Delassus:
 
     def pushed(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
         """Return M^-1 (b + J^T lam) of z = L^-T b."""
-        return self.factor.outward(self.factor.scaled(self._added(z, lam)))
+        return self.factor.outward(self.factor.scaled(self.added(z, lam)))
 
     def held(self, z: Sequence[Scalar], asked: Sequence[Scalar]) -> list[Scalar]:
         """Return z = L^-T b with the forces added that give the rows the accelerations asked.
@@ -68,34 +63,11 @@ class Delassus:
         products y1 . D^-1 y2 of such columns are those of the constrained inverse of M.
         """
         pulls = self.along(z)
-        return self._added(z, self.solve([a - x for a, x in zip(asked, pulls, strict=True)]))
+        return self.added(z, self.solve([a - x for a, x in zip(asked, pulls, strict=True)]))
 
-    def _added(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
+    def added(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
         """Return z + L^-T J^T lam."""
         total = list(z)
         for x, y in zip(lam, self.y, strict=True):
             total = [t if isinstance(e, Zero) else t + e * x for t, e in zip(total, y, strict=True)]
         return total
-
-
-def _ldl(G: Sequence[Sequence[Scalar]], mu: Scalar) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """Return L and d of G + mu 1 = L diag(d) L^T.
-
-    Each element is finished before the next is begun, so that its sum stays in a register.
-    """
-    m = len(G)
-    L: list[list[Scalar]] = [[ZERO] * m for _ in range(m)]
-    d: list[Scalar] = []
-    for i in range(m):
-        row: list[Scalar] = []  # of L diag(d)
-        for j in range(i):
-            x = G[i][j]
-            for k in range(j):
-                x = x - L[j][k] * row[k]
-            row.append(x)
-        pivot = G[i][i] + mu
-        for j in range(i):
-            L[i][j] = row[j] / d[j]
-            pivot = pivot - L[i][j] * row[j]
-        d.append(pivot)
-    return L, d

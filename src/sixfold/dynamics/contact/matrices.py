@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sixfold.scalar import ZERO, Scalar, dot, total
+from sixfold.scalar import ZERO, Scalar, dot
+from sixfold.spatial import inverse_factor, ldl, ldl_solve
 
 Numbers = Sequence[Scalar]
 Matrix = list[list[Scalar]]
@@ -15,41 +16,17 @@ class Dense:
 
     def __init__(self, A: Matrix) -> None:
         """Factorise."""
-        n = len(A)
-        L = [[A[i][j] if j <= i else ZERO for j in range(n)] for i in range(n)]
-        self.over: list[Scalar] = []
+        self.L, self.pivots = ldl(A)
+        self.over = [1.0 / d for d in self.pivots]
         """Reciprocals of the pivots."""
-        for k in range(n):
-            self.over.append(1.0 / L[k][k])
-            for i in range(k + 1, n):
-                a = L[i][k] * self.over[k]
-                for j in range(k + 1, i + 1):
-                    L[i][j] = L[i][j] - a * L[j][k]
-            for i in range(k + 1, n):
-                L[i][k] = L[i][k] * self.over[k]
-            L[k][k] = 1.0
-        self.L = L
 
     def inverse_factor(self) -> Matrix:
         """Return L^-1."""
-        n, L = len(self.L), self.L
-        V: Matrix = [[1.0 if i == j else ZERO for j in range(n)] for i in range(n)]
-        for i in range(n):
-            for j in range(i):
-                V[i][j] = -total([L[i][k] * V[k][j] for k in range(j, i)])
-        return V
+        return inverse_factor(self.L)
 
     def solve(self, b: Numbers) -> list[Scalar]:
         """Return x with A x = b."""
-        x, n, L = list(b), len(b), self.L
-        for k in range(n):
-            for i in range(k):
-                x[k] = x[k] - L[k][i] * x[i]
-        x = [y * d for y, d in zip(x, self.over, strict=True)]
-        for k in reversed(range(n)):
-            for i in range(k + 1, n):
-                x[k] = x[k] - L[i][k] * x[i]
-        return x
+        return list(ldl_solve(self.L, self.pivots, b))
 
 
 def symmetric(n: int, element: object) -> Matrix:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sixfold.model.tree import Tree
+
 Numbers3 = tuple[float, float, float]
 
 
@@ -96,6 +98,15 @@ class Scene:
         """Rows of each constraint: contacts, stops, drags."""
         cones = [3 if touch.friction > 0 else 1 for touch in self.touches]
         return (*cones, *[1] * len(self.stops), *[1] * len(self.drags))
+
+    def bodies(self, tree: Tree) -> set[int]:
+        """Return the bodies that constraints act on, directly or by their joints."""
+        freedoms = [stop.v for stop in self.stops] + [drag.v for drag in self.drags]
+        at = tree.velocity_slices
+        found = {i for i in tree.bodies if any(at[i].start <= k < at[i].stop for k in freedoms)}
+        for touch in self.touches:
+            found |= {touch.ball.body, touch.other.body if touch.other is not None else 0}
+        return found
 
     @property
     def memory(self) -> int:

@@ -14,14 +14,19 @@ Matrix = list[list[Scalar]]
 class Factor:
     """M = L^T D L of a tree, and what solves share."""
 
-    def __init__(self, M: Matrix, parent: Sequence[int]) -> None:
-        """Factorise; `parent` is `Tree.dof_parent`."""
-        self.L, pivots = _ltdl(M, parent)
+    def __init__(self, L: Matrix, pivots: Sequence[Scalar], parent: Sequence[int]) -> None:
+        """Take L and D; `parent` is `Tree.dof_parent`."""
+        self.L = L
         self.reciprocals = [1.0 / d for d in pivots]
         """Of the pivots D; computed once, for all solves."""
         self.paths = [tuple(path(parent, k)) for k in range(len(parent))]
         """The freedoms that support each one, nearest first."""
         self.n = len(parent)
+
+    @classmethod
+    def of(cls, M: Matrix, parent: Sequence[int]) -> Factor:
+        """Factorise."""
+        return cls(*ltdl(M, parent), parent)
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """Return x with M x = b; what is exactly zero in b costs nothing."""
@@ -105,7 +110,7 @@ class Factor:
         return {}
 
 
-def _ltdl(H: Matrix, parent: Sequence[int]) -> tuple[Matrix, list[Scalar]]:
+def ltdl(H: Sequence[Sequence[Scalar]], parent: Sequence[int]) -> tuple[Matrix, list[Scalar]]:
     """Return what `book.factorization.ltdl` does, bit by bit.
 
     Each element is finished before the next is begun.  Kernels compute in the order in which a page

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sixfold.dynamics.constrained import rows as constrained
 from sixfold.dynamics.constrained.solve import Delassus
 from sixfold.dynamics.fast.factor import Factor
-from sixfold.evaluate.scalar_functions import dynamics
+from sixfold.evaluate.scalar_functions.free_motion import at_rest, free_motion
 from sixfold.evaluate.scalar_functions.kinematics import integrate, six
 from sixfold.evaluate.scalar_functions.page import Numbers, page
 from sixfold.model import Model, Tree
-from sixfold.scalar import ZERO, Scalar, dot
-from sixfold.spatial import Column
+from sixfold.scalar import Scalar, dot
 
 PROJECTION_STEPS = 2
 """Gauss-Newton steps that close gaps; each about squares a small one."""
@@ -26,12 +26,6 @@ def rows_of(model: Model, tree: Tree, q: Numbers, v: Numbers | None) -> list[con
         return found
     at = tree.velocity_slices
     return [row._replace(J=model.gather({i: row.J[at[i]] for i in tree.bodies})) for row in found]
-
-
-def factor(model: Model, tree: Tree, q: Numbers) -> Factor:
-    """Return the factor of the mass matrix; under couplings it is dense."""
-    parents = tuple(range(-1, model.nv - 1)) if model.couplings else tree.dof_parent
-    return Factor(dynamics.reduced_mass_matrix(model, tree, q), parents)
 
 
 def held(
@@ -102,21 +96,25 @@ def solved(
     f_ext: Numbers | None,
     frame: str,
     stabilization: Scalar | None = None,
+    whole: bool = False,
 ) -> Solved:
-    """Return accelerations and forces: M a + C = tau + J^T lam with J a + gamma = 0."""
-    M = factor(model, tree, q)
-    C = dynamics.bias_force(model, tree, q, v, f_ext, frame=frame)
-    z = M.half(Column(tau) - Column(C))
+    """Return accelerations and forces: M a + C = tau + J^T lam with J a + gamma = 0.
+
+    With `whole` the factor is that of all freedoms.
+    """
+    # derivatives push every freedom
+    loaded = tree.bodies if whole else constrained.loaded(model.constraints)
+    motion = free_motion(model, tree, q, v, tau, f_ext, frame, loaded)
+    M, z = motion.factor, motion.z
     found = rows_of(model, tree, q, v)
-    J = [row.J for row in found]
-    G = Delassus(M, J)
+    G = Delassus(M, [row.J for row in found])
     b = [-(row.gamma + x) for row, x in zip(found, G.along(z), strict=True)]
     if stabilization is not None:
         alpha = stabilization
         for k, row in enumerate(found):
             b[k] = b[k] - alpha * (2.0 * dot(row.J, v) + alpha * row.gap)
     lam = G.solve(b)
-    return Solved(M, G, G.pushed(z, lam), lam)
+    return Solved(M, G, motion.accelerations(G.added(z, lam)), lam)
 
 
 @page(joint_space=True)
@@ -125,15 +123,22 @@ def project(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     x = list(q)
     for _ in range(PROJECTION_STEPS):
         found = rows_of(model, tree, x, None)
-        G = Delassus(factor(model, tree, x), [row.J for row in found])
-        lam = G.solve([-row.gap for row in found])
-        x = integrate(model, model.tree, x, G.pushed([ZERO] * model.nv, lam))
+        moved = _pushed(model, tree, x, [row.J for row in found], [-row.gap for row in found])
+        x = integrate(model, model.tree, x, moved)
     return [*x, *project_velocity(model, tree, x, v)]
 
 
 def project_velocity(model: Model, tree: Tree, q: Numbers, v: Numbers) -> list[Scalar]:
     """V - M^-1 J^T G^-1 J v."""
     J = [row.J for row in rows_of(model, tree, q, None)]
-    G = Delassus(factor(model, tree, q), J)
-    lam = G.solve([-dot(row, v) for row in J])
-    return [a + b for a, b in zip(v, G.pushed([ZERO] * model.nv, lam), strict=True)]
+    moved = _pushed(model, tree, q, J, [-dot(row, v) for row in J])
+    return [a + b for a, b in zip(v, moved, strict=True)]
+
+
+def _pushed(
+    model: Model, tree: Tree, q: Numbers, J: Sequence[list[Scalar]], b: Sequence[Scalar]
+) -> list[Scalar]:
+    """Return M^-1 J^T G^-1 b: the least motion with J x = b."""
+    motion = at_rest(model, tree, q, constrained.loaded(model.constraints))
+    G = Delassus(motion.factor, J)
+    return motion.accelerations(G.added(motion.z, G.solve(b)))

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sixfold.dynamics.contact.response import Reduce, Response, State, carriers_of, respond, weights
+from sixfold.dynamics.constrained import rows as constrained
+from sixfold.dynamics.contact.carriers import carriers_of
+from sixfold.dynamics.contact.constraints import Reduce, State
+from sixfold.dynamics.contact.response import Response, respond, weights
 from sixfold.dynamics.contact.rows import Places
 from sixfold.dynamics.contact.scene import Numbers3, Scene
-from sixfold.evaluate.scalar_functions.constraints import factor as factor_of
 from sixfold.evaluate.scalar_functions.constraints import held
-from sixfold.evaluate.scalar_functions.dynamics import bias_force
+from sixfold.evaluate.scalar_functions.free_motion import factor as factor_of
+from sixfold.evaluate.scalar_functions.free_motion import free_motion
 from sixfold.evaluate.scalar_functions.page import Numbers, page
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
@@ -38,16 +41,15 @@ def contact_dynamics(
     if scene.drags:
         still = tuple(Column.zero(len(each)) for each in tree.friction)
         tree = replace(tree, friction=still, friction_negative=still)
-    C = bias_force(model, tree, q, v, f_ext, frame=frame)
-    factor = factor_of(model, tree, q)
-    net = [t - c for t, c in zip(tau, C, strict=True)]
+    loaded = scene.bodies(tree) | constrained.loaded(model.constraints)
+    motion = free_motion(model, tree, q, v, tau, f_ext, frame, loaded)
     places = Places(model.tree, model.positions(q))
     gravity = model.tree.gravity.lin
     reduce = _reduction(model)
     carriers = carriers_of(scene, places, reduce)
-    loops = held(model, tree, q, v, factor) if model.constraints else None
+    loops = held(model, tree, q, v, motion.factor) if model.constraints else None
     at = State(q, v, model.velocities(v), places, reduce, gravity, h, loops, carriers)
-    return respond(scene, at, factor, net, [ZERO] * scene.memory if warm is None else warm)
+    return respond(scene, at, motion, [ZERO] * scene.memory if warm is None else warm)
 
 
 @page(joint_space=True)

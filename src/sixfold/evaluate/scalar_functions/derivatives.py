@@ -73,7 +73,7 @@ def forward_dynamics_derivatives(
         )
         from sixfold.evaluate.scalar_functions.constraints import solved
 
-        at = solved(model, tree, q, v, tau, f_ext, frame)
+        at = solved(model, tree, q, v, tau, f_ext, frame, whole=True)
         Q, V, _ = first_order_of(model, tree, q, v, at.a, f_ext, frame)
         return constrained_derivatives(model, tree, q, v, at, Q, V)
     factor, a = _solved(model, tree, q, v, tau, f_ext, frame)
@@ -96,7 +96,7 @@ def _solved(
     C = bias_force(model, tree, q, v, f_ext, frame=frame)
     # under couplings the mass matrix is dense
     parents = tuple(range(-1, model.nv - 1)) if model.couplings else tree.dof_parent
-    factor = Factor(reduced_mass_matrix(model, tree, q), parents)
+    factor = Factor.of(reduced_mass_matrix(model, tree, q), parents)
     return factor, factor.solve([t - c for t, c in zip(tau, C, strict=True)])
 
 

@@ -133,7 +133,7 @@ def _axes(point: ImpactPoint) -> list[Vector3]:
 def _factor(model: Model, tree: Tree, q: Numbers) -> Factor:
     """Return the factor of M; under couplings M is dense."""
     parents = tuple(range(-1, model.nv - 1)) if model.couplings else tree.dof_parent
-    return Factor(reduced_mass_matrix(model, tree, q), parents)
+    return Factor.of(reduced_mass_matrix(model, tree, q), parents)
 
 
 def _scale(factor: Factor, Y: Matrix, struck: Sequence[_Struck]) -> Scalar:
