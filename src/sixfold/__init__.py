@@ -370,24 +370,15 @@ __all__ = [
     "write_report",
 ]
 
-# the rows of evaluate/functions, which type checkers count as public only if they stand here
-# fmt: off
-__all__ += [
-    "bias_force", "body_accelerations", "body_poses", "body_velocities", "center_of_mass",
-    "center_of_mass_jacobian", "centroidal_momentum", "centroidal_momentum_bias",
-    "centroidal_momentum_derivatives", "centroidal_momentum_matrix", "constrained_dynamics",
-    "constraint_bias", "constraint_forces", "constraint_gaps", "constraint_jacobian",
-    "constraint_wrenches", "coriolis_matrix", "delassus_matrix", "difference",
-    "difference_derivatives", "energy_regressor", "forward_dynamics",
-    "forward_dynamics_derivatives", "forward_second_derivatives", "frame_pose", "frame_velocity",
-    "frame_velocity_derivatives", "gravity_force", "impact", "integrate", "integrate_derivatives",
-    "inverse_dynamics", "inverse_dynamics_derivatives", "inverse_mass_matrix", "jacobian",
-    "jacobian_bias", "jacobian_derivatives", "joint_regressor", "joint_wrenches", "kinetic_energy",
-    "kinetic_energy_derivatives", "mass_matrix", "momentum", "point_force", "position_rate",
-    "potential_energy", "potential_energy_derivatives", "project", "regressor",
-    "second_derivatives",
-]
-# fmt: on
+if TYPE_CHECKING:
+    from sixfold.evaluate import functions as _rows
 
-if not TYPE_CHECKING:
+    __all__ += _rows.constraints.__all__
+    __all__ += _rows.derivatives.__all__
+    __all__ += _rows.dynamics.__all__
+    __all__ += _rows.impacts.__all__
+    __all__ += _rows.kinematic_derivatives.__all__
+    __all__ += _rows.kinematics.__all__
+    __all__ += _rows.regressors.__all__
+else:
     __all__ = sorted({*__all__, *functions.__all__})

@@ -290,7 +290,24 @@ def closed_forms(model: sf.Model, folder: Path) -> None:
     chain = sf.PlanarChain((1.0, 1.0), (0.1, 0.1), (1.0, 1.0))
     tau = sf.skeleton_id(chain, (0.1, 0.2), (0.0, 0.0), (1.0, 1.0))
     assert np.allclose(sf.skeleton_fd(chain, (0.1, 0.2), (0.0, 0.0), tau), 1.0)
+    q = (0.1, 0.2)
+    assert len(sf.skeleton(chain, q).joints) == 3 and len(sf.skeleton_inertia(chain, q)) == 2
+    assert len(sf.skeleton_bias(chain, q, q)) == len(sf.skeleton_jacobian(chain, q)) == 2
     sf.set_threads(sf.get_threads())
+
+
+def sources(model: sf.Model) -> None:
+    q, v = sf.random_state(model, seed=2)
+    found: sf.Operators = sf.operators(model, q, v, axes="body")
+    psi: sf.BlockOperator = found.Psi
+    solved: sf.OperatorSolution = found.equation_19b(np.zeros(model.nv))
+    assert str(psi) and solved.steps[-1].value.shape == (model.nv,)
+    assert sf.branch_inertias(model, q, backend="numpy").shape == (model.nb, 6, 6)
+    turn = sf.spatial.Motion.of((0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
+    assert sf.spatial.to_array(turn).shape == (6,)
+    body = sf.Inertia.from_mass(1.0, (0.1, 0.0, 0.0))
+    tree = sf.from_arrays([0, 1], "RP", [sf.Transform.identity()] * 2, [body, body])
+    assert tree.nv == 2
 
 
 def learning() -> sf.VectorEnv:
@@ -305,8 +322,10 @@ def with_other_libraries(model: sf.Model, other: object) -> None:
     same: sf.Comparison = sf.compare_with("mujoco", model, samples=2)
     states: sf.Converter = sf.convert(model, other)
     assert same.agrees and states.nq == model.nq
-    for make in (sf.jax_function, sf.torch_function, sf.opencl_function):
+    for make in (sf.jax_function, sf.torch_function, sf.opencl_function, sf.array_api_function):
         make(sf.inverse_dynamics, model)
+    with sf.McapLog("run.mcap", model) as log:
+        log.record(sf.Stepper(model, dt=1e-3))
     sf.opencl_rollout(model, None, None, dt=0.01, steps=2, dtype="float64")
 
 
@@ -326,6 +345,7 @@ def main() -> int:
         control(model)
         data(model, run, folder)
         closed_forms(model, folder)
+        sources(model)
     return 0
 
 

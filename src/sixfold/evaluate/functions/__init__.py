@@ -6,7 +6,8 @@ argument when a shape is wrong.  `q` is (..., nq); `v`, `a` and `tau` are (..., 
 `backend="numpy"` evaluates the same page step by step in NumPy instead, as all other kinds of
 numbers do.
 
-A public function of a module of this folder is a public name of the package: nothing else lists it.
+A public function of a module of this folder is a public name of the package.  The list at the foot
+of the module is for type checkers.
 """
 
 from types import FunctionType
@@ -20,7 +21,7 @@ from sixfold.evaluate.functions.kinematic_derivatives import *
 from sixfold.evaluate.functions.kinematics import *
 from sixfold.evaluate.functions.regressors import *
 
-if not TYPE_CHECKING:  # static tools follow the stars, which bring what a module defines
+if not TYPE_CHECKING:  # static tools follow the stars, which bring what a module lists
     __all__ = [
         name
         for name, value in globals().items()

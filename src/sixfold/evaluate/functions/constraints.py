@@ -172,3 +172,14 @@ def project(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
     """
     raise NotImplementedError
+
+
+if TYPE_CHECKING:  # they take only listed names of a package for public ones
+    __all__ = [
+        "constrained_dynamics",
+        "constraint_bias",
+        "constraint_gaps",
+        "constraint_jacobian",
+        "constraint_wrenches",
+        "project",
+    ]

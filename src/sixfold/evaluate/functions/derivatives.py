@@ -233,3 +233,12 @@ def forward_second_derivatives(
         NotApplicableError: for a model with constraints; `sixfold.compile` has their derivatives.
     """
     raise NotImplementedError
+
+
+if TYPE_CHECKING:  # they take only listed names of a package for public ones
+    __all__ = [
+        "forward_dynamics_derivatives",
+        "forward_second_derivatives",
+        "inverse_dynamics_derivatives",
+        "second_derivatives",
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -179,7 +179,7 @@ def branch_inertias(
     *,
     inertias: ArrayLike | None = None,
     out: Array | None = None,
-    backend: str | None = None,
+    backend: Backend | None = None,
 ) -> Array:
     """Return the branch inertias J_i, shape (..., nb, 6, 6), in body coordinates.
 
@@ -360,3 +360,23 @@ def constraint_forces(
     Reference: Concurrent Dynamics eq. (20); `joint.constraint_basis` gives T.
     """
     raise NotImplementedError
+
+
+if TYPE_CHECKING:  # they take only listed names of a package for public ones
+    __all__ = [
+        "bias_force",
+        "branch_inertias",
+        "center_of_mass",
+        "centroidal_momentum",
+        "constraint_forces",
+        "coriolis_matrix",
+        "forward_dynamics",
+        "gravity_force",
+        "inverse_dynamics",
+        "inverse_mass_matrix",
+        "joint_wrenches",
+        "kinetic_energy",
+        "mass_matrix",
+        "momentum",
+        "potential_energy",
+    ]

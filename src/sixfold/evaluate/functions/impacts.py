@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from numpy.typing import ArrayLike
 
@@ -237,3 +237,10 @@ def _refuse_unknown(
             what = f"{where}: '{point.frame}'"
             fix = "name the body that moves as frame, and another one as against"
             raise NotApplicableError(what, "a body that is struck by itself", fix)
+
+
+if TYPE_CHECKING:  # they take only listed names of a package for public ones
+    __all__ = [
+        "delassus_matrix",
+        "impact",
+    ]

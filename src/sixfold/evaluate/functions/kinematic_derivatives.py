@@ -212,3 +212,18 @@ def difference_derivatives(
     where the difference of two rotations jumps, there is none.
     """
     raise NotImplementedError
+
+
+if TYPE_CHECKING:  # they take only listed names of a package for public ones
+    __all__ = [
+        "center_of_mass_jacobian",
+        "centroidal_momentum_bias",
+        "centroidal_momentum_derivatives",
+        "centroidal_momentum_matrix",
+        "difference_derivatives",
+        "frame_velocity_derivatives",
+        "integrate_derivatives",
+        "jacobian_derivatives",
+        "kinetic_energy_derivatives",
+        "potential_energy_derivatives",
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from numpy.typing import ArrayLike
 
@@ -261,3 +261,19 @@ def position_rate(
 ) -> Array:
     """Return dq/dt, shape (..., nq); it differs from v for spherical and free joints."""
     raise NotImplementedError
+
+
+if TYPE_CHECKING:  # they take only listed names of a package for public ones
+    __all__ = [
+        "body_accelerations",
+        "body_poses",
+        "body_velocities",
+        "difference",
+        "frame_pose",
+        "frame_velocity",
+        "integrate",
+        "jacobian",
+        "jacobian_bias",
+        "point_force",
+        "position_rate",
+    ]

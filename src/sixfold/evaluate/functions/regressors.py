@@ -157,3 +157,11 @@ def _joint_call(columns: tuple[str, ...]) -> Callable[..., Array]:
         raise NotImplementedError
 
     return call
+
+
+if TYPE_CHECKING:  # they take only listed names of a package for public ones
+    __all__ = [
+        "energy_regressor",
+        "joint_regressor",
+        "regressor",
+    ]
