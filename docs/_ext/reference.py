@@ -100,6 +100,13 @@ def _put(path, text):
         path.write_text(text, encoding="utf-8")
 
 
+def without_aliases(app, what, name, value, options, lines):
+    """Drop what Python says of the fields of a named tuple: their place in it."""
+    if lines and lines[0].startswith("Alias for field number"):
+        lines.clear()
+
+
 def setup(app):
     app.connect("builder-inited", write)
+    app.connect("autodoc-process-docstring", without_aliases)
     return {"parallel_read_safe": True}

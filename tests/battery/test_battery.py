@@ -74,6 +74,7 @@ def test_the_battery_sees_what_it_looks_for(function, kind, monkeypatch):
     assert outcome(target, Call("f", "", (None,), {})).kind == kind
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_a_seed_stands_for_a_call():
     for target in targets()[::40]:
         assert call(target, 3).how == call(target, 3).how
