@@ -32,7 +32,7 @@ def test_a_browser_shows_the_robot_and_hands_move_it(arm, motion, browser):
         sf.view(arm, motion, block=False, play=False) as viewer,
         page(browser, viewer.url, size=(900, 520)) as (shown, asked),
     ):
-        shown.get_by_text("joint1", exact=True).first.wait_for(timeout=30_000)
+        shown.get_by_text("joint1 [rad]", exact=True).first.wait_for(timeout=30_000)
         until(lambda: colored(picture(shown, PICTURE)) > 0.002, "the robot appears")
         resting = picture(shown, PICTURE)
 

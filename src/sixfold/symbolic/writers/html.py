@@ -61,7 +61,7 @@ def _parts(equations: Any, terms: str) -> tuple[list[str], list[tuple[str, str, 
 def _section(k: int, title: str, source: str, body: str) -> str:
     """Return a part of the page; with a button that copies its LaTeX text, if there is one."""
     button = f'<button type="button" data-of="l{k}">copy LaTeX</button>' if source else ""
-    kept = f'<pre id="l{k}" hidden>{escape(source)}</pre>' if source else ""
+    kept = f'<pre id="l{k}" hidden="hidden">{escape(source)}</pre>' if source else ""
     return f'<section><h2 id="s{k}">{escape(title)}{button}</h2>{kept}\n{body}</section>'
 
 
