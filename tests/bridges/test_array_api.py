@@ -55,9 +55,17 @@ def close(found, expected, eps):
     return np.abs(numbers(found) - expected).max() <= eps * (1 + np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("where", LIBRARIES)
+CASES = [
+    (where, dtype, name)
+    for where in LIBRARIES
+    for dtype in ("float64", "float32")
+    for name in MODELS
+    # JAX compiles for each of them
+    if where != "jax" or (dtype == "float64") == (name != "double_pendulum")
+]
+
+
+@pytest.mark.parametrize(("where", "dtype", "name"), CASES)
 def test_results_are_those_of_the_kernels_to_rounding_and_stay_where_the_arrays_are(
     where, dtype, name
 ):
@@ -69,7 +77,7 @@ def test_results_are_those_of_the_kernels_to_rounding_and_stay_where_the_arrays_
         (sf.forward_dynamics, (q, v, tau)),
         (sf.mass_matrix, (q,)),
         (sf.kinetic_energy, (q, v)),
-    ):
+    )[: 2 if where == "jax" else 4]:
         given = [array(x) for x in arrays]
         found = sf.array_api_function(function, model)(*given)
         assert type(found) is type(given[0])
@@ -152,15 +160,15 @@ def test_jax_transforms_see_plain_arithmetic():
     exact = sf.forward_dynamics(model, q, v, tau)
     assert close(jax.jit(reading)(q, jax.numpy.asarray(v), tau), exact, 1e-13)
     assert close(jit(jax.vmap(reading))(q, v, tau), exact, 1e-13)
-    three = jit(jax.vmap(jax.jacfwd(kernel, (0, 1, 2))))(q, v, tau)
-    for transform in (jax.jacfwd, jax.jacrev):
-        found = jit(jax.vmap(transform(reading, (0, 1, 2))))(q, v, tau)
-        for x, y in zip(found, three, strict=True):
-            assert close(x, np.asarray(y), 1e-12)
+    slopes = [jit(jax.vmap(jax.jacfwd(f)))(q, v, tau) for f in (reading, kernel)]
+    assert close(slopes[0], np.asarray(slopes[1]), 1e-12)
 
     arm = robot("double_pendulum")
     q, v, tau = (x[0] for x in states(arm, 1))
     both = [make(sf.forward_dynamics, arm) for make in (sf.array_api_function, sf.jax_function)]
+    backward = jit(jax.jacrev(both[0], (0, 1, 2)))(q, v, tau)
+    for x, y in zip(backward, sf.forward_dynamics_derivatives(arm, q, v, tau), strict=True):
+        assert close(x, y, 1e-12)
     bends = [jit(jax.hessian(lambda x, f=f: (f(x, v, tau) ** 2).sum()))(q) for f in both]
     assert close(bends[0], np.asarray(bends[1]), 1e-10)
 

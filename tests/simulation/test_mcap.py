@@ -146,5 +146,5 @@ def test_a_motion_of_several_starts_is_saved_one_by_one(tmp_path):
     run.select(1).save(tmp_path / "run.mcap")
     found = read(tmp_path / "run.mcap")["/joint_states"]
     assert np.array_equal([m.position for _, m in found], run.q[1])
-    with pytest.raises(sf.SixfoldError, match="npz"):
+    with pytest.raises(sf.TrajectoryFileError, match=r"is a log(.|\n)*npz"):
         sf.Trajectory.load(tmp_path / "run.mcap")

@@ -99,8 +99,9 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
     source = path_of("Trajectory.load", path, "run.npz")
     if model is not None:
         model_checked("Trajectory.load", model)
-    if source.suffix.lower() in (".csv", ".parquet", ".mcap"):
-        what = "holds neither the model nor the notes of a motion"
+    kind = {".csv": "table", ".parquet": "table", ".mcap": "log"}.get(source.suffix.lower())
+    if kind is not None:
+        what = f"is a {kind}, which holds neither the model nor the notes of a motion"
         raise TrajectoryFileError(source, what, "save the motion as .npz and load that file")
     if source.suffix.lower() != ".npz":
         what = f"no motion is kept in files with the suffix '{source.suffix}'"
