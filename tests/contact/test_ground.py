@@ -139,6 +139,37 @@ def test_forces_explain_the_accelerations() -> None:
     assert np.allclose(found.a, a, rtol=1e-9, atol=1e-7)
 
 
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_limbs_that_touch_nothing_move_with_those_that_do(backend: str) -> None:
+    """Contacts act on one limb, limits on another; a third has neither."""
+    builder = sf.ModelBuilder("limbs")
+    body = sf.Inertia.from_mass(1.0, (0.1, 0.02, -0.03), (0.02, 0.03, 0.04))
+    builder.add_body("trunk", joint=sf.Free(), inertia=body)
+    hinge = sf.Revolute("y")
+    for limb, end in (("leg", None), ("stopped", 0.1), ("loose", None)):
+        low = None if end is None else -end
+        builder.add_body(f"{limb}1", parent="trunk", joint=sf.Spherical(), inertia=body)
+        on = {"parent": f"{limb}1", "placement": (0.3, 0, 0), "lower": low, "upper": end}
+        builder.add_body(f"{limb}2", joint=hinge, inertia=body, **on)
+    model = builder.build()
+    ground = sf.Ground(points=[sf.ContactPoint("leg2", (0.2, 0, 0), 0.02)], limits=True)
+    q, v = sf.random_state(model, seed=4)
+    q[model.q_slice("stopped2_joint")] = 0.12
+    where = sf.contact_forces(model, q, v, np.zeros(model.nv), contacts=ground, backend=backend)
+    q[2] -= where.gaps[0] + 1e-3
+    tau = np.random.default_rng(5).normal(size=model.nv)
+    found = sf.contact_forces(model, q, v, tau, contacts=ground, backend=backend)
+    assert found.forces[0, 2] > 1 and found.joint_forces[model.v_slice("stopped2_joint")] < -0.1
+    push = np.zeros((len(model.bodies), 6))
+    push[model.body_names.index("leg2")] = (
+        *np.cross(found.points[0], found.forces[0]),
+        *found.forces[0],
+    )
+    needed = sf.inverse_dynamics(model, q, v, found.a, push, backend=backend)
+    scale = np.abs(found.forces).max()
+    np.testing.assert_allclose(needed, tau + found.joint_forces, rtol=0, atol=1e-12 * scale)
+
+
 def test_a_run_is_the_same_as_a_rollout_and_is_kept() -> None:
     model, ground = quadruped(), feet()
     q, v, _ = standing(model, np.random.default_rng(1), height=0.3, spread=0.0)
