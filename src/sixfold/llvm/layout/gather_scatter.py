@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from sixfold.graph.program import CONST, INPUT, Program
-from sixfold.llvm.layout import aligned_rows, scratch
+from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.inner_loop import loaded_strides, straight, strided_extents
 from sixfold.llvm.layout.pieces import results
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout, tag
+from sixfold.llvm.text import aligned_rows
 from sixfold.llvm.text.writer import Block, side
 
 PLACE = "ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile"
@@ -72,7 +73,7 @@ def scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     texts = [
         aligned_rows.functions(size, W)
         for size in sorted(set(layout.output_sizes))
-        if aligned_rows.possible(layout, size, W)
+        if aligned_rows.possible(size, layout.item, W)
     ]
     if len(slices) == 1:
         texts.append(_scatter_output(program, layout, cut, W, 0, slices[0], ""))
@@ -95,7 +96,7 @@ def _scatter_output(
     program: Program, layout: Layout, cut: Plan, W: int, output: int, part: slice, mark: str
 ) -> str:
     """Return the function that writes one output; its results are a part of the program's."""
-    if aligned_rows.possible(layout, layout.output_sizes[output], W):
+    if aligned_rows.possible(layout.output_sizes[output], layout.item, W):
         return _scatter_aligned(program, layout, cut, W, output, part, mark)
     if _by_loops(layout, output, W):
         return _scatter_wide(program, layout, cut, W, output, part, mark)
@@ -112,7 +113,7 @@ MAX_STRAIGHT_COLUMNS = 64
 def _by_loops(layout: Layout, output: int, W: int) -> bool:
     """Return whether an output is written by loops over its columns, with tables of their slots."""
     size = layout.output_sizes[output]
-    return size > MAX_STRAIGHT_COLUMNS or aligned_rows.possible(layout, size, W)
+    return size > MAX_STRAIGHT_COLUMNS or aligned_rows.possible(size, layout.item, W)
 
 
 def _scatter_aligned(

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.text.writer import Block
 
 SIDE = 4
@@ -32,9 +31,9 @@ _BEFORE = 3
 """Columns before the first that the table of places has, and behind the last."""
 
 
-def possible(layout: Layout, columns: int, W: int) -> bool:
-    """Return whether rows of an output are written by chunks."""
-    return W >= SIDE and layout.item == _BYTES and columns >= MIN_COLUMNS
+def possible(columns: int, item: int, W: int) -> bool:
+    """Return whether rows of numbers of so many bytes are written by chunks."""
+    return W >= SIDE and item == _BYTES and columns >= MIN_COLUMNS
 
 
 def places(slots: Sequence[int], W: int) -> list[int]:
