@@ -34,7 +34,9 @@ Parameters: TypeAlias = Literal["symbols", "numbers"]
 InertiaForm: TypeAlias = Literal["centre", "origin", "base"]
 CodeLanguage: TypeAlias = Literal["c", "python", "julia", "matlab"]
 CodePrecision: TypeAlias = Literal["double", "float"]
-CodeTarget: TypeAlias = Literal["aarch64", "riscv64", "x86_64", "ptx"]
+CodeTarget: TypeAlias = Literal[
+    "aarch64", "aarch64_sve256", "aarch64_sve512", "riscv64", "x86_64", "ptx"
+]
 Reduction: TypeAlias = Literal["mean", "deviation", "covariance", "extremes", "quantiles"]
 Engine: TypeAlias = Literal["threads", "processes", "serial"]
 PieceFormat: TypeAlias = Literal["parquet", "zarr"]
