@@ -52,6 +52,7 @@ def visit(browser, base, names):
     faults, links, anchors = [], {}, {}
     for width in WIDTHS:
         page = browser.new_page(viewport={"width": width, "height": 900})
+        page.set_default_timeout(180_000)  # [ms]: other work may hold the machine up
         page.on("request", lambda r: foreign(r.url, base, faults))
         page.on("response", lambda r: r.status < 400 or faults.append(f"{r.status} for {r.url}"))
         for name in names:
@@ -88,6 +89,7 @@ def dead(folder, base, links, anchors):
 def search(browser, base):
     """Yield the words that the search page does not find."""
     page = browser.new_page()
+    page.set_default_timeout(180_000)
     for words in SOUGHT:
         page.goto(f"{base}search.html?q={quote(words)}")
         page.wait_for_function("document.querySelector('.search-summary')?.textContent")
