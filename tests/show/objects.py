@@ -130,6 +130,9 @@ OBJECTS = {
 """What has something to see."""
 PLAIN = {
     "Tree": lambda: sf.load("random_tree:40:1").tree,
+    "Coordinates": lambda: sf.load("random_tree:40:1").coordinates,
+    "ModelBuilder": lambda: sf.ModelBuilder(EVIL),
+    "Converter": lambda: sf.Converter(evil_model(), "pinocchio", 2, 2, (), ()),
     "LQR": lambda: sf.lqr(linear(), 1.0, 1.0),
     "TVLQR": lambda: sf.tvlqr(linear_steps(), 1.0, 1.0),
     "RolloutGradient": gradient,

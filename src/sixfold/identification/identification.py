@@ -19,6 +19,7 @@ from sixfold.identification.findings import ORDER, DataFinding
 from sixfold.identification.fit.columns import Problem
 from sixfold.identification.fit.options import positive
 from sixfold.model import Model
+from sixfold.show import block, folded, plain
 from sixfold.spatial import Inertia
 
 WELL, ROUGHLY = 0.05, 0.3
@@ -223,7 +224,9 @@ class Identification:
 
     def _repr_html_(self) -> str:
         """Return tables for notebooks."""
-        return joints_table(self) + findings_list(self) + parameters_table(self)
+        listed = folded(f"{len(self.parameters)} base parameters", parameters_table(self))
+        head = f"<p>{plain(self._headline())}</p>"
+        return block(head, joints_table(self), findings_list(self), listed)
 
 
 _WORDS = ("well", "roughly", "not")

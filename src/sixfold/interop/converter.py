@@ -62,6 +62,11 @@ class Converter:
     bodies: tuple[Site | None, ...]
     """For each body (or joint) of the other library the body of the model that it moves with."""
 
+    def __repr__(self) -> str:
+        """Say between what it converts."""
+        sizes = f"nq={self.nq}, nv={self.nv}"
+        return f"<converter between {self.model!r} and {self.library}: {sizes} there>"
+
     # -- positions
 
     @together("Converter.q_to")

@@ -17,6 +17,7 @@ from sixfold.errors import (
     UnknownNameError,
     kind_of,
     shown,
+    visible,
 )
 from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.constraint_builder import Attachments, ConstraintBuilder
@@ -79,6 +80,9 @@ class ModelBuilder(ConstraintBuilder):
         self._parts: dict[str, _Part] = {}
         self._frames: list[tuple[str, str, Transform]] = []
         self._couplings: list[tuple[str, tuple[tuple[str, float], ...], float]] = []
+
+    def __repr__(self) -> str:
+        return f"<ModelBuilder '{visible(self.name)}': {len(self._parts)} bodies>"
 
     def add_body(
         self,

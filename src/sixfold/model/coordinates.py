@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ModelError, UnknownNameError
+from sixfold.errors import ModelError, UnknownNameError, visible
 from sixfold.model.body import Body, Coupling
 from sixfold.model.joint.joint import Joint
 from sixfold.model.joint.standard import Free
@@ -64,6 +64,11 @@ class Coordinates:
     couplings: tuple[Coupling, ...]
     nq: int
     nv: int
+
+    def __repr__(self) -> str:
+        """Say how many there are."""
+        sizes = f"nq={self.nq}, nv={self.nv}, {len(self.free)} joints"
+        return f"<coordinates of '{visible(self.model_name)}': {sizes}>"
 
     @classmethod
     def of(
