@@ -80,7 +80,7 @@ def test_the_next_step_begins_the_next_episode():
         assert (reward[over] == 0).all() and not terminated[over].any()
         assert (np.abs(seen[over]) <= 0.05).all()
         over = terminated | truncated
-    assert env._episodes.min() > 1
+    assert env._starts.episodes.min() > 1
 
 
 def test_the_same_step_keeps_the_last_observation():

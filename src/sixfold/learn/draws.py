@@ -39,11 +39,16 @@ def uniforms(streams: Any, episodes: Any, width: int) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
         start = _mixed(streams + np.asarray(episodes, np.uint64) * _STRIDE)
         counters = start[:, None] + np.arange(1, width + 1, dtype=np.uint64) * _STRIDE
-        return (_mixed(counters) >> np.uint64(11)) * 2.0**-53
+        counters = _mixed(counters)
+        counters >>= np.uint64(11)
+        return counters * 2.0**-53
 
 
 def _mixed(x: Any) -> Any:
     """Return the hash of SplitMix64: every bit of x changes half of the bits of the result."""
-    x = (x ^ (x >> _SHIFTS[0])) * _FACTORS[0]
-    x = (x ^ (x >> _SHIFTS[1])) * _FACTORS[1]
-    return x ^ (x >> _SHIFTS[2])
+    x = x ^ (x >> _SHIFTS[0])
+    x *= _FACTORS[0]
+    x ^= x >> _SHIFTS[1]
+    x *= _FACTORS[1]
+    x ^= x >> _SHIFTS[2]
+    return x

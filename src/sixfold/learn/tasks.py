@@ -36,6 +36,10 @@ def cart_pole() -> Task:
     def fallen(t: Any, q: Any, v: Any) -> Any:
         return if_positive(q[0] * q[0] - TRACK**2, 1.0, q[1] * q[1] - TILT**2)
 
+    def near(u: Array) -> tuple[Array, Array]:
+        x = 0.1 * u - 0.05
+        return x[:, :2], x[:, 2:]
+
     return Task(
         "cart_pole",
         builder.build(),
@@ -46,7 +50,7 @@ def cart_pole() -> Task:
         observe=lambda t, q, v: [*q, *v],
         reward=lambda t, q, v, action: 1.0,
         terminate=fallen,
-        start=lambda u: (0.1 * u[:, :2] - 0.05, 0.1 * u[:, 2:] - 0.05),
+        start=near,
         draws=4,
         steps=500,
     )

@@ -19,7 +19,8 @@ from sixfold.errors import (
     ShapeError,
     UnknownNameError,
 )
-from sixfold.learn.draws import streams, uniforms
+from sixfold.learn.draws import streams
+from sixfold.learn.starts import Starts
 from sixfold.learn.task import Task
 from sixfold.learn.tasks import TASKS
 from sixfold.optional import optional
@@ -74,10 +75,9 @@ class VectorEnv(_Base):
         self.num_envs, self.autoreset, self.copy = num_envs, autoreset, copy
         self.stepper = self.task.stepper(num_envs, dtype=dtype)
         self._numbers = np.arange(first, first + self.stepper.rows, dtype=np.uint64)
-        self._episodes = np.zeros(self.stepper.rows, np.uint64)
+        self._starts = Starts(self.task, self.stepper)
         self._over = np.zeros(self.stepper.rows, bool)
         self._limit = self.task.steps * self.task.substeps
-        self._streams: Any = None
         self._warned = False
         spaces, batch = gymnasium.spaces, optional("gymnasium.vector.utils", "VectorEnv")
         seen = self.stepper.observation()
@@ -107,10 +107,9 @@ class VectorEnv(_Base):
             Observations of all environments, and an empty dictionary.
         """
         if seed is not None:
-            self._streams = streams(_seed(seed), self._numbers)
-            self._episodes[:] = 0
-        elif self._streams is None:
-            self._streams = streams(secrets.randbits(63), self._numbers)
+            self._starts.seed(streams(_seed(seed), self._numbers))
+        elif self._starts.streams is None:
+            self._starts.seed(streams(secrets.randbits(63), self._numbers))
         if options is not None and not isinstance(options, Mapping):
             raise OptionError("VectorEnv.reset", "options", "a dictionary, or None", options)
         mask = None if options is None else options.get("reset_mask")
@@ -122,7 +121,9 @@ class VectorEnv(_Base):
                 expected = f"a mask of shape ({self.stepper.rows},)"
                 raise ShapeError("VectorEnv.reset", "reset_mask", expected, chosen.shape, "fix it")
             rows = np.flatnonzero(chosen)
-        self._begin(rows)
+        if rows.size:
+            self._starts.begin(rows)
+            self._over[rows] = False
         found = self.stepper.observation()
         assert found is not None
         return found, {}
@@ -134,31 +135,32 @@ class VectorEnv(_Base):
             Observations, rewards, terminations, truncations and infos.  An environment whose state
             leaves the finite numbers terminates with reward zero.
         """
-        if self._streams is None:
+        if self._starts.streams is None:
             raise NotApplicableError("VectorEnv.step", "environments at no state", "call reset")
         seen, reward, *rest = self.stepper.step(actions)
         if self.copy:
             seen, reward = seen.copy(), reward.copy()
         terminated = rest[0] > 0 if rest else np.zeros(self.stepper.rows, bool)
-        wrong = ~np.isfinite(reward)
-        if wrong.any():
-            self._lost(wrong, seen, reward, terminated)
+        # the sum is finite if all are, up to overflow
+        if not np.isfinite(reward.sum()):
+            self._lost(~np.isfinite(reward), seen, reward, terminated)
         truncated = self.stepper.steps_taken >= self._limit
         infos: dict[str, Any] = {}
         if self.autoreset == "next_step":
             again = np.flatnonzero(self._over)
             if again.size:
-                self._begin(again)
-                seen[again] = self.stepper.observation(again)
-                reward[again], terminated[again], truncated[again] = 0.0, False, False
+                seen[again] = self._starts.begin(again)
+                going = ~self._over
+                reward *= going
+                terminated &= going
+                truncated &= going
             self._over = terminated | truncated
         elif self.autoreset == "same_step":
             again = np.flatnonzero(terminated | truncated)
             if again.size:
                 mask = terminated | truncated
                 infos = {"final_obs": seen.copy(), "_final_obs": mask, "final_info": {}}
-                self._begin(again)
-                seen[again] = self.stepper.observation(again)
+                seen[again] = self._starts.begin(again)
         return seen, reward, terminated, truncated, infos
 
     def render(self) -> None:
@@ -166,25 +168,10 @@ class VectorEnv(_Base):
         fix = "use sixfold.view(env.task.model, trajectory)"
         raise NotApplicableError("VectorEnv.render", "environments without pictures", fix)
 
-    def _begin(self, rows: Array) -> None:
-        """Begin new episodes in some environments."""
-        if not rows.size:
-            return
-        task, stepper = self.task, self.stepper
-        u = uniforms(self._streams[rows], self._episodes[rows], task.draws)
-        self._episodes[rows] += np.uint64(1)
-        if task.randomize is not None:
-            for name, values in task.randomize(u).items():
-                array = getattr(stepper, name, None)
-                if array is None:
-                    words = "'parameters' or 'inertias', where the task has them"
-                    raise OptionError("Task", "randomize", words, name)
-                array[rows] = values
-        stepper.put(*task.start(u), rows=rows)
-        self._over[rows] = False
-
     def _lost(self, wrong: Array, seen: Array, reward: Array, terminated: Array) -> None:
         """End episodes whose state is no longer finite."""
+        if not wrong.any():
+            return
         if not self._warned:
             text = f"{int(wrong.sum())} environments of '{self.task.name}' left the finite numbers"
             warnings.warn(f"{text}; they terminate", NonFiniteStateWarning, stacklevel=3)
