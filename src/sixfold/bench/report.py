@@ -76,6 +76,7 @@ def document(results: Results, settings: Settings, missing: Sequence[str]) -> di
             asdict(r) | {"ns": r.ns, "peer_ns": r.peer_ns, "ratio": r.ratio}
             for r in results.constraints
         ],
+        "control": [asdict(r) | {"ratio": r.ratio} for r in results.control],
         "disagreements": results.disagreements,
         "notes": results.notes,
         "left_out": list(missing),

@@ -18,6 +18,7 @@ from sixfold.bench.sections import (
     chains,
     constraints,
     contact,
+    control,
     derivatives,
     latency,
     regressors,
@@ -50,6 +51,7 @@ class Settings:
     derivatives: bool = False
     regressor: bool = False
     contact: bool = False
+    control: bool = False
 
     @property
     def precise_states(self) -> int:
@@ -72,6 +74,7 @@ class Results:
     regressors: list[regressors.Regressors] = field(default_factory=list)
     contact: list[contact.Touched] = field(default_factory=list)
     constraints: list[constraints.Constrained] = field(default_factory=list)
+    control: list[control.Controlled] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     load_average: float | None = None
     """Programs that were running at the start, over a minute."""
@@ -139,6 +142,8 @@ def run(robots: Sequence[Robot], settings: Settings, say: Say) -> Results:
         if settings.contact:
             _constraints(settings, results, say)
             _contact(settings, results, say)
+        if settings.control:
+            _control(settings, results, say)
     finally:
         set_threads(before)
     results.notes += disturbed(results.speed)
@@ -283,6 +288,13 @@ def _constraints(settings: Settings, results: Results, say: Say) -> None:
         found = constraints.measure(name, model, q, settings.batch, settings.seed, settings.rounds)
         results.constraints.append(found)
     say("\n" + tables.constraints_table(results.constraints))
+
+
+def _control(settings: Settings, results: Results, say: Say) -> None:
+    for what, measure in control.cases(settings.seed, settings.rounds):
+        _watched(what)
+        results.control.append(measure())
+    say("\n" + tables.control_table(results.control))
 
 
 def _watched(what: str) -> None:

@@ -9,6 +9,7 @@ from sixfold.bench.sections.accuracy import Accuracy
 from sixfold.bench.sections.chains import Chain
 from sixfold.bench.sections.constraints import Constrained
 from sixfold.bench.sections.contact import Touched
+from sixfold.bench.sections.control import Controlled
 from sixfold.bench.sections.derivatives import Derivatives
 from sixfold.bench.sections.latency import Latency
 from sixfold.bench.sections.regressors import BATCH, Regressors
@@ -315,3 +316,20 @@ def constraints_table(records: Sequence[Constrained]) -> str:
     ]
     title = "constrained dynamics of one state, accelerations and forces"
     return table(f"{title}; pin: its call less the cost of calling", head, rows)
+
+
+def control_table(records: Sequence[Controlled]) -> str:
+    """Return poses, iterations and steps beside other programs."""
+    head = ["what", "us", "how", "beside", "us", "ratio"]
+    rows = [
+        [
+            r.what,
+            figure(1e6 * r.seconds, ".3g"),
+            r.note,
+            r.peer or "-",
+            "-" if r.peer_seconds is None else figure(1e6 * r.peer_seconds, ".3g"),
+            times(r.ratio),
+        ]
+        for r in records
+    ]
+    return table("one pose, iteration or step on one core, processor time", head, rows)

@@ -71,6 +71,7 @@ def _functions(_: click.Context, __: click.Parameter, text: str) -> tuple[str, .
 @click.option("--regressor", is_flag=True, help="Also regressors beside Pinocchio's.")
 @click.option("--rollout", is_flag=True, help="Also steps in time beside MuJoCo's rollout.")
 @click.option("--contact", is_flag=True, help="Also closed loops and robots on the ground.")
+@click.option("--control", is_flag=True, help="Also inverse kinematics, control, environments.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Keep every figure.")
 @click.option(
     "--plot", "plot_file", type=click.Path(dir_okay=False), help="Draw: .svg, .png, .pdf."
