@@ -89,12 +89,14 @@ def test_inspect_shows_constraints_and_mobility(tmp_path):
     b = fourbar().add_rod("world", "rocker", 1.2, name="rod")
     b.add_gear("rocker_joint", ("crank_joint", (2.0, 0, 0.5)), offset=0.1, name="gear")
     model = b.add_rolling("crank", 0.3, axis="x", name="wheel").build()
-    assert describe(model)[-5:-1] == [
+    text = " ".join(" ".join(describe(model)).split())
+    for line in (
         "constraint pin: revolute, coupler to rocker, 5 rows",
         "constraint rod: distance of 1.2 m, world to rocker, 1 row",
         "constraint gear: gear, rocker_joint = 2 x crank_joint + 0.5 x crank_joint^3 + 0.1, 1 row",
         "constraint wheel: rolling, world to crank, 3 rows",
-    ]
+    ):
+        assert line in text
     sf.save(fourbar().build(), tmp_path / "m.json")
     text = run("inspect", str(tmp_path / "m.json")).output
     assert "3 freedoms, 5 rows, 3 of them redundant: mobility 1" in text
@@ -107,8 +109,8 @@ def test_a_disc_that_always_lies_flat_is_refused_by_name():
 
 
 def test_inspect_says_that_a_loop_does_not_close():
-    last = describe(fourbar(9.0).build())[-1]
-    assert last.startswith("mobility not known: the loops do not close near neutral (")
+    last = " ".join(" ".join(describe(fourbar(9.0).build())).split()).partition("mobility")[2]
+    assert last.startswith(" not known: the loops do not close near neutral (")
     assert "'pin." in last
     assert last.endswith("6.3 m or rad is left)")
 

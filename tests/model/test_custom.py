@@ -131,7 +131,7 @@ MISTAKES = {
     "nq float": (dict(transform=revolute, nq=1.0), "nq = 1.0"),
     "no function": (dict(transform=None), "transform is None\n  fix: pass a function of q"),
     "transform": (dict(transform=Transform.identity()), "transform is Transform"),
-    "subspace": (dict(transform=revolute, subspace=Subspace()), "subspace is <"),
+    "subspace": (dict(transform=revolute, subspace=Subspace()), "subspace is Subspace"),
     "bias": (dict(transform=revolute, bias=0.0), "bias is 0.0"),
     "transform result": (dict(transform=text), r"transform\(q\) returned str\n  fix: return a"),
     "subspace result": (

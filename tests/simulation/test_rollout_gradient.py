@@ -263,7 +263,7 @@ def test_lanes_give_the_same_bits(lanes, monkeypatch):
     found = case.gradient(q0, v0, tau, inertial=True)
     used = []
 
-    def narrow(program, scan):
+    def narrow(program, scan, **_):
         used.append(build_scan(program, scan, lanes=lanes))
         return used[-1]
 

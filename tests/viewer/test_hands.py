@@ -348,7 +348,7 @@ def test_a_mouse_drags_the_tool_of_an_arm(arm, browser):
         sf.view(arm, q=POSE, block=False, drag=TOOL) as viewer,
         page(browser, viewer.url, size=size) as (shown, _),
     ):
-        shown.get_by_text("joint1", exact=True).first.wait_for(timeout=30_000)
+        shown.get_by_text("joint1 [rad]", exact=True).first.wait_for(timeout=30_000)
         shown.wait_for_timeout(1500)
         before = sf.frame_pose(arm, POSE, TOOL)
         length = 0.22 * viewer._size
@@ -376,7 +376,7 @@ def test_a_mouse_pulls_a_body_of_a_live_robot(arm, browser):
         sf.view(arm, q=POSE, block=False, live="hold") as viewer,
         page(browser, viewer.url, size=size) as (shown, _),
     ):
-        shown.get_by_text("joint1", exact=True).first.wait_for(timeout=30_000)
+        shown.get_by_text("joint1 [rad]", exact=True).first.wait_for(timeout=30_000)
         shown.wait_for_timeout(1500)
         start = pixel(viewer, sf.frame_pose(arm, viewer.q, "link4")[:3, 3], size)
         pressed(shown, start, (-120.0, -60.0))
