@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 from tests.docs.ledger import HEADER, ROOT, every_row, resolve, tables
+from tests.syntax import parsed
 
 
 def source(word):
@@ -19,7 +20,7 @@ def source(word):
 @cache
 def names_in(file):
     """Return the names of the test functions of a file."""
-    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    tree = parsed(ROOT / file)
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
@@ -80,6 +81,7 @@ def test_the_tests_of_every_row_execute_the_functions_that_it_names():
 WRONG = """
 from tests.docs.executed import idle_rows
 from tests.docs.ledger import Row
+from tests.syntax import parsed
 
 def row(test, *functions):
     return Row("", "", "", functions, ("tests/" + test,))

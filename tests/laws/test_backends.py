@@ -11,6 +11,7 @@ import pytest
 import sixfold as sf
 from tests.laws.backends import BACKENDS, Calls
 from tests.laws.exempt import EXEMPT
+from tests.syntax import parsed
 
 FILES = sorted(Path(__file__).parent.glob("test_*.py"))
 DEFAULT_CALLS = {
@@ -25,7 +26,7 @@ def laws():
     """Return {name: arguments} of all laws."""
     found = {}
     for file in FILES:
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        for node in parsed(file).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 found[node.name] = [argument.arg for argument in node.args.args]
     return found

@@ -22,6 +22,7 @@ from sixfold.evaluate.scalar_functions.forward import METHODS
 from sixfold.identification.fit.options import FRICTION
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.sweeps.reducers import BY_NAME
+from tests.syntax import parsed
 from tests.typing.user_script import main
 
 SCRIPT = Path(__file__).with_name("user_script.py")
@@ -42,7 +43,7 @@ WRONG = {
 
 
 def test_user_script_names_every_public_name():
-    tree = ast.parse(SCRIPT.read_text())
+    tree = parsed(SCRIPT)
     named = {
         node.attr
         for node in ast.walk(tree)
@@ -55,7 +56,7 @@ def test_user_script_names_every_public_name():
 
 @pytest.mark.parametrize("path", ROWS, ids=lambda path: path.stem)
 def test_rows_are_listed_for_type_checkers(path):
-    *_, last = ast.parse(path.read_text(encoding="utf-8")).body
+    *_, last = parsed(path).body
     listed = ast.literal_eval(last.body[0].value)
     module = importlib.import_module(f"sixfold.evaluate.functions.{path.stem}")
     rows = {name for name in functions.__all__ if hasattr(module, name)}
