@@ -81,7 +81,6 @@ def test_the_tests_of_every_row_execute_the_functions_that_it_names():
 WRONG = """
 from tests.docs.executed import idle_rows
 from tests.docs.ledger import Row
-from tests.syntax import parsed
 
 def row(test, *functions):
     return Row("", "", "", functions, ("tests/" + test,))
