@@ -20,7 +20,6 @@ from sixfold.model.sound import check_bodies, check_rest, sealed
 from sixfold.model.tree import Tree
 from sixfold.model.values import numbers_of
 from sixfold.scalar import Scalar, Zero, exact, items_of
-from sixfold.show import robot
 from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Vector3
 
 if TYPE_CHECKING:
@@ -97,6 +96,8 @@ class Model:
 
     def _repr_html_(self) -> str:
         """Return the tree and a table of the bodies, for notebooks."""
+        from sixfold.show import robot
+
         return robot(self)
 
     # -- sizes and names

@@ -23,7 +23,6 @@ from sixfold.evaluate.kernels.trace_function import traced
 from sixfold.evaluate.quaternions import nonzero_numbers
 from sixfold.forks import renew_in_child
 from sixfold.model import Model
-from sixfold.progress import working
 
 if TYPE_CHECKING:
     from sixfold.graph import Program, Rolled
@@ -225,6 +224,8 @@ def announced(what: str) -> Iterator[None]:
 
     Meanwhile the floating-point environment is the default one: constants are folded in it.
     """
+    from sixfold.progress import working
+
     with compiler().usual_environment(), working(f"compiling {what}"):
         yield
 
