@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,8 @@ class _Block:
     """A piece of memory, its size and where its first whole line starts."""
 
     __slots__ = ("memory", "nbytes", "start")
+    largest: ClassVar[int] = 0
+    """Bytes of the largest that ever came back."""
 
     def __init__(self, nbytes: int) -> None:
         self.memory, self.nbytes = np.empty(nbytes, np.uint8), nbytes
@@ -71,8 +73,10 @@ _idle: list[_Block] = []
 def _take_back(block: _Block) -> None:
     """Keep memory that came back, and let go of the oldest where it is too much."""
     _idle.insert(0, block)
-    del _idle[MAX_BLOCKS:]
-    while sum([kept.nbytes for kept in _idle]) > MAX_BYTES:
+    if len(_idle) > MAX_BLOCKS:
+        _idle.pop()
+    _Block.largest = max(_Block.largest, block.nbytes)
+    while len(_idle) * _Block.largest > MAX_BYTES and sum(x.nbytes for x in _idle) > MAX_BYTES:
         _idle.pop()
 
 
@@ -107,19 +111,19 @@ def empty(shapes: Sequence[tuple[int, ...]], dtype: Any) -> tuple[NDArray[Any], 
     sizes = [prod(shape) * kind.itemsize for shape in shapes]
     if sum(sizes) < MIN_BYTES:
         return tuple([np.empty(shape, kind) for shape in shapes])
-    return tuple([_in_kept_memory(x, n, kind) for x, n in zip(shapes, sizes, strict=True)])
+    with _returns:
+        return tuple([_in_kept_memory(x, n, kind) for x, n in zip(shapes, sizes, strict=True)])
 
 
 def _in_kept_memory(shape: tuple[int, ...], size: int, kind: Any) -> NDArray[Any]:
-    """Return an array in idle memory of about its size, or in new memory."""
+    """Return an array in idle memory of about its size, or in new memory, inside the section."""
     if not 0 < size <= MAX_BYTES - LINE:
         return np.empty(shape, kind)
     block = None
-    with _returns:
-        for k, kept in enumerate(_idle):
-            if size + LINE <= kept.nbytes <= 2 * size:
-                block = _idle.pop(k)
-                break
+    for k, kept in enumerate(_idle):
+        if size + LINE <= kept.nbytes <= 2 * size:
+            block = _idle.pop(k)
+            break
     if block is None:
         block = _Block(size + LINE)
     return np.asarray(_Owner(block, shape, kind))
