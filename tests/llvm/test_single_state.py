@@ -297,3 +297,33 @@ def test_states_with_a_zero_where_the_layout_forbids_one_are_not_taken(lanes, dt
                 assert kernel(*given).shape == shape  # the gufunc takes all
     one = np.zeros(2, dtype)
     assert kernel.quick(one, y) is None  # one state beside many
+
+
+def test_on_one_thread_any_number_of_states_is_taken(arm):
+    kernel = sf.compile(sf.inverse_dynamics, arm)
+    rows = single_state.most_rows(kernel.layout) + 1
+    q, v = sf.random_state(arm, rows, seed=4)
+    assert kernel.quick(q, v, v) is None
+    found = kernel.unbounded(q, v, v)
+    np.testing.assert_array_equal(found, kernel.ufunc(q, v, v))
+    out = np.empty_like(found)
+    assert kernel.unbounded(q, v, v, out) is out
+    np.testing.assert_array_equal(out, found)
+    for wrong in ((q[:0], v[:0], v[:0]), (q, v), (q[::2], v[::2], v[::2]), (q, v, None)):
+        assert kernel.unbounded(*wrong) is None
+    assert kernel.unbounded(q, v, v, out=out) is None
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "inverse_dynamics_derivatives"])
+def test_large_batches_on_one_thread_equal_those_on_two(arm, name):
+    rows = 20_000
+    q, v = sf.random_state(arm, rows, seed=5)
+    found = []
+    for threads in (1, 2):
+        sf.set_threads(threads)
+        try:
+            found += [np.asarray(getattr(sf, name)(arm, q, v, v)) for _ in range(2)]
+        finally:
+            sf.set_threads(None)
+    for result in found[:3]:
+        np.testing.assert_array_equal(result, found[3])

@@ -221,6 +221,8 @@ def _large(
     if other is not None and first.dtype is not dtype:
         found: Array | Results | None = other[0](*given)
         return other[1](*given) if found is None else found
+    if get_threads() == 1 and (found := _on_this_thread(kernel, arrays, out)) is not None:
+        return found
     lead = first.shape[: first.ndim - len(layout.inputs[0])]
     for x, core in zip(arrays, layout.inputs, strict=True):
         if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != lead + core:
@@ -249,3 +251,26 @@ def _large(
     except MemoryError:  # said in other words by the general call
         return None
     return results if len(results) > 1 else results[0]
+
+
+def _on_this_thread(
+    kernel: Kernel, arrays: Sequence[Any], out: Sequence[Any]
+) -> Array | Results | None:
+    """Evaluate a large batch of plain arrays by the kernel's built-in function, if it takes them.
+
+    Args:
+        kernel: of the quantity.
+        arrays: the arguments; the first is an array.
+        out: an array or None for each result.
+    """
+    layout, first = kernel.layout, arrays[0]
+    if kernel.unbounded is None or first.ndim != len(layout.inputs[0]) + 1:
+        return None
+    rows = len(first)
+    try:
+        if out[0] is None and rows * kernel.result_bytes >= result_memory.MIN_BYTES:
+            out = _new((rows,), layout.outputs, _DTYPES[layout.dtype])
+        found: Array | Results | None = kernel.unbounded(*arrays, *out)
+    except MemoryError:  # said in other words by the general call
+        return None
+    return found

@@ -32,6 +32,8 @@ MAX_NUMBERS = 1 << 19
 """Numbers read and written below which a batch is taken; bigger ones may go to several threads."""
 MIN_UNLOCKED_NUMBERS = 1 << 13
 """Numbers read and written above which the interpreter's lock is released meanwhile."""
+ANY_NUMBER = ctypes.py_object()
+"""In place of what is called otherwise: a null pointer, which lifts the limit on states."""
 _FASTCALL_KEYWORDS = 0x0082
 
 
@@ -42,7 +44,7 @@ def text(layout: Layout) -> str:
     Each input holds one state or has one leading axis; all leading axes are of one length; no state
     has a zero at `layout.nonzero`.  It returns the result, or a tuple where there are several.
     Where any of this is not so it calls `self` with the same arguments, or returns None when `self`
-    is None.
+    is None or null.  Unless it is null, there are at most `most_rows(layout)` states.
     """
     if not possible(layout):
         return ""
@@ -122,7 +124,10 @@ class _Entry:
             several = emit(f"or i1 {several}, {lead}")
             steps.append(emit(f"select i1 {lead}, i64 {item * prod(shape)}, i64 0"))
             pointers.append(at(array, DATA, "ptr"))
-        self.need(emit(f"icmp ult i64 {emit(f'sub i64 {rows}, 1')}, {most_rows(layout)}"))
+        few = emit(f"icmp ult i64 {emit(f'sub i64 {rows}, 1')}, {most_rows(layout)}")
+        some = emit(f"icmp ne i64 {rows}, 0")
+        any_number = emit("icmp eq ptr %self, null")
+        self.need(emit(f"or i1 {few}, {emit(f'and i1 {any_number}, {some}')}"))
         self._look(rows, pointers, steps)
         if () in layout.outputs:
             self.need(several)  # one number is no array
@@ -319,7 +324,9 @@ class _Entry:
                 "  ret ptr null",
                 "other:",
                 "  %none = icmp eq ptr %self, @sixfold_none",
-                "  br i1 %none, label %nothing, label %whole",
+                "  %null = icmp eq ptr %self, null",
+                "  %no_other = or i1 %none, %null",
+                "  br i1 %no_other, label %nothing, label %whole",
                 "whole:",
                 "  %answer = call ptr @sixfold_vectorcall"
                 "(ptr %self, ptr %args, i64 %count, ptr %keywords)",
@@ -338,7 +345,8 @@ def builtin(address: int, name: str, otherwise: Any, keep: Any) -> Any:
     Args:
         address: of an @entry.
         name: its name.
-        otherwise: called where the arrays are not plain; None to return None then.
+        otherwise: called where the arrays are not plain or too many; None to return None then,
+            ANY_NUMBER to return None only where they are not plain.
         keep: whatever must live as long as the function.
     """
     method = _Method(name.encode(), address, _FASTCALL_KEYWORDS, None)

@@ -49,11 +49,14 @@ class Kernel:
         """The gufunc; a callable like one where some arrays are empty."""
         call: Any = self.ufunc
         self.quick: Any = None
-        """Takes one state in plain arrays, and returns None for anything else."""
+        """Takes plain arrays of not too many states, and returns None for anything else."""
+        self.unbounded: Any = None
+        """The same for any number of states, on this thread alone."""
         address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
         if address:
             call = single_state.builtin(address, name, self.ufunc, loaded)
             self.quick = single_state.builtin(address, name, None, loaded)
+            self.unbounded = single_state.builtin(address, name, single_state.ANY_NUMBER, loaded)
         object.__setattr__(self, "__call__", call)  # see __slots__
         self.__doc__ = self._about
 
@@ -73,6 +76,11 @@ class Kernel:
     def numbers(self) -> int:
         """Numbers that are read and written for one state."""
         return sum(prod(core) for core in (*self.layout.inputs, *self.layout.outputs))
+
+    @cached_property
+    def result_bytes(self) -> int:
+        """Bytes that are written for one state."""
+        return self.layout.item * sum(self.layout.output_sizes)
 
     @cached_property
     def _streaming(self) -> Any:

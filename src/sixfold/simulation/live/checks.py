@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.errors import NumberError, OptionError
+from sixfold.errors import NotApplicableError, NumberError, OptionError
 from sixfold.evaluate import Argument, checked, enough_memory, numbers_array
 from sixfold.model import Model
 from sixfold.scalar import if_positive
@@ -41,6 +41,29 @@ def are_plain(model: Model, chosen: Any, q: Any, v: Any) -> bool:
     if (q.shape, v.shape) != shapes or q.dtype != np.float64 or v.dtype != np.float64:
         return False
     return bool(np.isfinite(q).all() and np.isfinite(v).all())
+
+
+def chosen_rows(rows: Any, count: int, several: bool) -> Any:
+    """Return an index of rows, or say what is wrong with it.
+
+    Args:
+        rows: a mask, numbers, or None for all rows.
+        count: how many rows there are.
+        several: whether arrays have an axis of rows.
+    """
+    if rows is None:
+        return slice(None)
+    if not several:
+        raise NotApplicableError("Stepper: option 'rows'", "one row", "leave it out")
+    index = np.asarray(rows)
+    mask = index.dtype == bool and index.shape == (count,)
+    whole = np.issubdtype(index.dtype, np.integer) and index.ndim == 1
+    if not mask and not whole:
+        words = f"a mask of shape {(count,)}, or numbers of rows"
+        raise OptionError("Stepper", "rows", words, rows)
+    if whole and index.size and not (-count <= index.min() and index.max() < count):
+        raise OptionError("Stepper", "rows", f"numbers from 0 to {count - 1}", rows)
+    return index
 
 
 def object_array(numbers: Sequence[Any]) -> Any:

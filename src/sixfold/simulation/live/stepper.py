@@ -32,7 +32,14 @@ from sixfold.simulation.checks.options import (
     wrenches,
 )
 from sixfold.simulation.checks.start import states_of, step_count, step_length
-from sixfold.simulation.live.checks import action_size, are_plain, bounds_of, floats, row_count
+from sixfold.simulation.live.checks import (
+    action_size,
+    are_plain,
+    bounds_of,
+    chosen_rows,
+    floats,
+    row_count,
+)
 from sixfold.simulation.live.functions import action_law, step_function, traced_together
 from sixfold.simulation.live.program import StepProgram
 from sixfold.simulation.setup import Setup
@@ -282,10 +289,10 @@ class Stepper:
         if not real or not 0 <= t < 1e9:
             raise OptionError("Stepper.put", "t", "a time >= 0 [s]", t)
         self._put(q, v, rows)
-        self._state[0][self._chosen(rows)] = round(float(t) / self.dt)
+        self._state[0][chosen_rows(rows, self.rows, bool(self._lead))] = round(float(t) / self.dt)
 
     def _put(self, q: Any, v: Any, rows: Any) -> None:
-        chosen = self._chosen(rows)
+        chosen = chosen_rows(rows, self.rows, bool(self._lead))
         if are_plain(self.model, chosen, q, v):
             self._write(chosen, np.asarray(q), np.asarray(v))
             return
@@ -306,7 +313,7 @@ class Stepper:
         """Return what `observe` says of some rows as they are; None without it."""
         if self._look is None:
             return None
-        chosen = self._chosen(rows)
+        chosen = chosen_rows(rows, self.rows, bool(self._lead))
         rest = [] if self.parameters is None else [self._rest[0]]
         found: Array = self._look(*(x[chosen] for x in (*self._state[:3], *rest)))
         return found if self._lead else found[0]
@@ -376,22 +383,6 @@ class Stepper:
             fix = "pass one action, or one for each row"
             raise ShapeError("Stepper.step", "action", expected, action.shape, fix) from None
         return np.ascontiguousarray(wide)
-
-    def _chosen(self, rows: Any) -> Any:
-        """Return an index of rows, or say what is wrong with it."""
-        if rows is None:
-            return slice(None)
-        if not self._lead:
-            raise NotApplicableError("Stepper: option 'rows'", "one row", "leave it out")
-        index = np.asarray(rows)
-        mask = index.dtype == bool and index.shape == self._lead
-        whole = np.issubdtype(index.dtype, np.integer) and index.ndim == 1
-        if not mask and not whole:
-            words = f"a mask of shape {self._lead}, or numbers of rows"
-            raise OptionError("Stepper", "rows", words, rows)
-        if whole and index.size and not (-self.rows <= index.min() and index.max() < self.rows):
-            raise OptionError("Stepper", "rows", f"numbers from 0 to {self.rows - 1}", rows)
-        return index
 
     def __repr__(self) -> str:
         """Say what it steps."""
