@@ -12,7 +12,7 @@ space stays zero, so that lam has the least norm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.scalar import Scalar, Zero, dot, total
@@ -29,12 +29,18 @@ solved to 1e-12."""
 class Delassus:
     """G of some rows, factorised."""
 
-    def __init__(self, factor: Factor, J: Sequence[Sequence[Scalar]]) -> None:
+    def __init__(self, factor: Factor, J: Iterable[Sequence[Scalar]]) -> None:
         """Take the factor of M and the rows over its freedoms."""
         self.factor = factor
-        self.y = [factor.half(row) for row in J]
-        self.w = [factor.scaled(y) for y in self.y]
-        G = [[dot(w, y) for y in self.y[: r + 1]] for r, w in enumerate(self.w)]
+        self.y: list[list[Scalar]] = []
+        self.w: list[list[Scalar]] = []
+        G: list[list[Scalar]] = []
+        # row by row, each with the w of those before: a kernel then need not keep the y
+        for row in J:
+            y = factor.half(row)
+            self.y.append(y)
+            self.w.append(factor.scaled(y))
+            G.append([dot(y, w) for w in self.w])
         self.mu = total(row[-1] for row in G) * (MU / max(len(G), 1))
         for row in G:
             row[-1] = row[-1] + self.mu
@@ -53,8 +59,8 @@ class Delassus:
         return lam
 
     def pushed(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
-        """Return M^-1 (b + J^T lam) of z = L^-T b."""
-        return self.factor.outward(self.factor.scaled(self.added(z, lam)))
+        """Return D^-1 L^-T (b + J^T lam) of z = L^-T b."""
+        return _combined(self.factor.scaled(z), lam, self.w)
 
     def held(self, z: Sequence[Scalar], asked: Sequence[Scalar]) -> list[Scalar]:
         """Return z = L^-T b with the forces added that give the rows the accelerations asked.
@@ -67,7 +73,16 @@ class Delassus:
 
     def added(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
         """Return z + L^-T J^T lam."""
-        total = list(z)
-        for x, y in zip(lam, self.y, strict=True):
-            total = [t if isinstance(e, Zero) else t + e * x for t, e in zip(total, y, strict=True)]
-        return total
+        return _combined(z, lam, self.y)
+
+
+def _combined(
+    z: Sequence[Scalar], lam: Sequence[Scalar], rows: Sequence[Sequence[Scalar]]
+) -> list[Scalar]:
+    """Return z and the sum of rows, each so many times."""
+    found = list(z)
+    for k in range(len(found)):  # each sum is finished before the next is begun
+        for x, row in zip(lam, rows, strict=True):
+            if not isinstance(row[k], Zero):
+                found[k] = found[k] + row[k] * x
+    return found

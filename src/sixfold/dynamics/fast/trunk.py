@@ -41,7 +41,11 @@ class FreeMotion(NamedTuple):
 
     def accelerations(self, z: Sequence[Scalar]) -> list[Scalar]:
         """Return the accelerations M^-1 b of all freedoms, of z = L^-T b."""
-        x = self.factor.outward(self.factor.scaled(z))
+        return self.outward(self.factor.scaled(z))
+
+    def outward(self, y: Sequence[Scalar]) -> list[Scalar]:
+        """Return the same of D^-1 z."""
+        x = self.factor.outward(y)
         return x if self.trunk is None else self.trunk.outward(x)
 
 

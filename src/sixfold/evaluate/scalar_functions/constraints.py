@@ -114,7 +114,7 @@ def solved(
         for k, row in enumerate(found):
             b[k] = b[k] - alpha * (2.0 * dot(row.J, v) + alpha * row.gap)
     lam = G.solve(b)
-    return Solved(M, G, motion.accelerations(G.added(z, lam)), lam)
+    return Solved(M, G, motion.outward(G.pushed(z, lam)), lam)
 
 
 @page(joint_space=True)
@@ -141,4 +141,4 @@ def _pushed(
     """Return M^-1 J^T G^-1 b: the least motion with J x = b."""
     motion = at_rest(model, tree, q, constrained.loaded(model.constraints))
     G = Delassus(motion.factor, J)
-    return motion.accelerations(G.added(motion.z, G.solve(b)))
+    return motion.outward(G.pushed(motion.z, G.solve(b)))

@@ -46,7 +46,7 @@ CUT_PLAY = 0.35
 MIN_SERIAL_RATIO = 1.6
 """Ratio of latency to throughput from which two tiles are interleaved."""
 
-MAX_MERGED_OPERATIONS = 560
+MAX_MERGED_OPERATIONS = 800
 """Operations up to which pieces that do not wait are merged, with 32 registers."""
 
 MAX_MERGED_SERIAL = 1 / 8
