@@ -259,15 +259,21 @@ def test_both_backward_sweeps_find_the_same_gains(monkeypatch, method, mu):
     near = sweeps._nodes(state, rows)
     near = sweeps._curved(state, rows, near) if method == "ddp" else near
     found, kept = [], []
-    for sweep in (sweeps._swept_in_forces, lambda *a: sweeps._swept_in_velocities(*a)[0]):
-        kept.append(sweep(state, rows, near))
+    ways = [lambda: sweeps._swept_in_forces(state, rows, near)]
+    ways.append(lambda: sweeps._swept(state, rows, near))
+    if method == "ilqr":  # nodes by inverse dynamics, not by F and G
+        ways.append(lambda: sweeps._backward(state, rows))
+    for sweep in ways:
+        state.k[:] = state.K[:] = state.expected[:] = np.nan
+        kept.append(sweep())
         good = kept[0]
         found.append([x[good].copy() for x in (state.k, state.K, state.expected)])
     # with second derivatives not every start is convex
     assert kept[0].any()
-    assert np.array_equal(*kept)
-    for a, b in zip(*found, strict=True):
-        assert a == pytest.approx(b, rel=1e-9, abs=1e-9 * np.abs(b).max())
+    for other, numbers in zip(kept[1:], found[1:], strict=True):
+        assert np.array_equal(kept[0], other)
+        for a, b in zip(found[0], numbers, strict=True):
+            assert a == pytest.approx(b, rel=1e-9, abs=1e-9 * np.abs(b).max())
 
 
 def test_one_start_is_solved_as_in_a_batch():

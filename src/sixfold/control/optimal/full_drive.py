@@ -1,7 +1,8 @@
 """The backward sweep of a robot with a motor at every joint, in steps of a quarter of the work.
 
 Where G = h M^-1 is square, the next velocity w = F x + G u is as good a control as u = T (w - F x),
-T = G^-1: the motion is then x' = P (q, w), and only the cost depends on the robot.  With B = T F,
+T = G^-1 = M / h: the motion is then x' = P (q, w), and only the cost depends on the robot.  With
+B = T F = [-tau_q, M / h - tau_v], where tau(q, v, a) is the inverse dynamics,
 
     l_w  = T^T l_u                l_ww = T^T R T             R = l_uu + mu 1
     l_x' = l_x - B^T l_u          l_wx = T^T (l_ux - R B)
@@ -13,8 +14,9 @@ are found for all nodes at once (`absorbed`), and a step of the sweep has no pro
     Q_wx = l_wx + [W_vq, 0]       Q_x = l_x' + [V_q; 0]      y = P^T V_x
     Q_xx = l_xx' + [V_qq, 0; 0, 0]
 
-The gains of u follow for all nodes at once (`force_gains`), and are those of `riccati`.  Limits of
-u are not looked at: a motion that meets one is swept again by `riccati.backward_step`.
+With Q_ww = L D L^T a step keeps L and D^-1 L^-1 [Q_wx, Q_w].  The gains of u follow for all nodes
+at once (`force_gains`), and are those of `riccati`.  Limits of u are not looked at: a motion that
+meets one is swept again by `riccati.backward_step`.
 """
 
 from __future__ import annotations
@@ -27,31 +29,38 @@ from sixfold.scalar import ZERO, Scalar, dot, if_positive, total
 Numbers = Sequence[Scalar]
 
 
+def inverted(F: Matrix, G: Matrix) -> tuple[Matrix, Matrix]:
+    """Return T = G^-1 and the columns of B = T F."""
+    n, factor = len(G), Dense(G)
+    T = [factor.solve([1.0 if i == j else ZERO for i in range(n)]) for j in range(n)]
+    return T, [factor.solve(column) for column in zip(*F, strict=True)]
+
+
 def absorbed(
-    F: Matrix,
-    G: Matrix,
+    T: Matrix,
+    B: Matrix,
     l_x: Numbers,
     l_u: Numbers,
     l_xx: Matrix,
     l_ux: Matrix,
     l_uu: Matrix,
     mu: Scalar,
-) -> tuple[Matrix, list[Scalar], list[Scalar], Matrix, Matrix, Matrix]:
-    """Return T and the derivatives of the cost by x and w at a node: l_x, l_w, l_xx, l_wx, l_ww."""
-    n = len(G)
-    factor = Dense(G)
-    T = [factor.solve([1.0 if i == j else ZERO for i in range(n)]) for j in range(n)]
-    columns = [factor.solve(column) for column in zip(*F, strict=True)]  # of B
+) -> tuple[list[Scalar], list[Scalar], Matrix, Matrix, Matrix]:
+    """Return the derivatives of the cost by x and w at a node: l_x, l_w, l_xx, l_wx, l_ww.
+
+    B is given by its columns.
+    """
+    n = len(T)
     R = [[x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(l_uu)]
-    C = [times(R, column) for column in columns]  # columns of R B
+    C = [times(R, column) for column in B]  # columns of R B
     ux = list(zip(*l_ux, strict=True))
     E = [[a - b for a, b in zip(x, c, strict=True)] for x, c in zip(ux, C, strict=True)]
-    xx = symmetric(2 * n, lambda i, j: l_xx[i][j] - dot(columns[i], ux[j]) - dot(E[i], columns[j]))
+    xx = symmetric(2 * n, lambda i, j: l_xx[i][j] - dot(B[i], ux[j]) - dot(E[i], B[j]))
     wx = [list(row) for row in zip(*(times(T, e) for e in E), strict=True)]
     RT = [times(R, row) for row in T]  # columns of R T
     ww = symmetric(n, lambda i, j: dot(T[i], RT[j]))
-    x = [a - dot(column, l_u) for a, column in zip(l_x, columns, strict=True)]
-    return T, x, times(T, l_u), xx, wx, ww
+    x = [a - dot(column, l_u) for a, column in zip(l_x, B, strict=True)]
+    return x, times(T, l_u), xx, wx, ww
 
 
 def velocity_step(
@@ -63,8 +72,11 @@ def velocity_step(
     l_wx: Matrix,
     l_ww: Matrix,
     h: Scalar,
-) -> tuple[list[Scalar], Matrix, list[Scalar], Matrix, Scalar, Scalar]:
-    """Return V_x and V_xx at a node, k and K of w, the gain of a whole step, the smallest pivot."""
+) -> tuple[list[Scalar], Matrix, Matrix, Matrix, Scalar, Scalar]:
+    """Return V_x and V_xx at a node, what the gains are made of, the gain, the smallest pivot.
+
+    What the gains are made of: L, and D^-1 L^-1 [Q_wx, Q_w] column by column.
+    """
     n = len(l_w)
     W_vq = [[h * V_xx[i][j] + V_xx[n + i][j] for j in range(n)] for i in range(n)]
     factor = Dense(
@@ -84,19 +96,20 @@ def velocity_step(
     rest = symmetric(
         2 * n, lambda i, j: l_xx[i][j] + (V_xx[i][j] if i < n else ZERO) - dot(z[i], s[j])
     )
-    solved = [_back(factor, [-x for x in each]) for each in s]
-    K = [list(row) for row in zip(*solved[: 2 * n], strict=True)]
     least = factor.over[0]
     for x in factor.over[1:]:
         least = if_positive(least - x, x, least)
-    return left, rest, solved[2 * n], K, dot(z[2 * n], s[2 * n]), least
+    return left, rest, factor.L, s, dot(z[2 * n], s[2 * n]), least
 
 
-def force_gains(T: Matrix, F: Matrix, k: Numbers, K: Matrix) -> tuple[list[Scalar], Matrix]:
-    """Return k and K of the joint forces: T k and T (K - F)."""
-    apart = [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(K, F, strict=True)]
-    columns = [times(T, column) for column in zip(*apart, strict=True)]
-    return times(T, k), [list(row) for row in zip(*columns, strict=True)]
+def force_gains(T: Matrix, B: Matrix, L: Matrix, s: Matrix) -> tuple[list[Scalar], Matrix]:
+    """Return k and K of the joint forces, T k and T K - B, of what `velocity_step` keeps."""
+    *columns, k = [times(T, _back(L, [-x for x in each])) for each in s]
+    rows = zip(*columns, strict=True)
+    return k, [
+        [x - y for x, y in zip(row, b, strict=True)]
+        for row, b in zip(rows, zip(*B, strict=True), strict=True)
+    ]
 
 
 def _halved(factor: Dense, b: Numbers) -> list[Scalar]:
@@ -107,9 +120,9 @@ def _halved(factor: Dense, b: Numbers) -> list[Scalar]:
     return x
 
 
-def _back(factor: Dense, b: Numbers) -> list[Scalar]:
+def _back(L: Matrix, b: Numbers) -> list[Scalar]:
     """Return L^-T b."""
-    x, L, n = list(b), factor.L, len(b)
+    x, n = list(b), len(b)
     for k in reversed(range(n - 1)):
         x[k] = x[k] - total([L[i][k] * x[i] for i in range(k + 1, n)])
     return x

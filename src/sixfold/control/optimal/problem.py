@@ -7,11 +7,11 @@ calls of them on all nodes, or on all steps, of all rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from sixfold.control.optimal.full_drive import absorbed, force_gains, velocity_step
+from sixfold.control.optimal.full_drive import absorbed, force_gains, inverted, velocity_step
 from sixfold.control.optimal.riccati import Node, backward_step
 from sixfold.dynamics.contact.matrices import Matrix, symmetric
 from sixfold.evaluate import (
@@ -45,6 +45,8 @@ class Problem:
     """How many numbers the cost functions get."""
     known: tuple[Any, ...]
     """What tells the cost functions from others."""
+    in_use: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Kernels that this problem has asked for: an iteration is short beside a search for them."""
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -52,12 +54,23 @@ class Problem:
         return ("optimal_control", self.model.digest, self.driven, self.known, self.parameters)
 
     def _kept(self, name: str, make: Callable[[], Any]) -> Any:
-        known = KERNELS.find((*self.key, name))
-        if known is None:
-            KERNELS.keep((*self.key, name), make())
+        found = self.in_use.get(name)
+        if found is None:
             known = KERNELS.find((*self.key, name))
-        assert known is not None
-        return known[0]
+            found = make() if known is None else known[0]
+            if known is None:
+                KERNELS.keep((*self.key, name), found)
+            self.in_use[name] = found
+        return found
+
+    def _scan(self, key: Any, *sizes: Sequence[int], step: Any, lanes: int | None = None) -> Any:
+        """Return the kernel of a step through all nodes."""
+        found = self.in_use.get((key, lanes))
+        if found is None:
+            name = f"optimal_control of '{self.model.name}'"
+            found = scan_kernel(step, *sizes, name=name, key=key, lanes=lanes)
+            self.in_use[key, lanes] = found
+        return found
 
     # -- costs
 
@@ -148,7 +161,7 @@ class Problem:
         return self._kept("curvature", make).ufunc
 
     def last(self) -> Any:
-        """Return the kernel of (q, v, p): the final cost, its gradient and its Hessian."""
+        """Return the kernel of (q, v, p): the final cost, its gradient, half of its Hessian."""
         n = self.model.nv
 
         def make() -> Any:
@@ -157,8 +170,7 @@ class Problem:
 
             def run(q: Any, v: Any, p: Any) -> Any:
                 value, slope, bend = cost(list(q), list(v), list(p))
-                flat = [x for row in bend for x in row]
-                return value, numbers_array(slope), numbers_array(flat)
+                return value, numbers_array(slope), numbers_array(_lower_half(bend))
 
             return user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
 
@@ -185,34 +197,70 @@ class Problem:
 
         carried = [2 * n, triangle, m, 2 * n * m, 2, 1]
         each = [2 * n * n, n * m, 2 * n, m, 4 * n * n, 2 * n * m, m * m]
-        return scan_kernel(
-            step,
-            carried,
-            [2],
-            each + ([m, m] if bounded else []),
-            name=f"optimal_control of '{self.model.name}'",
-            key=("optimal_control", n, m, bounded),
-            lanes=lanes_for(rows),
-        )
+        each += [m, m] if bounded else []
+        key = ("optimal_control", n, m, bounded)
+        return self._scan(key, carried, [2], each, step=step, lanes=lanes_for(rows))
 
     @property
     def fully_driven(self) -> bool:
         """Whether every joint has a motor; then `full_drive` sweeps."""
         return len(self.driven) == self.model.nv
 
+    def driven_nodes(self) -> Any:
+        """Return the kernel of (t, q, v, u, p, h, mu, slope, bend): T, B and the cost by x and w.
+
+        Slope and bend are added to l_x and to the diagonal of l_xx.
+        """
+        n = self.model.nv
+        dynamics = scalar_functions.forward_dynamics
+        derivatives = scalar_functions.inverse_dynamics_derivatives
+        trees = [kernel_tree(each, self.model) for each in (dynamics, derivatives)]
+
+        def make() -> Any:
+            cost = second_order(lambda t, *rest: self._running(t[0], *rest), self._sizes, [1, 2, 3])
+
+            def run(t: Any, q: Any, v: Any, u: Any, p: Any, *rest: Any) -> Any:
+                (h,), (mu,), more_slope, more_bend = rest
+                at = list(q), list(v)
+                a = dynamics(self.model, trees[0], *at, self._forces(list(u)))
+                found = derivatives(self.model, trees[1], *at, a)
+                by_q, by_v, M = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(3))
+                T = [[x / h for x in row] for row in M]
+                B = [[-x for x in column] for column in zip(*by_q, strict=True)]
+                B += [
+                    [x - y for x, y in zip(row, column, strict=True)]
+                    for row, column in zip(T, zip(*by_v, strict=True), strict=True)
+                ]
+                _, slope, bend = cost(list(t), *at, list(u), list(p))
+                slope = [h * x for x in slope]
+                bend = [[h * x for x in row] for row in bend]
+                for k in range(2 * n):
+                    slope[k] = slope[k] + more_slope[k]
+                    bend[k][k] = bend[k][k] + more_bend[k]
+                by_x, by_u = [row[: 2 * n] for row in bend[: 2 * n]], bend[2 * n :]
+                parts = absorbed(
+                    *(T, B, slope[: 2 * n], slope[2 * n :], by_x),
+                    *([row[: 2 * n] for row in by_u], [row[2 * n :] for row in by_u], mu),
+                )
+                return _absorbed_arrays(T, B, *parts)
+
+            shapes = [(k,) for k in (*self._sizes, 1, 1, 2 * n, 2 * n)]
+            return user_kernel(run, "optimal_control", shapes, "float64")
+
+        return self._kept("driven nodes", make).ufunc
+
     def absorbed(self) -> Any:
-        """Return the kernel of (F, G, l_x, ..., l_uu, mu): T, and the cost by x and w."""
+        """Return the kernel of (F, G, l_x, ..., l_uu, mu): T, B and the cost by x and w."""
         n = self.model.nv
 
         def make() -> Any:
             def run(*arrays: Any) -> Any:
                 F, G, l_x, l_u, l_xx, l_ux, l_uu, mu = map(list, arrays)
-                T, x, w, xx, wx, ww = absorbed(
-                    *(cut(F, 2 * n), cut(G, n), l_x, l_u, cut(l_xx, 2 * n), cut(l_ux, 2 * n)),
-                    *(cut(l_uu, n), mu[0]),
+                T, B = inverted(cut(F, 2 * n), cut(G, n))
+                parts = absorbed(
+                    *(T, B, l_x, l_u, cut(l_xx, 2 * n), cut(l_ux, 2 * n), cut(l_uu, n), mu[0])
                 )
-                parts = (_flat(T), x, w, _lower_half(xx), _flat(wx), _lower_half(ww))
-                return tuple(numbers_array(part) for part in parts)
+                return _absorbed_arrays(T, B, *parts)
 
             sizes = (2 * n * n, n * n, 2 * n, n, 4 * n * n, 2 * n * n, n * n, 1)
             return user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
@@ -224,41 +272,42 @@ class Problem:
         n = self.model.nv
 
         def step(*lists: Numbers) -> list[Scalar]:
-            V_x, V_xx, _, _, gain, pivot, (h,), l_x, l_w, l_xx, l_wx, l_ww = lists
-            x, xx, k, K, more, over = velocity_step(
+            V_x, V_xx, _, _, (gain, pivot), (h,), l_x, l_w, l_xx, l_wx, l_ww = lists
+            x, xx, L, s, more, over = velocity_step(
                 *(V_x, _full(V_xx, 2 * n), l_x, l_w),
                 *(_full(l_xx, 2 * n), cut(l_wx, 2 * n), _full(l_ww, n), h),
             )
-            worst = if_positive(pivot[0] - over, over, pivot[0])
-            return [*x, *_lower_half(xx), *k, *_flat(K), gain[0] + more, worst]
+            worst = if_positive(pivot - over, over, pivot)
+            below = [x for i, row in enumerate(L) for x in row[:i]]
+            return [*x, *_lower_half(xx), *below, *_flat(s), gain + more, worst]
 
         triangle = n * (2 * n + 1)
-        return scan_kernel(
-            step,
-            [2 * n, triangle, n, 2 * n * n, 1, 1],
-            [1],
-            [2 * n, n, triangle, 2 * n * n, n * (n + 1) // 2],
-            name=f"optimal_control of '{self.model.name}'",
-            key=("optimal_control", n, "velocities"),
-            lanes=lanes_for(rows),
-        )
+        carried = [2 * n, triangle, *self.kept_sizes, 2]
+        each = [2 * n, n, triangle, 2 * n * n, n * (n + 1) // 2]
+        key = ("optimal_control", n, "velocities")
+        return self._scan(key, carried, [1], each, step=step, lanes=lanes_for(rows))
+
+    @property
+    def kept_sizes(self) -> tuple[int, int]:
+        """How many numbers each step of `velocity_sweep` keeps: of L, and of the solved columns."""
+        n = self.model.nv
+        return n * (n - 1) // 2, (2 * n + 1) * n
 
     def force_gains(self) -> Any:
-        """Return the kernel of (T, F, k, K, low, high): k and K of u, how far k is inside."""
+        """Return the kernel of (T, B, L, s, low, high): k and K of u, how far k is inside."""
         n = self.model.nv
 
         def make() -> Any:
-            def run(T: Any, F: Any, k: Any, K: Any, low: Any, high: Any) -> Any:
-                one, all_ = force_gains(
-                    cut(list(T), n), cut(list(F), 2 * n), list(k), cut(list(K), 2 * n)
-                )
+            def run(T: Any, B: Any, L: Any, s: Any, low: Any, high: Any) -> Any:
+                below = [[*L[i * (i - 1) // 2 : i * (i + 1) // 2], 1.0] for i in range(n)]
+                one, all_ = force_gains(cut(list(T), n), cut(list(B), n), below, cut(list(s), n))
                 inside = low[0] + one[0]
                 for x, a, b in zip(one, low, high, strict=True):
                     for slack in (a + x, b - x):
                         inside = if_positive(inside - slack, slack, inside)
                 return numbers_array(one), numbers_array(_flat(all_)), inside
 
-            sizes = (n * n, 2 * n * n, n, 2 * n * n, n, n)
+            sizes = (n * n, 2 * n * n, *self.kept_sizes, n, n)
             return user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
 
         return self._kept("force gains", make).ufunc
@@ -273,8 +322,7 @@ class Problem:
             found = [a + dot(column, y) for a, column in zip(l_x, columns, strict=True)]
             return [x + p[i] if i < n else x for i, x in enumerate(found)]
 
-        sizes = ([2 * n], [1], [2 * n * n, 2 * n])
-        return scan_kernel(step, *sizes, name="optimal_control", key=("costate", n))
+        return self._scan(("costate", n), [2 * n], [1], [2 * n * n, 2 * n], step=step)
 
     def forward(self, bounded: bool) -> Any:
         """Return the kernel of the motion under u = u_0 + alpha k + K (x - x_0), with its cost."""
@@ -298,14 +346,9 @@ class Problem:
             further = [x + h * y for x, y in zip(q, faster, strict=True)]
             return [*further, *faster, *u, spent[0] + h * self._running(t[0], q, v, u, p)]
 
-        return scan_kernel(
-            step,
-            [n, n, m, 1],
-            [2, max(self.parameters, 1)],
-            [1, n, n, m, m, 2 * n * m] + ([m, m] if bounded else []),
-            name=f"optimal_control of '{self.model.name}'",
-            key=(*self.key, "forward", bounded),
-        )
+        fixed = [2, max(self.parameters, 1)]
+        each = [1, n, n, m, m, 2 * n * m] + ([m, m] if bounded else [])
+        return self._scan((*self.key, "forward", bounded), [n, n, m, 1], fixed, each, step=step)
 
     def _forces(self, u: Numbers) -> list[Any]:
         """Return joint forces of controls."""
@@ -335,3 +378,11 @@ def _lower_half(A: Matrix) -> list[Scalar]:
 
 def _full(lower: Numbers, n: int) -> Matrix:
     return symmetric(n, lambda i, j: lower[i * (i + 1) // 2 + j])
+
+
+def _absorbed_arrays(
+    T: Matrix, B: Matrix, x: Numbers, w: Numbers, xx: Matrix, wx: Matrix, ww: Matrix
+) -> tuple[Any, ...]:
+    """Return T, B by columns, and the cost by x and w, as kernels give them."""
+    parts = (_flat(T), _flat(B), x, w, _lower_half(xx), _flat(wx), _lower_half(ww))
+    return tuple(numbers_array(list(part)) for part in parts)

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Callback, Search
 from sixfold.control.optimal.problem import Problem
-from sixfold.control.optimal.sweeps import State, StateLimits, Sweeps
+from sixfold.control.optimal.state_limits import StateLimits
+from sixfold.control.optimal.sweeps import State, Sweeps
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,

@@ -14,6 +14,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.control.optimal.problem import Problem
+from sixfold.control.optimal.state_limits import StateLimits, diagonal
 from sixfold.evaluate import share
 
 STEP_LENGTHS = 0.45 ** np.arange(8.0)
@@ -96,21 +97,26 @@ class Sweeps:
     def _improve(self, state: State, live: Array, tolerance: float) -> None:
         """Improve some rows once."""
         good = self._backward(state, live)
-        state.iterations[live] += 1
-        at = live[good]
-        ended = state.expected[at] <= tolerance * (1.0 + np.abs(state.cost[at]))
-        ended &= state.mu[at] <= 1.0
-        state.converged[at[ended]] = state.done[at[ended]] = True
-        moving = at[~ended]
-        better = self._search(state, moving)
-        worse = np.concatenate([live[~good], moving[~better]])
-        state.mu[worse] = np.maximum(state.mu[worse] * MU_FACTOR, LEAST_MU)
-        less = state.mu[moving[better]] / MU_FACTOR
-        state.mu[moving[better]] = np.where(less < LEAST_MU, 0.0, less)
-        state.done[live] |= state.mu[live] > MAX_MU
+        rows = _at(live)
+        state.iterations[rows] += 1
+        mu = state.mu[rows]
+        ended = state.expected[rows] <= tolerance * (1.0 + np.abs(state.cost[rows]))
+        ended &= good & (mu <= 1.0)
+        moving, better = good & ~ended, np.zeros(len(live), bool)
+        if moving.any():
+            better[moving] = self._search(state, live[moving])
+        less, more = mu / MU_FACTOR, np.maximum(mu * MU_FACTOR, LEAST_MU)
+        less[less < LEAST_MU] = 0.0
+        state.mu[rows] = mu = np.where(better, less, np.where(ended, mu, more))
+        state.converged[rows] |= ended
+        state.done[rows] |= ended | (mu > MAX_MU)
 
     def _backward(self, state: State, live: Array) -> Array:
         """Find the changes of all controls; return which rows have one."""
+        driven = self.problem.fully_driven
+        if driven and not self.second:
+            near = self._driven_nodes(state, live)
+            return self._within_limits(state, live, *self._swept_in_velocities(state, live, near))
         near = self._nodes(state, live)
         curved = self._curved(state, live, near) if self.second else near
         good = self._swept(state, live, curved)
@@ -123,11 +129,45 @@ class Sweeps:
         """Go backward through the steps; return which rows have positive definite Q_uu."""
         if not self.problem.fully_driven:
             return self._swept_in_forces(state, live, near)
-        good, limited = self._swept_in_velocities(state, live, near)
+        *each, slope, bend = near
+        absorbed = self.problem.absorbed()(*each, state.mu[_at(live), None, None])
+        near_end = slope.copy(), bend.copy()  # the sweep overwrites them
+        swept = self._swept_in_velocities(state, live, [*absorbed, *near_end])
+        return self._within_limits(state, live, *swept, near)
+
+    def _within_limits(
+        self,
+        state: State,
+        live: Array,
+        good: Array,
+        limited: Array,
+        near: list[Array] | None = None,
+    ) -> Array:
+        """Sweep rows that meet a limit of u in forces; return which rows are good."""
         if limited.any():
             left = np.flatnonzero(limited)
-            good[left] = self._swept_in_forces(state, live[left], [x[left] for x in near])
+            at = live[left]
+            each = self._nodes(state, at) if near is None else [x[left] for x in near]
+            good[left] = self._swept_in_forces(state, at, each)
         return good
+
+    def _driven_nodes(self, state: State, live: Array) -> list[Array]:
+        """Return what `absorbed` gives at all nodes, and the derivatives of the final cost."""
+        rows, n2 = _at(live), 2 * self.problem.model.nv
+        q, v, u, p = state.q[rows], state.v[rows], state.u[rows], self.parameters[rows]
+        slope, bend = _zeros(n2), _zeros(n2)
+        if self.bounds is not None:
+            slope, bend = self.bounds.slopes(q, v, live)
+        t, h, mu = self.times[:, None], np.array([self.h]), state.mu[rows, None, None]
+        each = slope[..., :-1, :], bend[..., :-1, :]
+        kernel = self.problem.driven_nodes()
+        found = list(kernel(t, q[:, :-1], v[:, :-1], u, p[:, None], h, mu, *each))
+        _, last_slope, last_bend = self.problem.last()(q[:, -1], v[:, -1], p)
+        found += [last_slope, last_bend]
+        if self.bounds is not None:
+            last_slope += slope[:, -1]
+            last_bend[..., diagonal(n2)] += bend[:, -1]
+        return found
 
     def _nodes(self, state: State, live: Array) -> list[Array]:
         """Return F, G and the derivatives of the costs at all nodes; those of the end come last."""
@@ -145,23 +185,23 @@ class Sweeps:
         self, state: State, live: Array, near: list[Array]
     ) -> tuple[Array, Array]:
         """Sweep as `full_drive` does; return which rows are good, and which meet a limit of u."""
-        *each, slope, bend = near
-        u, mu = state.u[_at(live)], state.mu[_at(live), None, None]
-        (rows, steps, n), problem = u.shape, self.problem
-        T, *cost = problem.absorbed()(*each, mu)
-        carried = [slope.copy(), bend.take(_lower(2 * n), axis=-1)]
-        carried += [np.zeros((rows, size)) for size in (n, 2 * n * n, 1)] + [_infinite(rows)]
-        outputs = [_last_only(x, steps) for x in carried]
-        k, K = np.empty((rows, steps, n)), np.empty((rows, steps, 2 * n * n))
-        outputs[2], outputs[3] = k[:, ::-1], K[:, ::-1]
-        h = np.full((rows, 1), self.h)
+        T, B, *cost, slope, bend = near
+        u, problem = state.u[_at(live)], self.problem
+        rows, steps, n = u.shape
+        kept = [np.empty((rows, steps, size)) for size in problem.kept_sizes]
+        numbers = np.zeros((rows, 2))  # the gain, and the smallest pivot so far
+        numbers[:, 1] = np.inf
+        carried = [slope, bend, *(x[:, 0] for x in kept), numbers]
+        outputs = [_last_only(x, steps) for x in (slope, bend, numbers)]
+        outputs[2:2] = [x[:, ::-1] for x in kept]
+        h = _shared(np.array([self.h]), rows)
         problem.velocity_sweep(rows)([*carried, h, *(x[:, ::-1] for x in cost)], outputs, steps, 1)
-        gain, pivot = carried[4][:, 0], carried[5][:, 0]
         low = high = _wide(n)
         if self.low is not None and self.high is not None:
             low, high = u - self.low, self.high - u
-        k, K, inside = problem.force_gains()(T, each[0], k, K, low, high)
-        definite = (pivot > 0) & np.isfinite(pivot) & np.isfinite(gain)
+        k, K, inside = problem.force_gains()(T, B, *kept, low, high)
+        gain, pivot = numbers[:, 0], numbers[:, 1]
+        definite = (pivot > 0) & np.isfinite(numbers).all(-1)
         good = definite & (inside.min(1) >= 0)
         self._keep(state, live, good, k, K, gain / 2)
         return good, definite & ~good
@@ -184,8 +224,7 @@ class Sweeps:
         u = state.u[_at(live)]
         rows, steps, m = u.shape
         n = self.problem.model.nv
-        V_xx = bend.take(_lower(2 * n), axis=-1)
-        carried = [slope.copy(), V_xx, np.zeros((rows, m)), np.zeros((rows, 2 * n * m))]
+        carried = [slope.copy(), bend.copy(), np.zeros((rows, m)), np.zeros((rows, 2 * n * m))]
         carried += [np.zeros((rows, 2)), _infinite(rows)]
         numbers = np.stack([np.full(rows, self.h), state.mu[live]], -1)
         each = [F, G, l_x, l_u, l_xx, l_ux, l_uu]
@@ -224,8 +263,6 @@ class Sweeps:
 
     def _search(self, state: State, rows: Array) -> Array:
         """Take the step length that costs least, or the first that costs less; say where."""
-        if not len(rows):
-            return np.zeros(0, bool)
         if len(rows) == 1:
             tried = self.forward(state, np.repeat(rows, len(STEP_LENGTHS)), STEP_LENGTHS)
             best = int(np.argmin(np.where(np.isfinite(tried[3]), tried[3], np.inf)))
@@ -280,49 +317,10 @@ class Sweeps:
         return q, v, u, np.where(np.isfinite(cost), cost, np.inf)
 
 
-@dataclass
-class StateLimits:
-    """Limits of states as an augmented Lagrangian, max(0, y + rho g)^2 / (2 rho) at each node."""
-
-    low: Array
-    """Shape (2 n,); -inf where there is none."""
-    high: Array
-    y: Array
-    """Multipliers, upper limits first, shape (rows, steps + 1, 4 n)."""
-    rho: Array
-    """Shape (rows,)."""
-
-    def over(self, q: Array, v: Array) -> Array:
-        """Return g: how far states are beyond their limits, negative inside."""
-        x = np.concatenate([q, v], -1)
-        return np.concatenate([x - self.high, self.low - x], -1)
-
-    def _pushes(self, q: Array, v: Array, rows: Array) -> tuple[Array, Array]:
-        rho = self.rho[rows, None, None]
-        return np.maximum(0.0, self.y[rows] + rho * self.over(q, v)), rho
-
-    def cost(self, q: Array, v: Array, rows: Array) -> Array:
-        """Return what the limits add to the cost."""
-        push, rho = self._pushes(q, v, rows)
-        return np.asarray(((push**2 - self.y[rows] ** 2) / (2 * rho)).sum((-1, -2)))
-
-    def add(self, found: list[Array], q: Array, v: Array, rows: Array) -> None:
-        """Add derivatives to those of the costs."""
-        push, rho = self._pushes(q, v, rows)
-        n2 = len(self.low)
-        slope = push[..., :n2] - push[..., n2:]
-        bend = rho * ((push[..., :n2] > 0) + 0.0 + (push[..., n2:] > 0))
-        diagonal = np.arange(n2) * (n2 + 1)
-        found[2] += slope[:, :-1]
-        found[4][..., diagonal] += bend[:, :-1]
-        found[7] += slope[:, -1]
-        found[8][..., diagonal] += bend[:, -1]
-
-    def update(self, q: Array, v: Array, factor: float) -> None:
-        """Move the multipliers, and weigh what is left more."""
-        rows = np.arange(len(q))
-        self.y = self._pushes(q, v, rows)[0]
-        self.rho = self.rho * factor
+@cache
+def _zeros(n: int) -> Array:
+    """Return what nodes without limits of states add, for two nodes that all others repeat."""
+    return np.zeros((2, n))
 
 
 @cache
@@ -341,13 +339,6 @@ def _at(rows: Array) -> Any:
         return rows
     first, last = int(rows[0]), int(rows[-1])
     return slice(first, last + 1) if last - first + 1 == len(rows) else rows
-
-
-@cache
-def _lower(n: int) -> Array:
-    """Return the places of the lower triangle in the numbers of a matrix, row by row."""
-    rows, columns = np.tril_indices(n)
-    return rows * n + columns
 
 
 def _shared(x: Array, count: int) -> Array:

@@ -6,12 +6,14 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import KernelMemoryError
 from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
 from sixfold.graph.subroutines import Outlined, with_subroutine
+from sixfold.llvm.modules.array_fields import data_pointers
 from sixfold.llvm.modules.scan import LOST, NO_MEMORY, Scan, module
 from sixfold.llvm.runtime import cache, jit
 from sixfold.llvm.runtime.kernel import toolchain
@@ -23,7 +25,7 @@ class ScanKernel:
     def __init__(self, texts: Sequence[str], scan: Scan, lanes: int, code: bytes) -> None:
         """Load object code; the texts are those of the step and of its block, if it has one."""
         self.texts, self.scan, self.lanes = tuple(texts), scan, lanes
-        self._loaded = jit.Loaded(code)
+        self._loaded, self._dtype = jit.Loaded(code), np.dtype(scan.dtype)
         word, pointer = ctypes.c_int64, ctypes.c_void_p
         arrays = len(scan.sizes) + len(scan.carried)
         self._pointers, self._words = pointer * arrays, word * (2 * arrays)
@@ -74,14 +76,15 @@ class ScanKernel:
         if rows == 0 or steps == 0:
             return False
         strides: list[int] = []
-        for k, array in enumerate((*arrays, *outputs)):
-            stepping = k >= kept
-            assert array.dtype == scan.dtype and array.shape[0] == rows
-            assert array.shape[-1] <= 1 or array.strides[-1] == array.itemsize
-            strides += [array.strides[0], array.strides[1] if stepping else 0]
-        assert all(a.shape[-1] == n for a, n in zip(arrays, scan.sizes, strict=True))
-        assert all(a.shape[1] >= steps for a in arrays[kept:])
-        assert all(a.shape[1] >= steps // every for a in outputs)
+        least = [0] * kept + [steps] * len(scan.each) + [steps // every] * len(outputs)
+        sizes, dtype = (*scan.sizes, *scan.carried), self._dtype
+        for array, size, times in zip((*arrays, *outputs), sizes, least, strict=True):
+            shape, along = array.shape, array.strides
+            assert array.dtype == dtype and shape[0] == rows and shape[-1] == size
+            assert size <= 1 or along[-1] == dtype.itemsize
+            assert not times or shape[1] >= times
+            strides.append(along[0])
+            strides.append(along[1] if len(shape) > 2 else 0)
         return self.run((*arrays, *outputs), strides, rows, steps, every)
 
     def run(
@@ -104,7 +107,7 @@ class ScanKernel:
         Returns:
             Whether what is carried has left the finite numbers in the end.
         """
-        pointers = self._pointers(*[a.ctypes.data for a in arrays])
+        pointers = self._pointers(*data_pointers(arrays))
         code = self._run(pointers, self._words(*strides), rows, steps, every)
         if code == NO_MEMORY:
             raise KernelMemoryError(
