@@ -112,9 +112,10 @@ def test_effort_limits_hold():
     assert held.cost > free.cost
 
 
-def test_state_limits_hold():
+@pytest.mark.parametrize("method", ["ddp", "ilqr"])
+def test_state_limits_hold(method):
     slow = limited(ARM, velocity_limit=1.2)
-    options = {"dt": 0.02, "steps": 60, "cost": effort, "final_cost": reach}
+    options = {"dt": 0.02, "steps": 60, "cost": effort, "final_cost": reach, "method": method}
     goal = np.array([1.0, 0.4])
     free = sf.optimal_control(slow, None, None, cost_parameters=goal, **options)
     held = sf.optimal_control(

@@ -182,6 +182,21 @@ def test_parameters_inertias_and_forces_may_change_between_steps():
         np.testing.assert_allclose(stepper.q[row], there[-1], rtol=1e-13, atol=1e-13)
 
 
+def test_numbers_for_all_rows_are_kept_row_by_row():
+    model = sf.load("double_pendulum")
+    stepper = sf.Stepper(
+        model,
+        5,
+        dt=0.01,
+        observe=lambda t, q, v, p: q * p[0],
+        parameters=[1.0, 2.0],
+        f_ext=np.zeros((model.nb, 6)),
+    )
+    # kernels take arrays in any order, but those in C order with less overhead
+    assert stepper.parameters.flags.c_contiguous and stepper.f_ext.flags.c_contiguous
+    assert stepper.parameters.shape == (5, 2) and (stepper.parameters == [1.0, 2.0]).all()
+
+
 def test_actions_are_clipped_to_their_bounds():
     model = sf.load("cart_pendulum")
     settings = {"dt": 0.01, "control": push, "actions": 1, "reward": lambda t, q, v, a: a[0]}

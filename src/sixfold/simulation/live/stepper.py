@@ -216,7 +216,7 @@ class Stepper:
         if array is None:
             return None
         core = array.shape[array.ndim - axes :]
-        return np.array(np.broadcast_to(array, (*self._lead, *core)), self.dtype)
+        return np.array(np.broadcast_to(array, (*self._lead, *core)), self.dtype, order="C")
 
     # -- use
 
