@@ -46,6 +46,7 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.identified_panda --trials 200
 	$(BIN)/python -m tests.long.killed_sweeps
 	$(BIN)/python benchmarks/cluster_vs_threads.py
+	$(BIN)/python -m tests.long.optimal_shares --starts 100
 	$(BIN)/python -m tests.long.humanoid_trajectory
 	$(BIN)/python -m tests.long.opencl_robots
 

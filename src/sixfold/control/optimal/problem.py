@@ -294,20 +294,20 @@ class Problem:
         return n * (n - 1) // 2, (2 * n + 1) * n
 
     def force_gains(self) -> Any:
-        """Return the kernel of (T, B, L, s, low, high): k and K of u, how far k is inside."""
+        """Return the kernel of (T, B, L, s, u, low, high): k, K of u, how far u + k is inside."""
         n = self.model.nv
 
         def make() -> Any:
-            def run(T: Any, B: Any, L: Any, s: Any, low: Any, high: Any) -> Any:
+            def run(T: Any, B: Any, L: Any, s: Any, u: Any, low: Any, high: Any) -> Any:
                 below = [[*L[i * (i - 1) // 2 : i * (i + 1) // 2], 1.0] for i in range(n)]
                 one, all_ = force_gains(cut(list(T), n), cut(list(B), n), below, cut(list(s), n))
-                inside = low[0] + one[0]
-                for x, a, b in zip(one, low, high, strict=True):
-                    for slack in (a + x, b - x):
+                inside = u[0] + one[0] - low[0]
+                for x, y, a, b in zip(u, one, low, high, strict=True):
+                    for slack in (x + y - a, b - (x + y)):
                         inside = if_positive(inside - slack, slack, inside)
                 return numbers_array(one), numbers_array(_flat(all_)), inside
 
-            sizes = (n * n, 2 * n * n, *self.kept_sizes, n, n)
+            sizes = (n * n, 2 * n * n, *self.kept_sizes, n, n, n)
             return user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
 
         return self._kept("force gains", make).ufunc

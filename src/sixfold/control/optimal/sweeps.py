@@ -88,10 +88,11 @@ class Sweeps:
     def iterate(self, state: State, tolerance: float) -> None:
         """Improve all rows that still move once."""
         live = np.flatnonzero(~state.done)
-        share(
-            lambda a, b: self._improve(state, live[a:b], tolerance),
-            [(a, min(a + CHUNK_ROWS, len(live))) for a in range(0, len(live), CHUNK_ROWS)],
-        )
+        if len(live) <= CHUNK_ROWS:
+            self._improve(state, live, tolerance)
+        else:
+            parts = [(a, min(a + CHUNK_ROWS, len(live))) for a in range(0, len(live), CHUNK_ROWS)]
+            share(lambda a, b: self._improve(state, live[a:b], tolerance), parts)
         state.history.append(state.cost.copy())
 
     def _improve(self, state: State, live: Array, tolerance: float) -> None:
@@ -196,10 +197,9 @@ class Sweeps:
         outputs[2:2] = [x[:, ::-1] for x in kept]
         h = _shared(np.array([self.h]), rows)
         problem.velocity_sweep(rows)([*carried, h, *(x[:, ::-1] for x in cost)], outputs, steps, 1)
-        low = high = _wide(n)
-        if self.low is not None and self.high is not None:
-            low, high = u - self.low, self.high - u
-        k, K, inside = problem.force_gains()(T, B, *kept, low, high)
+        wide = _wide(n)
+        ends = (-wide, wide) if self.low is None or self.high is None else (self.low, self.high)
+        k, K, inside = problem.force_gains()(T, B, *kept, u, *ends)
         gain, pivot = numbers[:, 0], numbers[:, 1]
         definite = (pivot > 0) & np.isfinite(numbers).all(-1)
         good = definite & (inside.min(1) >= 0)
@@ -265,8 +265,9 @@ class Sweeps:
         """Take the step length that costs least, or the first that costs less; say where."""
         if len(rows) == 1:
             tried = self.forward(state, np.repeat(rows, len(STEP_LENGTHS)), STEP_LENGTHS)
-            best = int(np.argmin(np.where(np.isfinite(tried[3]), tried[3], np.inf)))
-            return self._taken(state, rows, STEP_LENGTHS[[best]], tuple(x[[best]] for x in tried))
+            best = int(np.argmin(tried[3]))  # infinite where a motion is lost
+            it = slice(best, best + 1)
+            return self._taken(state, rows, STEP_LENGTHS[it], tuple(x[it] for x in tried))
         better = np.zeros(len(rows), bool)
         for length in STEP_LENGTHS:
             left = np.flatnonzero(~better)
@@ -280,10 +281,13 @@ class Sweeps:
     def _taken(self, state: State, rows: Array, lengths: Array, tried: tuple[Array, ...]) -> Array:
         """Take the motions that gain enough; return which."""
         gain = state.cost[rows] - tried[3]
-        good = gain > ENOUGH * lengths * state.expected[rows]
-        at = rows[good]
-        state.q[at], state.v[at], state.u[at], state.cost[at] = (x[good] for x in tried)
-        return np.asarray(good)
+        good = np.asarray(gain > ENOUGH * lengths * state.expected[rows])
+        if good.all():
+            at = _at(rows)
+        else:
+            at, tried = rows[good], tuple(x[good] for x in tried)
+        state.q[at], state.v[at], state.u[at], state.cost[at] = tried
+        return good
 
     def forward(self, state: State, rows: Array, lengths: Array) -> tuple[Array, ...]:
         """Return q, v, u and the cost of motions with some part of the change of the controls."""
