@@ -6,13 +6,21 @@ kernels: the nodes of all rows, backward through the steps, forward with several
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array
+from sixfold.control.optimal.buffers import (
+    BackwardBuffers,
+    SearchBuffers,
+    everywhere,
+    last_only,
+    shared,
+)
 from sixfold.control.optimal.problem import Problem
 from sixfold.control.optimal.state_limits import StateLimits, diagonal
 from sixfold.evaluate import share
@@ -66,6 +74,8 @@ class Sweeps:
     second: bool
     """Whether second derivatives of the motion count."""
     bounds: StateLimits | None
+    buffers: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Memory that iterations use again, for each thread."""
 
     def start(self, q0: Array, v0: Array, u: Array) -> State:
         """Return the motion under given controls."""
@@ -116,8 +126,8 @@ class Sweeps:
         """Find the changes of all controls; return which rows have one."""
         driven = self.problem.fully_driven
         if driven and not self.second:
-            near = self._driven_nodes(state, live)
-            return self._within_limits(state, live, *self._swept_in_velocities(state, live, near))
+            self._driven_nodes(state, live)
+            return self._within_limits(state, live, *self._swept_in_velocities(state, live))
         near = self._nodes(state, live)
         curved = self._curved(state, live, near) if self.second else near
         good = self._swept(state, live, curved)
@@ -131,10 +141,10 @@ class Sweeps:
         if not self.problem.fully_driven:
             return self._swept_in_forces(state, live, near)
         *each, slope, bend = near
-        absorbed = self.problem.absorbed()(*each, state.mu[_at(live), None, None])
-        near_end = slope.copy(), bend.copy()  # the sweep overwrites them
-        swept = self._swept_in_velocities(state, live, [*absorbed, *near_end])
-        return self._within_limits(state, live, *swept, near)
+        own = self._buffers(len(live))
+        self.problem.absorbed()(*each, state.mu[_at(live), None, None], out=own.nodes)
+        own.end[1][:], own.end[2][:] = slope, bend
+        return self._within_limits(state, live, *self._swept_in_velocities(state, live), near)
 
     def _within_limits(
         self,
@@ -152,23 +162,29 @@ class Sweeps:
             good[left] = self._swept_in_forces(state, at, each)
         return good
 
-    def _driven_nodes(self, state: State, live: Array) -> list[Array]:
-        """Return what `absorbed` gives at all nodes, and the derivatives of the final cost."""
-        rows, n2 = _at(live), 2 * self.problem.model.nv
+    def _buffers(self, rows: int) -> BackwardBuffers:
+        """Return this thread's memory for a backward sweep."""
+        key = get_ident(), rows
+        if key not in self.buffers:
+            steps = len(self.times)
+            self.buffers[key] = BackwardBuffers(self.problem, rows, steps, self.h)
+        found: BackwardBuffers = self.buffers[key]
+        return found
+
+    def _driven_nodes(self, state: State, live: Array) -> None:
+        """Find what `absorbed` gives at all nodes, and the derivatives of the final cost."""
+        rows, n2, own = _at(live), 2 * self.problem.model.nv, self._buffers(len(live))
         q, v, u, p = state.q[rows], state.v[rows], state.u[rows], self.parameters[rows]
         slope, bend = _zeros(n2), _zeros(n2)
         if self.bounds is not None:
             slope, bend = self.bounds.slopes(q, v, live)
         t, h, mu = self.times[:, None], np.array([self.h]), state.mu[rows, None, None]
-        each = slope[..., :-1, :], bend[..., :-1, :]
-        kernel = self.problem.driven_nodes()
-        found = list(kernel(t, q[:, :-1], v[:, :-1], u, p[:, None], h, mu, *each))
-        _, last_slope, last_bend = self.problem.last()(q[:, -1], v[:, -1], p)
-        found += [last_slope, last_bend]
+        each = (t, q[:, :-1], v[:, :-1], u, p[:, None], h, mu)
+        self.problem.driven_nodes()(*each, slope[..., :-1, :], bend[..., :-1, :], out=own.nodes)
+        self.problem.last()(q[:, -1], v[:, -1], p, out=own.end)
         if self.bounds is not None:
-            last_slope += slope[:, -1]
-            last_bend[..., diagonal(n2)] += bend[:, -1]
-        return found
+            own.end[1][:] += slope[:, -1]
+            own.end[2][..., diagonal(n2)] += bend[:, -1]
 
     def _nodes(self, state: State, live: Array) -> list[Array]:
         """Return F, G and the derivatives of the costs at all nodes; those of the end come last."""
@@ -182,28 +198,17 @@ class Sweeps:
             self.bounds.add(found, q, v, live)
         return found
 
-    def _swept_in_velocities(
-        self, state: State, live: Array, near: list[Array]
-    ) -> tuple[Array, Array]:
+    def _swept_in_velocities(self, state: State, live: Array) -> tuple[Array, Array]:
         """Sweep as `full_drive` does; return which rows are good, and which meet a limit of u."""
-        T, B, *cost, slope, bend = near
-        u, problem = state.u[_at(live)], self.problem
-        rows, steps, n = u.shape
-        kept = [np.empty((rows, steps, size)) for size in problem.kept_sizes]
-        numbers = np.zeros((rows, 2))  # the gain, and the smallest pivot so far
-        numbers[:, 1] = np.inf
-        carried = [slope, bend, *(x[:, 0] for x in kept), numbers]
-        outputs = [_last_only(x, steps) for x in (slope, bend, numbers)]
-        outputs[2:2] = [x[:, ::-1] for x in kept]
-        h = _shared(np.array([self.h]), rows)
-        problem.velocity_sweep(rows)([*carried, h, *(x[:, ::-1] for x in cost)], outputs, steps, 1)
-        wide = _wide(n)
+        own, u = self._buffers(len(live)), state.u[_at(live)]
+        own.sweep()
+        wide = _wide(u.shape[-1])
         ends = (-wide, wide) if self.low is None or self.high is None else (self.low, self.high)
-        k, K, inside = problem.force_gains()(T, B, *kept, u, *ends)
-        gain, pivot = numbers[:, 0], numbers[:, 1]
-        definite = (pivot > 0) & np.isfinite(numbers).all(-1)
+        kernel = self.problem.force_gains()
+        k, K, inside = kernel(*own.nodes[:2], *own.kept, u, *ends, out=own.gains)
+        definite = (own.numbers[:, 1] > 0) & np.isfinite(own.numbers).all(-1)
         good = definite & (inside.min(1) >= 0)
-        self._keep(state, live, good, k, K, gain / 2)
+        self._keep(state, live, good, k, K, own.numbers[:, 0] / 2)
         return good, definite & ~good
 
     def _keep(
@@ -230,7 +235,7 @@ class Sweeps:
         each = [F, G, l_x, l_u, l_xx, l_ux, l_uu]
         if self.low is not None and self.high is not None:
             each += [self.low - u, self.high - u]
-        outputs = [_last_only(x, steps) for x in carried]
+        outputs = [last_only(x, steps) for x in carried]
         k, K = np.empty((rows, steps, m)), np.empty((rows, steps, 2 * n * m))
         outputs[2], outputs[3] = k[:, ::-1], K[:, ::-1]
         kernel = self.problem.backward(self.low is not None, rows)
@@ -264,8 +269,8 @@ class Sweeps:
     def _search(self, state: State, rows: Array) -> Array:
         """Take the step length that costs least, or the first that costs less; say where."""
         if len(rows) == 1:
-            tried = self.forward(state, np.repeat(rows, len(STEP_LENGTHS)), STEP_LENGTHS)
-            best = int(np.argmin(tried[3]))  # infinite where a motion is lost
+            tried = self._tried(state, int(rows[0]))
+            best = int(np.argmin(tried[3]))
             it = slice(best, best + 1)
             return self._taken(state, rows, STEP_LENGTHS[it], tuple(x[it] for x in tried))
         better = np.zeros(len(rows), bool)
@@ -289,31 +294,36 @@ class Sweeps:
         state.q[at], state.v[at], state.u[at], state.cost[at] = tried
         return good
 
+    def _tried(self, state: State, row: int) -> tuple[Array, ...]:
+        """Return motions of one problem for all step lengths; the next search overwrites them."""
+        key = get_ident(), "search", row
+        if key not in self.buffers:
+            motion = state.q[row], state.v[row], state.u[row], state.k[row], state.K[row]
+            limits = () if self.low is None or self.high is None else (self.low, self.high)
+            given = self.parameters[row], self.times, self.h, STEP_LENGTHS, limits
+            self.buffers[key] = SearchBuffers(self.problem, motion, *given)
+        found: SearchBuffers = self.buffers[key]
+        q, v, u, cost = found.motions()
+        if self.bounds is not None:
+            cost = cost + self.bounds.cost(q, v, np.full(len(q), row))
+        return q, v, u, np.where(np.isfinite(cost), cost, np.inf)
+
     def forward(self, state: State, rows: Array, lengths: Array) -> tuple[Array, ...]:
         """Return q, v, u and the cost of motions with some part of the change of the controls."""
         count, (_, steps, m) = len(rows), state.u.shape
-        n = self.problem.model.nv
-        one = count > 1 and bool((rows == rows[0]).all())
-        at = _at(rows[:1]) if one else _at(rows)
-
-        def of(x: Array) -> Array:
-            flat = x.reshape((*x.shape[:2], x.shape[2] * x.shape[3])) if x.ndim > 3 else x
-            return _shared(flat[rows[0]], count) if one else flat[at]
-
+        n, at = self.problem.model.nv, _at(rows)
         q, v = np.empty((count, steps + 1, n)), np.empty((count, steps + 1, n))
         q[:, 0], v[:, 0] = state.q[at, 0], state.v[at, 0]
         u, spent = np.empty((count, steps, m)), np.zeros((count, 1))
-        p = np.empty((count, self.parameters.shape[-1]))
-        p[:] = self.parameters[at]
-        numbers = np.empty((count, 2))
-        numbers[:, 0], numbers[:, 1] = self.h, lengths
-        times = _shared(self.times[:, None], count)
-        each = [times, of(state.q)[:, :-1], of(state.v)[:, :-1], of(state.u)]
-        each += [of(state.k), of(state.K)]
+        p = np.ascontiguousarray(self.parameters[at])
+        numbers = np.stack([np.full(count, self.h), lengths], -1)
+        K = state.K[at].reshape(count, steps, m * 2 * n)
+        each = [shared(self.times[:, None], count), state.q[at, :-1], state.v[at, :-1]]
+        each += [state.u[at], state.k[at], K]
         if self.low is not None and self.high is not None:
-            each += [_everywhere(x, count, steps) for x in (self.low, self.high)]
+            each += [everywhere(x, count, steps) for x in (self.low, self.high)]
         carried = [q[:, 0], v[:, 0], u[:, 0], spent]
-        outputs = [q[:, 1:], v[:, 1:], u, _last_only(spent, steps)]
+        outputs = [q[:, 1:], v[:, 1:], u, last_only(spent, steps)]
         self.problem.forward(self.low is not None)([*carried, numbers, p, *each], outputs, steps, 1)
         cost = spent[:, 0] + self.problem.last()(q[:, -1], v[:, -1], p)[0]
         if self.bounds is not None:
@@ -343,19 +353,3 @@ def _at(rows: Array) -> Any:
         return rows
     first, last = int(rows[0]), int(rows[-1])
     return slice(first, last + 1) if last - first + 1 == len(rows) else rows
-
-
-def _shared(x: Array, count: int) -> Array:
-    """Return rows that all read the same memory, with less overhead than `numpy.broadcast_to`."""
-    return np.ndarray((count, *x.shape), x.dtype, x, 0, (0, *x.strides))
-
-
-def _everywhere(x: Array, count: int, steps: int) -> Array:
-    """Return numbers (m,) as if they had axes of rows and steps."""
-    return np.ndarray((count, steps, len(x)), x.dtype, x, 0, (0, 0, x.itemsize))
-
-
-def _last_only(x: Array, steps: int) -> Array:
-    """Return rows as if they had an axis of steps: each step overwrites the one before."""
-    shape, strides = (x.shape[0], steps, x.shape[1]), (x.strides[0], 0, x.strides[1])
-    return np.ndarray(shape, x.dtype, x, 0, strides)

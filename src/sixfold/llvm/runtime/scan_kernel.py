@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,14 +70,45 @@ class ScanKernel:
         Returns:
             Whether what is carried has left the finite numbers in the end, in any row.
         """
-        scan = self.scan
-        kept = len(scan.carried) + len(scan.fixed)
         rows = outputs[0].shape[0]
         if rows == 0 or steps == 0:
             return False
+        strides = self._strides(arrays, outputs, steps, every)
+        return self.run((*arrays, *outputs), strides, rows, steps, every)
+
+    def prepared(
+        self,
+        arrays: Sequence[NDArray[Any]],
+        outputs: Sequence[NDArray[Any]],
+        steps: int,
+        every: int,
+    ) -> Callable[[], bool]:
+        """Return the call on these arrays, for many calls on the same memory; it keeps them alive.
+
+        Takes at least one row and one step.
+        """
+        strides = self._words(*self._strides(arrays, outputs, steps, every))
+        held = (*arrays, *outputs)
+        pointers = self._pointers(*data_pointers(held))
+
+        def call(rows: int = len(outputs[0]), _: Any = held) -> bool:
+            return _ended(self._run(pointers, strides, rows, steps, every))
+
+        return call
+
+    def _strides(
+        self,
+        arrays: Sequence[NDArray[Any]],
+        outputs: Sequence[NDArray[Any]],
+        steps: int,
+        every: int,
+    ) -> list[int]:
+        """Return bytes from row to row and from step to step, two for each array."""
+        scan, rows, dtype = self.scan, outputs[0].shape[0], self._dtype
+        kept = len(scan.carried) + len(scan.fixed)
         strides: list[int] = []
         least = [0] * kept + [steps] * len(scan.each) + [steps // every] * len(outputs)
-        sizes, dtype = (*scan.sizes, *scan.carried), self._dtype
+        sizes = (*scan.sizes, *scan.carried)
         for array, size, times in zip((*arrays, *outputs), sizes, least, strict=True):
             shape, along = array.shape, array.strides
             assert array.dtype == dtype and shape[0] == rows and shape[-1] == size
@@ -85,7 +116,7 @@ class ScanKernel:
             assert not times or shape[1] >= times
             strides.append(along[0])
             strides.append(along[1] if len(shape) > 2 else 0)
-        return self.run((*arrays, *outputs), strides, rows, steps, every)
+        return strides
 
     def run(
         self,
@@ -108,14 +139,18 @@ class ScanKernel:
             Whether what is carried has left the finite numbers in the end.
         """
         pointers = self._pointers(*data_pointers(arrays))
-        code = self._run(pointers, self._words(*strides), rows, steps, every)
-        if code == NO_MEMORY:
-            raise KernelMemoryError(
-                "no memory for the scratch of a kernel",
-                "none from the allocator",
-                "drop large arrays that are not needed any more, or use fewer threads",
-            )
-        return bool(code == LOST)
+        return _ended(self._run(pointers, self._words(*strides), rows, steps, every))
+
+
+def _ended(code: int) -> bool:
+    """Return whether what is carried has left the finite numbers, by what a run returns."""
+    if code == NO_MEMORY:
+        raise KernelMemoryError(
+            "no memory for the scratch of a kernel",
+            "none from the allocator",
+            "drop large arrays that are not needed any more, or use fewer threads",
+        )
+    return code == LOST
 
 
 def build_scan(program: Program, scan: Scan, *, lanes: int | None = None) -> ScanKernel:
