@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from sixfold.evaluate import array_function
 from sixfold.formats import bundled
 from sixfold.llvm import Layout
 from sixfold.llvm.modules import ptx
-from sixfold.llvm.runtime import jit
+from tests.devices.host_threads import host_threads
 
 
 def assembled(code, folder):
@@ -49,35 +48,29 @@ def test_products_are_fused_where_the_graph_says_so_and_nowhere_else():
     assert not re.search(r"(mul|add|sub)\.f64", text)  # the kind that ptxas may fuse
 
 
-def test_the_threads_of_a_kernel_do_what_the_kernel_here_does():
-    # the same text with this processor's pointers and a thread number from memory
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_threads_of_a_kernel_do_what_the_kernel_here_does(dtype):
     model = sf.load("floating_link")
     core = array_function("test", sf.forward_dynamics, model, None)
-    text = ptx.module(core.program, Layout(core.inputs, core.flat_outputs), "kernel")
-    text = text.replace("ptx_kernel ", "").replace(" addrspace(1)", "")
-    for name, value in (
-        ("tid", "load i32, ptr @thread"),
-        ("ctaid", "add i32 0, 0"),
-        ("ntid", "add i32 0, 7"),
-    ):
-        function = f"i32 @llvm.nvvm.read.ptx.sreg.{name}.x()"
-        text = text.replace(
-            f"declare {function}",
-            f"define {function[:4]}@{name}() {{\n  %n = {value}\n  ret i32 %n\n}}",
-        )
-        text = text.replace(f"call {function}", f"call i32 @{name}()")
-    text += "\n@thread = internal global i32 0\n"
-    text += "define void @at(i32 %n) {\n  store i32 %n, ptr @thread\n  ret void\n}\n"
-    loaded = jit.Loaded(jit.object_code(text))
-    at = ctypes.CFUNCTYPE(None, ctypes.c_int32)(loaded.address("at"))
-    pointers = [ctypes.c_void_p] * 4
-    kernel = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(loaded.address("kernel"))
-    q, v = sf.random_state(model, 5, seed=0)
+    text = ptx.module(core.program, Layout(core.inputs, core.flat_outputs, dtype), "kernel")
+    run = host_threads(text, "kernel", arrays=4)
+    q, v = (x.astype(dtype) for x in sf.random_state(model, 5, seed=0))
+    q[:4, -1] = [1.01e5, -9e9, 0.0, 3e30]
     tau, found = np.ones_like(v), np.full_like(v, np.nan)
-    for thread in range(7):  # two more than there are states
-        at(thread)
-        kernel(*(x.ctypes.data for x in (q, v, tau, found)), 5)
+    run([x.ctypes.data for x in (q, v, tau, found)], 5, blocks=1, threads=7)  # two more than states
     assert found.tobytes() == sf.forward_dynamics(model, q, v, tau).tobytes()
+
+
+def test_sines_of_single_precision_have_no_double_but_for_huge_angles(tmp_path):
+    model = sf.load("puma560")
+    code = sf.export(model, sf.mass_matrix, target="ptx", dtype="float", name="arm")
+    text = code.files["arm.ptx"]
+    parts = re.split(r"^(?=\.(?:visible \.entry|func))", text, flags=re.M)
+    bodies = {re.search(r"(\w+)\(\s*\n?", x)[1]: x for x in parts if "{" in x and "ret;" in x}
+    double = {name for name, body in bodies.items() if "f64" in body}
+    assert double == {"sincos_huge", "sincos_single_huge"}, double
+    assert "fma.rn.f32" in bodies["sincos_single_1"]
+    assembled(text, tmp_path)
 
 
 def test_the_order_of_a_program_changes_neither_its_results_nor_its_operations():
