@@ -1,8 +1,7 @@
 """A stand-in for Nvidia's driver: C functions whose device memory is memory of this process.
 
 Streams are lazy: what is given to one waits until somebody synchronizes, so that an array that is
-read too early has no numbers yet.  Launches run the LLVM text of the kernel on this processor, each
-thread of each block.
+read too early has no numbers yet.  Launches run the PTX that was loaded, each thread of each block.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ from itertools import count
 import numpy as np
 
 from sixfold.devices.cuda.driver import PROTOTYPES
-from sixfold.llvm import Layout
-from sixfold.llvm.modules import ptx
-from tests.devices.host_threads import host_threads
+from tests.devices.ptx_machine import Machine
 
 CODES = {
     0: b"CUDA_SUCCESS",
@@ -36,9 +33,9 @@ class FakeCuda:
     def __init__(self, cards=1, capability=(8, 6), most_bytes=1 << 30):
         self.cards, self.capability, self.most_bytes = cards, capability, most_bytes
         self.calls, self.contexts, self.launches = [], [], []
-        self.memory, self.known, self.modules, self.events = {}, {}, {}, {}
+        self.memory, self.modules, self.events = {}, {}, {}
         self.waiting, self.done = {}, {}
-        self.broken = {}
+        self.broken, self.refuses, self.names = {}, False, {}
         self._numbers = count(1000)
         self._functions = {}
         for name, kinds in PROTOTYPES.items():
@@ -63,16 +60,6 @@ class FakeCuda:
             return function(*arguments) or 0
 
         return entry
-
-    def knows(self, function, dtype="float64"):
-        """Let the driver know a function of `sixfold.cuda_function`; return that function."""
-        core = function._core
-        layout = Layout(core.inputs, core.flat_outputs, dtype)
-        text = ptx.module(core.program, layout, "sixfold_run")
-        arrays = len(layout.dense.sizes)
-        run = host_threads(text, "sixfold_run", arrays)
-        self.known[function.source(dtype).encode()] = (run, arrays)
-        return function
 
     # what the driver does
 
@@ -107,16 +94,16 @@ class FakeCuda:
         place[0] = self.contexts.pop()
 
     def _cuModuleLoadDataEx(self, place, text, n, options, values):
-        if text not in self.known:
-            assert list(options[:n]) == [5, 6]
+        assert list(options[:n]) == [5, 6] and values[1] > 23
+        if self.refuses:
             ctypes.memmove(values[0], b"line 7: no such kernel\0", 23)
             return 218
         place[0] = number = next(self._numbers)
-        self.modules[number] = self.known[text]
+        self.modules[number] = Machine(text.decode())
         return 0
 
     def _cuModuleGetFunction(self, place, module, name):
-        assert name == b"sixfold_run"
+        self.names[module] = name.decode()
         place[0] = module
 
     def _cuModuleUnload(self, module):
@@ -180,17 +167,18 @@ class FakeCuda:
         del self.events[event]
 
     def _cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, places, extra):
-        run, arrays = self.modules[function]
-        assert (gy, gz, by, bz, shared, extra[:0]) == (1, 1, 1, 1, 0, [])
+        machine, name = self.modules[function], self.names[function]
+        assert (gy, gz, by, bz, shared, bool(extra)) == (1, 1, 1, 1, 0, False)
         # values are taken when the launch is given, as the driver does
-        values = [ctypes.c_uint64.from_address(places[k]).value for k in range(arrays + 1)]
+        count = len(machine.functions[name][0])
+        values = [ctypes.c_uint64.from_address(places[k]).value for k in range(count)]
         *pointers, states = values
         self.launches.append((gx, bx, states, stream))
 
         def launched():
             if any(self._owner(x) is None for x in pointers):
                 return 700
-            run(pointers, states, gx, bx)
+            machine.run(name, values, gx, bx)
             return 0
 
         self.give(stream, launched)

@@ -47,12 +47,12 @@ def states(count, dtype="float64"):
 
 @pytest.fixture
 def energy(fake):
-    return fake.knows(sf.cuda_function(sf.kinetic_energy, MODEL))
+    return sf.cuda_function(sf.kinetic_energy, MODEL)
 
 
 @pytest.mark.parametrize(("count", "dtype"), [(1, "float64"), (300, "float64"), (129, "float32")])
 def test_arrays_in_host_memory_give_the_bits_of_the_kernel(fake, count, dtype):
-    function = fake.knows(sf.cuda_function(sf.forward_dynamics, MODEL), dtype)
+    function = sf.cuda_function(sf.forward_dynamics, MODEL)
     q, v = states(count, dtype)
     tau = np.ones_like(v)
     found = function(q, v, tau)
@@ -68,7 +68,7 @@ def test_arrays_in_host_memory_give_the_bits_of_the_kernel(fake, count, dtype):
 
 def test_several_results_keywords_and_broadcasting_are_those_of_the_function(fake):
     model = sf.load("floating_link")
-    function = fake.knows(sf.cuda_function(sf.inverse_dynamics_derivatives, model))
+    function = sf.cuda_function(sf.inverse_dynamics_derivatives, model)
     q, v = (x.reshape(2, 3, -1) for x in sf.random_state(model, 6, seed=1))
     a = np.linspace(-1, 1, model.nv)
     found = function(q, a=a, v=v)
@@ -93,8 +93,8 @@ def test_device_arrays_stay_on_the_card_and_results_are_device_arrays(fake, ener
 
 
 def test_results_are_arguments_of_the_next_function(fake):
-    forward = fake.knows(sf.cuda_function(sf.forward_dynamics, MODEL))
-    inverse = fake.knows(sf.cuda_function(sf.inverse_dynamics, MODEL))
+    forward = sf.cuda_function(sf.forward_dynamics, MODEL)
+    inverse = sf.cuda_function(sf.inverse_dynamics, MODEL)
     q, v = states(10)
     there = [forward.to_device(x) for x in (q, v, np.ones_like(v))]
     a = forward(*there)
@@ -305,7 +305,7 @@ def test_empty_batches_are_taken_and_launch_nothing(fake, energy):
 
 def test_arrays_of_another_card_are_refused(installed):
     fake = installed(FakeCuda(cards=2))
-    energy = fake.knows(sf.cuda_function(sf.kinetic_energy, MODEL, device=1))
+    energy = sf.cuda_function(sf.kinetic_energy, MODEL, device=1)
     q, v = states(3)
     here = [Foreign(fake, x, card=1) for x in (q, v)]
     assert energy(*here).get().tobytes() == sf.kinetic_energy(MODEL, q, v).tobytes()
@@ -340,9 +340,10 @@ def test_a_machine_without_the_driver_or_a_card_is_told_so(installed, monkeypatc
 
 def test_errors_of_the_driver_are_errors_of_the_library(fake, energy):
     q, v = states(3)
-    unknown = sf.cuda_function(sf.potential_energy, MODEL)
+    fake.refuses = True
     with pytest.raises(sf.DeviceError, match=r"INVALID_PTX(.|\n)*line 7: no such kernel"):
-        unknown(q)
+        energy(q, v)
+    fake.refuses = False
     fake.broken["cuLaunchKernel"] = 400
     with pytest.raises(sf.DeviceError, match="cuLaunchKernel failed: CUDA_ERROR_INVALID_HANDLE"):
         energy(q, v)
@@ -356,7 +357,7 @@ def test_errors_of_the_driver_are_errors_of_the_library(fake, energy):
 
 
 def test_kernels_are_compiled_once_for_each_dtype_and_unloaded_with_the_function(fake):
-    energy = fake.knows(fake.knows(sf.cuda_function(sf.kinetic_energy, MODEL)), "float32")
+    energy = sf.cuda_function(sf.kinetic_energy, MODEL)
     for dtype in ("float64", "float32", "float64"):
         energy(*states(3, dtype))
     assert fake.calls.count("cuModuleLoadDataEx") == len(fake.modules) == 2

@@ -12,9 +12,9 @@ import pytest
 import sixfold as sf
 from sixfold.evaluate import array_function
 from sixfold.formats import bundled
-from sixfold.llvm import Layout
+from sixfold.llvm import Layout, ptx_text
 from sixfold.llvm.modules import ptx
-from tests.devices.host_threads import host_threads
+from tests.devices.ptx_machine import Machine
 
 
 def assembled(code, folder):
@@ -49,16 +49,41 @@ def test_products_are_fused_where_the_graph_says_so_and_nowhere_else():
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_threads_of_a_kernel_do_what_the_kernel_here_does(dtype):
-    model = sf.load("floating_link")
-    core = array_function("test", sf.forward_dynamics, model, None)
-    text = ptx.module(core.program, Layout(core.inputs, core.flat_outputs, dtype), "kernel")
-    run = host_threads(text, "kernel", arrays=4)
+@pytest.mark.parametrize("name", ["floating_link", "puma560"])
+def test_the_threads_of_a_kernel_do_what_the_kernel_here_does(name, dtype):
+    model = sf.load(name)
+    kind = {"float64": "double", "float32": "float"}[dtype]
+    code = sf.export(model, sf.forward_dynamics, target="ptx", dtype=kind, name="arm")
     q, v = (x.astype(dtype) for x in sf.random_state(model, 5, seed=0))
     q[:4, -1] = [1.01e5, -9e9, 0.0, 3e30]
     tau, found = np.ones_like(v), np.full_like(v, np.nan)
-    run([x.ctypes.data for x in (q, v, tau, found)], 5, blocks=1, threads=7)  # two more than states
+    pointers = [x.ctypes.data for x in (q, v, tau, found)]
+    Machine(code.files["arm.ptx"]).run("arm", [*pointers, 5], 2, 4)  # three more than states
     assert found.tobytes() == sf.forward_dynamics(model, q, v, tau).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_operation_has_the_bits_of_the_kernel(dtype):
+    def every(x):
+        a, b = x[0], x[1]
+        one = [sf.exp(a), sf.log(a), sf.tanh(a), sf.sin(a), sf.cos(a), sf.sqrt(a * a), sf.sign(a)]
+        two = [sf.atan2(a, b), sf.if_positive(a, b, a - b), abs(a) / b, a * b - 3.5, 0.1 - a * b]
+        return np.array([*one, *two, 1.0 / a, -a])
+
+    rng = np.random.default_rng(3)
+    with np.errstate(over="ignore", under="ignore"):
+        scale = 10.0 ** rng.integers(-40, 40, (60, 2))
+        x = (rng.standard_normal((60, 2)) * scale).astype(dtype)
+    x[:6] = [[0.0, 1.0], [-0.0, 1.0], [1e5, 0.0], [-1e5, -0.0], [5e-44, -1.0], [3e38, 3e38]]
+    x[30:, 0] = rng.uniform(-9, 9, 30)
+    core = array_function("test", every, None, {"x": 2})
+    text = ptx_text(core.program, Layout(core.inputs, core.flat_outputs, dtype), "run")
+    expected = sf.compile(every, inputs={"x": 2}, dtype=dtype)(x)
+    found = np.zeros_like(expected)
+    Machine(text).run("run", [x.ctypes.data, found.ctypes.data, 60], 1, 60)
+    same = (found == expected) & (np.signbit(found) == np.signbit(expected))
+    assert (same | (np.isnan(found) & np.isnan(expected))).all()
+    assert np.isfinite(expected).mean() > 0.7
 
 
 def test_sines_of_single_precision_have_no_double_but_for_huge_angles(tmp_path):
