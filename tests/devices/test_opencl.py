@@ -248,6 +248,24 @@ def test_arrays_on_the_device_stay_there():
         function(there[0], there[1][:1])
 
 
+def test_parts_of_device_arrays_are_taken_and_others_named():
+    model = sf.load("double_pendulum")
+    q, v = sf.random_state(model, 8, seed=0)
+    function = sf.opencl_function(sf.kinetic_energy, model)
+    there = [array.to_device(function.queue, x) for x in (q, v)]
+    # views that start within a buffer, one of them not computed yet
+    found = function(there[0][2:] * 1.0, there[1][2:])
+    assert found.get().tobytes() == sf.kinetic_energy(model, q[2:], v[2:]).tobytes()
+    other = cl.CommandQueue(cl.Context([function.queue.device]))
+    for wrong, words in (
+        (array.to_device(function.queue, v.astype(np.float32)), "float64, like the first"),
+        (array.to_device(function.queue, np.asfortranarray(v)), "C order"),
+        (array.to_device(other, v), "context"),
+    ):
+        with pytest.raises(sf.NumberError, match=rf"'v'(.|\n)*{words}"):
+            function(there[0], wrong)
+
+
 def test_empty_batches_and_lists_are_taken_and_wrong_ones_named():
     model = sf.load("double_pendulum")
     function = sf.opencl_function(sf.kinetic_energy, model)

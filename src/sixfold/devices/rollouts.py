@@ -149,5 +149,6 @@ def _run(queue: Any, kernel: Any, asked: Asked, own: bool) -> tuple[Array, ...]:
         shared.append(not by_row)
     results = [array.empty(queue, shape, setup.dtype) for shape in sizes]
     source = opencl_scan_source(kernel, shared, own)
-    launch(queue, built(queue, source), [*placed, *results], prod(lead), asked.steps, asked.every)
+    counts = (prod(lead), asked.steps, asked.every)
+    launch(queue, built(queue, source), [*placed, *results], len(results), *counts)
     return tuple(x.get() for x in results[:kept])
