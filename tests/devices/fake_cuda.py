@@ -153,6 +153,9 @@ class FakeCuda:
     def _cuMemcpyDtoHAsync_v2(self, host, pointer, size, stream):
         self._copy(stream, host, pointer, size, pointer)
 
+    def _cuMemcpyDtoDAsync_v2(self, pointer, source, size, stream):
+        self._copy(stream, pointer, source, size, pointer)
+
     def _cuEventCreate(self, place, flags):
         place[0] = next(self._numbers)
 

@@ -88,7 +88,7 @@ def test_device_arrays_stay_on_the_card_and_results_are_device_arrays(fake, ener
     assert interface["stream"] == 1 and fake._owner(interface["data"][0], 8 * 150) == 0
     assert not any(name.startswith("cuMemcpy") for name in fake.calls)  # nothing is copied
     assert found.get().tobytes() == sf.kinetic_energy(MODEL, q, v).tobytes()
-    assert len(found) == 150 and "card 0" in repr(found) and found.nbytes == 1200
+    assert found.size == 150 and "card 0" in repr(found) and found.nbytes == 1200
     assert energy.device == found.device == 0
 
 
@@ -222,7 +222,15 @@ def test_results_are_given_away_by_dlpack_and_live_as_long_as_their_tensors(fake
     tensor.release()
     gc.collect()
     assert pointer not in fake.memory
-    unused = energy(Foreign(fake, q), Foreign(fake, v)).__dlpack__(stream=-1)
+    found = energy(Foreign(fake, q), Foreign(fake, v))
+    copied = dlpack.opened(found.__dlpack__(copy=True, dl_device=(2, 0), max_version=(1, 0)))
+    assert copied.pointer != found.pointer
+    expected = found.get().tobytes()
+    assert ctypes.string_at(copied.pointer, 32) == expected
+    copied.release()
+    with pytest.raises(BufferError, match="on device"):
+        found.__dlpack__(dl_device=(1, 0))
+    unused = found.__dlpack__(stream=-1)
     assert len(dlpack._KEPT) == 1
     del unused
     assert not dlpack._KEPT

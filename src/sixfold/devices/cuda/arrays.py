@@ -70,15 +70,41 @@ class CudaArray:
         """Return the kind of device and its number."""
         return dlpack.CUDA, self.device
 
-    def __dlpack__(self, *, stream: int | None = None, **_: object) -> Any:
-        """Return the array as a capsule of DLPack, ready on a stream of the caller's."""
-        card = self._memory.card
-        if stream != -1:  # -1: the caller takes care of the order himself
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return the array, or a copy of it, as a capsule of DLPack without version.
+
+        Args:
+            stream: of the caller's, on which it is ready; -1 if he takes care of that.
+            max_version: not looked at, since every version takes such a capsule.
+            dl_device: kind of device and its number, where the array has to be already.
+            copy: True for a copy.
+        """
+        place = self.__dlpack_device__()
+        if dl_device is not None and tuple(dl_device) != place:
+            # the error that array libraries expect
+            raise BufferError(f"CudaArray is on device {place}, not on {dl_device}: use get()")
+        card, found = self._memory.card, self._copied() if copy else self
+        if stream != -1:
             with card.current():
                 card.wait(stream_of(stream) or LEGACY, self.stream)
         bits = 8 * self.dtype.itemsize
-        place = self.__dlpack_device__()
-        return dlpack.capsule_of(self.pointer, self.shape, bits, place, self._memory)
+        return dlpack.capsule_of(found.pointer, self.shape, bits, place, found._memory)
+
+    def _copied(self) -> CudaArray:
+        card = self._memory.card
+        found = CudaArray(card, self.shape, str(self.dtype), self.stream)
+        if self.size:
+            with card.current():
+                where = (found.pointer, self.pointer, self.nbytes, self.stream)
+                card.driver("cuMemcpyDtoDAsync_v2", *where)
+        return found
 
     def get(self) -> NDArray[Any]:
         """Return a copy in host memory, as soon as it is computed."""
@@ -99,10 +125,6 @@ class CudaArray:
                 where = (self.pointer, host.ctypes.data, self.nbytes, self.stream)
                 card.driver("cuMemcpyHtoDAsync_v2", *where)
                 card.driver("cuStreamSynchronize", self.stream)
-
-    def __len__(self) -> int:
-        """Return the length of the first axis."""
-        return self.shape[0]
 
     def __repr__(self) -> str:
         """Say what it is and where."""

@@ -18,7 +18,7 @@ from sixfold.errors import DeviceError, NotApplicableError, OptionError, TooLarg
 
 NAME = "cuda_function"
 GROUP = 128
-"""Threads of a block: as many as may have 255 registers each, four times over, on sm_80."""
+"""Threads of a block; two blocks fit a multiprocessor where each thread has 255 registers."""
 LEGACY, PER_THREAD = 1, 2
 """Handles of the two default streams."""
 _PLACE = POINTER(c_void_p)
@@ -48,6 +48,7 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "cuMemFree_v2": (c_uint64,),
     "cuMemcpyHtoDAsync_v2": (c_uint64, c_void_p, c_size_t, c_void_p),
     "cuMemcpyDtoHAsync_v2": (c_void_p, c_uint64, c_size_t, c_void_p),
+    "cuMemcpyDtoDAsync_v2": (c_uint64, c_uint64, c_size_t, c_void_p),
     "cuPointerGetAttribute": (c_void_p, c_int, c_uint64),
     "cuStreamSynchronize": (c_void_p,),
     "cuStreamWaitEvent": (c_void_p, c_void_p, c_uint),
