@@ -285,6 +285,7 @@ def test_arrays_that_cannot_be_taken_are_named_with_the_way_out(fake, energy):
         (Foreign(fake, np.zeros((4, 3))), sf.ShapeError, r"'q'(.|\n)*\(\.\.\., 2\)"),
         (Foreign(fake, q.astype("f4")), sf.NumberError, r"'v'(.|\n)*float32, like the first"),
         (Foreign(fake, q, strides=(8, 32)), sf.NumberError, r"C order(.|\n)*contiguous"),
+        (Foreign(fake, q, strides=(8,)), sf.NumberError, "C order"),
         (Foreign(fake, q, mask=object()), sf.NumberError, "mask"),
         (Foreign(fake, q, data=None), sf.NumberError, "incomplete"),
         (Foreign(fake, q, data=(q.ctypes.data, False)), sf.NumberError, "does not know"),
@@ -299,6 +300,9 @@ def test_arrays_that_cannot_be_taken_are_named_with_the_way_out(fake, energy):
         energy(good)
     with pytest.raises(sf.NumberError, match="to_device"):
         energy.to_device(np.array(["a"]))
+    with pytest.raises(sf.NumberError, match=r"longdouble|float128"):
+        energy.to_device(np.zeros(2, np.longdouble))
+    assert energy.to_device([1, 2]).get().tolist() == [1.0, 2.0]
     assert not fake.contexts and not fake.launches
     with pytest.raises(sf.NumberError, match="cuda_function"):
         sf.kinetic_energy(MODEL, good, good)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple
 
@@ -156,10 +157,10 @@ def is_on_card(x: Any) -> bool:
 
 def _by_dlpack(x: Any) -> bool:
     try:
-        kind = x.__dlpack_device__()[0]
+        kind = int(x.__dlpack_device__()[0])
     except Exception:  # no such method, or an object that cannot say where it is
         return False
-    return int(kind) in (dlpack.CUDA, dlpack.CUDA_MANAGED)
+    return kind in (dlpack.CUDA, dlpack.CUDA_MANAGED)
 
 
 def _interface(x: Any) -> dict[str, Any] | None:
@@ -238,9 +239,7 @@ def _dense(shape: Shape, strides: tuple[int, ...] | None) -> bool:
     """Return whether strides, in elements, are those of C order."""
     if strides is None or prod(shape) == 0:
         return True
-    step = 1
-    for n, s in zip(reversed(shape), reversed(strides), strict=True):
-        if n > 1 and s != step:
-            return False
-        step *= n
-    return True
+    steps = [*accumulate(reversed(shape), lambda a, b: a * b, initial=1)][:-1][::-1]
+    return len(strides) == len(steps) and all(
+        n == 1 or found == step for n, found, step in zip(shape, strides, steps, strict=True)
+    )

@@ -79,14 +79,11 @@ class CudaFunction:
         return ptx_source(self._core, dtype, _ENTRY)
 
     def to_device(self, array: Any) -> CudaArray:
-        """Return a copy of a NumPy array in the card's memory, float32 if it is that."""
-        given = np.asarray(array)
-        if given.dtype.kind not in "fiu":
-            fix = "pass an array of numbers in host memory"
-            raise NumberError(f"{self.__name__}: to_device", "real numbers", given.dtype, fix)
-        dtype = "float32" if given.dtype == np.float32 else "float64"
-        found = CudaArray(self._card, given.shape, dtype, LEGACY)
-        found.put(np.ascontiguousarray(given, dtype))
+        """Return a copy of a NumPy array, or of numbers, in the card's memory."""
+        given = checked(f"{self.__name__}: to_device", "array", Argument(array, (), "numbers"))
+        refuse_dtype(self._core, str(given.dtype))
+        found = CudaArray(self._card, given.shape, str(given.dtype), LEGACY)
+        found.put(np.ascontiguousarray(given))
         return found
 
     def __call__(self, *arrays: Any, out: Any = None, stream: Any = None, **named: Any) -> Any:
