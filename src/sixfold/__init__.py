@@ -7,6 +7,7 @@ from sixfold.errors import (
     ArgumentError,
     CallbackError,
     ContactShapeWarning,
+    DeviceError,
     DisagreementError,
     DomainError,
     InternalError,
@@ -95,7 +96,7 @@ if TYPE_CHECKING:
         targets,
         tvlqr,
     )
-    from sixfold.devices import opencl_function, opencl_rollout
+    from sixfold.devices import cuda_function, opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import (
         PlanarChain,
@@ -184,7 +185,7 @@ _LATER = {
         *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
         *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
     ),
-    "devices": ("opencl_function", "opencl_rollout"),
+    "devices": ("cuda_function", "opencl_function", "opencl_rollout"),
     "simulation": (
         *("Event", "JointStops", "McapLog", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
@@ -229,6 +230,7 @@ __all__ = [
     "CustomJoint",
     "Cylindrical",
     "DHRow",
+    "DeviceError",
     "Diagnosis",
     "DisagreementError",
     "DomainError",
@@ -310,6 +312,7 @@ __all__ = [
     "controllers",
     "convert",
     "cos",
+    "cuda_function",
     "diagnose",
     "differential_ik",
     "draws",

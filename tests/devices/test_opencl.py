@@ -148,6 +148,29 @@ def test_rollouts_without_forces_with_constant_ones_and_in_single_precision():
             assert x.tobytes() == y.tobytes()
 
 
+def test_rollouts_of_device_arrays_stay_on_the_device():
+    model = sf.load("double_pendulum")
+    q0, v0 = sf.random_state(model, (2, 2), seed=2)
+    tau = np.random.default_rng(0).standard_normal((2, 2, 30, model.nv))
+    queue = sf.opencl_function(sf.kinetic_energy, model).queue
+    there = [array.to_device(queue, x) for x in (q0, v0, tau)]
+    how = {"dt": 1e-2, "steps": 30, "every": 10}
+    expected = sf.rollout(model, q0, v0, tau, **how)
+    for given in (there, (there[0], v0, tau)):
+        found = sf.opencl_rollout(model, *given, device=queue.device, **how)
+        for x, y in zip(found, expected, strict=True):
+            assert isinstance(x, array.Array) and x.get().tobytes() == y.tobytes()
+    energy = sf.opencl_function(sf.kinetic_energy, model)(*found)
+    assert energy.get().tobytes() == sf.kinetic_energy(model, *expected).tobytes()
+    assert sf.opencl_rollout(model, *there, dt=1e-2, steps=30, every=31)[0].shape == (2, 2, 0, 2)
+    with pytest.raises(sf.NumberError, match=r"'q0'(.|\n)*C order"):
+        sf.opencl_rollout(model, there[2][..., :1], None, **how)
+    with pytest.raises(sf.ShapeError, match="q0"):
+        sf.opencl_rollout(model, array.to_device(queue, q0[..., :1].copy()), None, **how)
+    with pytest.raises(sf.OptionError, match="the device of the arrays"):
+        sf.opencl_rollout(model, there[0], None, device="another", **how)
+
+
 def same(model, q0, v0, tau=None, **options):
     """Return whether both rollouts give the same bits, and some of them."""
     found = sf.opencl_rollout(model, q0, v0, tau, **options)
@@ -246,6 +269,24 @@ def test_arrays_on_the_device_stay_there():
         function(there[0], v)
     with pytest.raises(sf.ShapeError, match="'v'"):
         function(there[0], there[1][:1])
+
+
+def test_parts_of_device_arrays_are_taken_and_others_named():
+    model = sf.load("double_pendulum")
+    q, v = sf.random_state(model, 8, seed=0)
+    function = sf.opencl_function(sf.kinetic_energy, model)
+    there = [array.to_device(function.queue, x) for x in (q, v)]
+    # views that start within a buffer, one of them not computed yet
+    found = function(there[0][2:] * 1.0, there[1][2:])
+    assert found.get().tobytes() == sf.kinetic_energy(model, q[2:], v[2:]).tobytes()
+    other = cl.CommandQueue(cl.Context([function.queue.device]))
+    for wrong, words in (
+        (array.to_device(function.queue, v.astype(np.float32)), "float64, like the first"),
+        (array.to_device(function.queue, np.asfortranarray(v)), "C order"),
+        (array.to_device(other, v), "context"),
+    ):
+        with pytest.raises(sf.NumberError, match=rf"'v'(.|\n)*{words}"):
+            function(there[0], wrong)
 
 
 def test_empty_batches_and_lists_are_taken_and_wrong_ones_named():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import shutil
 import subprocess
@@ -13,9 +12,9 @@ import pytest
 import sixfold as sf
 from sixfold.evaluate import array_function
 from sixfold.formats import bundled
-from sixfold.llvm import Layout
+from sixfold.llvm import Layout, ptx_text
 from sixfold.llvm.modules import ptx
-from sixfold.llvm.runtime import jit
+from tests.devices.ptx_machine import Machine
 
 
 def assembled(code, folder):
@@ -49,35 +48,54 @@ def test_products_are_fused_where_the_graph_says_so_and_nowhere_else():
     assert not re.search(r"(mul|add|sub)\.f64", text)  # the kind that ptxas may fuse
 
 
-def test_the_threads_of_a_kernel_do_what_the_kernel_here_does():
-    # the same text with this processor's pointers and a thread number from memory
-    model = sf.load("floating_link")
-    core = array_function("test", sf.forward_dynamics, model, None)
-    text = ptx.module(core.program, Layout(core.inputs, core.flat_outputs), "kernel")
-    text = text.replace("ptx_kernel ", "").replace(" addrspace(1)", "")
-    for name, value in (
-        ("tid", "load i32, ptr @thread"),
-        ("ctaid", "add i32 0, 0"),
-        ("ntid", "add i32 0, 7"),
-    ):
-        function = f"i32 @llvm.nvvm.read.ptx.sreg.{name}.x()"
-        text = text.replace(
-            f"declare {function}",
-            f"define {function[:4]}@{name}() {{\n  %n = {value}\n  ret i32 %n\n}}",
-        )
-        text = text.replace(f"call {function}", f"call i32 @{name}()")
-    text += "\n@thread = internal global i32 0\n"
-    text += "define void @at(i32 %n) {\n  store i32 %n, ptr @thread\n  ret void\n}\n"
-    loaded = jit.Loaded(jit.object_code(text))
-    at = ctypes.CFUNCTYPE(None, ctypes.c_int32)(loaded.address("at"))
-    pointers = [ctypes.c_void_p] * 4
-    kernel = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(loaded.address("kernel"))
-    q, v = sf.random_state(model, 5, seed=0)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["floating_link", "puma560"])
+def test_the_threads_of_a_kernel_do_what_the_kernel_here_does(name, dtype):
+    model = sf.load(name)
+    kind = {"float64": "double", "float32": "float"}[dtype]
+    code = sf.export(model, sf.forward_dynamics, target="ptx", dtype=kind, name="arm")
+    q, v = (x.astype(dtype) for x in sf.random_state(model, 5, seed=0))
+    q[:4, -1] = [1.01e5, -9e9, 0.0, 3e30]
     tau, found = np.ones_like(v), np.full_like(v, np.nan)
-    for thread in range(7):  # two more than there are states
-        at(thread)
-        kernel(*(x.ctypes.data for x in (q, v, tau, found)), 5)
+    pointers = [x.ctypes.data for x in (q, v, tau, found)]
+    Machine(code.files["arm.ptx"]).run("arm", [*pointers, 5], 2, 4)  # three more than states
     assert found.tobytes() == sf.forward_dynamics(model, q, v, tau).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_operation_has_the_bits_of_the_kernel(dtype):
+    def every(x):
+        a, b = x[0], x[1]
+        one = [sf.exp(a), sf.log(a), sf.tanh(a), sf.sin(a), sf.cos(a), sf.sqrt(a * a), sf.sign(a)]
+        two = [sf.atan2(a, b), sf.if_positive(a, b, a - b), abs(a) / b, a * b - 3.5, 0.1 - a * b]
+        return np.array([*one, *two, 1.0 / a, -a])
+
+    rng = np.random.default_rng(3)
+    with np.errstate(over="ignore", under="ignore"):
+        scale = 10.0 ** rng.integers(-40, 40, (60, 2))
+        x = (rng.standard_normal((60, 2)) * scale).astype(dtype)
+    x[:6] = [[0.0, 1.0], [-0.0, 1.0], [1e5, 0.0], [-1e5, -0.0], [5e-44, -1.0], [3e38, 3e38]]
+    x[30:, 0] = rng.uniform(-9, 9, 30)
+    core = array_function("test", every, None, {"x": 2})
+    text = ptx_text(core.program, Layout(core.inputs, core.flat_outputs, dtype), "run")
+    expected = sf.compile(every, inputs={"x": 2}, dtype=dtype)(x)
+    found = np.zeros_like(expected)
+    Machine(text).run("run", [x.ctypes.data, found.ctypes.data, 60], 1, 60)
+    same = (found == expected) & (np.signbit(found) == np.signbit(expected))
+    assert (same | (np.isnan(found) & np.isnan(expected))).all()
+    assert np.isfinite(expected).mean() > 0.7
+
+
+def test_sines_of_single_precision_have_no_double_but_for_huge_angles(tmp_path):
+    model = sf.load("puma560")
+    code = sf.export(model, sf.mass_matrix, target="ptx", dtype="float", name="arm")
+    text = code.files["arm.ptx"]
+    parts = re.split(r"^(?=\.(?:visible \.entry|func))", text, flags=re.M)
+    bodies = {re.search(r"(\w+)\(\s*\n?", x)[1]: x for x in parts if "{" in x and "ret;" in x}
+    double = {name for name, body in bodies.items() if "f64" in body}
+    assert double == {"sincos_huge", "sincos_single_huge"}, double
+    assert "fma.rn.f32" in bodies["sincos_single_1"]
+    assembled(text, tmp_path)
 
 
 def test_the_order_of_a_program_changes_neither_its_results_nor_its_operations():

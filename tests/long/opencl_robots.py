@@ -16,11 +16,11 @@ from sixfold.formats import bundled
 STATES = 64
 
 
-def compared(name, functions):
+def compared(name, functions, dtype="float64"):
     """Compare functions of a robot; return how many differ."""
     model = sf.load(name)
-    q, v = sf.random_state(model, STATES, seed=0)
-    third = np.random.default_rng(0).standard_normal(v.shape)
+    q, v = (x.astype(dtype) for x in sf.random_state(model, STATES, seed=0))
+    third = np.random.default_rng(0).standard_normal(v.shape).astype(dtype)
     different = 0
     for function in functions:
         arrays = (q,) if function is sf.mass_matrix else (q, v, third)
@@ -31,7 +31,8 @@ def compared(name, functions):
         same = all(x.tobytes() == y.tobytes() for x, y in zip(found, expected, strict=True))
         different += not same
         words = "equal bits" if same else "DIFFERENT"
-        print(f"{name} {function.__name__}: {words}, {time.perf_counter() - start:.1f} s")
+        took = time.perf_counter() - start
+        print(f"{name} {function.__name__}, {dtype}: {words}, {took:.1f} s", flush=True)
     return different
 
 
@@ -54,6 +55,7 @@ def main():
     dynamics = (sf.inverse_dynamics, sf.forward_dynamics, sf.mass_matrix)
     derivatives = (sf.inverse_dynamics_derivatives, sf.forward_dynamics_derivatives)
     different = compared("panda", dynamics + derivatives) + compared("g1_29dof", dynamics)
+    different += compared("panda", dynamics, "float32") + compared("g1_29dof", dynamics, "float32")
     different += rollout("panda")
     if different:
         raise SystemExit(f"{different} differ")

@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 ERRORS: tuple[type[sf.SixfoldError], ...] = (
     sf.ArgumentError,
     sf.CallbackError,
+    sf.DeviceError,
     sf.DisagreementError,
     sf.DomainError,
     sf.InternalError,
@@ -322,7 +323,13 @@ def with_other_libraries(model: sf.Model, other: object) -> None:
     same: sf.Comparison = sf.compare_with("mujoco", model, samples=2)
     states: sf.Converter = sf.convert(model, other)
     assert same.agrees and states.nq == model.nq
-    for make in (sf.jax_function, sf.torch_function, sf.opencl_function, sf.array_api_function):
+    for make in (
+        sf.jax_function,
+        sf.torch_function,
+        sf.opencl_function,
+        sf.array_api_function,
+        sf.cuda_function,
+    ):
         make(sf.inverse_dynamics, model)
     with sf.McapLog("run.mcap", model) as log:
         log.record(sf.Stepper(model, dt=1e-3))

@@ -1,13 +1,18 @@
-"""Devices that are not this processor: functions and rollouts in OpenCL, and text for Nvidia's."""
+"""Devices that are not this processor: functions and rollouts in OpenCL, functions by CUDA."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sixfold.devices.cuda.arrays import CudaArray
+    from sixfold.devices.cuda.functions import CudaFunction, cuda_function
     from sixfold.devices.functions import OpenclFunction, opencl_function
     from sixfold.devices.rollouts import opencl_rollout
 
 _HOME = {
+    "CudaArray": "cuda.arrays",
+    "CudaFunction": "cuda.functions",
+    "cuda_function": "cuda.functions",
     "OpenclFunction": "functions",
     "opencl_function": "functions",
     "opencl_rollout": "rollouts",
@@ -21,4 +26,11 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
 
 
-__all__ = ["OpenclFunction", "opencl_function", "opencl_rollout"]
+__all__ = [
+    "CudaArray",
+    "CudaFunction",
+    "OpenclFunction",
+    "cuda_function",
+    "opencl_function",
+    "opencl_rollout",
+]

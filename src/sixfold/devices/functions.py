@@ -12,7 +12,7 @@ from sixfold.arrays import Shape
 from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
 from sixfold.choices import DeviceMath
 from sixfold.devices.opencl import MATH, built, launch, queue_of, refuse_single
-from sixfold.errors import ArgumentError, ShapeError, one_of
+from sixfold.errors import ArgumentError, NumberError, ShapeError, one_of
 from sixfold.evaluate import Argument, ArrayFunction, array_function, checked, opencl_source
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -48,7 +48,7 @@ def opencl_function(
     Returns:
         A function of the arrays, by place or by name.  NumPy arrays are copied to the device and
         results back; arrays of `pyopencl.array` with equal leading axes stay where they are, and so
-        do the results.
+        do the results, which are computed on the queue of the first array after the call.
 
     Raises:
         NotApplicableError: if pyopencl is not installed, or no device has double precision, which
@@ -108,15 +108,26 @@ class OpenclFunction:
     def _on_device(self, given: list[Any]) -> tuple[Any, ...]:
         core, first = self._core, given[0]
         lead = leading_shape(core, [x.shape for x in given])
+        queue = first.queue or self.queue
         for name, x, shape in zip(core.names, given, core.inputs, strict=True):
-            plain = x.flags.c_contiguous and x.dtype == first.dtype
-            if x.shape != (*lead, *shape) or not plain:
-                expected = f"{(*lead, *shape)} of dtype {first.dtype} in C order, like the others"
-                raise ShapeError(
-                    core.name, name, expected, x.shape, "broadcast on the device first"
-                )
+            where = f"{core.name}: argument '{name}'"
+            if x.shape != (*lead, *shape):
+                expected = f"{(*lead, *shape)}, the leading axes of the others"
+                fix = "broadcast on the device first"
+                raise ShapeError(core.name, name, expected, x.shape, fix)
+            if x.dtype != first.dtype:
+                expected = f"{first.dtype}, like the first argument"
+                raise NumberError(where, expected, str(x.dtype), "give all arrays the same dtype")
+            if not x.flags.c_contiguous:
+                fix = "copy it on the device first"
+                raise NumberError(where, "an array in C order without gaps", "strides", fix)
+            if x.context != queue.context:
+                fix = "make all arrays with queues of one context"
+                raise NumberError(where, "the context of the first argument", "another one", fix)
         refuse_dtype(core, str(first.dtype))
-        return self._run(first.queue or self.queue, given, lead, first.dtype)
+        # a kernel takes whole buffers
+        whole = [x if x.offset == 0 else x.copy(queue) for x in given]
+        return self._run(queue, whole, lead, first.dtype)
 
     def _run(self, queue: Any, arrays: list[Any], lead: Shape, dtype: Any) -> tuple[Any, ...]:
         array, core = optional("pyopencl.array", NAME), self._core
@@ -127,8 +138,8 @@ class OpenclFunction:
             self._kernels[key] = built(queue, opencl_source(core, str(dtype), self._own))
         results = [array.empty(queue, (*lead, *shape), dtype) for shape in core.outputs]
         if prod(lead):
-            full = [x for x in (*arrays, *results) if x.size]
-            launch(queue, self._kernels[key], full, prod(lead))
+            full, made = ([x for x in some if x.size] for some in (arrays, results))
+            launch(queue, self._kernels[key], [*full, *made], len(made), prod(lead))
         return tuple(results)
 
     def __repr__(self) -> str:

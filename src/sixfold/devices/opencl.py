@@ -73,8 +73,14 @@ def built(queue: Any, source: str) -> Any:
     return cl.Kernel(program, "run")
 
 
-def launch(queue: Any, kernel: Any, arrays: Sequence[Any], *counts: int) -> None:
-    """Run a kernel with one work item for each of the first count; wait until it is done."""
+def launch(queue: Any, kernel: Any, arrays: Sequence[Any], results: int, *counts: int) -> None:
+    """Start a kernel with one work item for each of the first count.
+
+    It begins when all arrays are there; the last ones, its results, are when it ends.
+    """
     rows = -(-counts[0] // GROUP) * GROUP
-    data = [x.data if hasattr(x, "data") else x for x in arrays]
-    kernel(queue, (rows,), (GROUP,), *data, *map(np.uint64, counts)).wait()
+    ready = [event for x in arrays for event in x.events]
+    data = [x.data for x in arrays]
+    event = kernel(queue, (rows,), (GROUP,), *data, *map(np.uint64, counts), wait_for=ready)
+    for x in arrays[-results:]:
+        x.add_event(event)

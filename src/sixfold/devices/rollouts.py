@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.arrays import Array
 from sixfold.choices import (
     Callback,
     DeviceMath,
@@ -19,8 +19,8 @@ from sixfold.choices import (
     Stabilization,
 )
 from sixfold.contact import Ground
-from sixfold.devices.opencl import MATH, built, launch, queue_of
-from sixfold.errors import NotApplicableError, one_of
+from sixfold.devices.opencl import MATH, built, launch, queue_of, refuse_single
+from sixfold.errors import NotApplicableError, NumberError, OptionError, one_of
 from sixfold.evaluate import model_checked, opencl_scan_source
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -56,7 +56,7 @@ def opencl_rollout(
     dtype: Precision = "float64",
     math: DeviceMath = "kernel",
     device: Any = None,
-) -> tuple[Array, ...]:
+) -> tuple[Any, ...]:
     """Return the states that many starts pass through, computed on an OpenCL device.
 
     The steps are those of `rollout`, with the same bits; each trajectory is a work item, and its
@@ -92,7 +92,9 @@ def opencl_rollout(
 
     Returns:
         q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv); with x0 also x,
-        shape (..., steps // every, nx).
+        shape (..., steps // every, nx).  NumPy arrays; where an argument is an array of
+        `pyopencl.array`, they are such arrays too and stay on its device.  Arguments on the device
+        are read by the host, which checks them.
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
@@ -102,10 +104,13 @@ def opencl_rollout(
     """
     model_checked(NAME, model)
     one_of(NAME, "math", MATH, math)
+    double = math == "kernel" or dtype == "float64"
+    given = (q0, v0, tau, parameters, x0, f_ext, inertias)
+    there = _device_queue(given)
     asked = asked_for(
         NAME,
         model,
-        (q0, v0, tau, parameters, x0, f_ext, inertias),
+        given if there is None else list(map(_on_host, _GIVEN, given)),
         dt=dt,
         steps=steps,
         integrator=integrator,
@@ -119,24 +124,50 @@ def opencl_rollout(
         stabilize=stabilize,
         dtype=dtype,
     )
-    queue = queue_of(NAME, device, double=math == "kernel" or dtype == "float64")
+    if there is not None and device not in (None, there.device):
+        raise OptionError(NAME, "device", "the device of the arrays", device)
+    if there is not None and double:
+        refuse_single(NAME, there.device)
+    queue = queue_of(NAME, device, double) if there is None else there
     stepper = stepper_of(asked.setup, asked.dt, record=False)
     if stepper.kernel is None:
         why = "; ".join(stepper.notes) or "its step is too long"
         where = f"steps of '{model.name}' that cannot be compiled ({why})"
         raise NotApplicableError(NAME, where, "use sixfold.rollout, which takes them in Python")
-    return _run(queue, stepper.kernel, asked, math == "device")
+    results = _run(queue, stepper.kernel, asked, math == "device")
+    return results if there is not None else tuple(x.get() for x in results)
 
 
-def _run(queue: Any, kernel: Any, asked: Asked, own: bool) -> tuple[Array, ...]:
-    """Run all steps of all trajectories."""
+def _device_queue(given: Sequence[Any]) -> Any:
+    """Return the queue of the first array on a device, None if there is none."""
+    for x in given:
+        if type(x).__module__.startswith("pyopencl") and getattr(x, "queue", None) is not None:
+            return x.queue
+    return None
+
+
+_GIVEN = ("q0", "v0", "tau", "parameters", "x0", "f_ext", "inertias")
+
+
+def _on_host(name: str, x: Any) -> Any:
+    """Return an argument in host memory."""
+    if not type(x).__module__.startswith("pyopencl"):
+        return x
+    if not x.flags.c_contiguous:
+        where, fix = f"{NAME}: argument '{name}'", "copy it on the device first"
+        raise NumberError(where, "an array in C order without gaps", "strides", fix)
+    return x.get()
+
+
+def _run(queue: Any, kernel: Any, asked: Asked, own: bool) -> tuple[Any, ...]:
+    """Run all steps of all trajectories; return arrays on the device."""
     array, setup, lead = optional("pyopencl.array", NAME), asked.setup, asked.lead
     written = asked.steps // asked.every
     parts = asked.start()
     sizes = [(*lead, written, n) for n in setup.carried]
     kept = 2 + (setup.states > 0)
     if prod(lead) == 0 or written == 0:
-        return tuple(np.empty(shape, setup.dtype) for shape in sizes[:kept])
+        return tuple(array.empty(queue, shape, setup.dtype) for shape in sizes[:kept])
     given = setup.arrays(parts, asked.dt, step_times(asked.steps, asked.dt))
     fixed = len(setup.carried) + len(setup.fixed)
     placed, shared = [], []
@@ -149,5 +180,6 @@ def _run(queue: Any, kernel: Any, asked: Asked, own: bool) -> tuple[Array, ...]:
         shared.append(not by_row)
     results = [array.empty(queue, shape, setup.dtype) for shape in sizes]
     source = opencl_scan_source(kernel, shared, own)
-    launch(queue, built(queue, source), [*placed, *results], prod(lead), asked.steps, asked.every)
-    return tuple(x.get() for x in results[:kept])
+    counts = (prod(lead), asked.steps, asked.every)
+    launch(queue, built(queue, source), [*placed, *results], len(results), *counts)
+    return tuple(results[:kept])

@@ -241,9 +241,14 @@ def target_text(
 ) -> tuple[str, Program]:
     """Return a public function of a model as PTX with one kernel, and its program."""
     core = array_function("export", function, model, shapes)
+    return ptx_source(core, dtype, name), core.program
+
+
+def ptx_source(core: ArrayFunction, dtype: str, name: str) -> str:
+    """Return PTX with a kernel of many states: inputs, outputs, number of states."""
     layout = compiler().Layout(core.inputs, core.flat_outputs, dtype)
     with announced(f"{name} for {PTX}"):
-        return compiler().ptx_text(core.program, layout, name), core.program
+        return str(compiler().ptx_text(core.program, layout, name))
 
 
 def target_object(

@@ -111,8 +111,8 @@ def _told(value: Any) -> tuple[str, str] | None:
 
 
 _READING = (
-    "call a function made by sixfold.array_api_function, such as "
-    "sixfold.array_api_function(sixfold.inverse_dynamics, model), which leaves it there"
+    "call a function made by sixfold.cuda_function or sixfold.array_api_function, such as "
+    "sixfold.cuda_function(sixfold.inverse_dynamics, model), which leave it there"
 )
 _DASK = (
     "a Dask array, which is not computed yet",

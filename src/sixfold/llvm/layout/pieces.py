@@ -7,7 +7,7 @@ from functools import partial
 from sixfold.graph.program import CONST, Program
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
-from sixfold.llvm.text import atan2, elementary, sincos
+from sixfold.llvm.text import atan2, elementary, sincos, sincos_tiles
 from sixfold.llvm.text.writer import Block, Value, types
 
 
@@ -21,7 +21,9 @@ def library(layout: Layout, W: int, used: set[str]) -> str:
         parts.append(f"declare {real} @llvm.sqrt.{suffix}({real})\n")
         parts.append(f"declare {real} @llvm.fabs.{suffix}({real})\n")
     if used & {"sin", "cos"}:
-        parts.append(sincos.library(W))
+        parts.append(sincos.library(W, layout.scalar))
+        if layout.scalar == "double":
+            parts.append(sincos_tiles.stored(W))
     if used & {"exp", "log", "tanh"}:
         parts.append(elementary.library(W))
     if "atan2" in used:

@@ -27,6 +27,7 @@ from sixfold.graph.subroutines import Outlined
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.text.c_functions import FUNCTIONS, number
+from sixfold.llvm.text.writer import SINCOS
 
 OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt")
 """What the compiler of a device has to be told."""
@@ -54,7 +55,7 @@ def loop_source(program: Program, layout: Layout, name: str, own: bool = False) 
     targets = [f"r{k}[row * {n} + {i}]" for k, n in enumerate(outputs) for i in range(n)]
     stored = [f"{place} = {value};" for place, value in zip(targets, results, strict=True)]
     body = "\n".join(f"    {line}" for line in (*writer.lines, *stored))
-    return f"""{_head(kind, own)}{_library([program], own)}
+    return f"""{_head(kind, own)}{_library([program], kind, own)}
 __kernel void {name}({", ".join(pointers)}, const ulong states)
 {{
     const ulong row = get_global_id(0);
@@ -110,7 +111,7 @@ def scan_source(
     ]
     part = "" if block is None else _subroutine(kind, block, own)
     indented = "\n".join(f"        {line}" for line in (*writer.lines, *kept_now, *moved))
-    return f"""{_head(kind, own)}{_library([p for p in whole if p is not None], own)}
+    return f"""{_head(kind, own)}{_library([p for p in whole if p is not None], kind, own)}
 {part}
 __kernel void {name}({", ".join(pointers)}, const ulong rows, const ulong steps, const ulong every)
 {{
@@ -151,14 +152,14 @@ def _subroutine(kind: str, block: Program, own: bool) -> str:
     return f"void sixfold_block(const {kind} *given, {kind} *found)\n{{\n{body}\n}}\n"
 
 
-def _library(programs: Sequence[Program], own: bool) -> str:
+def _library(programs: Sequence[Program], kind: str, own: bool) -> str:
     """Return the functions that programs call, if they are not the device's own."""
     if own:
         return ""
     used = {op for program in programs for op in program.names()}
     names = [name for name in FUNCTIONS if name in used]
     if used & {"sin", "cos"}:
-        names.insert(0, "sincos")
+        names.insert(0, SINCOS[kind])
     return "\n".join(FUNCTIONS[name]() for name in names)
 
 
@@ -237,8 +238,9 @@ class _Writer:
         if op in ("sin", "cos"):
             if x[0] not in self.pairs:
                 self.pairs[x[0]] = f"p{self.mark}{k}"
-                self.lines.append(f"const double2 {self.pairs[x[0]]} = sixfold_sincos({x[0]});")
-            return f"({self.kind}){self.pairs[x[0]]}.{'x' if op == 'sin' else 'y'}"
+                pair = f"{self.kind}2 {self.pairs[x[0]]}"
+                self.lines.append(f"const {pair} = sixfold_{SINCOS[self.kind]}({x[0]});")
+            return f"{self.pairs[x[0]]}.{'x' if op == 'sin' else 'y'}"
         if op in FUNCTIONS:
             return f"({self.kind})sixfold_{op}({', '.join(x)})"
         zero = self._constant(0.0)

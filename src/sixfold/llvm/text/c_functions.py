@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 
 from sixfold.llvm.text import atan2, elementary, huge_angles, sincos
 from sixfold.llvm.text.instructions import Text
+from sixfold.llvm.text.writer import SINCOS
 
 _INFIX = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
 _WHOLE = {"and": "&", "or": "|", "xor": "^", "add": "+", "sub": "-", "shl": "<<", "lshr": ">>"}
@@ -30,7 +31,7 @@ _TESTS = {
     "slt": "{0} < {1}",
 }
 """Comparisons of reals, then of whole numbers."""
-_KINDS = {"double": "double", "i64": "long", "i1": "int"}
+_KINDS = {"double": "double", "float": "float", "i64": "long", "i32": "int", "i1": "int"}
 
 
 def number(x: float) -> str:
@@ -41,13 +42,16 @@ def number(x: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _operand(text: str) -> str:
+def _operand(text: str, kind: str = "double") -> str:
     text = text.strip()
     if text.startswith("%"):
         return text[1:]
     if text.startswith("0x"):
-        return number(struct.unpack(">d", bytes.fromhex(text[2:]))[0])
+        value = number(struct.unpack(">d", bytes.fromhex(text[2:]))[0])
+        return f"(float){value}" if kind == "float" else value
     whole = int(text)
+    if kind == "i32":
+        return f"as_int(0x{whole & (2**32 - 1):08X}U)" if abs(whole) >= 2**31 else str(whole)
     return f"as_long(0x{whole & (2**64 - 1):016X}UL)" if abs(whole) > 2**31 else str(whole)
 
 
@@ -59,27 +63,31 @@ def translated(lines: Sequence[str]) -> list[str]:
 def _statement(name: str, text: str) -> str:
     op, _, rest = text.partition(" ")
     kind, _, operands = rest.partition(" ")
-    x = [_operand(part) for part in operands.split(",")] if op in {**_INFIX, **_WHOLE} else []
+    infix = op in {**_INFIX, **_WHOLE}
+    x = [_operand(part, kind) for part in operands.split(",")] if infix else []
     if op in _INFIX:
         value = f"{x[0]} {_INFIX[op]} {x[1]}"
     elif op in _WHOLE:
-        value = f"(long)((ulong)({x[0]}) {_WHOLE[op]} (ulong)({x[1]}))"
+        whole = _KINDS[kind]
+        value = f"({whole})((u{whole})({x[0]}) {_WHOLE[op]} (u{whole})({x[1]}))"
     elif op == "ashr":
         value = " >> ".join(_operand(part) for part in operands.split(","))
     elif op == "fneg":
         value = f"-{_operand(operands)}"
     elif op == "call":
-        function = re.fullmatch(r"double @llvm\.(\w+)\.f64\((.*)\)", rest)
+        function = re.fullmatch(rf"{kind} @llvm\.(\w+)\.f(?:64|32)\((.*)\)", rest)
         assert function is not None, text
-        parts = [_operand(part.replace("double", "")) for part in function[2].split(",")]
+        parts = [_operand(part.replace(kind, ""), kind) for part in function[2].split(",")]
         value = f"{function[1]}({', '.join(parts)})"
     elif op in ("fcmp", "icmp"):
-        a, b = operands.partition(" ")[2].split(",")
-        return f"const int {name[1:]} = {_TESTS[kind].format(_operand(a), _operand(b))};"
+        of, _, both = operands.partition(" ")
+        a, b = (_operand(part, of) for part in both.split(","))
+        return f"const int {name[1:]} = {_TESTS[kind].format(a, b)};"
     elif op == "select":
         test, a, b = operands.split(",")
         kind = a.split()[0]
-        value = f"{_operand(test)} ? {_operand(a.split()[1])} : {_operand(b.split()[1])}"
+        first, second = (_operand(part.split()[1], kind) for part in (a, b))
+        value = f"{_operand(test)} ? {first} : {second}"
     elif op == "bitcast":
         given, to = operands.split(" to ")
         kind = to
@@ -95,21 +103,29 @@ def _function(head: str, lines: Sequence[str], result: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def sincos_functions() -> str:
-    """Return double2 sixfold_sincos(double): sine and cosine of any number."""
+def huge_functions() -> str:
+    """Return double2 sixfold_sincos_huge(double): sine and cosine of numbers beyond 1e5."""
     t = Text(1)
     s, c = sincos.polynomials(t, "%r", "%tail", "%quadrant")
     head = "double2 sixfold_polynomials(double r, double tail, long quadrant)"
-    parts = [_function(head, t.lines, f"(double2)({_operand(s)}, {_operand(c)})")]
+    polynomials = _function(head, t.lines, f"(double2)({_operand(s)}, {_operand(c)})")
     words = ", ".join(f"0x{word:016X}UL" for word in huge_angles.two_over_pi_words())
     pi, pi_low = (number(float(x)) for x in (huge_angles.P1, huge_angles.REST))
-    parts.append(_HUGE.format(words=words, pi=pi, pi_low=pi_low))
-    t = Text(1)
+    return polynomials + "\n" + _HUGE.format(words=words, pi=pi, pi_low=pi_low)
+
+
+@lru_cache(maxsize=2)
+def sincos_functions(kind: str) -> str:
+    """Return double2 sixfold_sincos(double) or float2 sixfold_sincos_single(float)."""
+    t = Text(1, kind)
     s, c, huge = sincos.fast(t, "%x")
-    slow = f"{_operand(huge)} && x - x == 0.0 ? sixfold_sincos_huge(x) : "
-    result = f"{slow}(double2)({_operand(s)}, {_operand(c)})"
-    parts.append(_function("double2 sixfold_sincos(double x)", t.lines, result))
-    return "\n".join(parts)
+    slow = "sixfold_sincos_huge(x)"
+    if kind == "float":
+        slow = f"convert_float2({slow})"
+    fast = f"({kind}2)({_operand(s)}, {_operand(c)})"
+    result = f"{_operand(huge)} && x - x == ({kind})0 ? {slow} : {fast}"
+    head = f"{kind}2 sixfold_{SINCOS[kind]}({kind} x)"
+    return huge_functions() + "\n" + _function(head, t.lines, result)
 
 
 _HUGE = """
@@ -180,7 +196,8 @@ def _elementary(name: str) -> str:
 
 
 FUNCTIONS: dict[str, Callable[[], str]] = {
-    "sincos": sincos_functions,
+    "sincos": partial(sincos_functions, "double"),
+    "sincos_single": partial(sincos_functions, "float"),
     **{name: partial(_elementary, name) for name in ("exp", "log", "tanh", "atan2")},
 }
 """Texts of functions by name, `sixfold_` before it in C."""

@@ -1,9 +1,10 @@
-"""Writes LLVM instructions on vectors of W doubles."""
+"""Writes LLVM instructions on vectors of W numbers."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from ctypes import c_float
 
 
 def hexadecimal(x: float) -> str:
@@ -14,12 +15,13 @@ def hexadecimal(x: float) -> str:
 class Text:
     """Collects instructions on one vector type."""
 
-    def __init__(self, W: int) -> None:
+    def __init__(self, W: int, scalar: str = "double") -> None:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
-        self.real = "double" if W == 1 else f"<{W} x double>"
-        self.whole = "i64" if W == 1 else f"<{W} x i64>"
-        self.bit = "i1" if W == 1 else f"<{W} x i1>"
-        self.suffix = "f64" if W == 1 else f"v{W}f64"
+        self.scalar, self.width = scalar, {"double": 64, "float": 32}[scalar]
+        self.real, self.whole, self.bit = (
+            kind if W == 1 else f"<{W} x {kind}>" for kind in (scalar, f"i{self.width}", "i1")
+        )
+        self.suffix = f"f{self.width}" if W == 1 else f"v{W}f{self.width}"
 
     def emit(self, text: str) -> str:
         """Write an instruction and return the name of its value."""
@@ -30,12 +32,13 @@ class Text:
 
     def splat(self, x: float) -> str:
         """Return a constant in every lane."""
-        one = f"double {hexadecimal(x)}"
-        return hexadecimal(x) if self.W == 1 else "<" + ", ".join([one] * self.W) + ">"
+        one = hexadecimal(x if self.scalar == "double" else c_float(x).value)
+        return one if self.W == 1 else "<" + ", ".join([f"{self.scalar} {one}"] * self.W) + ">"
 
     def whole_splat(self, x: int) -> str:
         """Return a whole constant in every lane."""
-        return str(x) if self.W == 1 else "<" + ", ".join([f"i64 {x}"] * self.W) + ">"
+        one = f"i{self.width} {x}"
+        return str(x) if self.W == 1 else "<" + ", ".join([one] * self.W) + ">"
 
     def op(self, name: str, a: str, b: str) -> str:
         """Write an operation on two values."""

@@ -4,6 +4,9 @@ Up to |x| = 1e5 the argument is reduced by three parts of pi/2 with fused multip
 leaves r + l to about 110 bits; beyond, by multiplying with the needed bits of 2/pi in whole numbers
 (Payne and Hanek).  Then the polynomials of fdlibm (Sun Microsystems, 1993) on [-pi/4, pi/4] with
 the tail l.
+
+Single precision goes the same way with numbers of its own: the first four terms of the polynomials,
+and beyond 1e5 the sine and cosine in double.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from typing import NamedTuple
 
 from sixfold.llvm.text.huge_angles import HALF_PI, P1, P2, P3, reduce_huge, two_over_pi
 from sixfold.llvm.text.instructions import Text
-from sixfold.llvm.text.writer import types
+from sixfold.llvm.text.single_angles import reduce_single
+from sixfold.llvm.text.writer import SINCOS
 
 FAST_LIMIT = 1e5
 
@@ -34,13 +38,15 @@ COS = (
 )
 
 
-def library(W: int) -> str:
-    """Return the text of @sincos_W and @sincos_to_W; W = 1 has the slow path of all."""
+def library(W: int, scalar: str = "double") -> str:
+    """Return the text of @sincos_W or @sincos_single_W; W = 1 has the slow path of all."""
     slow = f"{two_over_pi()}\ndeclare i256 @llvm.ctlz.i256(i256, i1)\n{_SLOW}" if W == 1 else ""
-    return slow + _function(W) + _stored(W)
+    if scalar == "float" and W == 1:
+        slow += _SLOW_SINGLE
+    return slow + _function(W, scalar)
 
 
-class _Reduced(NamedTuple):
+class Reduced(NamedTuple):
     """An argument less a whole number of quarter turns."""
 
     r: str
@@ -49,7 +55,7 @@ class _Reduced(NamedTuple):
     """In the lowest two bits."""
 
 
-class _Begun(NamedTuple):
+class Begun(NamedTuple):
     """The square of a reduced argument, and the first steps of both polynomials in it."""
 
     z: str
@@ -61,13 +67,22 @@ STEPS = 2
 """Of the polynomials, that are taken first."""
 
 
-def _begun(t: Text, r: str) -> _Begun:
+SINGLE_TERMS = 4
+"""Of each polynomial, that single precision takes: the next are below 0.04 units."""
+
+
+def _coefficients(t: Text) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    terms = {"double": len(SIN), "float": SINGLE_TERMS}[t.scalar]
+    return SIN[:terms], COS[:terms]
+
+
+def begin(t: Text, r: str) -> Begun:
     """Begin with sine and cosine of r."""
     z = t.op("fmul", r, r)
-    return _Begun(z, *(t.polynomial(z, x[-1 - STEPS :]) for x in (SIN, COS)))
+    return Begun(z, *(t.polynomial(z, x[-1 - STEPS :]) for x in _coefficients(t)))
 
 
-def _polynomials(t: Text, reduced: _Reduced, begun: _Begun) -> tuple[str, str]:
+def finished(t: Text, reduced: Reduced, begun: Begun) -> tuple[str, str]:
     """Return sine and cosine of r + tail in a quadrant; the tail is below half a unit of r."""
     r, tail, quadrant = reduced
     z = begun.z
@@ -76,8 +91,8 @@ def _polynomials(t: Text, reduced: _Reduced, begun: _Begun) -> tuple[str, str]:
     w = t.fma(z, half, one)
     rest = t.fma(z, half, t.op("fsub", one, w))
     sine, cosine = begun.sine, begun.cosine
-    for k in reversed(range(len(SIN) - 1 - STEPS)):
-        sine, cosine = t.fma(z, sine, t.splat(SIN[k])), t.fma(z, cosine, t.splat(COS[k]))
+    for a, b in reversed(list(zip(*_coefficients(t), strict=True))[: -1 - STEPS]):
+        sine, cosine = t.fma(z, sine, t.splat(a)), t.fma(z, cosine, t.splat(b))
     # sin = r + (r^3 S + tail), where tail r^2/2 is below 0.16 units of the result
     s = t.op("fadd", r, t.fma(cubed, sine, tail))
     # cos = w + ((1 - w) - z/2 - r tail + z^2 C) with w = 1 - z/2 rounded
@@ -90,13 +105,13 @@ def _polynomials(t: Text, reduced: _Reduced, begun: _Begun) -> tuple[str, str]:
 
 def polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
     """Return sine and cosine of r + tail in a quadrant."""
-    return _polynomials(t, _Reduced(r, tail, quadrant), _begun(t, r))
+    return finished(t, Reduced(r, tail, quadrant), begin(t, r))
 
 
 def _signed(t: Text, x: str, quadrant: str) -> str:
     """Change the sign of x where bit 1 of the quadrant is set."""
-    up = t.emit(f"shl {t.whole} {quadrant}, {t.whole_splat(62)}")
-    flip = t.emit(f"and {t.whole} {up}, {t.whole_splat(-(2**63))}")
+    up = t.emit(f"shl {t.whole} {quadrant}, {t.whole_splat(t.width - 2)}")
+    flip = t.emit(f"and {t.whole} {up}, {t.whole_splat(-(2 ** (t.width - 1)))}")
     bits = t.emit(f"bitcast {t.real} {x} to {t.whole}")
     turned = t.emit(f"xor {t.whole} {bits}, {flip}")
     return t.emit(f"bitcast {t.whole} {turned} to {t.real}")
@@ -109,12 +124,19 @@ def _renormalised(t: Text, r: str, tail: str) -> tuple[str, str]:
 
 def fast(t: Text, x: str) -> tuple[str, str, str]:
     """Return sine, cosine, and where the argument is too large for this way, or not finite."""
-    reduced, huge = _reduced(t, x)
+    reduced, huge = reduce(t, x)
     return *polynomials(t, *reduced), huge
 
 
-def _reduced(t: Text, x: str) -> tuple[_Reduced, str]:
+def reduce(t: Text, x: str) -> tuple[Reduced, str]:
     """Return the reduced argument, and where it is too large for this way, or not finite."""
+    found = Reduced(*(_reduce_double if t.scalar == "double" else reduce_single)(t, x))
+    size = t.emit(f"call {t.real} @llvm.fabs.{t.suffix}({t.real} {x})")
+    return found, t.compare("ugt", size, t.splat(FAST_LIMIT))
+
+
+def _reduce_double(t: Text, x: str) -> tuple[str, str, str]:
+    """Return x less the nearest multiple of pi/2: value, tail, and the quadrant."""
     magic = t.splat(1.5 * 2.0**52)
     shifted = t.fma(x, t.splat(float(1 / HALF_PI)), magic)
     quadrant = t.bits(shifted)
@@ -126,80 +148,7 @@ def _reduced(t: Text, x: str) -> tuple[_Reduced, str]:
     r = t.op("fsub", r1, second)
     lost = t.op("fsub", t.op("fsub", r1, r), second)
     tail = t.fma(minus, t.splat(float(P3)), lost)
-    size = t.emit(f"call {t.real} @llvm.fabs.{t.suffix}({t.real} {x})")
-    return _Reduced(r, tail, quadrant), t.compare("ugt", size, t.splat(FAST_LIMIT))
-
-
-class _Tabled(Text):
-    """Text whose constants lie in memory as whole vectors, where instructions take them from.
-
-    Left to itself, LLVM holds them in registers, which it then has too few of.
-    """
-
-    def __init__(self, W: int) -> None:
-        super().__init__(W)
-        self.table: dict[str, int] = {}
-
-    def splat(self, x: float) -> str:
-        """Return a constant in every lane."""
-        if self.W == 1:
-            return super().splat(x)
-        n = self.table.setdefault(super().splat(x), len(self.table))
-        where = self.emit(f"getelementptr {self.real}, ptr @sincos_table_{self.W}, i64 {n}")
-        return self.emit(f"load {self.real}, ptr {where}, align {8 * self.W}")
-
-    def constants(self) -> str:
-        """Return the table."""
-        if not self.table:
-            return ""
-        listed = ", ".join(f"{self.real} {text}" for text in self.table)
-        kind = f"[{len(self.table)} x {self.real}]"
-        return f"@sincos_table_{self.W} = internal constant {kind} [{listed}]\n"
-
-
-def _function(W: int) -> str:
-    """Return @sincos_W: sine and cosine of W numbers."""
-    t = Text(W)
-    s, c, huge = fast(t, "%x")
-    mask = _mask(t, huge)
-    pair = f"{{{t.real}, {t.real}}}"
-    lines = [f"define internal {pair} @sincos_{W}({t.real} %x) {{", *t.lines]
-    if W == 1:
-        lines += [
-            f"  br i1 {huge}, label %far, label %fast",
-            "far:",
-            "  %none = fsub double %x, %x",  # NaN for what is not finite
-            "  %finite = fcmp oeq double %none, 0.0",
-            "  br i1 %finite, label %slow, label %fast",
-            "slow:",
-            "  %there = call {double, double} @sincos_huge(double %x)",
-            "  ret {double, double} %there",
-        ]
-    else:
-        lines += [*_any(t, mask, "%some"), "  br i1 %some, label %slow, label %fast", "slow:"]
-        s_now, c_now = s, c
-        for lane in range(W):
-            lines += [
-                f"  %x{lane} = extractelement {t.real} %x, i32 {lane}",
-                f"  %far{lane} = call {{double, double}} @sincos_1(double %x{lane})",
-                f"  %fs{lane} = extractvalue {{double, double}} %far{lane}, 0",
-                f"  %fc{lane} = extractvalue {{double, double}} %far{lane}, 1",
-                f"  %vs{lane} = insertelement {t.real} {s_now}, double %fs{lane}, i32 {lane}",
-                f"  %vc{lane} = insertelement {t.real} {c_now}, double %fc{lane}, i32 {lane}",
-            ]
-            s_now, c_now = f"%vs{lane}", f"%vc{lane}"
-        lines += [*_returned(pair, t.real, "p", s_now, c_now)]
-    lines += ["fast:", *_returned(pair, t.real, "q", s, c), "}"]
-    return "\n".join(lines) + "\n"
-
-
-def _any(t: Text, huge: str, name: str) -> list[str]:
-    """Return instructions that set a name where a lane of a mask is set."""
-    bits, wide = f"{name}_bits", f"i{64 * t.W}"
-    return [
-        f"  {bits} = bitcast {t.whole} {huge} to {wide}",
-        f"  {name} = icmp ne {wide} {bits}, 0",
-    ]
+    return r, tail, quadrant
 
 
 def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
@@ -210,137 +159,54 @@ def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
     ]
 
 
-def _stored(W: int) -> str:
-    """Return @sincos_to_W: sines and cosines of n vectors in each of several tiles, side by side.
+def _function(W: int, scalar: str = "double") -> str:
+    """Return @sincos_W or @sincos_single_W: sine and cosine of W numbers."""
+    t, name = Text(W, scalar), SINCOS[scalar]
+    s, c, huge = fast(t, "%x")
+    pair, one = f"{{{t.real}, {t.real}}}", f"{{{scalar}, {scalar}}}"
+    some = any_lane(t, as_mask(t, huge), "%some") if W > 1 else []
+    lines = [f"define internal {pair} @{name}_{W}({t.real} %x) {{", *t.lines, *some]
+    if W == 1:
+        lines += [
+            f"  br i1 {huge}, label %far, label %fast",
+            "far:",
+            f"  %none = fsub {scalar} %x, %x",  # NaN for what is not finite
+            f"  %finite = fcmp oeq {scalar} %none, 0.0",
+            "  br i1 %finite, label %slow, label %fast",
+            "slow:",
+            f"  %there = call {one} @{name}_huge({scalar} %x)",
+            f"  ret {one} %there",
+        ]
+    else:
+        lines += ["  br i1 %some, label %slow, label %fast", "slow:"]
+        s_now, c_now = s, c
+        for lane in range(W):
+            lines += [
+                f"  %x{lane} = extractelement {t.real} %x, i32 {lane}",
+                f"  %far{lane} = call {one} @{name}_1({scalar} %x{lane})",
+                f"  %fs{lane} = extractvalue {one} %far{lane}, 0",
+                f"  %fc{lane} = extractvalue {one} %far{lane}, 1",
+                f"  %vs{lane} = insertelement {t.real} {s_now}, {scalar} %fs{lane}, i32 {lane}",
+                f"  %vc{lane} = insertelement {t.real} {c_now}, {scalar} %fc{lane}, i32 {lane}",
+            ]
+            s_now, c_now = f"%vs{lane}", f"%vc{lane}"
+        lines += [*_returned(pair, t.real, "p", s_now, c_now)]
+    lines += ["fast:", *_returned(pair, t.real, "q", s, c), "}"]
+    return "\n".join(lines) + "\n"
 
-    Three are on their way: one is finished while the polynomials of the next begin and the one
-    after is reduced, since each alone would leave the processor waiting.  Past the last vector,
-    that one is read again.  Where any turns out huge, all are worked out once more.
-    """
-    real, _ = types(W)
-    pair, one = f"{{{real}, {real}}}", 8 * W
-    t = _Tabled(W)
 
-    def taken() -> list[str]:
-        lines, t.lines = t.lines, []
-        return lines
-
-    first, huge0 = _reduced(t, "%x0")
-    begun = _begun(t, first.r)
-    second, huge1 = _reduced(t, "%x1")
-    start = t.integer("or", _mask(t, huge0), _mask(t, huge1))
-    before = taken()
-    after = _Reduced(*(f"%after_{x}" for x in _Reduced._fields))
-    now = _Reduced(*(f"%now_{x}" for x in _Reduced._fields))
-    s, c = _polynomials(t, now, _Begun(*(f"%now_{x}" for x in _Begun._fields)))
-    finish = [*taken(), *_put(real, one, s, c, "%pairs_now")]
-    begin = _begun(t, after.r)
-    middle = taken()
-    later, huge = _reduced(t, "%x")
-    found = t.integer("or", "%huge", _mask(t, huge))
-    reduce = taken()
-    kinds = dict(zip(_Reduced._fields, (t.real, t.real, t.whole), strict=True))
-    carried = [("huge", t.whole, start, found)]
-    for k, (name, kind) in enumerate(kinds.items()):
-        carried.append((f"after_{name}", kind, second[k], later[k]))
-        carried.append((f"now_{name}", kind, first[k], after[k]))
-    for k, name in enumerate(_Begun._fields):
-        carried.append((f"now_{name}", t.real, begun[k], begin[k]))
-    lines = [
-        f"define internal void @sincos_to_{W}"
-        "(ptr %angles, ptr %pairs, i64 %n, i64 %tiles, i64 %size) noinline {",
-        "entry:",
-        "  %all = mul i64 %n, %tiles",
-        "  %others = sub i64 %n, 1",
-        # from the last vector of a tile to the first of the next
-        f"  %row = mul i64 %others, {one}",
-        "  %jump = sub i64 %size, %row",
-        "  %jump_pairs = sub i64 %jump, %row",
-        *_following(one, "0", "%n", "%angles", "%pairs", "%all"),
-        f"  %x0 = load {real}, ptr %angles, align {one}",
-        f"  %x1 = load {real}, ptr %angles_next0, align {one}",
-        *before,
-        "  br label %each",
-        "each:",
-        "  %left = phi i64 [%left_next0, %entry], [%left_next, %each]",
-        "  %count = phi i64 [%all, %entry], [%count_next, %each]",
-        "  %k = phi i64 [%k_next0, %entry], [%k_next, %each]",
-        "  %angles_now = phi ptr [%angles_next0, %entry], [%angles_next, %each]",
-        "  %pairs_after = phi ptr [%pairs_next0, %entry], [%pairs_next, %each]",
-        "  %pairs_now = phi ptr [%pairs, %entry], [%pairs_after, %each]",
-        *(f"  %{x} = phi {kind} [{a}, %entry], [{b}, %each]" for x, kind, a, b in carried),
-        *_following(one, "", "%k", "%angles_now", "%pairs_after", "%left"),
-        f"  %x = load {real}, ptr %angles_next, align {one}",
-        *_alike(finish, middle, reduce),
-        "  %count_next = sub i64 %count, 1",
-        "  %more = icmp sgt i64 %count_next, 0",
-        "  br i1 %more, label %each, label %all_done",
-        "all_done:",
-        *_any(t, found, "%some"),
-        "  br i1 %some, label %slow, label %end",
-        # one of them is huge: all of them once more, by the way that takes every number
-        "slow:",
-        "  %left2 = phi i64 [%all, %all_done], [%left_next2, %slow]",
-        "  %k2 = phi i64 [%n, %all_done], [%k_next2, %slow]",
-        "  %angles2 = phi ptr [%angles, %all_done], [%angles_next2, %slow]",
-        "  %pairs2 = phi ptr [%pairs, %all_done], [%pairs_next2, %slow]",
-        *_following(one, "2", "%k2", "%angles2", "%pairs2", "%left2"),
-        f"  %x2 = load {real}, ptr %angles2, align {one}",
-        f"  %both = call {pair} @sincos_{W}({real} %x2)",
-        f"  %s2 = extractvalue {pair} %both, 0",
-        f"  %c2 = extractvalue {pair} %both, 1",
-        *_put(real, one, "%s2", "%c2", "%pairs2"),
-        "  %more2 = icmp sgt i64 %left2, 1",
-        "  br i1 %more2, label %slow, label %end",
-        "end:",
-        "  ret void",
-        "}\n",
+def any_lane(t: Text, huge: str, name: str) -> list[str]:
+    """Return instructions that set a name where a lane of a mask is set."""
+    bits, wide = f"{name}_bits", f"i{t.width * t.W}"
+    return [
+        f"  {bits} = bitcast {t.whole} {huge} to {wide}",
+        f"  {name} = icmp ne {wide} {bits}, 0",
     ]
-    return "\n".join(lines) + t.constants()
 
 
-def _mask(t: Text, bits: str) -> str:
+def as_mask(t: Text, bits: str) -> str:
     """Return bits as whole lanes."""
     return t.emit(f"sext {t.bit} {bits} to {t.whole}")
-
-
-def _alike(*parts: list[str]) -> list[str]:
-    """Return the lines of several parts in turns, so that all end together."""
-    longest = max(map(len, parts))
-    placed = [
-        (k * longest / len(part), n) for n, part in enumerate(parts) for k in range(len(part))
-    ]
-    left = [iter(part) for part in parts]
-    return [next(left[n]) for _, n in sorted(placed)]
-
-
-def _put(real: str, one: int, s: str, c: str, where: str) -> list[str]:
-    """Return instructions that write sine and cosine side by side."""
-    return [
-        f"  store {real} {s}, ptr {where}, align {one}",
-        f"  {where}_c = getelementptr i8, ptr {where}, i64 {one}",
-        f"  store {real} {c}, ptr {where}_c, align {one}",
-    ]
-
-
-def _following(one: int, tag: str, k: str, angles: str, pairs: str, left: str) -> list[str]:
-    """Return instructions that set the next place: in this tile, in the next, or here at the end.
-
-    k vectors are left in the tile and `left` in all tiles, this one included.
-    """
-    return [
-        f"  %left_next{tag} = sub i64 {left}, 1",
-        f"  %last{tag} = icmp slt i64 %left_next{tag}, 1",
-        f"  %k_less{tag} = sub i64 {k}, 1",
-        f"  %full{tag} = icmp eq i64 %k_less{tag}, 0",
-        f"  %k_next{tag} = select i1 %full{tag}, i64 %n, i64 %k_less{tag}",
-        f"  %step{tag} = select i1 %full{tag}, i64 %jump, i64 {one}",
-        f"  %step_pairs{tag} = select i1 %full{tag}, i64 %jump_pairs, i64 {2 * one}",
-        f"  %on{tag} = select i1 %last{tag}, i64 0, i64 %step{tag}",
-        f"  %on_pairs{tag} = select i1 %last{tag}, i64 0, i64 %step_pairs{tag}",
-        f"  %angles_next{tag} = getelementptr i8, ptr {angles}, i64 %on{tag}",
-        f"  %pairs_next{tag} = getelementptr i8, ptr {pairs}, i64 %on_pairs{tag}",
-    ]
 
 
 def _slow() -> str:
@@ -366,3 +232,16 @@ def _slow() -> str:
 
 
 _SLOW = _slow()
+_SLOW_SINGLE = """
+define internal {float, float} @sincos_single_huge(float %x) noinline {
+  %wide = fpext float %x to double
+  %there = call {double, double} @sincos_huge(double %wide)
+  %s = extractvalue {double, double} %there, 0
+  %c = extractvalue {double, double} %there, 1
+  %narrow_s = fptrunc double %s to float
+  %narrow_c = fptrunc double %c to float
+  %p0 = insertvalue {float, float} undef, float %narrow_s, 0
+  %p1 = insertvalue {float, float} %p0, float %narrow_c, 1
+  ret {float, float} %p1
+}
+"""

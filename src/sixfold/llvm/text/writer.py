@@ -16,6 +16,8 @@ SUPPORTED = frozenset(
 )
 Value = Callable[[], str]
 """Writes what yields a value, and returns its name."""
+SINCOS = {"double": "sincos", "float": "sincos_single"}
+"""Names of the functions of sine and cosine, before the number of lanes."""
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
@@ -231,7 +233,7 @@ class Block:
         return self.emit(f"shufflevector {self.real} {value}, {self.real} undef, {kind} <{mask}>")
 
     def widened(self, value: str) -> str:
-        """Return a value in double precision, in which elementary functions are worked out."""
+        """Return a value in double precision, in which other functions are worked out."""
         wide, _ = types(self.W)
         return value if wide == self.real else self.emit(f"fpext {self.real} {value} to {wide}")
 
@@ -242,11 +244,10 @@ class Block:
 
     def sincos(self, x: str) -> tuple[str, str]:
         """Write sine and cosine of a value."""
-        wide, _ = types(self.W)
-        pair = f"{{{wide}, {wide}}}"
-        both = self.emit(f"call {pair} @sincos_{self.W}({wide} {self.widened(x)})")
-        parts = [self.emit(f"extractvalue {pair} {both}, {k}") for k in (0, 1)]
-        return self.narrowed(parts[0]), self.narrowed(parts[1])
+        pair, name = f"{{{self.real}, {self.real}}}", SINCOS[self.scalar]
+        both = self.emit(f"call {pair} @{name}_{self.W}({self.real} {x})")
+        s, c = (self.emit(f"extractvalue {pair} {both}, {k}") for k in (0, 1))
+        return s, c
 
     def function(self, head: str, ends: bool = True) -> str:
         """Return the lines as a function; what it spills lies aligned, within cache lines."""
