@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "executed",
     "mathml",
+    "names",
     "reference",
 ]
 exclude_patterns = ["_build", "_ext"]
@@ -45,3 +46,5 @@ html_favicon = "_static/favicon.svg"
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"
+pygments_dark_style = "github-dark"
+default_role = "named"  # see docs/_ext/reference.py

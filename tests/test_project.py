@@ -47,6 +47,12 @@ def test_conda_recipe_asks_for_what_the_wheel_asks_for(recipe):
     asked = {text.replace(" ", "") for text in recipe["requirements"]["run"]}
     python = f"python{PROJECT['requires-python']}"
     assert asked == {*(text.replace(" ", "") for text in PROJECT["dependencies"]), python}
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
+    assert {*recipe["requirements"]["host"]} == {
+        *build["requires"],
+        "pip",
+        f"python {PROJECT['requires-python']}",
+    }
     assert recipe["build"]["entry_points"] == ["sixfold = sixfold.cli:main"]
     assert PROJECT["scripts"] == {"sixfold": "sixfold.cli:main"}
 

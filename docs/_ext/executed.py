@@ -8,6 +8,7 @@ where that library is not installed.
 """
 
 import re
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def run(app, name, lines):
     folder, _, stem = name.partition("/")
     if folder not in FOLDERS and not DRAWS.search(lines[0]):
         return
-    if (needed := NEEDS.match(lines[0])) and find_spec(needed.group(1)) is None:
+    if (needed := NEEDS.match(lines[0])) and not installed(needed.group(1)):
         return
     import matplotlib
 
@@ -56,6 +57,16 @@ def run(app, name, lines):
         write_notebook(app.env.doc2path(name), made / f"{stem}.ipynb")
         parts[0] = below_title(parts[0], f"{{download}}`as a notebook </_made/{stem}.ipynb>`")
     lines[0] = "".join(parts)
+
+
+def installed(name):
+    """Return whether there is a module or a package of data of this name."""
+    if find_spec(name) is not None:
+        return True
+    try:
+        return metadata.distribution(name) is not None
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def shown(value):

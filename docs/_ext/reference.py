@@ -4,6 +4,10 @@ import importlib
 import inspect
 from pathlib import Path
 
+from docutils import nodes
+from docutils.parsers.rst import roles
+from sphinx import addnodes
+
 GROUPS = {
     "evaluate": (
         "Quantities",
@@ -106,7 +110,38 @@ def without_aliases(app, what, name, value, options, lines):
         lines.clear()
 
 
+def named(role, raw, text, line, inliner, options=None, content=None):
+    """Set what stands in backquotes as code, and link it if it is a public name."""
+    import sixfold
+
+    target = text.removesuffix("()").removeprefix("sixfold.")
+    literal = nodes.literal(raw, text, classes=["xref", "py", "py-obj"])
+    if target.split(".")[0] not in sixfold.__all__:
+        return [nodes.literal(raw, text)], []
+    env = inliner.document.settings.env
+    link = addnodes.pending_xref(raw, literal, refdomain="py", reftype="obj", refexplicit=False)
+    link["reftarget"], link["refdoc"], link["refwarn"] = f"sixfold.{target}", env.docname, False
+    return [link], []
+
+
+WRITTEN = {}
+
+
+def keep_written(app, what, name, value, options, lines):
+    """Keep what a docstring says before napoleon reads it."""
+    WRITTEN[name] = list(lines)
+
+
+def restore_sentences(app, what, name, value, options, lines):
+    """Undo what napoleon makes of a property's sentence with a colon: a type and a text."""
+    if what in ("property", "attribute") and any(line.startswith(":type:") for line in lines):
+        lines[:] = WRITTEN[name]
+
+
 def setup(app):
+    roles.register_local_role("named", named)
     app.connect("builder-inited", write)
+    app.connect("autodoc-process-docstring", keep_written, priority=100)
     app.connect("autodoc-process-docstring", without_aliases)
+    app.connect("autodoc-process-docstring", restore_sentences, priority=900)
     return {"parallel_read_safe": True}

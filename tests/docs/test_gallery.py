@@ -24,6 +24,23 @@ def test_every_picture_leads_to_a_page_or_script_that_exists():
         assert all((DOCS.parent / script).is_file() for script in scripts), title
 
 
+def test_every_example_has_a_row_that_leads_to_a_picture():
+    page = (DOCS / "examples.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\[[^\]]+\]\(([^)]+)\) \|$", page, re.MULTILINE))
+    assert rows.keys() == {path.stem for path in (DOCS.parent / "examples").glob("*.py")}
+    for script, link in rows.items():
+        file, _, anchor = link.partition("#")
+        text = (DOCS / file).read_text(encoding="utf-8") if file else page
+        if anchor:
+            sections = re.split(r"^#+ ", text, flags=re.MULTILINE)
+            plain = {
+                re.sub(r"[^\w -]", "", s.split("\n")[0]).lower().replace(" ", "-"): s
+                for s in sections
+            }
+            text = plain[anchor]
+        assert "plt." in text or "![" in text, (script, link)
+
+
 def test_pictures_of_the_folder_are_shown_and_small():
     files = list((DOCS / "pictures").glob("*.png"))
     shown = TEXT + (DOCS.parent / "README.md").read_text(encoding="utf-8")

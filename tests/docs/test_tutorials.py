@@ -46,6 +46,26 @@ def test_a_tutorial_runs_in_a_fresh_namespace_and_shows_what_it_says(page):
             assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d]|\.\d)", printed), printed
 
 
+def test_a_notebook_runs_in_a_kernel_from_end_to_end(tmp_path):
+    pytest.importorskip("ipykernel", reason="notebooks run in the kernel of ipykernel")
+    nbclient = pytest.importorskip("nbclient", reason="notebooks are run by nbclient")
+    import nbformat
+
+    page = DOCS / "tutorials" / "first_arm.md"
+    write_notebook(page, tmp_path / "page.ipynb")
+    book = nbformat.read(tmp_path / "page.ipynb", as_version=4)
+    nbformat.validate(book)
+    nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
+    codes = [cell for cell in book.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in codes] == list(range(1, len(codes) + 1))
+    shown = [output.get("data", {}) for cell in codes for output in cell.outputs]
+    assert sum("image/png" in data for data in shown) >= 3  # figures
+    assert any("puma560" in data.get("text/html", "") for data in shown)  # the robot shows itself
+    texts = "".join(output.get("text", "") for cell in codes[-2:] for output in cell.outputs)
+    for number in ("51.9", "7.9"):  # what the exercises say
+        assert number in texts
+
+
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_a_tutorial_becomes_a_notebook_with_the_same_cells(page, tmp_path):
     write_notebook(page, tmp_path / "page.ipynb")

@@ -156,6 +156,17 @@ def test_zero_is_false_hashes_and_prints_as_the_digit():
     assert repr(ZERO) == "0"
 
 
+@pytest.mark.parametrize("spec", [".3f", "8.2e", "+g", "<6", "%", "010.1f"])
+def test_zero_takes_a_format_as_a_float_does(spec):
+    assert format(ZERO, spec) == format(0.0, spec)
+    assert f"{ZERO}" == "0"
+
+
+def test_zero_refuses_a_format_that_a_float_refuses():
+    with pytest.raises(ValueError, match="format code 'd'"):
+        format(ZERO, "d")
+
+
 def test_zero_survives_pickling_and_copying_as_the_same_object():
     assert pickle.loads(pickle.dumps(ZERO)) is ZERO
     assert copy.deepcopy(ZERO) is ZERO

@@ -19,7 +19,7 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Backend
-from sixfold.errors import OptionError
+from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate.arrays import Results, evaluate, model_checked
 from sixfold.evaluate.containers import Call, contained
 from sixfold.evaluate.foreign import is_container
@@ -89,6 +89,8 @@ def general(
     native = None if backend == "numpy" else run
     lean = partial(for_kernel, core, model)
     results = evaluate(row.name, whole, arguments, shapes, native, lean, out)
+    if backend not in (None, "numpy") and not run.ran:
+        raise _without_machine_code(row, backend, f"numbers of type {results[0].dtype}")
     if row.solves and results[0].dtype != object:
         lead = results[0].shape[: results[0].ndim - len(shapes[0])]
         q = np.broadcast_to(np.asarray(values[0], float), (*lead, model.nq))
@@ -124,7 +126,7 @@ class _Run:
     ) -> None:
         self.row, self.core, self.model, self.key = row, core, model, key
         self.form = backend if backend in FORMS else None
-        self.default = backend is None
+        self.backend, self.ran = backend, False
 
     def __call__(
         self, arrays: Mapping[str, Array], lead: Shape, out: Results | None
@@ -136,9 +138,12 @@ class _Run:
         dtype = inputs[0].dtype
         outputs = row.shapes(model)
         kernel = kernel_for(row.name, self.core, model, shapes, outputs, dtype.name, self.form)
+        if kernel is None and self.backend is not None:
+            raise _without_machine_code(row, self.backend, f"{row.name} of model '{model.name}'")
         if kernel is None:
             return None
-        if self.default:
+        self.ran = True
+        if self.backend is None:
             self._keep(kernel, list(arrays))
         if out is None:
             out = _new(lead, outputs, dtype)
@@ -164,6 +169,12 @@ class _Run:
             calls = [with_checked_masses(call, row, len(names) - 1) for call in calls]
         entry = (*calls[:2], alive, kernel, calls[2])
         KERNELS.short_cut(kernel, table, key, entry)
+
+
+def _without_machine_code(row: Quantity, backend: str, where: str) -> NotApplicableError:
+    """Return the error of a call that insists on machine code where there is none."""
+    fix = "leave backend out: NumPy evaluates what has no machine code"
+    return NotApplicableError(f"{row.name}: backend {backend!r}", where, fix)
 
 
 def _fill(

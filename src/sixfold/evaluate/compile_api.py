@@ -208,9 +208,12 @@ def _in_form(
             "a choice of form", f"'{name}'", "leave form out, or compile one of sixfold's functions"
         )
     with watched() as found:
-        function(
-            **{key: np.zeros((0, *shape), kind) for key, shape in shapes.items()}, backend=form
-        )
+        none = {key: np.zeros((0, *shape), kind) for key, shape in shapes.items()}
+        try:
+            function(**none, backend=form)
+        except NotApplicableError:
+            if found.get(name, ...) is not None:  # something else does not apply
+                raise
     kernel = found.get(name)
     if kernel is None:
         raise NotApplicableError(f"the {form} form", f"'{name}'", "leave form out")

@@ -188,6 +188,15 @@ def refuse_constraints(function: str, model: Model, fix: str = COMPILE_DERIVATIV
         raise NotApplicableError(function, where, f"{fix}; {tree}")
 
 
+def refuse_idle_point(function: str, model: Model, given: Mapping[str, Any]) -> None:
+    """Refuse a reference point where the motion is that at another origin."""
+    frame = given["frame"]
+    if given["point"] is not None and frame not in ("aligned", "body"):
+        where = f"frame={frame!r}: the motion there is that at the origin of these axes"
+        fix = "leave it out, or choose frame='aligned' or 'body'"
+        raise NotApplicableError(f"{function}: argument 'point'", where, fix)
+
+
 QUANTITIES: dict[str, Quantity] = {}
 """All rows, by name."""
 

@@ -99,6 +99,10 @@ class Zero:
         """Print as the digit."""
         return "0"
 
+    def __format__(self, spec: str) -> str:
+        """Format as 0.0 does, or print as the digit without a format."""
+        return format(0.0, spec) if spec else repr(self)
+
     def __reduce__(self) -> str:
         """Pickle as the one exact zero."""
         return "ZERO"

@@ -6,6 +6,7 @@ rate when q moves with unit velocity v_t, also for spherical and free joints.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Backend, MotionFrame
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FRAMES, PagesLater
+from sixfold.evaluate.quantities import FRAMES, PagesLater, refuse_idle_point
 from sixfold.model import Model
 
 if TYPE_CHECKING:
@@ -25,7 +26,13 @@ _FRAME = {"frame": FRAMES}
 _Two = tuple[Array, Array]
 
 
-@quantity(pages.jacobian_derivatives, "6 nv nv", options=_FRAME, place="name")
+@quantity(
+    pages.jacobian_derivatives,
+    "6 nv nv",
+    options=_FRAME,
+    place="name",
+    refuses=partial(refuse_idle_point, "jacobian_derivatives"),
+)
 def jacobian_derivatives(
     model: Model,
     q: ArrayLike,
@@ -51,6 +58,9 @@ def jacobian_derivatives(
             (axes and origin of the world), or the name of another body or frame, as in `jacobian`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Raises:
+        NotApplicableError: for a point with frame="world" or the name of a body or frame.
     """
     raise NotImplementedError
 

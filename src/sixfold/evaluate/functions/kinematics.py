@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from numpy.typing import ArrayLike
@@ -11,7 +12,7 @@ from sixfold.arrays import Array
 from sixfold.choices import AccelerationKind, Backend, MotionFrame
 from sixfold.errors import OptionError
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FRAMES
+from sixfold.evaluate.quantities import FRAMES, refuse_idle_point
 from sixfold.evaluate.scalar_functions import kinematics as pages
 from sixfold.model import Model
 
@@ -133,7 +134,13 @@ def body_accelerations(
     raise NotImplementedError
 
 
-@quantity(pages.jacobian, "6 nv", options=_FRAME, place="name")
+@quantity(
+    pages.jacobian,
+    "6 nv",
+    options=_FRAME,
+    place="name",
+    refuses=partial(refuse_idle_point, "jacobian"),
+)
 def jacobian(
     model: Model,
     q: ArrayLike,
@@ -154,14 +161,24 @@ def jacobian(
             out.
         frame: "aligned" (world axes, at the point), "body" (the frame's axes, at the point),
             "world" (world axes and origin), or the name of another body or frame, as in
-            `body_velocities`.  With the last two the point makes no difference.
+            `body_velocities`.  With the last two the velocity is that at the origin of these axes,
+            and a point is refused.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Raises:
+        NotApplicableError: for a point with frame="world" or the name of a body or frame.
     """
     raise NotImplementedError
 
 
-@quantity(pages.jacobian_bias, "6", options=_FRAME, place="name")
+@quantity(
+    pages.jacobian_bias,
+    "6",
+    options=_FRAME,
+    place="name",
+    refuses=partial(refuse_idle_point, "jacobian_bias"),
+)
 def jacobian_bias(
     model: Model,
     q: ArrayLike,
@@ -189,6 +206,9 @@ def jacobian_bias(
         frame: as in `jacobian`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Raises:
+        NotApplicableError: for a point with frame="world" or the name of a body or frame.
     """
     raise NotImplementedError
 
