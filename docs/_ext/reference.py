@@ -4,10 +4,6 @@ import importlib
 import inspect
 from pathlib import Path
 
-from docutils import nodes
-from docutils.parsers.rst import roles
-from sphinx import addnodes
-
 GROUPS = {
     "evaluate": (
         "Quantities",
@@ -112,6 +108,10 @@ def without_aliases(app, what, name, value, options, lines):
 
 def named(role, raw, text, line, inliner, options=None, content=None):
     """Set what stands in backquotes as code, and link it if it is a public name."""
+    # the groups above are read by tests that run without Sphinx
+    from docutils import nodes
+    from sphinx import addnodes
+
     import sixfold
 
     target = text.removesuffix("()").removeprefix("sixfold.")
@@ -139,6 +139,9 @@ def restore_sentences(app, what, name, value, options, lines):
 
 
 def setup(app):
+    """Write the pages when Sphinx begins."""
+    from docutils.parsers.rst import roles
+
     roles.register_local_role("named", named)
     app.connect("builder-inited", write)
     app.connect("autodoc-process-docstring", keep_written, priority=100)
