@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from sixfold.forks import Rank, Returns, fork_lock
 
-MIN_BYTES = 1 << 22
+MIN_BYTES = 1 << 20
 """Bytes of all results of a call from which on their memory is worth keeping.
 
-The C library keeps single arrays of up to 32 MiB by itself, but gives memory back to the system
-when more than twice the largest of them is free: three results of one call are more than that.
+The C library keeps arrays of up to 32 MiB by itself, but gives memory back to the system when more
+than twice the largest of them is free, or when nothing lies behind it: a call on 32,768 states of
+puma560 then took up to a quarter longer.
 """
 
 MAX_BLOCKS = 64
@@ -46,15 +47,20 @@ def _megabytes(text: str) -> int:
     return min(1024, known >> 24) if known > 0 else 256
 
 
-LINE = 64
-"""Bytes of a line of the caches; results in kept memory start with a whole one."""
+PAGE = 4096
+"""Bytes of a page; results in kept memory start with one, and so with a whole line of the caches.
+
+The C library hands out large arrays 16 bytes behind the start of a page.  A result that started a
+little further into a page than the arguments would make their loads wait: processors compare the
+last twelve bits of an address with those of stores that are still on their way.
+"""
 
 MAX_BYTES = _megabytes(os.environ.get("SIXFOLD_KEEP_MB", "")) << 20
 """Bytes of idle memory that are kept in all."""
 
 
 class _Block:
-    """A piece of memory, its size and where its first whole line starts."""
+    """A piece of memory, its size and where its first page starts."""
 
     __slots__ = ("memory", "nbytes", "start")
     largest: ClassVar[int] = 0
@@ -63,7 +69,7 @@ class _Block:
     def __init__(self, nbytes: int) -> None:
         self.memory, self.nbytes = np.empty(nbytes, np.uint8), nbytes
         start = self.memory.ctypes.data
-        self.start = start + -start % LINE
+        self.start = start + -start % PAGE
 
 
 _idle: list[_Block] = []
@@ -117,13 +123,13 @@ def empty(shapes: Sequence[tuple[int, ...]], dtype: Any) -> tuple[NDArray[Any], 
 
 def _in_kept_memory(shape: tuple[int, ...], size: int, kind: Any) -> NDArray[Any]:
     """Return an array in idle memory of about its size, or in new memory, inside the section."""
-    if not 0 < size <= MAX_BYTES - LINE:
+    if not PAGE <= size <= MAX_BYTES - PAGE:
         return np.empty(shape, kind)
     block = None
     for k, kept in enumerate(_idle):
-        if size + LINE <= kept.nbytes <= 2 * size:
+        if size + PAGE <= kept.nbytes <= 2 * size:
             block = _idle.pop(k)
             break
     if block is None:
-        block = _Block(size + LINE)
+        block = _Block(size + PAGE)
     return np.asarray(_Owner(block, shape, kind))
