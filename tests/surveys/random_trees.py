@@ -323,13 +323,15 @@ def main() -> int:
     """Measure, print the table and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trees", type=int, default=1000, help="number of trees")
+    parser.add_argument("--first", type=int, default=0, help="number of the first tree")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0, help="same seed, same trees and states")
     parser.add_argument("--every", type=int, default=1, help="default calls on every N-th tree")
     options = parser.parse_args()
     table: dict[tuple[str, str], Worst] = {}
     start = time.perf_counter()
-    jobs = ((k, options.seed, options.every) for k in range(options.trees))
+    numbers = range(options.first, options.first + options.trees)
+    jobs = ((k, options.seed, options.every) for k in numbers)
     # kernels of a tree are of no use to the next: processes are replaced, nothing goes to disk
     os.environ["SIXFOLD_CACHE"] = "off"
     with Pool(options.processes, maxtasksperchild=200) as pool:
@@ -337,7 +339,8 @@ def main() -> int:
             for m in found:
                 table.setdefault((m.quantity, m.formulation), Worst()).add(m)
     print(
-        f"{options.trees} random trees, seed {options.seed}, {options.processes} processes,"
+        f"{options.trees} random trees from {options.first} on, seed {options.seed},"
+        f" {options.processes} processes,"
         f" {time.perf_counter() - start:.0f} s; Python {platform.python_version()},"
         f" NumPy {np.__version__}, gmpy2 {gmpy2.version()}, {platform.machine()}"
     )
