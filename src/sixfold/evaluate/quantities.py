@@ -110,8 +110,8 @@ class Quantity:
     """The page divides by pivots, which are tested for joints without inertia."""
     needs_mass: bool = False
     """There is no result for a model without mass."""
-    refuses: Callable[[Model, Mapping[str, Any]], None] | None = None
-    """Raises an error for arguments that do not go together."""
+    refuses: Callable[[str, Model, Mapping[str, Any]], None] | None = None
+    """Takes the name, the model and the arguments; raises where they do not go together."""
     prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Fast calls by model, options and optional arrays; see `call`."""
 
@@ -161,7 +161,7 @@ class Quantity:
             fix = "pass f_ext, or leave it out"
             raise NotApplicableError(what, "a call without f_ext", fix)
         if self.refuses is not None:
-            self.refuses(model, given)
+            self.refuses(self.name, model, given)
         if self.place is not None:
             found |= located(self.name, model, given[self.place], self.place)
         return found

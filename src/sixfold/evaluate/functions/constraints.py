@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -23,16 +23,11 @@ _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}
 
 
-def _needs_constraints(function: str) -> Callable[[Model, Mapping[str, Any]], None]:
-    """Return what refuses trees in the name of a function."""
-
-    def refuse(model: Model, _: Mapping[str, Any]) -> None:
-        if not model.constraints:
-            where = f"model '{model.name}', which has no constraints beside its joints"
-            fix = "close loops with ModelBuilder.close, or take the function for trees"
-            raise NotApplicableError(function, where, fix)
-
-    return refuse
+def _refuse_trees(function: str, model: Model, _: Mapping[str, Any]) -> None:
+    if not model.constraints:
+        where = f"model '{model.name}', which has no constraints beside its joints"
+        fix = "close loops with ModelBuilder.close, or take the function for trees"
+        raise NotApplicableError(function, where, fix)
 
 
 @quantity(
@@ -42,7 +37,7 @@ def _needs_constraints(function: str) -> Callable[[Model, Mapping[str, Any]], No
     options=_FORCES,
     keywords=_AS_FRAME,
     solves=True,
-    refuses=_needs_constraints("constrained_dynamics"),
+    refuses=_refuse_trees,
 )
 def constrained_dynamics(
     model: Model,
@@ -89,7 +84,7 @@ def constrained_dynamics(
     raise NotImplementedError
 
 
-@quantity(pages.constraint_gaps, "nc", refuses=_needs_constraints("constraint_gaps"))
+@quantity(pages.constraint_gaps, "nc", refuses=_refuse_trees)
 def constraint_gaps(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
@@ -101,7 +96,7 @@ def constraint_gaps(
     raise NotImplementedError
 
 
-@quantity(pages.constraint_jacobian, "nc nv", refuses=_needs_constraints("constraint_jacobian"))
+@quantity(pages.constraint_jacobian, "nc nv", refuses=_refuse_trees)
 def constraint_jacobian(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
@@ -109,7 +104,7 @@ def constraint_jacobian(
     raise NotImplementedError
 
 
-@quantity(pages.constraint_bias, "nc", refuses=_needs_constraints("constraint_bias"))
+@quantity(pages.constraint_bias, "nc", refuses=_refuse_trees)
 def constraint_bias(
     model: Model,
     q: ArrayLike,
@@ -122,7 +117,7 @@ def constraint_bias(
     raise NotImplementedError
 
 
-@quantity(pages.constraint_wrenches, "nb 6", refuses=_needs_constraints("constraint_wrenches"))
+@quantity(pages.constraint_wrenches, "nb 6", refuses=_refuse_trees)
 def constraint_wrenches(
     model: Model,
     q: ArrayLike,
@@ -147,7 +142,7 @@ def constraint_wrenches(
     raise NotImplementedError
 
 
-@quantity(pages.project, "nq", "nv", solves=True, refuses=_needs_constraints("project"))
+@quantity(pages.project, "nq", "nv", solves=True, refuses=_refuse_trees)
 def project(
     model: Model,
     q: ArrayLike,

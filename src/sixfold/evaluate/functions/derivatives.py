@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -193,7 +192,7 @@ def second_derivatives(
     pages.forward_second_derivatives,
     *_MATRICES,
     solves=True,
-    refuses=partial(_refuse_constraints, "forward_second_derivatives"),
+    refuses=_refuse_constraints,
 )
 def forward_second_derivatives(
     model: Model,

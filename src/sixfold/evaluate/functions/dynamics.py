@@ -24,8 +24,8 @@ _FORCES = {"f_ext_frame": FORCE_FRAMES}
 _AS_FRAME = {"f_ext_frame": "frame"}
 
 
-def _refuse_method(model: Model, given: Mapping[str, Any]) -> None:
-    refuse_method_with_couplings("forward_dynamics", model, given["method"])
+def _refuse_method(function: str, model: Model, given: Mapping[str, Any]) -> None:
+    refuse_method_with_couplings(function, model, given["method"])
 
 
 @quantity(
@@ -159,12 +159,12 @@ def inverse_mass_matrix(
     raise NotImplementedError
 
 
-def _refuse_all_but_trees(model: Model, given: Mapping[str, Any]) -> None:
-    refuse_constraints("branch_inertias", model, "branches are those of a tree")
+def _refuse_all_but_trees(function: str, model: Model, _: Mapping[str, Any]) -> None:
+    refuse_constraints(function, model, "branches are those of a tree")
     if model.couplings:
         where = f"model '{model.name}' with couplings"
         fix = "build the model without them: a follower yields with its leader only"
-        raise NotApplicableError("branch_inertias", where, fix)
+        raise NotApplicableError(function, where, fix)
 
 
 @quantity(

@@ -159,7 +159,7 @@ def _impact(points: tuple[ImpactPoint, ...], residual: bool) -> Callable[..., An
         *scalars,
         part_of="impact",
         solves=True,
-        refuses=partial(_refuse_unknown, "impact", points),
+        refuses=partial(_refuse_unknown, points),
     )
     def call(
         model: Model,
@@ -186,7 +186,7 @@ def _delassus_matrix(points: tuple[ImpactPoint, ...]) -> Callable[..., Array]:
         f"{n} {n}",
         part_of="delassus_matrix",
         solves=True,
-        refuses=partial(_refuse_unknown, "delassus_matrix", points),
+        refuses=partial(_refuse_unknown, points),
     )
     def call(
         model: Model,
@@ -223,7 +223,7 @@ def _listed(function: str, points: Any) -> tuple[ImpactPoint, ...]:
 
 
 def _refuse_unknown(
-    function: str, points: tuple[ImpactPoint, ...], model: Model, _: Mapping[str, Any]
+    points: tuple[ImpactPoint, ...], function: str, model: Model, _: Mapping[str, Any]
 ) -> None:
     """Refuse points that the model does not have, and those that cannot strike."""
     known = (*model.body_names, *model.frame_names, model.base_name)

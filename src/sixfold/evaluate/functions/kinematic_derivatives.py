@@ -6,7 +6,6 @@ rate when q moves with unit velocity v_t, also for spherical and free joints.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
@@ -31,7 +30,7 @@ _Two = tuple[Array, Array]
     "6 nv nv",
     options=_FRAME,
     place="name",
-    refuses=partial(refuse_idle_point, "jacobian_derivatives"),
+    refuses=refuse_idle_point,
 )
 def jacobian_derivatives(
     model: Model,

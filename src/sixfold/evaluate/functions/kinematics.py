@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from numpy.typing import ArrayLike
@@ -19,11 +18,11 @@ from sixfold.model import Model
 _FRAME = {"frame": FRAMES}
 
 
-def _refuse_classical_in_world(model: Model, given: Mapping[str, Any]) -> None:
+def _refuse_classical_in_world(function: str, _: Model, given: Mapping[str, Any]) -> None:
     """Refuse the acceleration of a body point where no body point lies."""
     at_point = isinstance(given["frame"], str) and given["frame"] in ("body", "aligned")
     if given["kind"] == "classical" and not at_point:
-        raise OptionError("body_accelerations", "frame", ("body", "aligned"), given["frame"])
+        raise OptionError(function, "frame", ("body", "aligned"), given["frame"])
 
 
 @quantity(pages.body_poses, "nb 4 4")
@@ -139,7 +138,7 @@ def body_accelerations(
     "6 nv",
     options=_FRAME,
     place="name",
-    refuses=partial(refuse_idle_point, "jacobian"),
+    refuses=refuse_idle_point,
 )
 def jacobian(
     model: Model,
@@ -177,7 +176,7 @@ def jacobian(
     "6",
     options=_FRAME,
     place="name",
-    refuses=partial(refuse_idle_point, "jacobian_bias"),
+    refuses=refuse_idle_point,
 )
 def jacobian_bias(
     model: Model,

@@ -70,11 +70,9 @@ class ScanKernel:
         Returns:
             Whether what is carried has left the finite numbers in the end, in any row.
         """
-        rows = outputs[0].shape[0]
-        if rows == 0 or steps == 0:
+        if len(outputs[0]) == 0 or steps == 0:
             return False
-        strides = self._strides(arrays, outputs, steps, every)
-        return self.run((*arrays, *outputs), strides, rows, steps, every)
+        return self.prepared(arrays, outputs, steps, every)()
 
     def prepared(
         self,
@@ -91,8 +89,8 @@ class ScanKernel:
         held = (*arrays, *outputs)
         pointers = self._pointers(*data_pointers(held))
 
-        def call(rows: int = len(outputs[0]), _: Any = held) -> bool:
-            return _ended(self._run(pointers, strides, rows, steps, every))
+        def call(_: Any = held) -> bool:
+            return _ended(self._run(pointers, strides, len(outputs[0]), steps, every))
 
         return call
 

@@ -34,6 +34,16 @@ P2 = Fraction(round((HALF_PI - P1) * 2**90), 2**90)
 P3 = Fraction(float(HALF_PI - P1 - P2))
 
 
+def _cut(x: Fraction, bits: int) -> Fraction:
+    """Return a positive number with so many binary places, the rest cut off."""
+    return Fraction(int(x * 2**bits), 2**bits)
+
+
+Q1 = _cut(HALF_PI, 23)
+Q2 = _cut(HALF_PI - Q1, 47)
+Q3 = _cut(HALF_PI - Q1 - Q2, 71)
+"""Three parts of pi/2, each a number of single precision."""
+
 REST = HALF_PI - P1
 """What P1 alone leaves of pi/2."""
 

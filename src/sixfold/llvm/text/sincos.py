@@ -13,9 +13,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sixfold.llvm.text.huge_angles import HALF_PI, P1, P2, P3, reduce_huge, two_over_pi
+from sixfold.llvm.text.huge_angles import (
+    HALF_PI,
+    P1,
+    P2,
+    P3,
+    Q1,
+    Q2,
+    Q3,
+    reduce_huge,
+    two_over_pi,
+)
 from sixfold.llvm.text.instructions import Text
-from sixfold.llvm.text.single_angles import reduce_single
 from sixfold.llvm.text.writer import SINCOS
 
 FAST_LIMIT = 1e5
@@ -130,25 +139,36 @@ def fast(t: Text, x: str) -> tuple[str, str, str]:
 
 def reduce(t: Text, x: str) -> tuple[Reduced, str]:
     """Return the reduced argument, and where it is too large for this way, or not finite."""
-    found = Reduced(*(_reduce_double if t.scalar == "double" else reduce_single)(t, x))
+    found = _less_quarters(t, x)
     size = t.emit(f"call {t.real} @llvm.fabs.{t.suffix}({t.real} {x})")
     return found, t.compare("ugt", size, t.splat(FAST_LIMIT))
 
 
-def _reduce_double(t: Text, x: str) -> tuple[str, str, str]:
-    """Return x less the nearest multiple of pi/2: value, tail, and the quadrant."""
-    magic = t.splat(1.5 * 2.0**52)
+_PARTS = {"double": (52, P1, P2, P3), "float": (23, Q1, Q2, Q3)}
+"""Binary places of a number between 1 and 2, and pi/2 in three parts."""
+
+
+def _less_quarters(t: Text, x: str) -> Reduced:
+    """Return x less the nearest multiple k of pi/2.
+
+    In single precision it is good to 2^-50 up to 2^17, where k is below 2^24.
+    """
+    places, *parts = _PARTS[t.scalar]
+    first, middle, last = (t.splat(float(part)) for part in parts)
+    magic = t.splat(1.5 * 2.0**places)
     shifted = t.fma(x, t.splat(float(1 / HALF_PI)), magic)
     quadrant = t.bits(shifted)
     k = t.op("fsub", shifted, magic)
     minus = t.neg(k)
-    # x - k P1 is exact, a multiple of 2^-52 below 1; k P2 is exact, and what r loses of it, too
-    r1 = t.fma(minus, t.splat(float(P1)), x)
-    second = t.op("fmul", k, t.splat(float(P2)))
+    # x - k times the first part is exact, a multiple of 2^-52 or 2^-24 below 1
+    r1 = t.fma(minus, first, x)
+    # what r loses of k times the middle part is exact
+    second = t.op("fmul", k, middle)
     r = t.op("fsub", r1, second)
     lost = t.op("fsub", t.op("fsub", r1, r), second)
-    tail = t.fma(minus, t.splat(float(P3)), lost)
-    return r, tail, quadrant
+    if t.scalar == "float":  # and so is that product in double, but not in single precision
+        lost = t.op("fadd", lost, t.fma(minus, middle, second))
+    return Reduced(r, t.fma(minus, last, lost), quadrant)
 
 
 def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
