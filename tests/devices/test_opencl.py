@@ -9,6 +9,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.devices.opencl import refuse_single
+from tests.devices.rollout_cases import CASES, Counting, same
 
 cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 array = pytest.importorskip("pyopencl.array")
@@ -171,88 +172,9 @@ def test_rollouts_of_device_arrays_stay_on_the_device():
         sf.opencl_rollout(model, there[0], None, device="another", **how)
 
 
-def same(model, q0, v0, tau=None, **options):
-    """Return whether both rollouts give the same bits, and some of them."""
-    found = sf.opencl_rollout(model, q0, v0, tau, **options)
-    expected = sf.rollout(model, q0, v0, tau, **options)
-    assert all(np.isfinite(x).all() and x.size for x in expected)
-    shapes = [x.shape for x in found] == [x.shape for x in expected]
-    return shapes and all(x.tobytes() == y.tobytes() for x, y in zip(found, expected, strict=True))
-
-
-def swinging(t, q, v, p):
-    """Return forces that depend on all that a controller is given."""
-    return p[0] * (sf.sin(3.0 * t) - q) - p[1] * v
-
-
-class Counting:
-    """A controller that keeps something between calls."""
-
-    calls = 0
-
-    def __call__(self, t, q, v):
-        self.calls += 1
-        return 0.1 * self.calls * q
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_controllers_with_parameters_of_each_trajectory_have_the_bits_of_the_rollout(dtype):
-    model = sf.load("double_pendulum")
-    q0, v0 = sf.random_state(model, (2, 3), seed=2)
-    gains = np.random.default_rng(0).uniform(1.0, 5.0, (2, 1, 2))
-    how = {"dt": 1e-2, "steps": 60, "every": 7, "control": swinging, "dtype": dtype}
-    assert same(model, q0, v0, parameters=gains, **how)
-    tau = np.random.default_rng(1).standard_normal((60, model.nv))  # the same for all rows
-    assert same(model, q0, v0, tau, parameters=gains[0, 0], hold=True, **how)
-
-
-def test_controllers_with_states_of_their_own_return_them_too():
-    model = sf.load("double_pendulum")
-    q0, v0 = sf.random_state(model, 5, seed=2)
-
-    def integral(t, q, v, x):
-        return -4.0 * q - v - 0.5 * x, q
-
-    how = {"dt": 1e-2, "steps": 50, "every": 10, "control": integral, "integrator": "rk4"}
-    assert same(model, q0, v0, x0=np.linspace(0, 1, 10).reshape(5, 2), **how)
-
-
-def test_forces_inertias_and_limits_are_those_of_the_rollout():
-    solid = sf.Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.2, 0.3, 0.4))
-    builder = sf.ModelBuilder("arm")
-    builder.add_body("a", joint=sf.Revolute("x"), inertia=solid, lower=-0.1, upper=0.1)
-    builder.add_body("b", parent="a", joint=sf.Prismatic("z"), inertia=solid)
-    model = builder.build()
-    q0, v0 = sf.random_state(model, 4, seed=3)
-    q0[:, 0] = [0.0, 0.09, 0.1, -0.1]
-    rng = np.random.default_rng(0)
-    f_ext = rng.standard_normal((4, model.nb, 6))
-    own = np.array([body.inertia.parameters() for body in model.bodies], float)
-    inertias = own * rng.uniform(0.9, 1.1, (4, 1, 1))
-    how = {"dt": 1e-3, "steps": 30, "every": 10}
-    assert same(model, q0, v0, f_ext=f_ext, inertias=inertias, limits=True, **how)
-    assert same(model, q0, v0, f_ext=lambda t, q, v: np.full((model.nb, 6), 0.1) * v[0], **how)
-
-
-def test_closed_loops_contacts_and_repetitions_are_those_of_the_rollout():
-    leg = sf.load("four_bar_leg")
-    assert same(leg, None, None, dt=1e-3, steps=20, every=5)
-
-    body = sf.load("floating_link")
-    ground = sf.Ground(points=(sf.ContactPoint(body.body_names[0], radius=0.1),))
-    q0 = np.tile(sf.neutral(body), (3, 1))
-    q0[:, 2] = [0.05, 0.1, 0.3]
-    assert same(body, q0, None, dt=1e-3, steps=40, every=10, contacts=ground)
-
-    def newton(t, q, v):
-        # the root of y^3 = 1 + q^2, in forty rounds
-        goal = 1.0 + q[0] * q[0]
-        y = sf.repeat(40, lambda y: y - (y * y * y - goal) / (3.0 * y * y), goal)
-        return np.array([-y * q[0], -v[1]])
-
-    arm = sf.load("double_pendulum")
-    q0, v0 = sf.random_state(arm, 4, seed=0)
-    assert same(arm, q0, v0, dt=1e-2, steps=20, every=5, control=newton, compiled=True)
+@pytest.mark.parametrize("name", CASES)
+def test_rollouts_with_all_that_they_take_have_the_bits_of_the_rollout(name):
+    assert same(sf.opencl_rollout, *CASES[name](40))
 
 
 def test_arrays_on_the_device_stay_there():

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.choices import (
@@ -20,13 +18,12 @@ from sixfold.choices import (
 )
 from sixfold.contact import Ground
 from sixfold.devices.opencl import MATH, built, launch, queue_of, refuse_single
-from sixfold.errors import NotApplicableError, NumberError, OptionError, one_of
+from sixfold.devices.trajectories import GIVEN, launch_of, step_kernel
+from sixfold.errors import NumberError, OptionError, one_of
 from sixfold.evaluate import model_checked, opencl_scan_source
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.simulation.prepared_rollout import step_times
 from sixfold.simulation.rollout import Asked, asked_for
-from sixfold.simulation.stepper import stepper_of
 from sixfold.simulation.stops import JointStops
 
 NAME = "opencl_rollout"
@@ -110,7 +107,7 @@ def opencl_rollout(
     asked = asked_for(
         NAME,
         model,
-        given if there is None else list(map(_on_host, _GIVEN, given)),
+        given if there is None else list(map(_on_host, GIVEN, given)),
         dt=dt,
         steps=steps,
         integrator=integrator,
@@ -129,12 +126,7 @@ def opencl_rollout(
     if there is not None and double:
         refuse_single(NAME, there.device)
     queue = queue_of(NAME, device, double) if there is None else there
-    stepper = stepper_of(asked.setup, asked.dt, record=False)
-    if stepper.kernel is None:
-        why = "; ".join(stepper.notes) or "its step is too long"
-        where = f"steps of '{model.name}' that cannot be compiled ({why})"
-        raise NotApplicableError(NAME, where, "use sixfold.rollout, which takes them in Python")
-    results = _run(queue, stepper.kernel, asked, math == "device")
+    results = _run(queue, asked, math == "device")
     return results if there is not None else tuple(x.get() for x in results)
 
 
@@ -144,9 +136,6 @@ def _device_queue(given: Sequence[Any]) -> Any:
         if type(x).__module__.startswith("pyopencl") and getattr(x, "queue", None) is not None:
             return x.queue
     return None
-
-
-_GIVEN = ("q0", "v0", "tau", "parameters", "x0", "f_ext", "inertias")
 
 
 def _on_host(name: str, x: Any) -> Any:
@@ -159,27 +148,13 @@ def _on_host(name: str, x: Any) -> Any:
     return x.get()
 
 
-def _run(queue: Any, kernel: Any, asked: Asked, own: bool) -> tuple[Any, ...]:
+def _run(queue: Any, asked: Asked, own: bool) -> tuple[Any, ...]:
     """Run all steps of all trajectories; return arrays on the device."""
-    array, setup, lead = optional("pyopencl.array", NAME), asked.setup, asked.lead
-    written = asked.steps // asked.every
-    parts = asked.start()
-    sizes = [(*lead, written, n) for n in setup.carried]
-    kept = 2 + (setup.states > 0)
-    if prod(lead) == 0 or written == 0:
-        return tuple(array.empty(queue, shape, setup.dtype) for shape in sizes[:kept])
-    given = setup.arrays(parts, asked.dt, step_times(asked.steps, asked.dt))
-    fixed = len(setup.carried) + len(setup.fixed)
-    placed, shared = [], []
-    for k, (x, size) in enumerate(zip(given, kernel.scan.sizes, strict=True)):
-        core = (size,) if k < fixed else (asked.steps, size)
-        by_row = k < len(parts) or prod(x.shape[: x.ndim - len(core)]) > 1
-        one = x if by_row else x.reshape(x.shape[x.ndim - len(core) :])
-        wide = np.broadcast_to(one, (*lead, *core) if by_row else core)
-        placed.append(array.to_device(queue, np.ascontiguousarray(wide, setup.dtype)))
-        shared.append(not by_row)
-    results = [array.empty(queue, shape, setup.dtype) for shape in sizes]
-    source = opencl_scan_source(kernel, shared, own)
-    counts = (prod(lead), asked.steps, asked.every)
-    launch(queue, built(queue, source), [*placed, *results], len(results), *counts)
-    return tuple(results[:kept])
+    array, kernel = optional("pyopencl.array", NAME), step_kernel(asked)
+    work = launch_of(kernel, asked)
+    results = [array.empty(queue, shape, work.dtype) for shape in work.results]
+    if work.arrays:
+        placed = [array.to_device(queue, x) for x in work.arrays]
+        code = built(queue, opencl_scan_source(kernel, work.shared, own))
+        launch(queue, code, [*placed, *results], len(results), *work.counts)
+    return tuple(results[: work.returned])
