@@ -14,6 +14,7 @@ from functools import lru_cache
 from sixfold.llvm.runtime import jit
 
 LOCAL_BYTES = 4096
+PARAMETER_BYTES = 4096
 _BITS = {
     "pred": 1,
     "b8": 8,
@@ -77,7 +78,7 @@ class Machine:
 
     def __init__(self, text):
         """Read the text; raises ValueError for what is none."""
-        self.globals, self.functions = {}, {}
+        self.globals, self.functions, self.arrays = {}, {}, {}
         for name, size, values in re.findall(
             r"^\.global \.align \d+ \.b8 (\w+)\[(\d+)\] = \{([^}]*)\}", text, re.M
         ):
@@ -87,6 +88,7 @@ class Machine:
         for name, given, body in re.findall(head, text, re.M | re.S):
             parameters = [part.split()[-1] for part in given.split(",")]
             self.functions[name] = (parameters, *_parsed(body))
+            self.arrays[name] = given.count(".ptr")  # which come first
         if ".version" not in text or not self.functions:
             raise ValueError("no PTX")
 
@@ -134,7 +136,7 @@ class _Frame:
     def run(self, name, given):
         """Run a function; return its parameters, the result among them."""
         _, code, labels = self.machine.functions[name]
-        self.parameters = {k: bytearray(v.ljust(64, b"\0")) for k, v in given.items()}
+        self.parameters = {k: bytearray(v.ljust(PARAMETER_BYTES, b"\0")) for k, v in given.items()}
         at = 0
         while at < len(code):
             when, op, operands = code[at]
@@ -195,9 +197,10 @@ class _Frame:
         base, _, offset = place.strip("[]").partition("+")
         for k, name in enumerate(names):
             if op[1] == "param":
-                memory = self.parameters.setdefault(base, bytearray(64))
+                memory = self.parameters.setdefault(base, bytearray(PARAMETER_BYTES))
                 start = int(offset or 0) + k * n
                 there = memoryview(memory)[start : start + n]
+                assert len(there) == n, place
             else:
                 address = self.read(base) + int(offset or 0) + k * n
                 there = memoryview((ctypes.c_uint8 * n).from_address(address)).cast("B")
@@ -269,6 +272,7 @@ _WHOLE = {
     "sub": lambda op, n, x: x[0] - x[1],
     "neg": lambda op, n, x: -x[0],
     "mul": _times,
+    "div": lambda op, n, x: (x[0] & (2**n - 1)) // (x[1] & (2**n - 1)),
     "mad": lambda op, n, x: x[0] * x[1] + x[2],
     "and": lambda op, n, x: x[0] & x[1],
     "or": lambda op, n, x: x[0] | x[1],

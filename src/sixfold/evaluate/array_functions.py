@@ -30,7 +30,7 @@ from sixfold.scalar import ZERO, plain
 
 if TYPE_CHECKING:
     from sixfold.graph import Program
-    from sixfold.llvm import Kernel, ScanKernel, XlaHandler
+    from sixfold.llvm import Kernel, Scan, ScanKernel, XlaHandler
 
 Source = Callable[[], "tuple[Program, tuple[Shape, ...]]"]
 """Returns a program as traced and the shapes of its results."""
@@ -249,6 +249,15 @@ def ptx_source(core: ArrayFunction, dtype: str, name: str) -> str:
     layout = compiler().Layout(core.inputs, core.flat_outputs, dtype)
     with announced(f"{name} for {PTX}"):
         return str(compiler().ptx_text(core.program, layout, name))
+
+
+def ptx_scan_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], name: str) -> str:
+    """Return PTX with a kernel of many trajectories, some arrays the same for all.
+
+    The texts and sizes of a step are those of its `ScanKernel`.
+    """
+    with announced(f"{name} for {PTX}"):
+        return str(compiler().ptx_scan_text(texts, scan, name, shared))
 
 
 def target_object(

@@ -5,7 +5,7 @@ from sixfold.llvm.modules import opencl
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache
-from sixfold.llvm.runtime.cross import TARGETS, cross_object, ptx_text
+from sixfold.llvm.runtime.cross import TARGETS, cross_object, ptx_scan_text, ptx_text
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, build, rebuild, toolchain
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
@@ -28,6 +28,7 @@ __all__ = [
     "host",
     "lanes",
     "opencl",
+    "ptx_scan_text",
     "ptx_text",
     "rebuild",
     "supported",

@@ -48,25 +48,44 @@ def module(program: Program, layout: Layout, name: str) -> str:
             stored = f"{layout.scalar} {value(n)}"
             block.lines.append(f"  store {stored}, ptr addrspace(1) {place}, align {layout.item}")
     pointers = [f"a{k}" for k in range(len(inputs))] + [f"r{k}" for k in range(len(outputs))]
-    listed = ", ".join(f"ptr addrspace(1) noalias %{x}" for x in pointers)
+    used = library(dense, 1, program.names())
+    return kernel(name, pointers, ("states",), [used], [*block.lines, "  br label %end"])
+
+
+def kernel(
+    name: str,
+    pointers: Sequence[str],
+    counts: Sequence[str],
+    functions: Sequence[str],
+    body: Sequence[str],
+) -> str:
+    """Return the text of a kernel whose threads each work on one row of arrays.
+
+    Args:
+        name: of the kernel.
+        pointers: names of its arrays in global memory, which do not overlap.
+        counts: names of its numbers after them; the first one says how many rows there are.
+        functions: texts of what it calls.
+        body: lines for row %row, in block %work; they go to block %end.
+    """
+    given = [f"ptr addrspace(1) noalias %{x}" for x in pointers] + [f"i64 %{x}" for x in counts]
     registers = "\n".join(
         f"  %{x} = call i32 @llvm.nvvm.read.ptx.sreg.{x}.x()\n  %{x}_wide = zext i32 %{x} to i64"
         for x in _PLACES
     )
     declared = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{x}.x()" for x in _PLACES)
-    body = "\n".join(block.lines)
-    return f"""{library(dense, 1, program.names())}
+    called, lines = "\n".join(functions), "\n".join(body)
+    return f"""{called}
 {declared}
-define ptx_kernel void @{name}({listed}, i64 %states) {{
+define ptx_kernel void @{name}({", ".join(given)}) {{
 entry:
 {registers}
   %before = mul i64 %ctaid_wide, %ntid_wide
   %row = add i64 %before, %tid_wide
-  %there = icmp ult i64 %row, %states
+  %there = icmp ult i64 %row, %{counts[0]}
   br i1 %there, label %work, label %end
 work:
-{body}
-  br label %end
+{lines}
 end:
   ret void
 }}

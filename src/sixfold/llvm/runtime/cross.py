@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -12,10 +12,11 @@ from sixfold.errors import NotApplicableError
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.modules import c_call, ptx, rolled, scan, straight
+from sixfold.llvm.modules import c_call, ptx, ptx_scan, rolled, scan, straight
+from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.runtime import jit
 from sixfold.llvm.runtime.kernel import Kernel
-from sixfold.llvm.runtime.scan_kernel import ScanKernel
+from sixfold.llvm.runtime.scan_kernel import ScanKernel, parsed
 
 T = TypeVar("T")
 MAX_SVE_BITS = 2048
@@ -83,7 +84,22 @@ _PTX = Target("nvptx64-nvidia-cuda", "sm_80", "+ptx80", 1)
 
 def ptx_text(program: Program, layout: Layout, name: str) -> str:
     """Return PTX with one kernel: one state a thread."""
-    text = ptx.module(program, layout, name)
+    return _assembly(ptx.module(program, layout, name))
+
+
+def ptx_scan_text(texts: Sequence[str], to: Scan, name: str, shared: Sequence[bool]) -> str:
+    """Return PTX with one kernel: one trajectory a thread, the time loop inside.
+
+    Args:
+        texts: of the step and its subroutine, as `ScanKernel` keeps them.
+        to: sizes of its arrays.
+        name: of the kernel.
+        shared: which arrays are the same for all trajectories.
+    """
+    return _assembly(ptx_scan.module(parsed(texts), to, name, shared))
+
+
+def _assembly(text: str) -> str:
     return _with_machine(text, _PTX, lambda machine, module: str(machine.emit_assembly(module)))
 
 

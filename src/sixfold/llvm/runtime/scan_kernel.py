@@ -45,7 +45,7 @@ class ScanKernel:
     @property
     def graph(self) -> Outlined:
         """The optimised program of one step, and the block that it calls."""
-        return _parsed(self.texts)
+        return parsed(self.texts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as texts; the code is made again, or found in the cache, where it is loaded."""
@@ -167,11 +167,12 @@ def _built(texts: Sequence[str], scan: Scan, W: int) -> ScanKernel:
     key = cache.digest("scan", *texts, repr(scan), str(W), *toolchain())
     code = cache.read(key)
     if code is None:
-        code = jit.object_code(module(_parsed(texts), scan, W, jit.host()[0]))
+        code = jit.object_code(module(parsed(texts), scan, W, jit.host()[0]))
         cache.write(key, code)
     return ScanKernel(texts, scan, W, code)
 
 
-def _parsed(texts: Sequence[str]) -> Outlined:
+def parsed(texts: Sequence[str]) -> Outlined:
+    """Return the optimised program of a step, and the block that it calls, from their texts."""
     step, *block = map(Program.parse, texts)
     return Outlined(step, block[0] if block else None)
