@@ -96,7 +96,7 @@ if TYPE_CHECKING:
         targets,
         tvlqr,
     )
-    from sixfold.devices import cuda_function, opencl_function, opencl_rollout
+    from sixfold.devices import cuda_function, cuda_rollout, opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import (
         PlanarChain,
@@ -185,7 +185,7 @@ _LATER = {
         *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
         *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
     ),
-    "devices": ("cuda_function", "opencl_function", "opencl_rollout"),
+    "devices": ("cuda_function", "cuda_rollout", "opencl_function", "opencl_rollout"),
     "simulation": (
         *("Event", "JointStops", "McapLog", "RolloutGradient", "Stepper", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
@@ -313,6 +313,7 @@ __all__ = [
     "convert",
     "cos",
     "cuda_function",
+    "cuda_rollout",
     "diagnose",
     "differential_ik",
     "draws",

@@ -175,8 +175,8 @@ class FakeCuda:
         # values are taken when the launch is given, as the driver does
         count = len(machine.functions[name][0])
         values = [ctypes.c_uint64.from_address(places[k]).value for k in range(count)]
-        *pointers, states = values
-        self.launches.append((gx, bx, states, stream))
+        pointers = values[: machine.arrays[name]]
+        self.launches.append((gx, bx, values[len(pointers)], stream))
 
         def launched():
             if any(self._owner(x) is None for x in pointers):

@@ -17,27 +17,6 @@ from tests.devices.fake_cuda import FakeCuda, Foreign
 MODEL = sf.load("double_pendulum")
 
 
-@pytest.fixture
-def installed(monkeypatch):
-    """Return what puts a stand-in in the place of the driver."""
-
-    def install(fake):
-        driver.driver.cache_clear()
-        driver.device.cache_clear()
-        monkeypatch.setattr(driver, "open_library", lambda: fake)
-        return fake
-
-    yield install
-    gc.collect()  # arrays of a test go before its driver
-    driver.driver.cache_clear()
-    driver.device.cache_clear()
-
-
-@pytest.fixture
-def fake(installed):
-    return installed(FakeCuda())
-
-
 def states(count, dtype="float64"):
     """Return states, huge angles among them."""
     q, v = (x.astype(dtype) for x in sf.random_state(MODEL, count, seed=0))
@@ -142,14 +121,14 @@ def test_streams_of_all_kinds_are_taken():
         def __cuda_stream__(self):
             return 0, 7
 
-    assert [stream_of(x) for x in (Torch(), Cupy(), Protocol(), 8, 0, None)] == [
+    assert [stream_of("f", x) for x in (Torch(), Cupy(), Protocol(), 8, 0, None)] == [
         *(5, 6, 7, 8),
         driver.LEGACY,
         None,
     ]
     for wrong in ("fast", -3, True, 1.5, object()):
         with pytest.raises(sf.OptionError, match="stream"):
-            stream_of(wrong)
+            stream_of("f", wrong)
 
 
 def test_results_are_written_to_the_arrays_that_are_given(fake, energy):

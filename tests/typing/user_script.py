@@ -333,7 +333,8 @@ def with_other_libraries(model: sf.Model, other: object) -> None:
         make(sf.inverse_dynamics, model)
     with sf.McapLog("run.mcap", model) as log:
         log.record(sf.Stepper(model, dt=1e-3))
-    sf.opencl_rollout(model, None, None, dt=0.01, steps=2, dtype="float64")
+    for rollout in (sf.opencl_rollout, sf.cuda_rollout):
+        rollout(model, None, None, dt=0.01, steps=2, dtype="float64")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Devices that are not this processor: functions and rollouts in OpenCL, functions by CUDA."""
+"""Devices that are not this processor: functions and rollouts by OpenCL and CUDA."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sixfold.devices.cuda.arrays import CudaArray
     from sixfold.devices.cuda.functions import CudaFunction, cuda_function
+    from sixfold.devices.cuda.rollouts import cuda_rollout
     from sixfold.devices.functions import OpenclFunction, opencl_function
     from sixfold.devices.rollouts import opencl_rollout
 
@@ -13,6 +14,7 @@ _HOME = {
     "CudaArray": "cuda.arrays",
     "CudaFunction": "cuda.functions",
     "cuda_function": "cuda.functions",
+    "cuda_rollout": "cuda.rollouts",
     "OpenclFunction": "functions",
     "opencl_function": "functions",
     "opencl_rollout": "rollouts",
@@ -31,6 +33,7 @@ __all__ = [
     "CudaFunction",
     "OpenclFunction",
     "cuda_function",
+    "cuda_rollout",
     "opencl_function",
     "opencl_rollout",
 ]

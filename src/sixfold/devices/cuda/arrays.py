@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sixfold.arrays import Shape
 from sixfold.devices.cuda import dlpack
-from sixfold.devices.cuda.driver import LEGACY, NAME, Device, Memory
+from sixfold.devices.cuda.driver import LEGACY, Device, Memory
 from sixfold.errors import NumberError, OptionError, kind_of
 
 _TYPES = {"<f8": "float64", "<f4": "float32"}
@@ -94,7 +94,7 @@ class CudaArray:
         card, found = self._memory.card, self._copied() if copy else self
         if stream != -1:
             with card.current():
-                card.wait(stream_of(stream) or LEGACY, self.stream)
+                card.wait(stream_of("CudaArray", stream) or LEGACY, self.stream)
         bits = 8 * self.dtype.itemsize
         return dlpack.capsule_of(found.pointer, self.shape, bits, place, found._memory)
 
@@ -107,16 +107,13 @@ class CudaArray:
                 card.driver("cuMemcpyDtoDAsync_v2", *where)
         return found
 
+    def keep(self, arrays: Sequence[CudaArray]) -> None:
+        """Free other arrays no sooner than this one, so that nobody has to wait for their use."""
+        self._memory.kept = tuple(x._memory for x in arrays)
+
     def get(self) -> NDArray[Any]:
         """Return a copy in host memory, as soon as it is computed."""
-        host = np.empty(self.shape, self.dtype)
-        card = self._memory.card
-        if self.size:
-            with card.current():
-                where = (host.ctypes.data, self.pointer, self.nbytes, self.stream)
-                card.driver("cuMemcpyDtoHAsync_v2", *where)
-                card.driver("cuStreamSynchronize", self.stream)
-        return host
+        return host_copy(self._memory.card, self.pointer, self.shape, self.dtype, self.stream)
 
     def put(self, host: NDArray[Any]) -> None:
         """Fill it from host memory; returns when that is done."""
@@ -131,6 +128,16 @@ class CudaArray:
         """Say what it is and where."""
         card = self._memory.card
         return f"<CudaArray {self.shape} of {self.dtype} on card {card.number} ({card.name})>"
+
+
+def host_copy(card: Device, pointer: int, shape: Shape, dtype: Any, stream: int) -> NDArray[Any]:
+    """Return a copy of memory of a card in host memory, after what its stream was given so far."""
+    host = np.empty(shape, dtype)
+    if host.size:
+        with card.current():
+            card.driver("cuMemcpyDtoHAsync_v2", host.ctypes.data, pointer, host.nbytes, stream)
+            card.driver("cuStreamSynchronize", stream)
+    return host
 
 
 class View(NamedTuple):
@@ -171,7 +178,7 @@ def _interface(x: Any) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def stream_of(given: Any) -> int | None:
+def stream_of(function: str, given: Any) -> int | None:
     """Return the handle of a stream of any library; None for None."""
     if given is None:
         return None
@@ -186,13 +193,15 @@ def stream_of(given: Any) -> int | None:
             return int(handle) or LEGACY
     except Exception:  # objects that are no streams
         pass
-    raise OptionError(NAME, "stream", "a stream of cupy or torch, or its handle", given)
+    raise OptionError(function, "stream", "a stream of cupy or torch, or its handle", given)
 
 
-def streams_of(arrays: list[Any]) -> list[int]:
-    """Return the streams that arrays say they are computed on."""
-    found = [_interface(x) or {} for x in arrays]
-    return [stream_of(x["stream"]) or LEGACY for x in found if x.get("stream") is not None]
+def working_stream(function: str, stream: int | None, arrays: Sequence[Any]) -> int:
+    """Return the stream to work on: the one asked for, else the first that an array names."""
+    if stream is not None:
+        return stream
+    named = [(_interface(x) or {}).get("stream") for x in arrays]
+    return next((stream_of(function, x) or LEGACY for x in named if x is not None), LEGACY)
 
 
 def view(function: str, name: str, x: Any, stream: int) -> View:
@@ -217,7 +226,7 @@ def view(function: str, name: str, x: Any, stream: int) -> View:
         fix = "fill the masked elements, or leave those states out"
         raise NumberError(where, "an array without a mask", kind_of(x), fix)
     dtype = _TYPES.get(kind, kind)
-    given = stream_of(described.get("stream"))
+    given = stream_of(function, described.get("stream"))
     return View(int(pointer or 0), shape, dtype, _dense(shape, steps), bool(readonly), given)
 
 
@@ -233,6 +242,20 @@ def _from_dlpack(where: str, x: Any, stream: int) -> View:
         raise NumberError(where, "an array on a card", got, fix)
     in_order = _dense(found.shape, found.strides)
     return View(found.pointer, found.shape, found.dtype, in_order, False, None, found.release)
+
+
+def refuse_view(where: str, x: View, card: Device) -> None:
+    """Raise for an array with gaps or in another order, or of another card."""
+    if not x.in_order:
+        fix = "copy it on the card first: cupy.ascontiguousarray(x), x.contiguous()"
+        raise NumberError(where, "an array in C order without gaps", "strides", fix)
+    if not prod(x.shape):
+        return
+    owner = card.owner_of(x.pointer)
+    if owner != card.number:
+        got = "memory that the driver does not know" if owner is None else f"card {owner}"
+        fix = f"copy it there, or pass device={owner or 0}"
+        raise NumberError(where, f"memory of card {card.number}", got, fix)
 
 
 def _dense(shape: Shape, strides: tuple[int, ...] | None) -> bool:

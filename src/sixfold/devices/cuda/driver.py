@@ -11,12 +11,13 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from sixfold.errors import DeviceError, NotApplicableError, OptionError, TooLargeError
 
-NAME = "cuda_function"
 GROUP = 128
 """Threads of a block; two blocks fit a multiprocessor where each thread has 255 registers."""
 LEGACY, PER_THREAD = 1, 2
@@ -68,9 +69,9 @@ def open_library() -> Any:
 class Driver:
     """The functions of the driver, with errors in words."""
 
-    def __init__(self, library: Any) -> None:
-        """Bind the functions, and start the driver."""
-        self._functions = {}
+    def __init__(self, library: Any, caller: str) -> None:
+        """Bind the functions, and start the driver; the caller is named by errors."""
+        self._functions, self.caller = {}, caller
         for name, kinds in PROTOTYPES.items():
             function = getattr(library, name)
             function.argtypes, function.restype = kinds, c_int
@@ -95,40 +96,50 @@ class Driver:
         title, told = ((x.value or b"unknown").decode() for x in words)
         if code == _OUT_OF_MEMORY:
             what = f"{name} found no memory on the card ({title})"
-            return TooLargeError(NAME, what, "use fewer states at a time, or free other arrays")
-        return DeviceError(f"{NAME}: {name}", f"{title}, {told}{more and f': {more}'}")
+            fix = "use fewer states at a time, or free other arrays"
+            return TooLargeError(self.caller, what, fix)
+        return DeviceError(f"{self.caller}: {name}", f"{title}, {told}{more and f': {more}'}")
 
 
-@lru_cache(maxsize=1)
-def driver() -> Driver:
-    """Return the driver of this machine, or say that there is none."""
+_ELSEWHERE = {
+    "cuda_function": ("sixfold.opencl_function", "sixfold.compile"),
+    "cuda_rollout": ("sixfold.opencl_rollout", "sixfold.rollout"),
+}
+"""What does the same on other devices, and on the processor."""
+
+
+@cache
+def driver(caller: str) -> Driver:
+    """Return the driver of this machine for a public function, or say that there is none."""
+    other, here = _ELSEWHERE[caller]
     fix = (
-        "install Nvidia's driver and use a machine with one of its cards; sixfold.opencl_function "
-        "runs on other devices, sixfold.compile on the processor"
+        f"install Nvidia's driver and use a machine with one of its cards; {other} runs on other "
+        f"devices, {here} on the processor"
     )
     try:
-        return Driver(open_library())
+        return Driver(open_library(), caller)
     except OSError:
-        raise NotApplicableError(NAME, "a machine without Nvidia's driver (libcuda)", fix) from None
+        where = "a machine without Nvidia's driver (libcuda)"
+        raise NotApplicableError(caller, where, fix) from None
     except AttributeError as error:
         where = f"a driver that is too old ({error})"
-        raise NotApplicableError(NAME, where, "install a later driver") from None
+        raise NotApplicableError(caller, where, "install a later driver") from None
     except DeviceError as error:
         where = f"a machine whose driver does not start ({str(error).splitlines()[0]})"
-        raise NotApplicableError(NAME, where, fix) from None
+        raise NotApplicableError(caller, where, fix) from None
 
 
 class Device:
     """One card, by its primary context, which other libraries of the process use too."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, caller: str) -> None:
         """Take the card with this number, or say which there are."""
-        self.driver, self.number = driver(), number
+        self.driver, self.number = driver(caller), number
         count, handle, context = c_int(), c_int(), c_void_p()
         self.driver("cuDeviceGetCount", byref(count))
         if not 0 <= number < count.value:
             wanted = f"the number of a card, below {count.value}"
-            raise OptionError(NAME, "device", wanted, number)
+            raise OptionError(caller, "device", wanted, number)
         self.driver("cuDeviceGet", byref(handle), number)
         name = ctypes.create_string_buffer(256)
         self.driver("cuDeviceGetName", name, len(name), handle)
@@ -139,8 +150,8 @@ class Device:
         self.capability = (found[0].value, found[1].value)
         if self.capability < _LEAST:
             what = "card '{}' of compute capability {}.{}".format(self.name, *self.capability)
-            fix = "use one of 8.0 or more (Ampere and later), or sixfold.opencl_function"
-            raise NotApplicableError(NAME, what, fix)
+            fix = f"use one of 8.0 or more (Ampere and later), or {_ELSEWHERE[caller][0]}"
+            raise NotApplicableError(caller, what, fix)
         self.driver("cuDevicePrimaryCtxRetain", byref(context), handle)
         self._context = context
 
@@ -189,9 +200,16 @@ class Device:
 
 
 @cache
-def device(number: int) -> Device:
-    """Return a card by its number."""
-    return Device(number)
+def device(number: int, caller: str) -> Device:
+    """Return a card by its number, for a public function, which errors name."""
+    return Device(number, caller)
+
+
+def card_of(number: Any, caller: str) -> Device:
+    """Return the card that a public function is asked for, or say why there is none."""
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise OptionError(caller, "device", "the number of a card", number)
+    return device(int(number), caller)
 
 
 class Kernel:
@@ -202,11 +220,14 @@ class Kernel:
         self._card, self._function = card, function
         weakref.finalize(self, _unload, card, module).atexit = False
 
-    def launch(self, pointers: Sequence[int], states: int, stream: int) -> None:
-        """Run one thread for each state on a stream; the card's context has to be current."""
-        values = [*(c_uint64(x) for x in pointers), c_uint64(states)]
+    def launch(self, pointers: Sequence[int], counts: Sequence[int], stream: int) -> None:
+        """Run one thread for each of the first count on a stream.
+
+        The card's context has to be current.
+        """
+        values = [c_uint64(x) for x in (*pointers, *counts)]
         places = (c_void_p * len(values))(*(ctypes.addressof(x) for x in values))
-        blocks = -(-states // GROUP)
+        blocks = -(-counts[0] // GROUP)
         shape = (blocks, 1, 1, GROUP, 1, 1, 0)
         self._card.driver("cuLaunchKernel", self._function, *shape, stream, places, None)
 
@@ -217,6 +238,7 @@ class Memory:
     def __init__(self, card: Device, size: int) -> None:
         """Take so many bytes; none for 0."""
         self.card, self.pointer = card, 0
+        self.kept: tuple[Memory, ...] = ()
         if size:
             place = c_uint64()
             with card.current():

@@ -10,13 +10,21 @@ import numpy as np
 
 from sixfold.arrays import Shape
 from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
-from sixfold.devices.cuda.arrays import CudaArray, View, is_on_card, stream_of, streams_of, view
-from sixfold.devices.cuda.driver import LEGACY, NAME, Device, Kernel
-from sixfold.devices.cuda.driver import device as card_of
-from sixfold.errors import ArgumentError, NotApplicableError, NumberError, OptionError, ShapeError
+from sixfold.devices.cuda.arrays import (
+    CudaArray,
+    View,
+    is_on_card,
+    refuse_view,
+    stream_of,
+    view,
+    working_stream,
+)
+from sixfold.devices.cuda.driver import LEGACY, Device, Kernel, card_of
+from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
 from sixfold.evaluate import Argument, ArrayFunction, array_function, checked, ptx_source
 from sixfold.model import Model
 
+NAME = "cuda_function"
 _ENTRY = "sixfold_run"
 
 
@@ -53,10 +61,8 @@ def cuda_function(
         ShapeError, NumberError: in a call, if an array does not fit.
         DeviceError: in a call, if the driver reports an error.
     """
-    if isinstance(device, bool) or not isinstance(device, int | np.integer):
-        raise OptionError(NAME, "device", "the number of a card", device)
     core = array_function(NAME, function, model, inputs)
-    return CudaFunction(core, card_of(int(device)))
+    return CudaFunction(core, card_of(device, NAME))
 
 
 class CudaFunction:
@@ -99,7 +105,7 @@ class CudaFunction:
                 left out.
         """
         given = by_place(self._core, arrays, named)
-        handle = stream_of(stream)
+        handle = stream_of(NAME, stream)
         there = [is_on_card(x) for x in given]
         if any(there) and not all(there):
             fix = "pass all arrays on the card, or all in host memory"
@@ -135,8 +141,7 @@ class CudaFunction:
     def _on_card(self, given: Sequence[Any], out: Any, stream: int | None) -> tuple[Any, ...]:
         core = self._core
         targets = self._targets(out)
-        named = streams_of([*given, *targets])
-        handle = stream if stream is not None else (named or [LEGACY])[0]
+        handle = working_stream(NAME, stream, [*given, *targets])
         views: list[View] = []
         try:
             for name, x in zip(core.names, given, strict=True):
@@ -168,7 +173,7 @@ class CudaFunction:
             for other in dict.fromkeys(x.stream for x in views):
                 if other is not None:
                     self._card.wait(stream, other)
-            self._kernels[dtype].launch(pointers, states, stream)
+            self._kernels[dtype].launch(pointers, [states], stream)
 
     def _targets(self, out: Any) -> tuple[Any, ...]:
         """Return the arrays that take the results; none if they are to be made."""
@@ -220,16 +225,7 @@ class CudaFunction:
         if x.dtype != dtype:
             fix = "give all arrays the same dtype"
             raise NumberError(where, f"{dtype}, like the first argument", x.dtype, fix)
-        if not x.in_order:
-            fix = "copy it on the card first: cupy.ascontiguousarray(x), x.contiguous()"
-            raise NumberError(where, "an array in C order without gaps", "strides", fix)
-        if not prod(x.shape):
-            return
-        owner = self._card.owner_of(x.pointer)
-        if owner != self._card.number:
-            got = "memory that the driver does not know" if owner is None else f"card {owner}"
-            fix = f"copy it there, or make the function with device={owner or 0}"
-            raise NumberError(where, f"memory of card {self._card.number}", got, fix)
+        refuse_view(where, x, self._card)
 
     def __repr__(self) -> str:
         """Say what it computes, and where."""
