@@ -32,7 +32,7 @@ class FakeCuda:
 
     def __init__(self, cards=1, capability=(8, 6), most_bytes=1 << 30):
         self.cards, self.capability, self.most_bytes = cards, capability, most_bytes
-        self.calls, self.contexts, self.launches = [], [], []
+        self.calls, self.contexts, self.launches, self.sources = [], [], [], []
         self.memory, self.modules, self.events = {}, {}, {}
         self.waiting, self.done = {}, {}
         self.broken, self.refuses, self.names = {}, False, {}
@@ -100,6 +100,7 @@ class FakeCuda:
             return 218
         place[0] = number = next(self._numbers)
         self.modules[number] = Machine(text.decode())
+        self.sources.append(text.decode())
         return 0
 
     def _cuModuleGetFunction(self, place, module, name):
