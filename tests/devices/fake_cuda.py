@@ -11,6 +11,7 @@ from itertools import count
 
 import numpy as np
 
+from sixfold.devices.cuda import dlpack
 from sixfold.devices.cuda.driver import PROTOTYPES
 from tests.devices.ptx_machine import Machine
 
@@ -239,3 +240,19 @@ class Foreign:
         block = np.empty_like(np.ascontiguousarray(self.values))
         ctypes.memmove(block.ctypes.data, self.pointer, block.nbytes)
         return block
+
+
+class ByDlpack:
+    """An array that is known by DLPack alone."""
+
+    def __init__(self, foreign, kind=dlpack.CUDA):
+        self.foreign, self.kind, self.streams = foreign, kind, []
+
+    def __dlpack_device__(self):
+        return self.kind, 0
+
+    def __dlpack__(self, *, stream=None):
+        self.streams.append(stream)
+        array, place = self.foreign, self.__dlpack_device__()
+        bits = 8 * array.values.dtype.itemsize
+        return dlpack.capsule_of(array.pointer, array.values.shape, bits, place, array)

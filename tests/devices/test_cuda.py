@@ -12,7 +12,7 @@ import pytest
 import sixfold as sf
 from sixfold.devices.cuda import dlpack, driver
 from sixfold.devices.cuda.arrays import stream_of
-from tests.devices.fake_cuda import FakeCuda, Foreign
+from tests.devices.fake_cuda import ByDlpack, FakeCuda, Foreign
 
 MODEL = sf.load("double_pendulum")
 
@@ -154,22 +154,6 @@ def test_results_are_written_to_the_arrays_that_are_given(fake, energy):
         energy(q, v, out=out)
     with pytest.raises(sf.NotApplicableError, match="stream="):
         energy(q, v, stream=7)
-
-
-class ByDlpack:
-    """An array that is known by DLPack alone."""
-
-    def __init__(self, foreign, kind=dlpack.CUDA):
-        self.foreign, self.kind, self.streams = foreign, kind, []
-
-    def __dlpack_device__(self):
-        return self.kind, 0
-
-    def __dlpack__(self, *, stream=None):
-        self.streams.append(stream)
-        array, place = self.foreign, self.__dlpack_device__()
-        bits = 8 * array.values.dtype.itemsize
-        return dlpack.capsule_of(array.pointer, array.values.shape, bits, place, array)
 
 
 def test_arrays_are_taken_by_dlpack_on_the_stream_of_the_work_and_released(fake, energy):

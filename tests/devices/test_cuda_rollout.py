@@ -12,9 +12,8 @@ import pytest
 import sixfold as sf
 from sixfold.devices.cuda import dlpack, driver, rollouts
 from sixfold.formats import bundled
-from tests.devices.fake_cuda import FakeCuda, Foreign
+from tests.devices.fake_cuda import ByDlpack, FakeCuda, Foreign
 from tests.devices.rollout_cases import CASES, Counting, same
-from tests.devices.test_cuda import ByDlpack
 
 MODEL = sf.load("double_pendulum")
 HOW = {"dt": 1e-2, "steps": 6, "every": 2}

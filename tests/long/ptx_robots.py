@@ -5,12 +5,7 @@
 Needs example-robot-data; a minute or two. Where ptxas is installed, it says what rollouts take.
 """
 
-import re
-import shutil
-import subprocess
-import tempfile
 import time
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -20,6 +15,7 @@ from sixfold.devices.cuda import driver
 from sixfold.formats import bundled
 from tests.devices.fake_cuda import FakeCuda
 from tests.devices.ptx_machine import Machine
+from tests.devices.ptxas import assembled, is_installed
 
 STATES = 4
 STEPS, EVERY = 20, 5
@@ -44,20 +40,6 @@ def compared(name, function, dtype):
     return not same
 
 
-def taken(text):
-    """Return what ptxas says of a text: registers of a thread, bytes of spills."""
-    if shutil.which("ptxas") is None:
-        return "ptxas is not installed"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "kernel.ptx"
-        path.write_text(text)
-        command = ["ptxas", "-v", "-arch=sm_80", str(path), "-o", str(path.with_suffix(".cubin"))]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-    registers = max(map(int, re.findall(r"Used (\d+) registers", said)))
-    spills = sum(map(int, re.findall(r"(\d+) bytes spill stores", said)))
-    return f"{registers} registers, {spills} bytes of spill stores"
-
-
 def rolled_out(fake, name, integrator, dtype):
     """Run some steps of a robot on the stand-in for the driver; return whether bits differ."""
     model, start = sf.load(name), time.perf_counter()
@@ -70,7 +52,9 @@ def rolled_out(fake, name, integrator, dtype):
     words = "equal bits" if same else "DIFFERENT"
     what = f"{name} rollout of {STEPS} steps, {integrator}, {dtype}"
     print(f"{what}: {words}, {time.perf_counter() - start:.1f} s", flush=True)
-    print(f"    {taken(fake.sources[-1])}", flush=True)
+    if is_installed():
+        registers, spills = assembled(fake.sources[-1])
+        print(f"    {registers} registers, {spills} bytes of spill stores", flush=True)
     return not same
 
 
