@@ -217,6 +217,28 @@ def test_arrays_that_cannot_be_taken_are_named_with_the_way_out(fake):
     assert not dlpack._KEPT and not fake.contexts and not fake.launches
 
 
+def test_a_step_that_is_too_long_is_left_to_the_processor(fake, monkeypatch):
+    monkeypatch.setattr("sixfold.evaluate.kernels.scan.MAX_STEP_NODES", 10)
+    model = sf.rename(MODEL, {MODEL.body_names[0]: "another"})  # which has no kernel yet
+    with pytest.raises(sf.NotApplicableError, match=r"too long(.|\n)*sixfold\.rollout"):
+        sf.cuda_rollout(model, None, None, **HOW)
+
+
+def test_the_rollout_of_the_processor_names_that_of_the_card(fake):
+    with pytest.raises(sf.NumberError, match=r"'q0'(.|\n)*cuda_rollout"):
+        sf.rollout(MODEL, Foreign(fake, np.zeros(2)), None, **HOW)
+
+
+def test_trajectories_that_leave_the_finite_numbers_are_named(fake):
+    v0 = np.array([[0.0, 0.0], [1e200, 0.0]])
+    with pytest.warns(sf.NonFiniteStateWarning, match=r"cuda_rollout of .*1 of 2 trajectories"):
+        found = sf.cuda_rollout(MODEL, None, v0, **HOW)
+    with pytest.warns(sf.NonFiniteStateWarning, match=r"rollout of .*1 of 2 trajectories"):
+        expected = sf.rollout(MODEL, None, v0, **HOW)
+    for x, y in zip(found, expected, strict=True):
+        assert np.array_equal(x, y, equal_nan=True) and np.isnan(y[1]).any()
+
+
 def test_arrays_of_another_card_are_refused(installed):
     fake = installed(FakeCuda(cards=2))
     q0, _, _ = starts(2)

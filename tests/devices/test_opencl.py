@@ -177,6 +177,12 @@ def test_rollouts_with_all_that_they_take_have_the_bits_of_the_rollout(name):
     assert same(sf.opencl_rollout, *CASES[name](40))
 
 
+def test_trajectories_that_leave_the_finite_numbers_are_named():
+    v0 = np.array([[0.0, 0.0], [1e200, 0.0]])
+    with pytest.warns(sf.NonFiniteStateWarning, match=r"opencl_rollout of .*1 of 2 trajectories"):
+        sf.opencl_rollout(sf.load("double_pendulum"), None, v0, dt=1e-2, steps=6)
+
+
 def test_arrays_on_the_device_stay_there():
     model = sf.load("double_pendulum")
     q, v = sf.random_state(model, 8, seed=0)

@@ -23,7 +23,7 @@ from sixfold.errors import NumberError, OptionError, one_of
 from sixfold.evaluate import model_checked, opencl_scan_source
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.simulation.rollout import Asked, asked_for
+from sixfold.simulation.rollout import Asked, asked_for, warn_not_finite
 from sixfold.simulation.stops import JointStops
 
 NAME = "opencl_rollout"
@@ -91,7 +91,8 @@ def opencl_rollout(
         q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv); with x0 also x,
         shape (..., steps // every, nx).  NumPy arrays; where an argument is an array of
         `pyopencl.array`, they are such arrays too and stay on its device.  Arguments on the device
-        are read by the host, which checks them.
+        are read by the host, which checks them.  Where NumPy arrays are returned, one warning names
+        time and joint of a trajectory that becomes infinite or NaN.
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
@@ -127,7 +128,11 @@ def opencl_rollout(
         refuse_single(NAME, there.device)
     queue = queue_of(NAME, device, double) if there is None else there
     results = _run(queue, asked, math == "device")
-    return results if there is not None else tuple(x.get() for x in results)
+    if there is not None:
+        return results
+    found = tuple(x.get() for x in results)
+    warn_not_finite(NAME, model, found[0], found[1], asked.dt * asked.every)
+    return found
 
 
 def _device_queue(given: Sequence[Any]) -> Any:

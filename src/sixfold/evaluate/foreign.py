@@ -94,7 +94,10 @@ def _told(value: Any) -> tuple[str, str] | None:
         return _torch(value)
     if library == "pyopencl":
         what = f"{kind_of(value)}, whose numbers are in the memory of an OpenCL device"
-        fix = "call a function made by sixfold.opencl_function, which takes it; or pass x.get()"
+        fix = (
+            "call a function made by sixfold.opencl_function, or sixfold.opencl_rollout, which "
+            "take it; or pass x.get()"
+        )
         return what, fix
     if library == "dask":
         return _DASK
@@ -112,7 +115,8 @@ def _told(value: Any) -> tuple[str, str] | None:
 
 _READING = (
     "call a function made by sixfold.cuda_function or sixfold.array_api_function, such as "
-    "sixfold.cuda_function(sixfold.inverse_dynamics, model), which leave it there"
+    "sixfold.cuda_function(sixfold.inverse_dynamics, model), or sixfold.cuda_rollout, which leave "
+    "it there"
 )
 _DASK = (
     "a Dask array, which is not computed yet",

@@ -148,7 +148,7 @@ def rollout(
         if found is not None:
             q, v, not_finite = found
             if not_finite:
-                _warn_not_finite(model, q, v, dt * every)
+                warn_not_finite("rollout", model, q, v, dt * every)
             return q, v
     model_checked("rollout", model)
     given = (q0, v0, tau, parameters, x0, f_ext, inertias)
@@ -183,7 +183,7 @@ def rollout(
     with enough_memory("rollout", f"trajectories {lead} of {count // between} states"):
         results, not_finite = _run(stepper, parts, lead, count, between, out)
     if not_finite:
-        _warn_not_finite(model, results[0], results[1], h * between)
+        warn_not_finite("rollout", model, results[0], results[1], h * between)
     return results
 
 
@@ -342,7 +342,11 @@ def _check_out(
         raise OptionError("rollout", "out", apart, "arrays that share memory")
 
 
-def _warn_not_finite(model: Model, q: Array, v: Array, between: float) -> None:
+def warn_not_finite(caller: str, model: Model, q: Array, v: Array, between: float) -> None:
+    """Warn of trajectories that end outside the finite numbers, with time and joint of the first.
+
+    To be called by the public function.  States are (..., steps, n), so many seconds apart.
+    """
     if not q.size or (np.isfinite(q[..., -1, :]).all() and np.isfinite(v[..., -1, :]).all()):
         return
     bad_q, bad_v = ~np.isfinite(q), ~np.isfinite(v)
@@ -354,7 +358,7 @@ def _warn_not_finite(model: Model, q: Array, v: Array, between: float) -> None:
     place = int(np.argmax(bad_v[first] if fast else bad_q[first]))
     names = model.coordinates.v_names if fast else model.coordinates.q_names
     warnings.warn(
-        f"rollout of '{visible(model.name)}': {int(rows.sum())} of {rows.size} trajectories leave"
+        f"{caller} of '{visible(model.name)}': {int(rows.sum())} of {rows.size} trajectories leave"
         f" the finite numbers; first joint '{visible(names[place])}' of row {first[:-1]} by "
         f"t = {(first[-1] + 1) * between:.6g} s",
         NonFiniteStateWarning,

@@ -21,8 +21,9 @@ _TYPES = {"<f8": "float64", "<f4": "float32"}
 class CudaArray:
     """An array of float64 or float32 in a card's memory, in C order.
 
-    Made by functions of `sixfold.cuda_function`.  Other libraries take it as it is, by
-    `__cuda_array_interface__` or DLPack, without a copy: `cupy.asarray(x)`, `torch.from_dlpack(x)`.
+    Made by functions of `sixfold.cuda_function` and by `sixfold.cuda_rollout`.  Other libraries
+    take it as it is, by `__cuda_array_interface__` or DLPack, without a copy: `cupy.asarray(x)`,
+    `torch.from_dlpack(x)`.
 
     Attributes:
         shape: of the array.

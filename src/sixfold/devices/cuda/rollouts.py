@@ -31,7 +31,7 @@ from sixfold.devices.trajectories import GIVEN, launch_of, step_kernel
 from sixfold.errors import NotApplicableError, NumberError
 from sixfold.evaluate import model_checked, ptx_scan_source
 from sixfold.model import Model
-from sixfold.simulation.rollout import Asked, asked_for
+from sixfold.simulation.rollout import Asked, asked_for, warn_not_finite
 from sixfold.simulation.stops import JointStops
 
 NAME = "cuda_rollout"
@@ -68,7 +68,7 @@ def cuda_rollout(
     """Return the states that many starts pass through, computed on one of Nvidia's cards.
 
     The steps are those of `rollout`, with the same bits; each trajectory is a thread, and its state
-    stays in the thread's registers until the end.  Nvidia's driver is all it needs.
+    stays with the thread until the end.  Nvidia's driver is all it needs.
 
     Args:
         model: the robot.
@@ -103,7 +103,8 @@ def cuda_rollout(
         shape (..., steps // every, nx).  NumPy arrays; where an argument is an array in the card's
         memory, of any library that `cuda_function` takes, they stay there as `CudaArray`s, and the
         call does not wait for the steps.  Arguments on the card are read by the host, which checks
-        them.
+        them.  Where NumPy arrays are returned, one warning names time and joint of a trajectory
+        that becomes infinite or NaN.
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
@@ -138,7 +139,11 @@ def cuda_rollout(
         dtype=dtype,
     )
     results = _run(card_of(device, NAME), asked, handle)
-    return results if there else tuple(x.get() for x in results)
+    if there:
+        return results
+    found = tuple(x.get() for x in results)
+    warn_not_finite(NAME, model, found[0], found[1], asked.dt * asked.every)
+    return found
 
 
 def _on_host(name: str, x: Any, device: int, stream: int) -> Any:
