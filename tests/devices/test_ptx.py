@@ -15,10 +15,8 @@ from sixfold.llvm.modules import ptx
 from tests.devices.ptx_machine import Machine
 from tests.devices.ptxas import assembled, is_installed
 
-needs_ptxas = pytest.mark.skipif(not is_installed(), reason="ptxas is not installed")
 
-
-@needs_ptxas
+@pytest.mark.skipif(not is_installed(), reason="ptxas is not installed")
 @pytest.mark.skipif(not bundled.folder(), reason="example-robot-data is not installed")
 @pytest.mark.parametrize(("name", "dtype"), [("panda", "double"), ("g1_29dof", "float")])
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
@@ -76,7 +74,6 @@ def test_every_operation_has_the_bits_of_the_kernel(dtype):
     assert np.isfinite(expected).mean() > 0.7
 
 
-@needs_ptxas
 def test_sines_of_single_precision_have_no_double_but_for_huge_angles():
     model = sf.load("puma560")
     code = sf.export(model, sf.mass_matrix, target="ptx", dtype="float", name="arm")
@@ -86,7 +83,8 @@ def test_sines_of_single_precision_have_no_double_but_for_huge_angles():
     double = {name for name, body in bodies.items() if "f64" in body}
     assert double == {"sincos_huge", "sincos_single_huge"}, double
     assert "fma.rn.f32" in bodies["sincos_single_1"]
-    assembled(text)
+    if is_installed():
+        assembled(text)
 
 
 def test_the_order_of_a_program_changes_neither_its_results_nor_its_operations():
