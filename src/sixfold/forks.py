@@ -24,8 +24,7 @@ class Rank(IntEnum):
     COMPILER = 1
     KERNELS = 2
     CODE = 3
-    RESULTS = 4
-    THREADS = 5
+    THREADS = 4
 
 
 PATIENCE = 60.0
