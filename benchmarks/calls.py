@@ -1,10 +1,11 @@
 """What one public call costs beside the bare gufunc of its kernel, for every quantity.
 
 `python benchmarks/calls.py [ROBOT ...] [--rounds N] [--sizes 1 8 64 512 ...] [--quantities ...]`,
-on one thread.  `--processor` counts the time of the processor: beside other processes, calls of
-several milliseconds never run without a pause.  Each quantity is called with positional arrays, by keyword, and as
+on one thread.  Each quantity is called with positional arrays, by keyword, and as
 `kernel.ufunc(..., out=)`, in turns on the same states; the best of the rounds counts.  The bars:
-at most 1.15 times the gufunc from 512 states on, at most 1.5 us more below.
+at most 1.15 times the gufunc from 512 states on, at most 1.5 us more below.  With `--processor` the
+time of the processor counts: beside other processes, calls of several milliseconds never run
+without a pause.
 """
 
 from __future__ import annotations
