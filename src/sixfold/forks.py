@@ -1,4 +1,4 @@
-"""Locks across a fork.
+"""Locks across a fork, and imports that a fork waits for.
 
 A forked child has one thread: the one that called fork.  A lock that another thread held at that
 moment stays locked in the child for ever, and what it guards may be half changed.  So the locks of
@@ -13,6 +13,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from enum import IntEnum
+from importlib import import_module
 from threading import RLock, get_ident
 from typing import Any
 
@@ -24,8 +25,7 @@ class Rank(IntEnum):
     COMPILER = 1
     KERNELS = 2
     CODE = 3
-    RESULTS = 4
-    THREADS = 5
+    THREADS = 4
 
 
 PATIENCE = 60.0
@@ -76,6 +76,21 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=lambda: _release_all(child=False),
         after_in_child=lambda: _release_all(child=True),
     )
+
+
+IMPORTS = fork_lock(Rank.IMPORTS)
+"""Held while a module is imported after the start: a child that is forked meanwhile could never
+import it."""
+_found: dict[str, Any] = {}
+
+
+def lazily(name: str) -> Any:
+    """Return a module, imported the first time."""
+    found = _found.get(name)
+    if found is None:
+        with IMPORTS:
+            found = _found[name] = import_module(name)
+    return found
 
 
 class Returns:

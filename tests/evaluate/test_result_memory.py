@@ -2,28 +2,66 @@
 
 import ctypes
 import gc
+import os
 import pickle
 import subprocess
 import sys
 import threading
 import weakref
+from contextlib import contextmanager
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.kernels import result_memory
+from sixfold.llvm import result_memory
+from sixfold.llvm.modules import array_fields
+from sixfold.llvm.modules.result_memory import MAX_BLOCKS, PAGE
 
+pytestmark = pytest.mark.skipif(not array_fields.symbols(), reason="this Python keeps no memory")
 BIG = (1 << 22, 1)  # 32 MiB of doubles
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept():
+def kept(monkeypatch):
+    found = result_memory.kept_memory()
+    limit = found.state.limit
+    let_go(found)
+    found.state.limit = 1 << 30
+    yield found
+    monkeypatch.undo()
+    let_go(found)
+    found.state.limit = limit
+
+
+def let_go(kept):
+    """Free all idle memory: take it, and have none kept that comes back."""
     gc.collect()
-    result_memory._idle.clear()
-    yield
-    result_memory._idle.clear()
+    with kept_arrays():
+        sizes = sorted((size for _, size in kept.idle), reverse=True)  # each finds its own piece
+        held = [np.empty(size, np.uint8) for size in sizes]
+    assert not kept.idle
+    kept.state.limit = 0
+    del held
+    assert not kept.idle
+
+
+@contextmanager
+def kept_arrays():
+    """Have NumPy itself make arrays in kept memory."""
+    set_handler = array_fields.set_handler()
+    before = set_handler(result_memory.kept_memory().capsule)
+    try:
+        yield
+    finally:
+        set_handler(before)
+
+
+def is_kept(array):
+    core = import_module("numpy._core" if np.__version__ >= "2" else "numpy.core")
+    return core.multiarray.get_handler_name(array) == "sixfold results"
 
 
 def empty(shape, dtype):
@@ -90,7 +128,6 @@ HOLDS = {
     "broadcast": lambda x: np.broadcast_to(x[:3], (4, 3, 1)),
     "nditer": lambda x: np.nditer(x),
     "cycle": Holder,
-    "base": lambda x: x.base,
     "base of a view": lambda x: x[4:].base,
     "bound method": lambda x: x.sum,
     "object array": lambda x: np.array([x, None], object),
@@ -154,22 +191,6 @@ def test_a_result_that_is_brought_back_to_life_stays_what_it_was():
     assert (saved[0] == 3.0).all()
 
 
-def test_an_owner_that_a_tool_has_caught_gives_no_array():
-    caught = []
-
-    def watch(frame, event, argument):
-        if frame.f_code.co_name == "__del__" and "self" in frame.f_locals:
-            caught.append(frame.f_locals["self"])
-
-    sys.setprofile(watch)
-    try:
-        empty(BIG, np.float64)
-    finally:
-        sys.setprofile(None)
-    assert len(result_memory._idle) == 1 and len(caught) >= 1
-    assert not hasattr(caught[0], "__array_interface__")
-
-
 TRACED = """
 import sys, numpy as np
 calls = []
@@ -213,20 +234,27 @@ def test_results_stay_what_they_were_under_a_tool_that_records_calls(tool):
     assert done.stdout == "untouched\n", done.stderr
 
 
-def test_results_start_with_a_line_of_the_caches():
+def test_results_start_with_a_page(kept):
     for size in (1 << 21, (1 << 21) + 7, 3 << 20):
         for dtype in (np.float64, np.float32):
             result = empty((size, 2), dtype)
-            assert where(result) % 64 == 0 and result.shape == (size, 2)
+            assert where(result) % PAGE == 0 and result.shape == (size, 2)
             result[:] = 1.0
-            assert result.base.block.nbytes <= result.nbytes * 2
+            nbytes = result.nbytes
+            del result
+            assert nbytes <= kept.idle[0][1] <= 2 * nbytes
 
 
-def test_small_and_huge_results_are_numpys_own():
+def test_small_results_are_numpys_own_and_huge_ones_are_not_kept(kept):
     small = empty((1000,), np.float64)
-    assert small.base is None and not result_memory._idle
-    huge = empty((result_memory.MAX_BYTES // 8 + 1,), np.float64)
-    assert huge.base is None and not result_memory._idle
+    assert not is_kept(small)
+    kept.state.limit = 32 << 20
+    huge, large = empty((BIG[0] + 1,), np.float64), empty(BIG, np.float64)
+    assert is_kept(huge) and is_kept(large)
+    del small, huge
+    assert not kept.idle
+    del large
+    assert len(kept.idle) == 1
 
 
 def test_several_results_of_a_call_are_kept_together():
@@ -238,33 +266,175 @@ def test_several_results_of_a_call_are_kept_together():
     assert {where(x) for x in result_memory.empty(shapes, np.float64) if x.size} == places
 
 
-def test_few_pieces_are_kept_however_many_come_back():
-    held = [empty(((1 << 19) + k,), np.float64) for k in range(result_memory.MAX_BLOCKS + 10)]
-    del held
-    assert len(result_memory._idle) == result_memory.MAX_BLOCKS
-
-
-def test_no_more_is_kept_than_said(monkeypatch):
-    monkeypatch.setattr(result_memory, "MAX_BYTES", 100 << 20)
-    held = [empty((1 << 22,), np.float64) for _ in range(6)]
-    assert len({where(x) for x in held}) == 6 and not result_memory._idle
+def test_few_pieces_are_kept_however_many_come_back(kept):
+    held = [empty(((1 << 17) + k,), np.float64) for k in range(MAX_BLOCKS + 10)]
     places = [where(x) for x in held]
     while held:
         del held[0]
-    kept = [block.start for block in result_memory._idle]
-    assert len(kept) == 3  # of 32 MiB each, those that came back last
-    assert kept == places[:2:-1]
+    assert [start for start, _ in kept.idle] == places[:9:-1]
+    assert kept.state.idle == sum(size for _, size in kept.idle)
 
 
-def test_a_finaliser_inside_the_guarded_section_waits_its_turn():
-    first = empty(BIG, np.float64)
-    with result_memory._returns:
-        del first  # as the collector might do at any moment
-        assert not result_memory._idle
-    assert len(result_memory._idle) == 1
+def test_no_more_is_kept_than_said(kept):
+    kept.state.limit = 100 << 20
+    held = [empty((1 << 22,), np.float64) for _ in range(6)]
+    assert len({where(x) for x in held}) == 6 and not kept.idle
+    places = [where(x) for x in held]
+    while held:
+        del held[0]
+    found = [start for start, _ in kept.idle]
+    assert len(found) == 3  # of 32 MiB each, those that came back last
+    assert found == places[:2:-1]
 
 
-def test_results_dropped_by_many_threads_all_come_back(monkeypatch):
+def test_what_lies_between_others_is_taken_out_alone(kept):
+    sizes = [1 << 18, 1 << 20, 1 << 22]
+    held = [empty((size,), np.float64) for size in sizes]
+    places = [where(x) for x in held]
+    while held:
+        del held[0]
+    middle = empty((sizes[1],), np.float64)
+    assert where(middle) == places[1]
+    assert kept.idle == [(places[2], 8 * sizes[2]), (places[0], 8 * sizes[0])]
+    assert kept.state.idle == 8 * (sizes[0] + sizes[2])
+
+
+def test_kept_memory_is_cleared_where_zeros_are_wanted():
+    first = empty((1 << 17,), np.float64)
+    place, first[:] = where(first), 7.0
+    del first
+    with kept_arrays():
+        zeros = np.zeros(1 << 17)
+    assert where(zeros) == place and not zeros.any()
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 16, (1 << 17) + 3, 1 << 19])
+def test_a_result_may_be_resized_in_place(kept, size):
+    result = empty((1 << 17,), np.float64)
+    numbers = np.arange(result.size, dtype=float)
+    result[:] = numbers
+    place, common = where(result), min(size, result.size)
+    result.resize(size, refcheck=False)
+    np.testing.assert_array_equal(result[:common], numbers[:common])
+    assert not result[common:].any() and is_kept(result)
+    assert (place in [start for start, _ in kept.idle]) == (where(result) != place)
+
+
+def test_a_result_may_take_over_the_state_of_another_array(kept):
+    result, other = empty((1 << 17,), np.float64), np.arange(1 << 18, dtype=float)
+    place = where(result)
+    result.__setstate__(other.__reduce__()[2])
+    np.testing.assert_array_equal(result, other)
+    assert place in [start for start, _ in kept.idle]
+
+
+def test_without_memory_nothing_is_kept(kept):
+    with pytest.raises(MemoryError):
+        empty((1 << 58,), np.float64)
+    assert not kept.idle and not is_kept(np.empty(1 << 18))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("rows", [100, 4096, 20_000])
+def test_calls_keep_the_memory_of_their_large_results(kept, rows, threads):
+    model, before = sf.load("puma560"), sf.get_threads()
+    q, v = sf.random_state(model, rows, seed=1)
+    sf.set_threads(threads)
+    try:
+        sf.inverse_dynamics_derivatives(model, q[:2], v[:2], v[:2])
+        counts = sys.getrefcount(kept.capsule)
+        results = sf.inverse_dynamics_derivatives(model, q, v, v)
+        assert [is_kept(x) for x in results] == [rows > 100] * 3
+        del results
+        assert len(kept.idle) == (3 if rows > 100 else 0)
+        places = kept.idle
+        results = sf.inverse_dynamics_derivatives(model, q, v, v)
+        assert not kept.idle
+        few = sf.inverse_dynamics_derivatives(model, q[:50], v[:50], v[:50])
+        for large, small in zip(results, few, strict=True):
+            np.testing.assert_array_equal(large[:50], small)
+        del results, large
+        assert sorted(kept.idle) == sorted(places)
+        now = sys.getrefcount(kept.capsule)
+        assert now == counts
+        assert not is_kept(np.empty(1 << 18))
+    finally:
+        sf.set_threads(before)
+
+
+@pytest.mark.parametrize("there", [0, 2])
+def test_a_call_without_memory_says_so_and_leaves_nothing_behind(kept, there):
+    model, own = sf.load("puma560"), kept.state.allocate
+    q, v = sf.random_state(model, 20_000, seed=1)
+    kernel = sf.compile(sf.inverse_dynamics_derivatives, model)
+    sf.inverse_dynamics_derivatives(model, q, v, v)
+    let_go(kept)
+    kept.state.limit = 1 << 30
+    signature = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    given = []
+
+    def allocate(context, size):
+        given.append(size)
+        return None if len(given) > there else signature(own)(context, size)
+
+    counts = sys.getrefcount(kept.capsule)
+    scarce = signature(allocate)
+    kept.state.allocate = ctypes.cast(scarce, ctypes.c_void_p).value
+    try:
+        with pytest.raises(MemoryError):
+            kernel(q[:4096], v[:4096], v[:4096])
+        assert len(given) == there + 1 and len(kept.idle) == there
+        with pytest.raises(sf.TooLargeError):
+            sf.inverse_dynamics_derivatives(model, q, v, v)
+    finally:
+        kept.state.allocate = own
+    now = sys.getrefcount(kept.capsule)
+    assert now == counts and not is_kept(np.empty(1 << 18))
+    assert len(sf.inverse_dynamics_derivatives(model, q, v, v)) == 3
+
+
+def test_a_kernel_of_the_users_own_keeps_the_memory_of_its_results():
+    kernel = sf.compile(sf.gravity_force, sf.load("puma560"))
+    assert is_kept(kernel(np.zeros((1 << 15, 6))))
+    assert not is_kept(kernel(np.zeros((1 << 10, 6))))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_has_memory_of_its_own():
+    result, gone = empty(BIG, np.float64), empty(BIG, np.float64)
+    result[:] = 3.0
+    del gone
+    child = os.fork()
+    if child == 0:
+        place = where(result)
+        same = bool((result == 3.0).all())
+        del result
+        other = empty(BIG, np.float64)
+        other[:] = 4.0
+        os._exit(0 if same and where(other) == place else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (result == 3.0).all()
+
+
+AT_THE_END = """
+import sys, numpy as np
+import sixfold as sf
+arm = sf.load("puma560")
+q = np.zeros((60_000, 6))
+class Late:
+    def __init__(self, result): self.itself, self.result = self, result
+    def __del__(self): sys.stdout.write(str(float(self.result.sum()) > 0))
+sys.late = Late(sf.mass_matrix(arm, q))
+np.late = sf.mass_matrix(arm, q), sf.mass_matrix(arm, q[:100])
+"""
+
+
+def test_results_may_live_until_the_process_ends():
+    done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_results_dropped_by_many_threads_all_come_back(kept, monkeypatch):
     monkeypatch.setattr(result_memory, "MIN_BYTES", 1 << 10)
     wrong = []
 
@@ -285,8 +455,9 @@ def test_results_dropped_by_many_threads_all_come_back(monkeypatch):
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong and not result_memory._returns._waiting
-    assert len({block.start for block in result_memory._idle}) == len(result_memory._idle)
+    assert not wrong
+    assert len(dict(kept.idle)) == len(kept.idle) == kept.state.count > 0
+    assert sum(size for _, size in kept.idle) == kept.state.idle
 
 
 def test_threads_never_share_a_result():

@@ -16,27 +16,32 @@ WINDOW = 1e-3
 """A round times as many calls as fill this many seconds, at least one."""
 
 
-def interleaved(calls: Sequence[Call], rounds: int) -> list[list[float]]:
+Clock = Callable[[], float]
+
+
+def interleaved(
+    calls: Sequence[Call], rounds: int, clock: Clock = time.perf_counter
+) -> list[list[float]]:
     """Return the seconds of one call for each way and round, the ways taking turns.
 
     In each round a way is called once without the clock, to bring its code and data back into the
     caches after the others, and then timed over WINDOW; the round's figure is the mean.
     """
-    repeats = [max(1, round(WINDOW / seconds(call, 1))) for call in calls]
+    repeats = [max(1, round(WINDOW / seconds(call, 1, clock))) for call in calls]
     found: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
         for times, call, repeat in zip(found, calls, repeats, strict=True):
             call()
-            times.append(seconds(call, repeat))
+            times.append(seconds(call, repeat, clock))
     return found
 
 
-def seconds(call: Call, repeats: int) -> float:
+def seconds(call: Call, repeats: int, clock: Clock = time.perf_counter) -> float:
     """Return the mean time of a call over some repeats."""
-    start = time.perf_counter()
+    start = clock()
     for _ in range(repeats):
         call()
-    return max(time.perf_counter() - start, 1e-9) / repeats
+    return max(clock() - start, 1e-9) / repeats
 
 
 def multiply_adds(dtype: str) -> Any:

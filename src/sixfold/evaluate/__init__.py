@@ -22,7 +22,6 @@ from sixfold.evaluate.containers import Call, contained
 from sixfold.evaluate.foreign import is_container, without_labels
 from sixfold.evaluate.functions import *
 from sixfold.evaluate.inertias import refuse_masses_below_zero
-from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
 from sixfold.evaluate.kernels.kernels import user_kernel
@@ -145,7 +144,6 @@ __all__ = [
     "random_state",
     "refuse_masses_below_zero",
     "refuse_singular",
-    "result_memory",
     "run_kernel",
     "run_scan",
     "scan_kernel",

@@ -24,10 +24,10 @@ from sixfold.evaluate.arrays import Results, evaluate, model_checked
 from sixfold.evaluate.containers import Call, contained
 from sixfold.evaluate.foreign import is_container
 from sixfold.evaluate.inertias import checked_inertias, refuse_massless, with_checked_masses
-from sixfold.evaluate.kernels import result_memory
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
 from sixfold.evaluate.kernels.kernel_tree import for_kernel
 from sixfold.evaluate.kernels.kernels import FORMS, kernel_for
+from sixfold.evaluate.kernels.lazily import compiler
 from sixfold.evaluate.kernels.threads import MIN_SHARED_NUMBERS, get_threads, spread
 from sixfold.evaluate.quantities import ARRAYS, QUANTITIES
 from sixfold.evaluate.quaternions import checked_core, checked_ufunc, nonzero_numbers
@@ -193,7 +193,8 @@ def _fill(
 
 
 def _new(lead: Shape, shapes: Sequence[Shape], dtype: Any) -> Results:
-    return result_memory.empty([(*lead, *shape) for shape in shapes], dtype)
+    found: Results = compiler().result_memory.empty([(*lead, *shape) for shape in shapes], dtype)
+    return found
 
 
 def _nothing(*_: Any) -> None:
@@ -274,13 +275,9 @@ def _on_this_thread(
         arrays: the arguments; the first is an array.
         out: an array or None for each result.
     """
-    layout, first = kernel.layout, arrays[0]
-    if kernel.unbounded is None or first.ndim != len(layout.inputs[0]) + 1:
+    if kernel.unbounded is None:
         return None
-    rows = len(first)
     try:
-        if out[0] is None and rows * kernel.result_bytes >= result_memory.MIN_BYTES:
-            out = _new((rows,), layout.outputs, _DTYPES[layout.dtype])
         found: Array | Results | None = kernel.unbounded(*arrays, *out)
     except MemoryError:  # said in other words by the general call
         return None

@@ -13,7 +13,7 @@ from sixfold.errors import OptionError
 from sixfold.learn.draws import uniforms
 from sixfold.learn.task import Task
 from sixfold.simulation import Stepper
-from sixfold.simulation.live.checks import are_plain
+from sixfold.simulation.live import PlainStates
 
 
 class Starts:
@@ -28,7 +28,7 @@ class Starts:
     """
 
     def __init__(self, task: Task, stepper: Stepper) -> None:
-        self.task, self.stepper = task, stepper
+        self.task, self.stepper, self._states = task, stepper, PlainStates(stepper)
         rows, model, kind = stepper.rows, task.model, stepper.dtype
         self.episodes = np.zeros(rows, np.uint64)
         self.streams: Any = None
@@ -39,8 +39,9 @@ class Starts:
         # parameters that are not drawn may be written to by the user, and change what is seen
         fixed = task.randomize is None or stepper.parameters is None
         self._seen = None
-        if stepper._look is not None and (stepper.parameters is None or not fixed):
-            self._seen = np.zeros((rows, *stepper._look.layout.outputs[0]), kind)
+        shape = self._states.observed
+        if shape is not None and (stepper.parameters is None or not fixed):
+            self._seen = np.zeros((rows, *shape), kind)
 
     def seed(self, streams: NDArray[np.uint64] | None) -> None:
         """Begin with the first episodes of other streams; None goes on with those there are."""
@@ -59,7 +60,7 @@ class Starts:
         if not self._fresh[rows].all() and not self._draw_ahead(rows):
             return stepper.observation(rows)
         stock, nq = self._stock[rows], self.task.model.nq
-        stepper._write(rows, stock[:, :nq], stock[:, nq:])
+        self._states.put(rows, stock[:, :nq], stock[:, nq:])
         for name, values in self._drawn.items():
             getattr(stepper, name)[rows] = values[rows]
         self._fresh[rows] = False
@@ -71,7 +72,7 @@ class Starts:
         stepper, task = self.stepper, self.task
         empty = np.flatnonzero(~self._fresh)
         q, v, drawn = self._draw(empty)
-        if not are_plain(task.model, empty, q, v):
+        if not self._states.fit(empty, q, v):
             self._begin_checked(rows)
             return False
         new = np.concatenate([q, v], -1, dtype=stepper.dtype)
@@ -81,7 +82,8 @@ class Starts:
         if self._seen is not None:
             nq, zero = task.model.nq, np.zeros((len(empty), 1), stepper.dtype)
             more = [self._drawn["parameters"][empty]] if "parameters" in drawn else []
-            self._seen[empty] = stepper._look(zero, new[:, :nq], new[:, nq:], *more)
+            seen = self._states.observation(zero, new[:, :nq], new[:, nq:], *more)
+            self._seen[empty] = seen
         self._fresh[empty] = True
         return True
 

@@ -4,7 +4,7 @@ from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.modules import opencl
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
-from sixfold.llvm.runtime import cache
+from sixfold.llvm.runtime import cache, result_memory
 from sixfold.llvm.runtime.cross import TARGETS, cross_object, ptx_scan_text, ptx_text
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, build, rebuild, toolchain
@@ -31,6 +31,7 @@ __all__ = [
     "ptx_scan_text",
     "ptx_text",
     "rebuild",
+    "result_memory",
     "supported",
     "toolchain",
     "usual_environment",

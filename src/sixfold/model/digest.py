@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from sixfold.forks import lazily
 from sixfold.model.joint.joint import Joint
 from sixfold.scalar import is_plain
 from sixfold.spatial import Transform
@@ -61,10 +61,11 @@ def digest_of(model: Any) -> str:
         if geometry.contact is not None:
             texts.append("contact")
             numbers += geometry.contact.numbers()
-    digest = hashlib.blake2b(repr(texts).encode("utf-8", "surrogatepass"), digest_size=20)
+    text = repr(texts).encode("utf-8", "surrogatepass")
+    digest = lazily("hashlib").blake2b(text, digest_size=20)
     # adding zero takes the sign from zeros
     digest.update((np.frombuffer(array("d", numbers)) + 0.0).tobytes())
-    return digest.hexdigest()
+    return str(digest.hexdigest())
 
 
 def _placement(X: Transform) -> tuple[Any, ...]:

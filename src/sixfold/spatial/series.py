@@ -7,12 +7,15 @@ power series in the squared angle takes its place.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import lru_cache
 from math import comb, factorial, inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from sixfold.forks import lazily
 from sixfold.scalar import Scalar, precision
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _DOUBLE = 53  # bits
 
@@ -58,11 +61,17 @@ def _coefficients(series: Series, bits: float) -> tuple[tuple[int, int], ...]:
     """
     n = series.terms
     if _DOUBLE < bits < inf:
-        x, last = Fraction(series.below), abs(series.coefficient(0)) / 2 ** (int(bits) + 4)
+        x, last = _over(series.below), abs(series.coefficient(0)) / 2 ** (int(bits) + 4)
         while abs(series.coefficient(n)) * n * n * x ** (n - 2) > last:
             n += 1
     fractions = map(series.coefficient, range(n))
     return tuple((c.numerator, c.denominator) for c in fractions)
+
+
+def _over(top: float, bottom: int = 1) -> Fraction:
+    """Return a fraction; its module is imported with the first."""
+    found: Fraction = lazily("fractions").Fraction(top) / bottom
+    return found
 
 
 def _alternating(size: Callable[[int], Fraction]) -> Callable[[int], Fraction]:
@@ -72,19 +81,19 @@ def _alternating(size: Callable[[int], Fraction]) -> Callable[[int], Fraction]:
 @lru_cache(maxsize=256)
 def _bernoulli(n: int) -> Fraction:
     if n == 0:
-        return Fraction(1)
-    return -sum((comb(n + 1, k) * _bernoulli(k) for k in range(n)), Fraction(0)) / (n + 1)
+        return _over(1)
+    return -sum((comb(n + 1, k) * _bernoulli(k) for k in range(n)), _over(0)) / (n + 1)
 
 
-COS_HALF = Series(_alternating(lambda j: Fraction(1, 4**j * factorial(2 * j))), 1e-6, 3)
+COS_HALF = Series(_alternating(lambda j: _over(1, 4**j * factorial(2 * j))), 1e-6, 3)
 """cos(t / 2), of t^2."""
-SIN_HALF = Series(_alternating(lambda j: Fraction(1, 2 * 4**j * factorial(2 * j + 1))), 1e-6, 3)
+SIN_HALF = Series(_alternating(lambda j: _over(1, 2 * 4**j * factorial(2 * j + 1))), 1e-6, 3)
 """sin(t / 2) / t, of t^2."""
-ONE_LESS_COS = Series(_alternating(lambda j: Fraction(1, factorial(2 * j + 2))), 1e-6, 3)
+ONE_LESS_COS = Series(_alternating(lambda j: _over(1, factorial(2 * j + 2))), 1e-6, 3)
 """(1 - cos t) / t^2, of t^2."""
-ANGLE_LESS_SIN = Series(_alternating(lambda j: Fraction(1, factorial(2 * j + 3))), 1e-2, 5)
+ANGLE_LESS_SIN = Series(_alternating(lambda j: _over(1, factorial(2 * j + 3))), 1e-2, 5)
 """(t - sin t) / t^3, of t^2."""
 ONE_LESS_COT = Series(lambda j: abs(_bernoulli(2 * j + 2)) / factorial(2 * j + 2), 1e-2, 5)
 """(1 - (t / 2) cot(t / 2)) / t^2, of t^2."""
-TWICE_ATAN = Series(_alternating(lambda j: Fraction(2, 2 * j + 1)), 1e-6, 3)
+TWICE_ATAN = Series(_alternating(lambda j: _over(2, 2 * j + 1)), 1e-6, 3)
 """2 atan(x) / x, of x^2."""

@@ -13,7 +13,8 @@ from sixfold.arrays import Array
 from sixfold.bench.clock import interleaved, multiply_adds, seconds
 from sixfold.bench.engines.engines import FUNCTIONS, States
 from sixfold.bench.robots import Robot
-from sixfold.evaluate import cuts, get_threads, result_memory, set_threads, share, spread
+from sixfold.evaluate import cuts, get_threads, set_threads, share, spread
+from sixfold.llvm import result_memory
 
 ENOUGH = 0.010
 """Seconds that the batch takes on one thread, at least."""

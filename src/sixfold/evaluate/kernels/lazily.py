@@ -1,26 +1,13 @@
-"""Imports that wait until something is wanted, and that a fork waits for.
-
-A child that is forked while another thread imports a module could never import it.
-"""
+"""The compiler, imported when the first kernel is wanted."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-from sixfold.forks import Rank, fork_lock
+from sixfold.forks import IMPORTS, lazily
 
-_lock = fork_lock(Rank.IMPORTS)
-_found: dict[str, Any] = {}
-
-
-def lazily(name: str) -> Any:
-    """Return a module, imported the first time."""
-    found = _found.get(name)
-    if found is None:
-        with _lock:
-            found = _found[name] = import_module(name)
-    return found
+_found: list[Any] = []
 
 
 def graphs() -> Any:
@@ -30,12 +17,11 @@ def graphs() -> Any:
 
 def compiler() -> Any:
     """Return what makes machine code of graphs, with LLVM."""
-    found = _found.get("compiler")
-    if found is None:
-        with _lock:
+    if not _found:
+        with IMPORTS:
             found = import_module("sixfold.llvm")
             found.toolchain()  # imports LLVM
             for name in ("sixfold.evaluate.kernels.reduce_frames", "sixfold.model.grouping"):
                 import_module(name)
-            _found["compiler"] = found
-    return found
+            _found[:] = [found]
+    return _found[0]

@@ -15,7 +15,7 @@ import numpy as np
 
 from sixfold.evaluate.arrays import Array
 from sixfold.evaluate.kernels.kernel_cache import per_model
-from sixfold.evaluate.kernels.lazily import lazily
+from sixfold.forks import lazily
 from sixfold.model import STANDARD_JOINTS, Joint, Model, Tree
 from sixfold.scalar import Zero
 from sixfold.spatial import Column, Force

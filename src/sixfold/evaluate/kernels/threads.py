@@ -13,8 +13,7 @@ import numpy as np
 
 from sixfold.errors import OptionError
 from sixfold.evaluate.arrays import Array, Shape
-from sixfold.evaluate.kernels.lazily import lazily
-from sixfold.forks import Rank, fork_lock, renew_in_child
+from sixfold.forks import Rank, fork_lock, lazily, renew_in_child
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

@@ -27,6 +27,7 @@ from sixfold.llvm.modules.array_fields import (
     WRITEABLE,
     symbols,
 )
+from sixfold.llvm.modules.result_memory import MIN_BYTES, new_array
 
 MAX_NUMBERS = 1 << 19
 """Numbers read and written below which a batch is taken; bigger ones may go to several threads."""
@@ -181,6 +182,7 @@ class _Entry:
             "  br label %work",
             "make:",
             f"  store i64 {rows}, ptr %sizes",
+            f"  %large = icmp uge i64 {rows}, {-(-MIN_BYTES // sum(sizes))}",
         ]
         made = [self._make(o, several) for o in range(outputs)]
         fresh = [at(array, DATA, "ptr") for array in made]
@@ -238,7 +240,7 @@ class _Entry:
     def _make(self, output: int, several: str) -> str:
         """Make a result array; without memory, let go of those made before and fail."""
         layout, emit, lines = self.layout, self.emit, self.lines
-        core, number = layout.outputs[output], np.dtype(layout.dtype).num
+        core = layout.outputs[output]
         axes = len(core)
         for k, n in enumerate(core):
             lines.append(
@@ -247,10 +249,7 @@ class _Entry:
         skipped = emit(f"select i1 {several}, i64 0, i64 1")
         shape = emit(f"getelementptr i64, ptr %sizes, i64 {skipped}")
         count = emit(f"select i1 {several}, i32 {axes + 1}, i32 {axes}")
-        made = emit(
-            f"call ptr @sixfold_array_new(ptr @sixfold_array_type, i32 {count}, ptr {shape}, "
-            f"i32 {number}, ptr null, ptr null, i32 0, i32 0, ptr null)"
-        )
+        made = emit(f"call ptr @new_array(i1 %large, i32 {count}, ptr {shape})")
         some = emit(f"icmp ne ptr {made}, null")
         failed = f"undo{output}" if output else "failed"
         end = f"made_end{tag(output)}"
@@ -302,7 +301,6 @@ class _Entry:
 
     def _module(self, result: str) -> str:
         several = [
-            "declare void @sixfold_decref(ptr)",
             "declare ptr @sixfold_tuple_new(i64)",
             "declare i32 @sixfold_tuple_set(ptr, i64, ptr)",
         ]
@@ -311,12 +309,12 @@ class _Entry:
                 "@sixfold_array_type = external global i8",
                 f"@sixfold_{self.layout.dtype} = external global i8",
                 "@sixfold_none = external global i64",
-                "declare ptr @sixfold_array_new(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
                 "declare ptr @sixfold_vectorcall(ptr, ptr, i64, ptr)",
                 "declare void @sixfold_incref(ptr)",
                 "declare ptr @sixfold_save_thread()",
                 "declare void @sixfold_restore_thread(ptr)",
                 *(several if len(self.layout.outputs) > 1 else ()),
+                new_array(np.dtype(self.layout.dtype).num),
                 "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {",
                 *self.lines,
                 f"  ret ptr {result}",

@@ -13,7 +13,7 @@ from sixfold.graph.rolled.program import Rolled
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import MIN_STREAMING_BYTES
 from sixfold.llvm.modules import rolled, single_state, straight
-from sixfold.llvm.runtime import cache, jit
+from sixfold.llvm.runtime import cache, jit, result_memory
 from sixfold.llvm.runtime.empty_arrays import WithEmptyArrays
 from sixfold.llvm.runtime.gufunc import gufunc
 from sixfold.llvm.runtime.source_digest import source_digest
@@ -54,6 +54,7 @@ class Kernel:
         """The same for any number of states, on this thread alone."""
         address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
         if address:
+            result_memory.kept_memory()  # from now on, kernels make large results in it
             call = single_state.builtin(address, name, self.ufunc, loaded)
             self.quick = single_state.builtin(address, name, None, loaded)
             self.unbounded = single_state.builtin(address, name, single_state.ANY_NUMBER, loaded)
@@ -76,11 +77,6 @@ class Kernel:
     def numbers(self) -> int:
         """Numbers that are read and written for one state."""
         return sum(prod(core) for core in (*self.layout.inputs, *self.layout.outputs))
-
-    @cached_property
-    def result_bytes(self) -> int:
-        """Bytes that are written for one state."""
-        return self.layout.item * sum(self.layout.output_sizes)
 
     @cached_property
     def _streaming(self) -> Any:

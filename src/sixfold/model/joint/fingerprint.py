@@ -6,7 +6,6 @@ own library, NumPy and this one.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections import deque
@@ -17,6 +16,8 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 import numpy as np
+
+from sixfold.forks import lazily
 
 BOOKKEEPING = frozenset(
     [
@@ -69,9 +70,9 @@ def fingerprint(x: Any) -> str:
     properties, static and class methods, nested classes, attributes.  Of an object: its class and
     attributes.  An object that shows none of this is known by its identity.
     """
-    digest = hashlib.blake2b(digest_size=16)
+    digest = lazily("hashlib").blake2b(digest_size=16)
     _feed(digest, x, {})
-    return digest.hexdigest()
+    return str(digest.hexdigest())
 
 
 def _feed(digest: Any, x: Any, seen: dict[int, int]) -> None:
