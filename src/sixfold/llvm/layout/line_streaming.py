@@ -11,6 +11,7 @@ from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import arguments, work
 from sixfold.llvm.layout.strided import gather_call
+from sixfold.llvm.layout.write_points import GROUP_COLUMNS, Write
 
 
 def streaming(layout: Layout, cut: Plan, W: int) -> str:
@@ -22,7 +23,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
     T, size = together(layout, cut, W), tile_size(layout, cut, W)
     tiles = T * size
     scratch_bytes = tiles + len(layout.outputs) * WRITER_BYTES
-    begin, end, write = [], [], []
+    begin, end, last = [], [], []
     for o, numbers in enumerate(layout.output_sizes):
         row, n = numbers * layout.item, len(layout.inputs) + o
         begin += [
@@ -33,14 +34,18 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
             f"  %begin{o} = getelementptr i8, ptr %out{o}, i64 %passed{o}",
             f"  call void @lines_begin(ptr %writer{o}, ptr %begin{o}, i64 {row})",
         ]
-        begin.append(f"  %lines{o} = select i1 %past, ptr @lines_past_{o}, ptr @lines_{o}")
-        write.append(f"  call void %lines{o}(ptr %writer{o}, ptr %tile_last)")
+        for name in ("lines", "lines_next"):
+            begin.append(f"  %{name}{o} = select i1 %past, ptr @{name}_past_{o}, ptr @{name}_{o}")
+        if not cut.writes:
+            last.append(_write(Write(o, 0, numbers // GROUP_COLUMNS), "last"))
+        last.append(f"  call void %lines_next{o}(ptr %writer{o}, ptr %tile_last)")
         end += [
             f"  %until{o} = mul i64 %at, {row}",
             f"  %end{o} = getelementptr i8, ptr %out{o}, i64 %until{o}",
             f"  call void @lines_end(ptr %writer{o}, ptr %begin{o}, ptr %end{o})",
         ]
     after = f"before{len(cut.pieces)}"
+    writes = [[_write(w, f"stage{p}") for w in those] for p, those in enumerate(cut.writes)]
     lines = [
         f"define internal i64 @streaming_{W}"
         "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided, i1 %past) noinline {",
@@ -68,9 +73,9 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "fill:",
         *gather_call(layout, W, T),
         "  br label %first",
-        *work(layout, cut, W, T, False),
+        *work(layout, cut, W, T, False, writes),
         "  br label %last",
-        *every_block("last", after, write, "away", size),
+        *every_block("last", after, last, "away", size),
         "away:",
         "  br label %group",
         "done:",
@@ -81,3 +86,10 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "}\n",
     ]
     return line_writer.functions(layout, cut) + "\n".join(lines)
+
+
+def _write(write: Write, stage: str) -> str:
+    """Return the call that writes a run of groups of a block."""
+    o, first, stop = write
+    where = f"ptr %writer{o}, ptr %tile_{stage}"
+    return f"  call void %lines{o}({where}, i64 {first}, i64 {stop})"

@@ -59,7 +59,8 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     if interleaved_tiles(cut, p, W) == 2:
         blocks.append(blocks[0].beside(tile_size(layout, cut, W)))
     values: list[dict[int, str]] = [{} for _ in blocks]
-    table: dict[tuple[float, int], int] = {}
+    one = Block(1, layout.scalar)
+    table: dict[str, int] = {}
 
     seen: dict[int, int] = {}
 
@@ -72,11 +73,11 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
         if k not in known:
             op, *arguments = program.nodes[k]
             if op == CONST and W > 1:
-                n = table.setdefault((arguments[0], b), len(table))
+                n = table.setdefault(one.constant(arguments[0]), len(table))
                 where = block.emit(
-                    f"getelementptr {block.real}, ptr @{name}_constants_{p}_{W}, i64 {n}"
+                    f"getelementptr {layout.scalar}, ptr @{name}_constants_{p}_{W}, i64 {n}"
                 )
-                known[k] = block.emit(f"load {block.real}, ptr {where}, align {layout.item * W}")
+                known[k] = block.broadcast(where)
             elif op == CONST:
                 known[k] = block.constant(arguments[0])
             else:
@@ -94,10 +95,18 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     first = blocks[0]
     text = first.function(f"{name}_{p}_{W}(ptr %tile)")
     if table:
-        listed = ", ".join(f"{first.real} {first.constant(x)}" for x, _ in table)
-        array = f"[{len(table)} x {first.real}]"
+        listed = ", ".join(f"{one.real} {x}" for x in table)
+        array = f"[{len(table)} x {one.real}]"
         text += f"@{name}_constants_{p}_{W} = internal constant {array} [{listed}]\n"
     return text
+
+
+def keep_results(layout: Layout, cut: Plan, p: int, W: int) -> str:
+    """Return @keep_results_p_W: results of a piece to the slots where they stay."""
+    block = Block(W, layout.scalar)
+    for k, slot in cut.copies[p]:
+        block.write(slot, block.read(cut.slot[k]))
+    return block.function(f"keep_results_{p}_{W}(ptr %tile)")
 
 
 RELOAD_DISTANCE = 24

@@ -9,15 +9,12 @@ pieces and computed between them, for all blocks in one loop.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from sixfold.graph.program import (
     CONST,
     COPY,
-    FMA,
-    FMS,
-    FNMA,
     INPUT,
     Argument,
     Call,
@@ -28,8 +25,10 @@ from sixfold.graph.program import (
     operands,
     verifying,
 )
+from sixfold.llvm.layout.latency import latency_ratio
 from sixfold.llvm.layout.plan import Angles, Plan, Routine, numbers, outside_slot
 from sixfold.llvm.layout.routines import outside_inputs, placed_routines, repetitions
+from sixfold.llvm.layout.write_points import write_points
 
 PIECE_OPERATIONS = 130
 """Operations in a piece."""
@@ -46,7 +45,7 @@ CUT_PLAY = 0.35
 MIN_SERIAL_RATIO = 1.6
 """Ratio of latency to throughput from which two tiles are interleaved."""
 
-MAX_MERGED_OPERATIONS = 800
+MAX_MERGED_OPERATIONS = 400
 """Operations up to which pieces that do not wait are merged, with 32 registers."""
 
 MAX_MERGED_SERIAL = 1 / 8
@@ -58,10 +57,6 @@ MAX_MERGED_RATIO = 1.0
 MAX_TOGETHER_NUMBERS = 180
 """Numbers of a state, results counted twice, up to which L1 holds those of several blocks."""
 
-_LATENCY_CYCLES = {COPY: 0, "mul": 3, "add": 3, "sub": 3, FMA: 4, FMS: 4, FNMA: 4}
-_LATENCY_CYCLES |= {"div": 13, "sqrt": 20}
-"""Latency of operations in cycles, on current processors; 40 for those that are not listed."""
-
 
 def plan(
     program: Program,
@@ -71,6 +66,7 @@ def plan(
     block: Plan | None = None,
     hoist: bool = True,
     merge: bool = False,
+    written: Sequence[int] = (),
 ) -> Plan:
     """Return how to cut a program and where its values live.
 
@@ -83,8 +79,10 @@ def plan(
         block: plan of the subroutine that it calls; its values live in the first slots.
         hoist: hoist sines and cosines at all.
         merge: merge pieces that do not wait, since there are registers enough for longer ones.
+        written: columns of each output, if results are written between pieces: their slots are
+            reused after that.
     """
-    found = _Planner(program, piece, inner, block, hoist=hoist, merge=merge).plan(carried)
+    found = _Planner(program, piece, inner, block, None, hoist, merge, written).plan(carried)
     found = found.in_tile(found.slots) if found.routines else found
     return found.verify(program, block) if verifying() else found
 
@@ -101,6 +99,7 @@ class _Planner:
         routine: tuple[int, Collection[int]] | None = None,
         hoist: bool = True,
         merge: bool = False,
+        written: Sequence[int] = (),
     ) -> None:
         """Take the first slot and the inputs that lie outside, where it is a routine's program."""
         self.program, self.nodes = program, program.nodes
@@ -125,6 +124,7 @@ class _Planner:
             and not isinstance(op, (Call, Result, Repeat, Final))
             and k not in elsewhere
         ]
+        self.written = tuple(written)
         self.pieces: list[tuple[int, ...]] = []
         self.start: dict[int, int] = {}
         """First piece of each level."""
@@ -154,6 +154,8 @@ class _Planner:
             carried = len(body.outputs) if feeds else 0
             outside = outside_inputs(self.nodes, body, each, carried)
             cut = _Planner(body, piece, inner, None, (self.used, outside)).plan(carried)
+            if self.alone:  # there is no second tile
+                cut = replace(cut, serial=(False,) * len(cut.pieces))
             cut = cut.verify(body) if verifying() else cut
             found.append(Routine(body, cut, feeds, range(self.used, cut.slots)))
         return found
@@ -243,7 +245,7 @@ class _Planner:
 
         Short pieces let the processor begin with the next block where it would wait.
         """
-        waiting = [0.0 if self.alone else _waiting(self.nodes, members) for members in pieces]
+        waiting = [0.0 if self.alone else latency_ratio(self.nodes, members) for members in pieces]
         serial = sum(ratio >= MIN_SERIAL_RATIO for ratio in waiting)
         if serial >= MAX_MERGED_SERIAL * len(pieces):
             return pieces
@@ -285,6 +287,7 @@ class _Planner:
     def plan(self, carried: int) -> Plan:
         """Give every value its place."""
         nodes, outputs = self.nodes, self.program.outputs
+        writes, kept = write_points(outputs, self.written, self.home, len(self.pieces))
         groups: dict[int, dict[int, None]] = {}
         for k in sorted(self.hoisted_sincos):
             groups.setdefault(self.level[k], {})[nodes[k][1]] = None
@@ -302,7 +305,7 @@ class _Planner:
                 continue
             if old not in self.final or self.place[self.final[old]] <= self.place[k]:
                 self.slot[k] = self.slot[old]
-        self._crossing()
+        self._crossing(kept if self.written else dict.fromkeys(outputs, len(self.pieces)))
         # results that are constants need a slot of their own
         for k in outputs:
             if k not in self.slot:
@@ -313,14 +316,17 @@ class _Planner:
         length = len(self.home) + sum(routine.program.length for routine in routines)
         large = length > LARGE_OPERATIONS
         one = large or self.alone
-        serial = tuple(not one and _waiting(nodes, each) >= MIN_SERIAL_RATIO for each in pieces)
+        serial = tuple(
+            not one and latency_ratio(nodes, each) >= MIN_SERIAL_RATIO for each in pieces
+        )
         calls = tuple(
             self.start[self.level[k]] for k, (op, *_) in enumerate(nodes) if isinstance(op, Call)
         )
         places = {nodes[k][1]: self.slot[k] for k in inputs}
         angled = tuple(angles)
         placed = (pieces, self.slot, angled, results, self.used)
-        return Plan(*placed, serial, calls, places, large, routines, runs, self.alone)
+        alone = (self.alone, self.written, writes if self.written else ())
+        return Plan(*placed, serial, calls, places, large, routines, runs, *alone)
 
     def _more(self, count: int) -> int:
         self.used += count
@@ -361,9 +367,12 @@ class _Planner:
                 retire(start, len(these), before, these)
         return found
 
-    def _crossing(self) -> None:
-        """Give values that one piece makes and a later one reads, and results, their places."""
-        outputs = set(self.program.outputs)
+    def _crossing(self, results: Mapping[int, int]) -> None:
+        """Give values that one piece makes and a later one reads, and results, their places.
+
+        Args:
+            results: the last piece after which a result is read.
+        """
         free: list[int] = []
         ends: dict[int, list[int]] = {}
         for p, members in enumerate(self.pieces):
@@ -371,22 +380,8 @@ class _Planner:
             finals = [k for k in self.begins.get(p, ()) if isinstance(self.nodes[k][0], Final)]
             for k in (*finals, *members):
                 last = self.home[self.final[k]] if k in self.final else -1
-                kept = k in outputs or last > p or (last == p and k in finals)
+                kept = k in results or last > p or (last == p and k in finals)
                 if k in self.slot or not kept:
                     continue
                 self.slot[k] = free.pop() if free else self._more(1)
-                if k not in outputs:
-                    ends.setdefault(last, []).append(self.slot[k])
-
-
-def _latency(op: Any) -> int:
-    return 0 if isinstance(op, Argument) else _LATENCY_CYCLES.get(op, 40)
-
-
-def _waiting(nodes: Sequence[tuple[Any, ...]], members: Sequence[int]) -> float:
-    """Return how long the longest chain of operations in a piece is, to half their number."""
-    ready: dict[int, int] = {}
-    for k in members:
-        op, *arguments = nodes[k]
-        ready[k] = max(ready.get(a, 0) for a in arguments) + _latency(op)
-    return 2 * max(ready.values(), default=0) / max(len(members), 1)
+                ends.setdefault(max(last, results.get(k, -1)), []).append(self.slot[k])

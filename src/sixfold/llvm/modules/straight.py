@@ -7,6 +7,7 @@ the graph for every W.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sixfold.graph.program import Program
 from sixfold.llvm.layout import line_streaming, line_writer, scratch, streaming, strided
@@ -24,6 +25,7 @@ from sixfold.llvm.layout.gather_scatter import (
 from sixfold.llvm.layout.inner_loop import copies, direct_loop
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
+    keep_results,
     library,
     piece,
     sincos_calls,
@@ -35,6 +37,7 @@ from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import is_large
+from sixfold.llvm.layout.write_points import pays
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
 
@@ -59,26 +62,31 @@ def module(
     their triple, and leaves everything as it found it.  With `permutes`, the processor permutes
     eight numbers of two vectors; with `python`, there is the plain call for the interpreter too.
     """
-    cut = plan(program, inner=layout.scalar == "double", merge=merges(layout, W))
+    by_lines = line_writer.possible(layout, W, permutes)
+    make = partial(plan, program, inner=layout.scalar == "double", merge=merges(layout, W))
+    plain = make()
+    early = by_lines and pays(program) and together(layout, plain, W) == 1
+    lines = make(written=layout.output_sizes) if early else plain
+    cut = lines.keeping_results(program) if early else plain
     used = program.names()
     parts = [scratch.DECLARATIONS]
     twin = W == 1 or not cut.large
-    by_lines = line_writer.possible(layout, W, permutes)
     parts += [library(layout, width, used) for width in dict.fromkeys((1, W))]
-    for width in dict.fromkeys((1, W) if twin else (W,)):
-        parts.append(gather(program, layout, cut, width, True, width == W))
-        parts.append(scatter(program, layout, cut, width))
-        parts.append(store_constants(program, layout, cut, width))
+    for width, how in ({1: plain, W: cut} if twin else {W: cut}).items():
+        parts.append(gather(program, layout, how, width, True, width == W))
+        parts.append(scatter(program, layout, how, width))
+        parts.append(store_constants(program, layout, how, width))
         if width > 1:
-            parts.append(gather(program, layout, cut, width, False))
+            parts.append(gather(program, layout, how, width, False))
             parts.append(scatter_short(layout, width))
-        parts += [piece(program, layout, cut, p, width) for p in range(len(cut.pieces))]
-        parts += routine_functions(program, layout, cut, width)
+        parts += [piece(program, layout, how, p, width) for p in range(len(how.pieces))]
+        parts += routine_functions(program, layout, how, width)
+        parts += [keep_results(layout, how, p, width) for p in range(len(how.copies))]
         streams = width > 1
-        parts.append(_rows("usual" if streams else "rows", layout, cut, width, width == W))
+        parts.append(_rows("usual" if streams else "rows", layout, how, width, width == W))
         if streams:
             way = line_streaming if by_lines else streaming
-            parts.append(way.streaming(layout, cut, width))
+            parts.append(way.streaming(layout, lines, width))
             parts.append(streaming.choice(layout, width, by_lines))
     groups = [together(layout, cut, W), *([streaming.together(layout, cut, W)] if W > 1 else ())]
     parts.append(strided.moves(program, layout, cut, W, groups))
@@ -182,6 +190,8 @@ def _groups(
     for p in range(len(cut.pieces)):
         here, after = f"stage{p}", f"before{p + 1}"
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{here})"]
+        if cut.copies:
+            body.append(f"  call void @keep_results_{p}_{W}(ptr %tile_{here})")
         lines += [f"before{p}:", *run_calls(cut, W, p), *sincos_calls(layout, cut, W, p)]
         lines += strided.fetch_call(W, T, p, fetches, True) if fetches else []
         lines.append(f"  br label %{here}")

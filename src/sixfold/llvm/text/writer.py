@@ -87,6 +87,13 @@ class Block:
         """Return the value in a slot."""
         return self.emit(f"load {self.real}, ptr {self.slot(k)}, align {self.item * self.W}")
 
+    def broadcast(self, pointer: str) -> str:
+        """Return the number at an address in every lane."""
+        one = self.emit(f"load {self.scalar}, ptr {pointer}, align {self.item}")
+        first = self.emit(f"insertelement {self.real} undef, {self.scalar} {one}, i32 0")
+        lanes = f"<{self.W} x i32> zeroinitializer"
+        return self.emit(f"shufflevector {self.real} {first}, {self.real} undef, {lanes}")
+
     def write(self, k: int, value: str) -> None:
         """Put a value in a slot."""
         where = self.slot(k)
