@@ -23,6 +23,7 @@ extensions = [
     "mathml",
     "names",
     "reference",
+    "tables",
 ]
 exclude_patterns = ["_build", "_ext"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -1,0 +1,66 @@
+"""Wide tables of text: each row becomes a card where the window has no room for the columns.
+
+A table that does not fit a phone and holds text gets the class `cards`, one that does not fit a desk
+the class `ledger`.  Each of their cells carries its column's heading, which `_static/site.css` shows
+in front of the cell.  Tables of numbers stay tables and scroll.
+"""
+
+import re
+from html import escape, unescape
+
+TABLE = re.compile(r'(<table class="docutils)(.*?</table>)', re.DOTALL)
+HEADING = re.compile(r"<th\b.*?</th>", re.DOTALL)
+ROW = re.compile(r"<tr\b.*?</tr>", re.DOTALL)
+CELL = re.compile(r"<td\b(.*?)</td>", re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+NUMBER = re.compile(r"[-+−–~<>≤≥]?\s?\d|[-–]?$")
+
+# in characters
+PHONE_WIDTH = 50
+DESK_WIDTH = 260
+COLUMN_GAP = 3
+WRAPPED = 18  # a column may be as narrow as this if its text wraps
+SENTENCE = 24  # a cell that is longer is text
+
+
+def plain(html):
+    """Return the text of a piece of HTML."""
+    return unescape(TAG.sub("", html)).strip().replace("\n", " ")
+
+
+def kind(rows):
+    """Return the class of a table with these rows of texts: "cards", "ledger" or ""."""
+    widest = [max(map(len, column)) for column in zip(*rows, strict=False)]
+    fits = sum(min(width, WRAPPED) + COLUMN_GAP for width in widest) <= PHONE_WIDTH
+    cells = [cell for row in rows for cell in row[1:]]
+    numbers = sum(bool(NUMBER.match(cell)) for cell in cells if cell)
+    if len(widest) < 3 or fits or max(widest) <= SENTENCE or 2 * numbers > len(cells):
+        return ""
+    return "ledger" if len(widest) > 4 and sum(widest) > DESK_WIDTH else "cards"
+
+
+def marked(found):
+    """Return a table with its class and, if it has one, its cells with their headings."""
+    start, table = found.groups()
+    rows = [CELL.findall(row) for row in ROW.findall(table)]
+    name = kind([[plain(f"<td{cell}") for cell in row] for row in rows if row])
+    if not name:
+        return found.group()
+    headings = [plain(heading) for heading in HEADING.findall(table)]
+    return f"{start} {name}" + ROW.sub(lambda row: _labelled(row.group(), headings), table)
+
+
+def _labelled(row, headings):
+    of = iter(headings)
+    return CELL.sub(lambda c: f'<td data-label="{escape(next(of, ""))}"{c.group(1)}</td>', row)
+
+
+def mark(app, page, template, context, doctree):
+    """Mark the tables of a page."""
+    if context.get("body"):
+        context["body"] = TABLE.sub(marked, context["body"])
+
+
+def setup(app):
+    app.connect("html-page-context", mark)
+    return {"parallel_read_safe": True}
