@@ -1,9 +1,9 @@
 """Wide tables of text: each row becomes a card where the window has no room for the columns.
 
-A table that does not fit a phone and holds text gets the class `cards`, one that does not fit a desk
-the class `ledger`.  Each of their cells carries its column's heading, which `_static/site.css` shows
-in front of the cell; in front of a first cell only where that is a mere number (`numbered`).  Tables
-of numbers stay tables and scroll.
+A table that does not fit a phone and holds text gets the class `cards`, one that does not fit a
+desk the class `ledger`.  Each of their cells carries its column's heading, which `_static/site.css`
+shows in front of the cell; in front of a first cell only where that is a mere number (`numbered`).
+Tables of numbers stay tables and scroll.
 """
 
 import re
@@ -14,7 +14,7 @@ HEADING = re.compile(r"<th\b.*?</th>", re.DOTALL)
 ROW = re.compile(r"<tr\b.*?</tr>", re.DOTALL)
 CELL = re.compile(r"<td\b(.*?)</td>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
-NUMBER = re.compile(r"[-+−–~<>≤≥]?\s?\d|[-–]?$")
+NUMBER = re.compile(r"\W?\s?\d|\W?$")  # with a sign before it, or a dash alone
 
 # in characters
 PHONE_WIDTH = 50
