@@ -3,7 +3,7 @@
 A table that does not fit a phone and holds text gets the class `cards`, one that does not fit a
 desk the class `ledger`.  Each of their cells carries its column's heading, which `_static/site.css`
 shows in front of the cell; in front of a first cell only where that is a mere number (`numbered`).
-Tables of numbers stay tables and scroll.
+Tables of numbers stay tables and scroll; wide ones get the class `figures`.
 """
 
 import re
@@ -24,6 +24,7 @@ WRAPPED = 18  # a column may be as narrow as this if its text wraps
 SENTENCE = 24  # a cell that is longer is text
 PARAGRAPH = 60  # a column with a cell that is longer makes a table one of text
 NUMBERED = 3  # a first column that is no wider needs its heading
+MANY = 7  # columns of a wide table of numbers
 
 
 def plain(html):
@@ -32,12 +33,14 @@ def plain(html):
 
 
 def kind(rows):
-    """Return the classes of a table with these rows of texts: "cards", "ledger" or none."""
+    """Return the classes of a table with these rows of texts; none if it is an ordinary one."""
     widest = [max(map(len, column)) for column in zip(*rows, strict=False)]
     fits = sum(min(width, WRAPPED) + COLUMN_GAP for width in widest) <= PHONE_WIDTH
     cells = [cell for row in rows for cell in row[1:]]
     numbers = sum(bool(NUMBER.match(cell)) for cell in cells if cell)
     figures = 2 * numbers > len(cells) and max(widest[1:], default=0) <= PARAGRAPH
+    if figures and len(widest) >= MANY:
+        return "figures"
     if len(widest) < 3 or fits or max(widest) <= SENTENCE or figures:
         return ""
     if len(widest) > 4 and sum(widest) > DESK_WIDTH:
