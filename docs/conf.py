@@ -23,6 +23,7 @@ extensions = [
     "mathml",
     "names",
     "reference",
+    "tables",
 ]
 exclude_patterns = ["_build", "_ext"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -45,6 +46,6 @@ html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
-pygments_style = "friendly"
+pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "github-dark"
 default_role = "named"  # see docs/_ext/reference.py

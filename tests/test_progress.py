@@ -84,6 +84,21 @@ def test_work_of_unknown_length_shows_its_seconds(monkeypatch):
     assert "\x07" not in terminal.getvalue()
 
 
+def test_work_inside_other_work_says_nothing_of_its_own(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "DELAY", 0.01)
+    with progress.working("deriving"), progress.working("compiling"):
+        deadline = time.monotonic() + 20.0
+        while not terminal.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "deriving" in terminal.getvalue() and "compiling" not in terminal.getvalue()
+    with progress.working("compiling"):
+        while "compiling" not in terminal.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "sixfold: compiling" in terminal.getvalue()
+
+
 def test_notebooks_get_an_element_that_is_replaced(monkeypatch):
     pages = []
 

@@ -5,6 +5,7 @@ many systems have none.  So the site carries one: the letters that its formulas 
 Math (SIL Open Font License), which comes with the package ziamath.
 """
 
+import logging
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,6 +54,7 @@ def write_font(app, error):
     from fontTools import subset
     from fontTools.ttLib import TTFont
 
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # pages may have switched INFO on
     package = find_spec("ziamath")
     assert package is not None and package.origin, "the font is in the package ziamath"
     out = Path(app.outdir)

@@ -124,6 +124,23 @@ def named(role, raw, text, line, inliner, options=None, content=None):
     return [link], []
 
 
+def public_path(app, domain, kind, content):
+    """Show a name in a public module as users write it, not where its file lies."""
+    from docutils import nodes
+    from sphinx import addnodes
+
+    import sixfold
+
+    for name in sixfold.__all__:
+        module = getattr(sixfold, name)
+        if not inspect.ismodule(module):
+            continue
+        for place in content.parent.findall(addnodes.desc_addname):
+            if place.astext() == f"{module.__name__}.":
+                place.children = []
+                place += nodes.Text(f"sixfold.{name}.")
+
+
 WRITTEN = {}
 
 
@@ -144,6 +161,7 @@ def setup(app):
 
     roles.register_local_role("named", named)
     app.connect("builder-inited", write)
+    app.connect("object-description-transform", public_path)
     app.connect("autodoc-process-docstring", keep_written, priority=100)
     app.connect("autodoc-process-docstring", without_aliases)
     app.connect("autodoc-process-docstring", restore_sentences, priority=900)

@@ -28,6 +28,7 @@ LONGEST = 20
 """Characters of a label."""
 
 _listener: ContextVar[Told | None] = ContextVar("listener", default=None)
+_counting: ContextVar[bool] = ContextVar("counting", default=False)
 
 
 class Bar:
@@ -145,8 +146,11 @@ def showing(label: str) -> Iterator[None]:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Say on a terminal what is being done, and for how long, if it takes over two seconds."""
-    if not on_terminal():
+    """Say on a terminal what is being done, and for how long, if it takes over two seconds.
+
+    Work that is a part of such work says nothing of its own.
+    """
+    if _counting.get() or not on_terminal():
         yield
         return
     over = threading.Event()
@@ -164,9 +168,11 @@ def working(what: str) -> Iterator[None]:
 
     thread = threading.Thread(target=count, name="sixfold-working", daemon=True)
     thread.start()
+    token = _counting.set(True)
     try:
         yield
     finally:
+        _counting.reset(token)
         over.set()
         thread.join(timeout=1.0)
 

@@ -56,6 +56,15 @@ def test_long_names_are_cut_and_cleaned():
     assert too_long(text) == [] and "\x1b" not in text and "…" in text
 
 
+def test_centres_of_mass_with_many_digits_fit_their_column():
+    builder = sf.ModelBuilder("arm")
+    center = (-0.00017141234, -0.00053761234, -4.8861234e-07)
+    inertia = sf.Inertia.from_mass(0.0854451, center=center)
+    builder.add_body("hand", joint=sf.Revolute("z"), inertia=inertia, lower=-1.972, upper=1.972)
+    text = "\n".join(describe(builder.build()))
+    assert too_long(text) == [] and "(-0.00017, -0.00054, -4.9e-07)" in text
+
+
 def test_robots_fit_80_columns_but_for_the_folder():
     long = too_long(run("robots"))
     assert len(long) <= 1 and all("robots" in line for line in long)

@@ -9,6 +9,7 @@ import click
 from sixfold.choices import Library
 from sixfold.cli.options import random_states, robot_argument
 from sixfold.interop import compare_with
+from sixfold.progress import working
 
 
 @click.command()
@@ -28,7 +29,10 @@ def compare(robot: str, library: Library, samples: int, seed: int, floating_base
 
     Exits with 1 if any result differs by more than rounding.
     """
-    found = compare_with(library, robot, samples=samples, seed=seed, floating_base=floating_base)
+    with working(f"comparing {robot} with {library}"):
+        found = compare_with(
+            library, robot, samples=samples, seed=seed, floating_base=floating_base
+        )
     click.echo(str(found))
     if not found.agrees:
         click.echo("\nthe libraries disagree", err=True)

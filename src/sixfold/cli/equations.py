@@ -9,6 +9,7 @@ import click
 from sixfold.choices import CodeLanguage, InertiaForm
 from sixfold.cli.options import robot_argument
 from sixfold.formats import load
+from sixfold.progress import working
 
 STYLES = ("text", "latex", "html", "python", "c", "julia", "matlab")
 
@@ -60,12 +61,13 @@ def equations(
     from sixfold.symbolic import equations as closed_form
 
     model = load(robot)
-    found = closed_form(
-        model,
-        "numbers" if numbers else "symbols",
-        inertias=inertias,
-        angle_tolerance=angle_tolerance,
-    )
+    with working(f"deriving the equations of {model.name}"):
+        found = closed_form(
+            model,
+            "numbers" if numbers else "symbols",
+            inertias=inertias,
+            angle_tolerance=angle_tolerance,
+        )
     if style == "latex":
         click.echo(found.latex(terms, document=True), nl=False)
     elif style == "html":

@@ -9,6 +9,7 @@ from sixfold.cli.options import refuse_idle, robot_argument
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
 from sixfold.model import grouped as grouped_model
+from sixfold.progress import working
 
 
 @click.command()
@@ -64,7 +65,8 @@ def export(
             fix = "leave --grouped out: joint forces and what follows from them stay the same"
             raise NotApplicableError("grouping", function, fix)
         model = grouped_model(model)
-    code = exported(model, function, language=language, dtype=dtype, at=at, target=target)
+    with working(f"writing {function} of {model.name}"):
+        code = exported(model, function, language=language, dtype=dtype, at=at, target=target)
     for path in code.write(out):
         click.echo(f"{visible(path)}: {path.stat().st_size} bytes")
     click.echo(f"{code.operations} additions, multiplications and divisions a call")

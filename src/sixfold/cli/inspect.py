@@ -14,6 +14,8 @@ from sixfold.errors import StateError, visible
 from sixfold.formats import bundled, load
 from sixfold.model import SAMPLES, Distance, Gear, Model
 
+POINT = 31  # columns of a centre of mass
+
 
 @click.command()
 @robot_argument()
@@ -35,16 +37,16 @@ def describe(model: Model) -> list[str]:
         "",
         *tree_lines(model),
         "",
-        f"{'body':<18} {'mass [kg]':>9} {'centre of mass [m]':>31} {'q range':>19}",
+        f"{'body':<18} {'mass [kg]':>9} {'centre of mass [m]':>{POINT}} {'q range':>19}",
     ]
     for body in model.bodies:
-        center = "(" + ", ".join(f"{float(x):.4g}" for x in body.inertia.center) + ")"
+        center = _point([float(x) for x in body.inertia.center])
         ranges = ", ".join(
             f"{low:.4g}..{high:.4g}" for low, high in zip(body.lower, body.upper, strict=True)
         )
         shown = ranges if len(ranges) <= 19 else f"{body.joint.nq} coordinates"
         lines.append(
-            f"{cut(visible(body.name), 18):<18} {float(body.inertia.m):>9.5g} {center:>31} "
+            f"{cut(visible(body.name), 18):<18} {float(body.inertia.m):>9.5g} {center:>{POINT}} "
             f"{shown:>19}"
         )
         more = _properties(body)
@@ -59,6 +61,12 @@ def describe(model: Model) -> list[str]:
         lines += wrap(f"joint {follower} follows {terms} + {coupling.offset:g}", WIDTH)
     folded = (wrap(line, WIDTH, subsequent_indent="    ") for line in _constraints(model))
     return [*lines, *(line for part in folded for line in part)]
+
+
+def _point(values: list[float]) -> str:
+    """Return a point with as many digits, up to four, as its column has room for."""
+    texts = ["(" + ", ".join(f"{x:.{digits}g}" for x in values) + ")" for digits in (4, 3, 2)]
+    return next((text for text in texts if len(text) <= POINT), texts[-1])
 
 
 def _constraints(model: Model) -> Iterator[str]:

@@ -62,7 +62,7 @@ FREQUENCY = 10.0
     default=1,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Keep each so many steps.",
+    help="Keep one step out of this many.",
 )
 @click.option("--out", type=click.Path(), help="Write the motion to this .npz file.")
 @click.option("--report", type=click.Path(), help="Write a page with plots to this .html file.")

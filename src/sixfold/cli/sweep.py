@@ -21,18 +21,20 @@ from sixfold.optional import optional
     type=click.Choice(["threads", "processes", "serial", "dask"]),
     default="threads",
     show_default=True,
-    help="Who does the work.",
+    help="What runs the rows.",
 )
 @click.option("--address", help="Scheduler of a Dask cluster; a local one if left out.")
-@click.option("--workers", type=click.IntRange(1, 4096), help="How many; all cores if left out.")
+@click.option(
+    "--workers", type=click.IntRange(1, 4096), help="Number of workers; all cores if left out."
+)
 @click.option("--block", type=click.IntRange(min=1), help="Rows that a worker takes at a time.")
 @click.option("--write", type=click.Path(), help="Folder for all rows, in pieces of blocks.")
 @click.option(
     "--format",
     type=click.Choice(["parquet", "zarr"]),
-    help="Of the pieces; parquet if left out.",
+    help="Format of the pieces; parquet if left out.",
 )
-@click.option("--out", type=click.Path(), help="The page; STUDY with .html if left out.")
+@click.option("--out", type=click.Path(), help="Page to write; STUDY with .html if left out.")
 def sweep(
     study: str,
     engine: str,

@@ -67,7 +67,7 @@ def opencl_rollout(
         dt: length of a step [s].
         steps: how many steps.
         integrator: "semi_implicit_euler", "rk4", "lie_rk4" or "midpoint".
-        every: keep the state after every so many steps.
+        every: keep one state out of this many.
         control: function of (t, q, v), or of (t, q, v, parameters), that returns joint forces to be
             added to tau.  It is part of the device's program, so it has to be one that `rollout`
             compiles.

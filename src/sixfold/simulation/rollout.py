@@ -100,7 +100,7 @@ def rollout(
         integrator: "semi_implicit_euler", "rk4", "lie_rk4" or "midpoint".
         compensated: carry what rounding takes from the sums of a step over to the next one, as
             `simulate` does.
-        every: keep the state after every so many steps.
+        every: keep one state out of this many.
         control: function of (t, q, v), or of (t, q, v, parameters), that returns joint forces to be
             added to tau, evaluated in every stage of a step.  It is compiled into the kernel if it
             is built from arithmetic and sixfold functions and is proved pure (it keeps nothing

@@ -114,7 +114,7 @@ def simulate(
         events: functions of (t, q, v), or objects of `Event`, whose zero crossings are found (for
             one start).
             An event with a reset changes the state; the samples hold both sides of the jump.
-        every: keep each so many steps; the start and the end are always kept.
+        every: keep one step out of this many; the start and the end are always kept.
         t0: time at the start [s].
         progress: True for a bar on a terminal, or a function of (time reached, duration).
         method: of forward dynamics: "aba" (articulated bodies), "crba" (composite bodies),

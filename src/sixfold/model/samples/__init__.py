@@ -211,7 +211,7 @@ def random_tree(
     branching: float = 1.0,
     properties: bool = False,
 ) -> Model:
-    """Return a random tree of n bodies with every joint type, masses between 0.1 and 10 kg.
+    """Random tree of n bodies with every joint type, masses between 0.1 and 10 kg.
 
     Args:
         n: number of bodies.
