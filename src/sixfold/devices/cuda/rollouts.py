@@ -101,10 +101,10 @@ def cuda_rollout(
     Returns:
         q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv); with x0 also x,
         shape (..., steps // every, nx).  NumPy arrays; where an argument is an array in the card's
-        memory, of any library that `cuda_function` takes, they stay there as `CudaArray`s, and the
-        call does not wait for the steps.  Arguments on the card are read by the host, which checks
-        them.  Where NumPy arrays are returned, one warning names time and joint of a trajectory
-        that becomes infinite or NaN.
+        memory, of any library that `cuda_function` takes, each is a `CudaArray` that stays there,
+        and the call does not wait for the steps.  Arguments on the card are read by the host, which
+        checks them.  Where NumPy arrays are returned, one warning names time and joint of a
+        trajectory that becomes infinite or NaN.
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
