@@ -59,7 +59,9 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     if interleaved_tiles(cut, p, W) == 2:
         blocks.append(blocks[0].beside(tile_size(layout, cut, W)))
     values: list[dict[int, str]] = [{} for _ in blocks]
-    one = Block(1, layout.scalar)
+    # a vector for each constant would fill the L1 cache, where vectors are as long as its lines
+    broadcasts = W * layout.item == LINE_BYTES
+    stored = Block(1, layout.scalar) if broadcasts else blocks[0]
     table: dict[str, int] = {}
 
     seen: dict[int, int] = {}
@@ -73,11 +75,11 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
         if k not in known:
             op, *arguments = program.nodes[k]
             if op == CONST and W > 1:
-                n = table.setdefault(one.constant(arguments[0]), len(table))
+                n = table.setdefault(stored.constant(arguments[0]), len(table))
                 where = block.emit(
-                    f"getelementptr {layout.scalar}, ptr @{name}_constants_{p}_{W}, i64 {n}"
+                    f"getelementptr {stored.real}, ptr @{name}_constants_{p}_{W}, i64 {n}"
                 )
-                known[k] = block.broadcast(where)
+                known[k] = block.broadcast(where) if broadcasts else block.load(where)
             elif op == CONST:
                 known[k] = block.constant(arguments[0])
             else:
@@ -95,8 +97,8 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     first = blocks[0]
     text = first.function(f"{name}_{p}_{W}(ptr %tile)")
     if table:
-        listed = ", ".join(f"{one.real} {x}" for x in table)
-        array = f"[{len(table)} x {one.real}]"
+        listed = ", ".join(f"{stored.real} {x}" for x in table)
+        array = f"[{len(table)} x {stored.real}]"
         text += f"@{name}_constants_{p}_{W} = internal constant {array} [{listed}]\n"
     return text
 

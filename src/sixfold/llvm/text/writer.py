@@ -85,7 +85,11 @@ class Block:
 
     def read(self, k: int) -> str:
         """Return the value in a slot."""
-        return self.emit(f"load {self.real}, ptr {self.slot(k)}, align {self.item * self.W}")
+        return self.load(self.slot(k))
+
+    def load(self, pointer: str) -> str:
+        """Return the vector at an address, which is a multiple of its size."""
+        return self.emit(f"load {self.real}, ptr {pointer}, align {self.item * self.W}")
 
     def broadcast(self, pointer: str) -> str:
         """Return the number at an address in every lane."""
