@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from sixfold.graph.program import Program
-from sixfold.llvm.layout import line_streaming, line_writer, scratch, streaming, strided
+from sixfold.llvm.layout import scratch, streaming, strided
 from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.gather_scatter import (
     constants_in_tiles,
@@ -23,6 +23,8 @@ from sixfold.llvm.layout.gather_scatter import (
     store_constants_calls,
 )
 from sixfold.llvm.layout.inner_loop import copies, direct_loop
+from sixfold.llvm.layout.lines import line_streaming, line_writer
+from sixfold.llvm.layout.lines.write_points import pays
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
     keep_results,
@@ -37,7 +39,6 @@ from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import is_large
-from sixfold.llvm.layout.write_points import pays
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
 
