@@ -40,19 +40,21 @@ class Linearization:
     """
 
     A: Array
-    """Shape (..., 2 nv, 2 nv)."""
+    """How states act, shape (..., 2 nv, 2 nv): per second, or over a step if there is a dt."""
     B: Array
-    """Shape (..., 2 nv, nv)."""
+    """How joint forces act, shape (..., 2 nv, nv): per second, or over a step if there is a dt."""
     model: Model
+    """The robot."""
     q: Array
-    """The operating point, shape (..., nq)."""
+    """The operating point: configuration [rad or m], shape (..., nq)."""
     v: Array
-    """Shape (..., nv)."""
+    """Its velocity [rad/s or m/s], shape (..., nv)."""
     tau: Array
-    """Shape (..., nv)."""
+    """Its joint forces [N m or N], shape (..., nv)."""
     dt: float | None = None
     """Length of a step [s]; None in continuous time."""
     integrator: FixedStep | None = None
+    """Of the step, as in `rollout`; None in continuous time."""
 
     def __iter__(self) -> Iterator[Array]:
         """Yield A and B."""
@@ -152,7 +154,7 @@ def linearize(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         tau: joint forces [N m or N], shape (..., nv).
         dt: length of a step [s]; continuous time if left out.
         integrator: of the step, as in `rollout`: "semi_implicit_euler" (if left out), "rk4",
@@ -170,6 +172,18 @@ def linearize(
         NotApplicableError: if an option has no effect beside the others, or for steps of a model
             with constraints, which end in a projection.
         SingularModelError: if some joint has no inertia behind it at every configuration.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> A, B = sf.linearize(sf.load("pendulum"), [np.pi], [0.0], [0.0])  # upright
+        >>> A.round(3)
+        array([[ 0.   ,  1.   ],
+               [18.167,  0.   ]])
+        >>> B.round(3)
+        array([[0.   ],
+               [3.704]])
+        >>> np.sort(np.linalg.eigvals(A)).round(3)  # it falls
+        array([-4.262,  4.262])
     """
     model_checked("linearize", model)
     if dt is not None:

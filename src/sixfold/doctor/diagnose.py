@@ -33,6 +33,17 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
 
     Returns:
         A Diagnosis; print it, or read its `findings`.
+
+    Example:
+        >>> import sixfold as sf
+        >>> model = sf.load("pendulum")
+        >>> sf.diagnose(model)
+        <diagnosis of pendulum: nothing to remark>
+        >>> flat = sf.Inertia.from_mass(1.0, rotational=(1, 1, 3))
+        >>> for finding in sf.diagnose(sf.replace_inertias(model, {"bob": flat})).findings:
+        ...     print(finding)
+        error: body 'bob': principal moments 1, 1, 3 kg m^2: the last exceeds the sum of the others
+        by 1 kg m^2 (0.33 of it) [inertia-triangle]
     """
     model_checked("diagnose", model)
     for name, value in (("samples", samples), ("seed", seed)):

@@ -30,10 +30,14 @@ class BaseParameter:
     """One combination of inertial parameters that joint forces depend on."""
 
     body: str
+    """Name of the body whose parameter it is named after."""
     name: str
+    """Such as 'Jyy1R': parameter, number of the body from 1, and R if others act together with
+    it."""
     formula: str
     """Which parameters of the original bodies it is made of."""
     value: float
+    """In the model: mass [kg], first moment [kg m] or inertia [kg m^2], as the name says."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ class BaseParameters:
     """The base parameters of a model and how they come about."""
 
     model: str
+    """Name of the model."""
     parameters: tuple[BaseParameter, ...]
+    """One for each combination, bodies in their order."""
     moves: tuple[str, ...]
     """In words, joint by joint: what moved to the parent."""
     without_effect: tuple[str, ...]
@@ -89,8 +95,25 @@ def base_parameters(model: Model, *, limit: int = MAX_WORK) -> BaseParameters:
         model: the robot.
         limit: terms of formulas that may be worked on in all; a million takes seconds.
 
+    Returns:
+        A `BaseParameters`: each combination with its formula and value, and in words what moved
+        where.  Print it.
+
     Raises:
+        OptionError: if limit makes no sense.
         NotApplicableError: if the formulas would be too long, or the model has too many bodies.
+
+    Example:
+        >>> import sixfold as sf
+        >>> found = sf.base_parameters(sf.load("double_pendulum"))
+        >>> found
+        <4 base parameters of 'double_pendulum', which has 20>
+        >>> for p in found.parameters:
+        ...     print(p.name, "=", p.formula, "=", round(p.value, 3))
+        hz1R = hz1 + m2 lz2 = -1.5
+        Jyy1R = Jyy1 + m2 lz2^2 = 1.333
+        hz2 = hz2 = -1.0
+        Jyy2 = Jyy2 = 1.33
     """
     model_checked("base_parameters", model)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:

@@ -46,9 +46,10 @@ class BaseProjection:
     """
 
     columns: NDArray[np.intp]
-    """Columns of the regressor that are independent, shape (n,)."""
+    """Columns of the regressor that are independent: whole numbers, shape (n,)."""
     matrix: NDArray[np.float64]
-    """Base parameters from all parameters, shape (n, 10 nb)."""
+    """Base parameters from all parameters, beta = matrix @ pi, shape (n, 10 nb), with pi in kg, kg
+    m and kg m^2."""
     names: tuple[str, ...]
     """A name for each: that of the column which stays, as in 'Izz link3'."""
 
@@ -71,10 +72,23 @@ def base_projection(model: Model) -> BaseProjection:
         model: the robot.
 
     Returns:
-        A `BaseProjection`: Y pi = Y[..., columns] (matrix pi) for every state.
+        A `BaseProjection` with n columns and matrix (n, 10 nb): Y pi = Y[..., columns] (matrix pi)
+        for every state, in the units of the ten parameters: kg, kg m and kg m^2.
 
     Raises:
         NotApplicableError: if the model has too many bodies.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> base = sf.base_projection(arm)
+        >>> base
+        BaseProjection(6 of 20 inertial parameters)
+        >>> base.names
+        ('hx upper', 'hz upper', 'Iyy upper', 'hx lower', 'hz lower', 'Iyy lower')
+        >>> pi = np.concatenate([np.array(body.inertia.parameters(), float) for body in arm.bodies])
+        >>> (base.matrix @ pi).round(3) + 0.0
+        array([ 0.   , -1.5  ,  1.333,  0.   , -1.   ,  1.33 ])
 
     Reference: Gautier, Numerical Calculation of the Base Inertial Parameters of Robots, 1991.
     """
@@ -160,9 +174,9 @@ def base_regressor(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
-        a: joint acceleration, shape (..., nv).
-        out: array for the result, of its shape and dtype.
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
+        out: array for the result, of its shape and dtype; a new one if left out.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
@@ -170,6 +184,18 @@ def base_regressor(
 
     Raises:
         NotApplicableError: if the model has too many bodies.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> q, v = sf.random_state(arm, 5, seed=0)
+        >>> Y = sf.base_regressor(arm, q, v, np.ones((5, 2)))
+        >>> Y.shape, int(np.linalg.matrix_rank(Y.reshape(10, 6)))
+        ((5, 2, 6), 6)
+        >>> pi = np.concatenate([np.array(body.inertia.parameters(), float) for body in arm.bodies])
+        >>> beta = sf.base_projection(arm).matrix @ pi
+        >>> np.allclose(Y @ beta, sf.inverse_dynamics(arm, q, v, np.ones((5, 2))))
+        True
     """
     model_checked("base_regressor", model)
     refuse_many_bodies("base_regressor", model)

@@ -129,15 +129,15 @@ def excitation(
         model: the robot; its joints have one coordinate for each freedom, none is floating.
         duration: how long [s].
         dt: time between samples of the result [s].
-        harmonics: of the Fourier series, from 2 on.
+        harmonics: how many the Fourier series has, from 2 on.
         period: of the series [s]; the motion repeats it.  At most 10 s if left out.
         margin: share of the limits of position, speed and torque that is used.
-        lower: lower limits of position, shape (nq,), in place of the model's.
-        upper: upper limits of position.
-        speed: limits of speed, shape (nv,).  Joints without limits move by 2 rad (0.25 m) to
-            either side of zero with at most 1.5 rad/s (0.3 m/s).
-        noise: standard deviation of the measured joint forces, a number or one for each; 1 % of the
-            largest torque if left out.
+        lower: lower limits of position [rad or m], shape (nq,), in place of the model's.
+        upper: upper limits of position [rad or m], shape (nq,).
+        speed: limits of speed [rad/s or m/s], shape (nv,).  Joints without limits move by
+            2 rad (0.25 m) to either side of zero with at most 1.5 rad/s (0.3 m/s).
+        noise: standard deviation of the measured joint forces [N m or N], a number or shape (nv,);
+            1 % of the largest torque if left out.
         friction: unknown friction, as in `identify`.
         rotors: whether rotor inertias are unknown.
         offsets: whether constant torques are unknown.
@@ -153,6 +153,17 @@ def excitation(
 
     Raises:
         NotApplicableError: if joints have quaternions or the base floats.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> motion = sf.excitation(arm, 4.0, dt=0.01, friction=False, rounds=2)
+        >>> motion.q.shape, np.allclose(motion.v[[0, -1]], 0.0)
+        ((401, 2), True)
+        >>> motion.notes[0]
+        'D-optimal among 384 Fourier series of 4 s'
+        >>> np.allclose(motion.tau, sf.inverse_dynamics(arm, motion.q, motion.v, motion.a))
+        True
 
     Reference: Swevers, Ganseman, Tukel, De Schutter and Van Brussel, Optimal Robot Excitation and
     Identification, 1997.

@@ -33,15 +33,19 @@ class Estimate:
     name: str
     """The parameter that it is named after, as 'm link3'; others may act together with it."""
     words: str
+    """The parameter in words, and how many others act together with it."""
     value: float
+    """As fitted to the data: [kg], [kg m] or [kg m^2] for bodies, and the units of friction,
+    rotors, offsets, springs or gains for others."""
     error: float
-    """Standard error; infinite if the data do not show it."""
+    """Standard error, in the units of the value; infinite if the data do not show it."""
     loaded: float
-    """In the loaded model."""
+    """Value in the loaded model."""
     model: float
-    """In the new model, where bodies are physical."""
+    """Value in the new model, where bodies are physical."""
     size: float
-    """What the error is compared with: its own size, or that of others of its kind."""
+    """What the error is compared with, in the units of the value: its own size, or that of others
+    of its kind."""
     formula: str
     """Which parameters act together in it."""
 
@@ -57,14 +61,15 @@ class JointResidual:
     """What is left of a joint's measured forces."""
 
     name: str
+    """Of the coordinate, as in `model.coordinates.v_names`."""
     load: float
     """Root mean square of the measured forces (known parts taken off) [N m or N]."""
     fit: float
-    """Root mean square residual of the new model on the samples of the fit."""
+    """Root mean square residual of the new model on the samples of the fit [N m or N]."""
     hold_out: float
-    """The same on samples that took no part; NaN if there were too few."""
+    """The same on samples that took no part [N m or N]; NaN if there were too few."""
     free: float
-    """Residual on the fit of the base parameters, which need not be physical."""
+    """Residual on the fit of the base parameters, which need not be physical [N m or N]."""
 
     @property
     def share(self) -> float:
@@ -84,6 +89,7 @@ class Identification:
     parameters: tuple[Estimate, ...]
     """The base parameters."""
     joints: tuple[JointResidual, ...]
+    """Residuals by coordinate, nv of them."""
     condition: float
     """Of the scaled problem; up to some hundreds is good."""
     findings: tuple[DataFinding, ...]
@@ -93,8 +99,9 @@ class Identification:
     offsets: Array
     """Constant force of each joint [N m or N], shape (nv,), which a model has no place for."""
     gains: Array
-    """Force for each unit of tau, shape (nv,)."""
+    """Force for each unit of tau, shape (nv,): 1, or [N m/A or N/A] of currents."""
     samples: int
+    """How many samples were used, those that were held out included."""
     lag: float
     """By how much torques were taken to be late [s]."""
     filter: float | None
@@ -104,7 +111,8 @@ class Identification:
     elapsed: float
     """Seconds that it took."""
     record: Mapping[str, Array] = field(default_factory=dict)
-    """Samples for plots: t (or their number), q, tau and the model's tau."""
+    """Samples for plots, one row for each: "q", "v", "tau" [N m or N], the "model" joint forces,
+    their number "row", and "t" [s] if times are known."""
     problem: Problem | None = None
     """The columns behind it."""
 

@@ -95,13 +95,14 @@ def identify(
             path of an .npz, .csv or .parquet file, or an iterable of chunks, each a Log, a mapping
             or a tuple (q, v, a, tau).  Arrays that are read when sliced (Dask, HDF5) are read in
             parts if v, a and tau are given.
-        v: velocities, shape (samples, nv); made from positions if left out.
-        a: accelerations, shape (samples, nv); made from velocities or positions if left out.
+        v: velocities [rad/s or m/s], shape (samples, nv); made from positions if left out.
+        a: accelerations [rad/s^2 or m/s^2], shape (samples, nv); made from velocities or positions
+            if left out.
         tau: measured joint forces [N m or N], shape (samples, nv), or motor currents with `gains`.
             A floating base has none: its six columns are zeros or left out.
         t: times [s], shape (samples,), or the time between two samples.
-        f_ext: measured external forces on each body in world axes about the world origin, shape
-            (samples, nb, 6), such as the ground's on the feet.
+        f_ext: measured external forces on each body (n; f) [N m; N] in world axes about the world
+            origin, shape (samples, nb, 6), such as the ground's on the feet.
         friction: True (viscous and dry), "viscous", "dry", "direction" (dry friction that differs
             by direction, and viscous), or False: as in the model.
         rotors: whether rotor inertias (armature) are unknown.
@@ -127,6 +128,24 @@ def identify(
     Raises:
         StateError: if there are too few usable samples.
         NotApplicableError: if an option does not apply, or the model has closed loops.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> real = sf.add_payload(arm, "tip", mass=0.5)
+        >>> w, t = np.array([2.0, 3.0]), np.arange(0.0, 5.0, 0.01)[:, None]
+        >>> q, v, a = np.sin(w * t), w * np.cos(w * t), -(w**2) * np.sin(w * t)
+        >>> tau = sf.inverse_dynamics(real, q, v, a)  # what a robot would have measured
+        >>> found = sf.identify(arm, q, v, a, tau, friction=False)
+        >>> found.ok, found.samples, np.allclose(found.predict(q, v, a), tau)
+        (True, 500, True)
+        >>> for p in found.parameters:
+        ...     if abs(p.value - p.loaded) > 1e-3:
+        ...         print(f"{p.name}: {p.loaded:.3f} becomes {p.value:.3f}")
+        hz upper: -1.500 becomes -2.000
+        Iyy upper: 1.333 becomes 1.833
+        hz lower: -1.000 becomes -2.000
+        Iyy lower: 1.330 becomes 3.330
 
     Reference: Atkeson, An and Hollerbach, 1986; Gautier and Khalil, 1990; Rucker and Wensing, 2022.
     """

@@ -27,8 +27,11 @@ class Piece:
     body: int
     """Row of the body it carries."""
     block: Block
+    """How its coordinates are converted."""
     q: tuple[int, ...]
+    """Indices of its positions in the other library."""
     v: tuple[int, ...]
+    """Indices of its velocities in the other library."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Site:
     body: int
     """Row of the body, -1 for the base."""
     point: tuple[float, ...]
-    """Where the other library lets forces act, in the body's coordinates."""
+    """Where the other library lets forces act [m], in the body's coordinates."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,15 @@ class Converter:
     """
 
     model: Model
+    """The robot here."""
     library: str
-    """ "pinocchio" or "mujoco"."""
+    """Either "pinocchio" or "mujoco"."""
     nq: int
     """Size of a position in the other library."""
     nv: int
     """Size of a velocity in the other library."""
     pieces: tuple[Piece, ...]
+    """The joints of the model, and where they are in the other library."""
     bodies: tuple[Site | None, ...]
     """For each body (or joint) of the other library the body of the model that it moves with."""
 

@@ -40,10 +40,13 @@ class Difference:
     """The worst difference of one quantity over all states, relative to its size."""
 
     quantity: str
+    """Such as "mass matrix"."""
     worst: float
+    """The worst difference, relative to the size of the quantity; no units."""
     tolerance: float
-    """At the state where the difference is worst for its tolerance."""
+    """What is allowed at the state where the difference is worst for its tolerance; no units."""
     state: int
+    """Number of that state among the random ones, from 0."""
     numpy: Difference | None = None
     """The same by the NumPy reading, beside the default call."""
 

@@ -30,10 +30,28 @@ def convert(model: Model, other: Any) -> Converter:
         model: the robot here.
         other: a `pinocchio.Model` or a `mujoco.MjModel` whose joints have the same names.
 
+    Returns:
+        A `Converter` with methods for positions, velocities, accelerations, joint forces, external
+        forces, mass matrices, poses and spatial vectors, `_to` the other library and `_from` it.
+
     Raises:
         UnknownNameError: if a joint of the model is not in the other library.
         NotApplicableError: if the other library has joints that the model does not have, or a
             joint of another kind under the same name.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> import pinocchio
+        >>> model = sf.load("double_pendulum")
+        >>> sf.save(model, "arm.urdf")
+        >>> other = pinocchio.buildModelFromUrdf("arm.urdf")
+        >>> between = sf.convert(model, other)
+        >>> there = between.q_to([0.3, 0.4])  # joints without limits: cosine and sine
+        >>> there.round(3)
+        array([0.955, 0.296, 0.921, 0.389])
+        >>> M = pinocchio.crba(other, other.createData(), there)
+        >>> np.allclose(between.mass_matrix_from(there, M), sf.mass_matrix(model, [0.3, 0.4]))
+        True
     """
     kind = f"{type(other).__module__}.{type(other).__name__}"
     if not isinstance(model, Model):

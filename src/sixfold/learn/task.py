@@ -33,11 +33,13 @@ class Task:
         dt: length of a step of the integrator [s].
         low: smallest value of each number of an action, shape (n,).
         high: largest value of each.  Actions are clipped to [low, high].
-        control: (t, q, v, action) -> joint forces; None if the action is the joint forces.
-        observe: (t, q, v) -> what is seen, an array.
+        control: (t, q, v, action) -> joint forces [N m or N], nv numbers; None if the action is the
+            joint forces.
+        observe: (t [s], q (nq), v (nv)) -> what is seen, an array.
         reward: (t, q, v, action) -> one number, at the end of a step.
         terminate: (t, q, v) -> one number: above zero the episode ends.
-        start: uniform numbers in [0, 1), shape (rows, draws) -> q and v at the start.
+        start: uniform numbers in [0, 1), shape (rows, draws) -> q (rows, nq) and v (rows, nv) at
+            the start.
         draws: how many numbers `start` and `randomize` want for each row.
         steps: actions after which an episode is cut off.
         substeps: steps of the integrator for each action.
@@ -49,6 +51,26 @@ class Task:
         contacts: the ground.
         limits: joint limits push back, as in `rollout`.
         integrator: as in `rollout`.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> swing = sf.Task(
+        ...     name="swing up",
+        ...     model=sf.load("pendulum"),
+        ...     dt=0.02,
+        ...     low=[-2.0],
+        ...     high=[2.0],
+        ...     observe=lambda t, q, v: [sf.cos(q[0]), sf.sin(q[0]), v[0]],
+        ...     reward=lambda t, q, v, action: -sf.cos(q[0]),
+        ...     start=lambda u: (0.2 * u - 0.1, 0.0 * u),
+        ...     draws=1,
+        ...     steps=200,
+        ... )
+        >>> envs = sf.VectorEnv(swing, 3)
+        >>> seen, _ = envs.reset(seed=0)
+        >>> seen, reward, *_ = envs.step(np.zeros((3, 1)))
+        >>> seen.shape, reward.round(1)
+        ((3, 3), array([-1., -1., -1.]))
     """
 
     name: str

@@ -49,6 +49,19 @@ class VectorEnv(_Base):
         dtype: of states, observations and rewards, "float64" or "float32".
         copy: return arrays that stay as they are; without it they are written again by the second
             step after.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> envs = sf.VectorEnv("cart_pole", 4)
+        >>> seen, _ = envs.reset(seed=0)
+        >>> seen.shape, envs.single_action_space.shape
+        ((4, 4), (1,))
+        >>> seen, reward, ended, cut, infos = envs.step(np.zeros((4, 1)))
+        >>> reward.shape, bool(ended.any()), bool(cut.any())
+        ((4,), False, False)
+        >>> alone = sf.VectorEnv("cart_pole", 1, first=2)  # the third of them
+        >>> np.array_equal(alone.reset(seed=0)[0], envs.reset(seed=0)[0][2:3])
+        True
     """
 
     metadata: Mapping[str, Any]

@@ -43,10 +43,21 @@ def write_report(
             parameters and findings.
         title: heading; the robot's name when left out.
 
+    Returns:
+        The path of the file.
+
     Raises:
         ShapeError: if an array does not fit the model.
         StateError: if an element is not finite or times do not grow.
         OutputFileError: if the file cannot be written.
+
+    Example:
+        >>> import sixfold as sf
+        >>> model = sf.load("pendulum")
+        >>> motion = sf.simulate(model, [0.5], [0.0], 1.0, dt=0.01)
+        >>> page = sf.write_report("swing.html", model, motion, title="A swing")
+        >>> page.name, "A swing" in page.read_text(encoding="utf-8")
+        ('swing.html', True)
     """
     from sixfold.report.write import write
 
@@ -64,15 +75,25 @@ def plot(
     Forces are those of joints and, where there are some, of contacts and constraints.
 
     Args:
-        trajectory: what `sixfold.simulate` returns, or any object with t (T,), q (T, nq) and, if
-            known, v and tau (T, nv) and energies (T,); or what `sixfold.identify` returns: its
-            measured and modelled torques.
+        trajectory: what `sixfold.simulate` returns, or any object with t (T,) [s], q (T, nq) and,
+            if known, v and tau (T, nv) and energies (T,) [J]; or what `sixfold.identify` returns:
+            its measured and modelled torques.
         path: also save the figure there (.svg, .png, .pdf).
         model: the robot, for names and units, when the trajectory does not carry it.
+
+    Returns:
+        The `matplotlib.figure.Figure`, which no window shows: save it, or let a notebook draw it.
 
     Raises:
         NotApplicableError: if matplotlib is not installed.
         OutputFileError: if the figure cannot be saved.
+
+    Example:
+        >>> import sixfold as sf
+        >>> motion = sf.simulate(sf.load("pendulum"), [0.5], [0.0], 1.0, dt=0.01)
+        >>> figure = sf.plot(motion, "swing.png")
+        >>> len(figure.axes)  # positions, velocities, joint forces, energies
+        4
     """
     from sixfold.report.figures import draw
 

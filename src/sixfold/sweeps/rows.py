@@ -37,7 +37,19 @@ class Grid:
     """All combinations of the values of some names, the last name fastest.
 
     Args:
-        axes: values by name: arrays of shape (n,), or (n, ...) for n arrays.
+        **axes: values by name, in any units: arrays of shape (n,), or (n, ...) for n arrays.
+
+    Raises:
+        OptionError: if there are no names, or too many combinations.
+
+    Example:
+        >>> import sixfold as sf
+        >>> grid = sf.Grid(mass=[1.0, 2.0], angle=[0.0, 0.5, 1.0])
+        >>> grid, len(grid), grid.shape
+        (Grid(mass: 2, angle: 3), 6, (2, 3))
+        >>> rows = grid.values(2, 4)
+        >>> rows["mass"].tolist(), rows["angle"].tolist()
+        ([1.0, 2.0], [1.0, 0.0])
     """
 
     def __init__(self, **axes: ArrayLike) -> None:
@@ -45,6 +57,7 @@ class Grid:
         if not axes:
             raise OptionError("Grid", "axes", "values by name, such as mass=[1.0, 2.0]", {})
         self.axes = {name: _column("Grid", name, x) for name, x in axes.items()}
+        """The values of each name, shape (n, ...)."""
         self.shape = tuple(map(len, self.axes.values()))
         """How many values each name has."""
         if prod(self.shape) > MAX_ROWS:

@@ -63,7 +63,7 @@ class Code:
     files: Mapping[str, str | bytes]
     """Texts by file name; an object file is bytes."""
     operations: int
-    """Additions, multiplications and divisions; a fused pair counts as two."""
+    """Additions, multiplications and divisions of one state; a fused pair counts as two."""
 
     def __repr__(self) -> str:
         """Name the files and say how long they are; the texts are in `files`."""
@@ -124,6 +124,19 @@ def export(
         several results fills one array after the other in C, and returns a tuple in the other
         languages.  Numbers are row by row; Julia and MATLAB stack the matrices of an array with
         three axes.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.load("pendulum")
+        >>> list(sf.export(model, "mass_matrix").files)
+        ['pendulum_mass_matrix.h', 'pendulum_mass_matrix.c']
+        >>> code = sf.export(model, sf.inverse_dynamics, language="python")
+        >>> made = {}
+        >>> exec(code.files["pendulum_inverse_dynamics.py"], made)
+        >>> state = [0.3], [0.1], [2.0]
+        >>> tau = made["pendulum_inverse_dynamics"](*state)
+        >>> np.allclose(tau, sf.inverse_dynamics(model, *state))
+        True
     """
     model_checked("export", model)
     word = function if isinstance(function, str) else getattr(function, "__name__", str(function))

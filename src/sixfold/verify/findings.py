@@ -16,11 +16,17 @@ class Finding:
     """One formulation of one quantity: its worst error, at which state, or why it was left out."""
 
     quantity: str
+    """Such as "mass matrix"."""
     formulation: str
+    """Such as "crba"."""
     error: float | None
+    """The worst error, relative to the size of the quantity; None if it was left out."""
     state: int | None
+    """Number of the state where the error is worst, from 0; None if it was left out."""
     limit: float
+    """The largest error that is allowed."""
     note: str = ""
+    """Why it was left out; empty otherwise."""
 
     @property
     def bad(self) -> bool:
@@ -33,8 +39,11 @@ class Report:
     """What `check` found."""
 
     model: str
+    """Name of the model."""
     samples: int
+    """Number of random states."""
     findings: tuple[Finding, ...]
+    """One for each formulation of each quantity."""
 
     @property
     def agrees(self) -> bool:

@@ -42,7 +42,8 @@ def view(
         trajectory: a motion: what `sixfold.simulate` returns, or any object or mapping with t (T,)
             and q (T, nq) and, if known, v, a, tau and contacts; or q alone.  With q (N, T, nq) the
             first motion is solid and the others are ghosts.
-        q: a configuration (nq,), or many (N, nq): the first is solid, all others are ghosts.
+        q: a configuration [rad or m] (nq,), or many (N, nq): the first is solid, all others are
+            ghosts.
         t: times [s] of the motion, when the trajectory brings none; otherwise 60 rows a second.
         port: where to listen; 0 takes any free port.
         open_browser: also open the page.
@@ -64,6 +65,13 @@ def view(
         UnknownNameError: if there is no frame of the name `drag`.
         ShapeError: if an array does not fit the model.
         StateError: if an element is not finite or times do not grow.
+
+    Example:
+        >>> import sixfold as sf
+        >>> with sf.view(sf.load("pendulum"), q=[0.5], block=False) as window:
+        ...     window.pose([1.0])
+        ...     print(window.url.startswith("http://127.0.0.1:"), window.q)
+        True [1.]
     """
     from sixfold.viewer.window import open_window
 

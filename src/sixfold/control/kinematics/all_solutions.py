@@ -47,14 +47,25 @@ def all_solutions(
         limits: False to leave the position limits of joints aside.
 
     Returns:
-        Configurations, shape (..., n, nq), n being the largest number of solutions of a row; rows
-        with fewer end in NaN.  Angles are as near to zero as limits allow.
+        Configurations [rad or m], shape (..., n, nq), n being the largest number of solutions
+        of a row; rows with fewer end in NaN.  Angles are as near to zero as limits allow.
 
     Raises:
         ArgumentError, ShapeError, NumberError, OptionError: if an argument makes no sense.
         UnknownNameError: if there is no body, frame or joint of a name.
         NotApplicableError: if the robot has more freedoms than the targets fix, and so infinitely
             many solutions, or constraints beside its joints.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> pose = sf.frame_pose(arm, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "dh6")
+        >>> found = sf.all_solutions(arm, {"dh6": pose})
+        >>> found.shape, np.allclose(sf.frame_pose(arm, found, "dh6"), pose)
+        ((8, 6), True)
+        >>> found[:2].round(3)
+        array([[ 0.1  ,  0.2  ,  0.3  , -2.742, -0.5  , -2.542],
+               [ 0.1  ,  0.2  ,  0.3  ,  0.4  ,  0.5  ,  0.6  ]])
     """
     model_checked(NAME, model)
     refuse_constraints(NAME, model, "close the loops with sixfold.assemble")

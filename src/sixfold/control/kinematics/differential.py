@@ -40,9 +40,10 @@ def differential_ik(
 
     Args:
         model: the robot.
-        q: configurations, shape (..., nq).
-        targets: velocities (omega; v) by the names of bodies or frames, world axes and the frame's
-            origin, {name: (..., 6)}; or a list of `sixfold.targets`: Velocity, or a place to go to.
+        q: configurations [rad or m], shape (..., nq).
+        targets: velocities (omega; v) [rad/s; m/s] by the names of bodies or frames, world axes and
+            the frame's origin, {name: (..., 6)}; or a list of `sixfold.targets`: Velocity, or
+            a place to go to.
         gain: how fast targets that are places are approached [1/s]: error times gain.
         damping: how much a squared joint velocity counts beside a squared error, from 0.  Without
             damping, velocities grow without bound near singular configurations.
@@ -50,13 +51,23 @@ def differential_ik(
             until none exceeds its limit, and joints at a position limit do not move further out.
 
     Returns:
-        Joint velocities, shape (..., nv).
+        Joint velocities [rad/s or m/s], shape (..., nv).
 
     Raises:
         ArgumentError, ShapeError, NumberError, OptionError, StateError: if an argument makes no
             sense.
         UnknownNameError: if there is no body, frame or joint of a name.
         NotApplicableError: if the model has constraints beside its joints.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm, q = sf.load("puma560"), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+        >>> wanted = [0.0, 0.0, 0.0, 0.1, 0.0, 0.0]  # 0.1 m/s along x, without turning
+        >>> v = sf.differential_ik(arm, q, {"dh6": wanted}, damping=0.0)
+        >>> v.round(3)
+        array([-0.043, -0.111, -0.137, -0.105,  0.236,  0.162])
+        >>> np.allclose(sf.jacobian(arm, q, "dh6") @ v, wanted)
+        True
     """
     model_checked(NAME, model)
     refuse_constraints(NAME, model, "add their rows as targets of another model")

@@ -65,7 +65,7 @@ class InverseKinematics:
     """Configurations that meet targets, or come as near as was found."""
 
     q: Array
-    """Configurations, shape (..., nq)."""
+    """Configurations [rad or m], shape (..., nq)."""
     error: Array
     """What is left of each part of the targets [m or rad], shape (..., parts)."""
     converged: Array
@@ -75,6 +75,7 @@ class InverseKinematics:
     parts: tuple[str, ...]
     """Names of the parts: the frame, and "position", "rotation", "direction" or "joints"."""
     tolerance: float
+    """What could be left of each part [m and rad]."""
 
     def __repr__(self) -> str:
         """Print how many rows converged, and the largest error of each part."""
@@ -125,7 +126,7 @@ def inverse_kinematics(
         targets: world-from-frame matrices by the names of bodies or frames, {name: (..., 4, 4)};
             or a list of `sixfold.targets`: Pose, Position, Direction, LookAt, CenterOfMass, Joints,
             each with a weight and a priority.
-        q0: configurations to start from, shape (..., nq); others if left out.
+        q0: configurations to start from [rad or m], shape (..., nq); others if left out.
         tolerance: what may be left of each part of the targets [m and rad].
         starts: how many configurations a row may start from, from 1; 1 keeps to q0.
         limits: False to leave the position limits of joints aside.
@@ -141,6 +142,16 @@ def inverse_kinematics(
             sense: a matrix that is no pose, numbers that are not finite.
         UnknownNameError: if there is no body, frame or joint of a name.
         NotApplicableError: if the model has constraints beside its joints.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> poses = sf.frame_pose(arm, sf.random_state(arm, 5, seed=0)[0], "dh6")
+        >>> found = sf.inverse_kinematics(arm, {"dh6": poses})
+        >>> found.q.shape, bool(found.converged.all()), found.parts
+        ((5, 6), True, ('dh6 position', 'dh6 rotation'))
+        >>> np.allclose(sf.frame_pose(arm, found.q, "dh6"), poses)
+        True
 
     Reference:
         Sugihara, Solvability-Unconcerned Inverse Kinematics by the Levenberg-Marquardt Method, IEEE

@@ -49,24 +49,26 @@ class OptimalControl:
     """Motions that cost least near those that they were begun with."""
 
     model: Model
+    """The robot."""
     t: Array
     """Times of the states [s], shape (steps + 1,)."""
     q: Array
-    """Configurations, shape (..., steps + 1, nq)."""
+    """Configurations [rad or m], shape (..., steps + 1, nq)."""
     v: Array
-    """Velocities, shape (..., steps + 1, nv)."""
+    """Velocities [rad/s or m/s], shape (..., steps + 1, nv)."""
     tau: Array
-    """Joint forces of each step, shape (..., steps, nv)."""
+    """Joint forces of each step [N m or N], shape (..., steps, nv)."""
     cost: Array
-    """Running and final cost, shape (...)."""
+    """Running and final cost, in the units of your functions, shape (...)."""
     converged: Array
     """Whether no more than the tolerance can be gained, and state limits hold, shape (...)."""
     iterations: Array
-    """Shape (...)."""
+    """How many were done, shape (...)."""
     gains: Array
     """K of tau = tau_0 + K (x - x_0) with x = (q, v), shape (..., steps, nv, 2 nv)."""
     violation: Array
-    """How far states are beyond their limits, shape (...); 0 without state limits."""
+    """How far states are beyond their limits at most [rad, m, rad/s or m/s], shape (...); 0 without
+    state limits."""
     history: Array
     """Cost after each iteration, state limits included, shape (iterations + 1, ...)."""
 
@@ -155,9 +157,10 @@ def optimal_control(
 
     Args:
         model: the robot; every velocity must be the rate of a coordinate (no quaternions).
-        q0: configurations at the start, shape (..., nq); None for the neutral one.
-        v0: velocities at the start, shape (..., nv); None for rest.
-        tau: guess of the joint forces: (..., steps, nv), (..., 1, nv) or (nv,); zero if left out.
+        q0: configurations at the start [rad or m], shape (..., nq); None for the neutral one.
+        v0: velocities at the start [rad/s or m/s], shape (..., nv); None for rest.
+        tau: guess of the joint forces [N m or N]: (..., steps, nv), (..., 1, nv) or (nv,); zero if
+            left out.
         dt: length of a step [s].
         steps: how many steps.
         cost: function of (t, q, v, tau) for one state that returns one number: the running cost
@@ -183,6 +186,23 @@ def optimal_control(
             quaternions, couplings or constraints.
         CallbackError: if a function of yours gives no usable numbers, or cannot be compiled.
         SingularModelError: if some joint has no inertia behind it.
+
+    Example:
+        >>> import sixfold as sf
+        >>> found = sf.optimal_control(
+        ...     sf.load("pendulum"),
+        ...     [0.0],
+        ...     [0.0],
+        ...     dt=0.02,
+        ...     steps=50,
+        ...     cost=lambda t, q, v, tau: 0.01 * tau[0] ** 2,
+        ...     final_cost=lambda q, v: 100.0 * ((q[0] - 1.0) ** 2 + v[0] ** 2),
+        ...     method="ilqr",
+        ... )
+        >>> bool(found.converged), found.cost.round(4).item()
+        (True, 0.0286)
+        >>> found.q[-1].round(2), found.tau.shape, found.gains.shape
+        (array([1.]), (50, 1), (50, 1, 2))
 
     Reference:
         Jacobson and Mayne, Differential Dynamic Programming, 1970; Tassa, Mansard and Todorov,

@@ -21,7 +21,7 @@ class TVLQR(NamedTuple):
     """Gains along a motion: u_k = -K_k x_k."""
 
     K: Array
-    """Shape (..., steps, inputs, states)."""
+    """Gains, shape (..., steps, inputs, states): units of inputs by those of states."""
     S: Array
     """x^T S_k x is the cost from step k on, shape (..., steps + 1, states, states)."""
 
@@ -51,12 +51,24 @@ def tvlqr(
         final: cost of the last state, as Q; Q if left out.
 
     Returns:
-        K and S, as a `TVLQR`.
+        K, shape (..., steps, m, n), and S, shape (..., steps + 1, n, n), as a `TVLQR`.  K has the
+        units of inputs by those of states.
 
     Raises:
         ShapeError, NumberError, OptionError: if an argument makes no sense: not finite, Q or R not
             symmetric, Q with a negative direction, R not positive definite.
         NotApplicableError: if the linearisation is one in continuous time.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model, up = sf.load("pendulum"), np.full((1000, 1), np.pi)
+        >>> motion = sf.linearize(model, up, 0.0 * up, 0.0 * up, dt=0.01)
+        >>> gains = sf.tvlqr(motion, 1.0, 1.0)
+        >>> gains.K.shape, gains.S.shape
+        ((1000, 1, 2), (1001, 2, 2))
+        >>> still = sf.linearize(model, [np.pi], [0.0], [0.0], dt=0.01)
+        >>> np.allclose(gains.K[0], sf.lqr(still, 1.0, 1.0).K)  # far from the end
+        True
     """
     if isinstance(A, Linearization):
         if A.dt is None:

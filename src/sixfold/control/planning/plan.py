@@ -56,17 +56,18 @@ def plan_trajectory(
 
     Args:
         model: the robot; every velocity must be the rate of a coordinate (no quaternions).
-        waypoints: configurations, shape (n, nq), n >= 2.
-        times: when each waypoint is passed, shape (n,): only the ratios count, unless `duration` is
-            left out and no limit holds.  By the lengths of the segments if left out.
+        waypoints: configurations [rad or m], shape (n, nq), n >= 2.
+        times: when each waypoint is passed [s], shape (n,): only the ratios count, unless
+            `duration` is left out and no limit holds.  By the lengths of the segments if left out.
         duration: of the whole motion [s]; the shortest that limits allow if left out.
         dt: time between samples [s]; they are at most so far apart.
         spline: "minimum_jerk" (least squared jerk, four continuous derivatives) or "cubic" (least
             squared acceleration, two).
         velocity_limit: speeds [rad/s or m/s], shape (nv,) or one number; the model's if left out.
-        acceleration_limit: accelerations, shape (nv,) or one number; none if left out.
-        effort_limit: joint forces, shape (nv,) or one number; the model's if left out.  Dry
-            friction is counted in full, whatever the speed.
+        acceleration_limit: accelerations [rad/s^2 or m/s^2], shape (nv,) or one number; none if
+            left out.
+        effort_limit: joint forces [N m or N], shape (nv,) or one number; the model's if left out.
+            Dry friction is counted in full, whatever the speed.
 
     Returns:
         A `Trajectory` with joint forces by `inverse_dynamics`; its notes say which limit holds.
@@ -77,6 +78,19 @@ def plan_trajectory(
             was asked for exceeds a limit.
         NotApplicableError: if there is neither a limit nor a duration, or the model has quaternions
             or constraints.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.load("double_pendulum")
+        >>> corners = [[0.0, 0.0], [1.0, 0.5], [0.0, 1.0]]
+        >>> motion = sf.plan_trajectory(model, corners, velocity_limit=1.0)
+        >>> np.abs(motion.v).max().round(2).item(), motion.notes
+        (1.0, ('velocity limit holds',))
+        >>> np.allclose(motion.v[[0, -1]], 0.0), np.allclose(motion.q[-1], corners[-1])
+        (True, True)
+        >>> slow = sf.plan_trajectory(sf.load("pendulum"), [[0.0], [1.0]], duration=1.0, dt=0.25)
+        >>> slow.q[:, 0].round(3)
+        array([0.   , 0.104, 0.5  , 0.896, 1.   ])
     """
     model_checked(NAME, model)
     refuse_constraints(NAME, model, "plan for the joints that drive it")

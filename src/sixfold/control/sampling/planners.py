@@ -118,19 +118,36 @@ class MPPI(_Planner):
     Args:
         stepper: one robot with a reward, `sixfold.Stepper(model, dt=..., reward=...)`; contact,
             controllers and limits are the stepper's.
-        horizon: actions of a plan.
+        horizon: number of actions of a plan.
         samples: sequences that are tried in each iteration.
-        noise: standard deviation of each number of an action, or one for all.
+        noise: standard deviation of each number of an action, in its units, shape (actions,), or
+            one for all.
         temperature: how much worse sequences count, in standard deviations of the rewards: small
             numbers follow the best sequence, large ones the average.
         knots: instants between which random sequences are straight lines; 8 if left out.
         iterations: rounds for each call.
-        start: action that all of the first plan has; zero if left out.
-        seed: of the draws.
+        start: action that all of the first plan has, shape (actions,) or one number; zero if left
+            out.
+        seed: of the draws; same seed, same plans.
 
     Attributes:
-        plan: mean sequence, shape (horizon, actions).
+        plan: mean sequence, shape (horizon, actions), in the units of actions.
         best: largest reward of the last round.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.load("pendulum")
+        >>> def upright(t, q, v, action):
+        ...     return -sf.cos(q[0]) - 0.01 * v[0] ** 2
+        >>> stepper = sf.Stepper(model, dt=0.02, reward=upright)
+        >>> plan = sf.MPPI(stepper, horizon=40, samples=100, noise=5.0)
+        >>> plan
+        <MPPI of 'pendulum', 100 sequences of 40 actions (0.8 s)>
+        >>> robot = sf.Stepper(model, dt=0.02)  # hangs down, and is swung up
+        >>> for _ in range(100):
+        ...     _ = robot.step(plan(robot.q, robot.v))
+        >>> bool(np.cos(robot.q[0]) < -0.8)
+        True
 
     Reference: Williams, Aldrich, Theodorou, Model Predictive Path Integral Control, JGCD 40(2),
     2017.
@@ -160,14 +177,35 @@ class CrossEntropy(_Planner):
 
     Args:
         stepper: as in `MPPI`.
-        horizon: actions of a plan.
+        horizon: number of actions of a plan.
         samples: sequences that are tried in each iteration.
-        noise: standard deviation of each number of an action at the start of a call.
+        noise: standard deviation of each number of an action at the start of a call, in its units,
+            shape (actions,), or one for all.
         elites: how many of the best sequences count; a tenth if left out.
         knots: instants between which random sequences are straight lines; 8 if left out.
         iterations: rounds for each call, in which the spread shrinks.
-        start: action that all of the first plan has; zero if left out.
-        seed: of the draws.
+        start: action that all of the first plan has, shape (actions,) or one number; zero if left
+            out.
+        seed: of the draws; same seed, same plans.
+
+    Attributes:
+        plan: mean sequence, shape (horizon, actions), in the units of actions.
+        best: largest reward of the last round.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.load("pendulum")
+        >>> def upright(t, q, v, action):
+        ...     return -sf.cos(q[0]) - 0.01 * v[0] ** 2
+        >>> stepper = sf.Stepper(model, dt=0.02, reward=upright)
+        >>> plan = sf.CrossEntropy(stepper, horizon=40, samples=100, noise=5.0)
+        >>> plan
+        <CrossEntropy of 'pendulum', 100 sequences of 40 actions (0.8 s)>
+        >>> robot = sf.Stepper(model, dt=0.02)  # hangs down, and is swung up
+        >>> for _ in range(100):
+        ...     _ = robot.step(plan(robot.q, robot.v))
+        >>> bool(np.cos(robot.q[0]) < -0.8)
+        True
 
     Reference: Rubinstein, The Cross-Entropy Method for Combinatorial and Continuous Optimization,
     Methodology and Computing in Applied Probability 1, 1999.

@@ -21,22 +21,46 @@ Columns = Mapping[str, str | Sequence[str]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Log:
-    """A record of a motion: one row for each sample.  What was not measured is None."""
+    """A record of a motion: one row for each sample.  What was not measured is None.
+
+    Args:
+        q: positions [rad or m], shape (samples, nq).
+        v: velocities [rad/s or m/s], shape (samples, nv).
+        a: accelerations [rad/s^2 or m/s^2], shape (samples, nv).
+        tau: joint forces [N m or N], or motor currents [A], shape (samples, nv).
+        t: times [s], shape (samples,), or the time between two samples.
+        f_ext: measured external forces on each body (n; f) [N m; N], world axes, about the world
+            origin, shape (samples, nb, 6).
+
+    Raises:
+        ShapeError: if an array has another number of axes or of samples.
+        NumberError, ArgumentError: if an array does not hold numbers.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> t = np.arange(100) * 0.01
+        >>> log = sf.Log(np.sin(t)[:, None], tau=np.cos(t)[:, None], t=0.01)
+        >>> log, log.times[-1].round(2).item()
+        (<log of 100 samples: q, tau, t>, 0.99)
+        >>> np.savez("swing.npz", t=log.times, q=log.q, tau=log.tau)
+        >>> sf.Log.read("swing.npz", sf.load("pendulum"))
+        <log of 100 samples: q, tau, t>
+    """
 
     q: Array
     """Positions [rad or m], shape (samples, nq)."""
     v: Array | None = None
-    """Velocities, shape (samples, nv); made from q if left out."""
+    """Velocities [rad/s or m/s], shape (samples, nv); made from q if left out."""
     a: Array | None = None
-    """Accelerations, shape (samples, nv); made from v or q if left out."""
+    """Accelerations [rad/s^2 or m/s^2], shape (samples, nv); made from v or q if left out."""
     tau: Array | None = None
     """Joint forces [N m or N], or motor currents [A], shape (samples, nv); for a floating base also
     those of the joints alone."""
     t: Array | float | None = None
     """Times [s], shape (samples,), or the time between two samples."""
     f_ext: Array | None = None
-    """Measured external forces on each body in world axes about the world origin, shape (samples,
-    nb, 6)."""
+    """Measured external forces on each body (n; f) [N m; N] in world axes about the world origin,
+    shape (samples, nb, 6)."""
 
     def __post_init__(self) -> None:
         """Check that all arrays hold numbers and are equally long."""

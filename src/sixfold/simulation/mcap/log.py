@@ -68,11 +68,15 @@ class McapLog:
         OutputFileError: if the file cannot be written.
 
     Example:
-        >>> stepper = sf.Stepper(arm, dt=1e-3)  # doctest: +SKIP
-        >>> with sf.McapLog("run.mcap", arm) as log:  # doctest: +SKIP
-        ...     for _ in range(1000):
-        ...         stepper.step([0.0, 0.1])
+        >>> import sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> stepper = sf.Stepper(arm, dt=1e-3)
+        >>> with sf.McapLog("run.mcap", arm) as log:
+        ...     for _ in range(100):
+        ...         _ = stepper.step([0.0, 0.1])
         ...         log.record(stepper, [0.0, 0.1])
+        >>> log
+        <McapLog of 'double_pendulum' in run.mcap: 100 states, closed>
     """
 
     def __init__(self, path: str | os.PathLike[str], model: Model, *, start: float = 0.0) -> None:
