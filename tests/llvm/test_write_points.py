@@ -12,14 +12,14 @@ from sixfold.graph import optimise, trace
 from sixfold.graph.program import CONST
 from sixfold.llvm import Layout, build
 from sixfold.llvm.layout import streaming
-from sixfold.llvm.layout.lines.write_points import (
+from sixfold.llvm.layout.schedule import plan
+from sixfold.llvm.layout.write_points import (
     GROUP_COLUMNS,
     columns,
     end_columns,
     pays,
     write_points,
 )
-from sixfold.llvm.layout.schedule import plan
 
 
 def growing(size):

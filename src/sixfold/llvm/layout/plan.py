@@ -17,7 +17,7 @@ from sixfold.graph.program import (
     Result,
     verifying,
 )
-from sixfold.llvm.layout.lines.write_points import GROUP_COLUMNS, Write, columns, end_columns
+from sixfold.llvm.layout.write_points import GROUP_COLUMNS, Write, columns, end_columns
 
 
 @dataclass(frozen=True)

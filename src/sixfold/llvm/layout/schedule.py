@@ -26,9 +26,9 @@ from sixfold.graph.program import (
     verifying,
 )
 from sixfold.llvm.layout.latency import latency_ratio
-from sixfold.llvm.layout.lines.write_points import write_points
 from sixfold.llvm.layout.plan import Angles, Plan, Routine, numbers, outside_slot
 from sixfold.llvm.layout.routines import outside_inputs, placed_routines, repetitions
+from sixfold.llvm.layout.write_points import write_points
 
 PIECE_OPERATIONS = 130
 """Operations in a piece."""

@@ -24,7 +24,6 @@ from sixfold.llvm.layout.gather_scatter import (
 )
 from sixfold.llvm.layout.inner_loop import copies, direct_loop
 from sixfold.llvm.layout.lines import line_streaming, line_writer
-from sixfold.llvm.layout.lines.write_points import pays
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
     keep_results,
@@ -39,6 +38,7 @@ from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import is_large
+from sixfold.llvm.layout.write_points import pays
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
 

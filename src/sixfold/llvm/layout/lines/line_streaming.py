@@ -7,12 +7,12 @@ from sixfold.llvm.layout.block_loops import every_block
 from sixfold.llvm.layout.gather_scatter import constants_in_tiles
 from sixfold.llvm.layout.lines import line_writer
 from sixfold.llvm.layout.lines.line_writer import WRITER_BYTES
-from sixfold.llvm.layout.lines.write_points import GROUP_COLUMNS, Write
 from sixfold.llvm.layout.pieces import tile_size, together
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import arguments, work
 from sixfold.llvm.layout.strided import gather_call
+from sixfold.llvm.layout.write_points import GROUP_COLUMNS, Write
 
 
 def streaming(layout: Layout, cut: Plan, W: int) -> str:

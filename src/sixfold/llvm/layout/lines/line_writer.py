@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixfold.llvm.layout.gather_scatter import table
-from sixfold.llvm.layout.lines.write_points import GROUP_COLUMNS
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
+from sixfold.llvm.layout.write_points import GROUP_COLUMNS
 
 LANES = GROUP_COLUMNS
 """Numbers of a line, and rows of a block."""
