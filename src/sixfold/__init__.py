@@ -377,12 +377,17 @@ __all__ = [
 if TYPE_CHECKING:
     from sixfold.evaluate import functions as _rows
 
+    __all__ += _rows.configurations.__all__
     __all__ += _rows.constraints.__all__
     __all__ += _rows.derivatives.__all__
     __all__ += _rows.dynamics.__all__
+    __all__ += _rows.energies.__all__
+    __all__ += _rows.energy_derivatives.__all__
     __all__ += _rows.impacts.__all__
+    __all__ += _rows.jacobians.__all__
     __all__ += _rows.kinematic_derivatives.__all__
     __all__ += _rows.kinematics.__all__
     __all__ += _rows.regressors.__all__
+    __all__ += _rows.wrenches.__all__
 else:
     __all__ = sorted({*__all__, *functions.__all__})

@@ -69,6 +69,19 @@ def compile(
     Returns:
         A callable, picklable kernel with `.ufunc`, `.signature`, `.graph`, `.llvm_ir`, `.assembly`,
         `.operations` and `.flops`.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> kernel = sf.compile(sf.inverse_dynamics, arm)
+        >>> q, v = sf.random_state(arm, 100, seed=1)
+        >>> kernel.signature, kernel(q, v, v).shape
+        ('(2),(2),(2)->(2)', (100, 2))
+        >>> def speed(q, v):
+        ...     tip = sf.frame_velocity(arm, q, v, "tip")[3:]
+        ...     return np.sqrt(tip @ tip)
+        >>> sf.compile(speed, arm)(q, v).shape
+        (100,)
     """
     kind = _dtype(dtype)
     bound = bind("compile", function, model, inputs)

@@ -17,7 +17,19 @@ MAX_AXES = 31
 
 
 def neutral(model: Model) -> Array:
-    """Return the configuration with every joint at zero (quaternions not turned), shape (nq,)."""
+    """Return the configuration with every joint at zero (quaternions not turned), shape (nq,).
+
+    Args:
+        model: the robot.
+
+    Returns:
+        Configuration [rad or m], shape (nq,); a quaternion is (0, 0, 0, 1).
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.neutral(sf.load("floating_link")).tolist()  # position, quaternion, hinge
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    """
     model_checked("neutral", model)
     return np.array([x for free in model.coordinates.free for x in free.joint.neutral()], float)
 
@@ -38,6 +50,17 @@ def random_state(
         model: the robot.
         size: how many states: a number or a leading shape; one state when left out.
         seed: a number for repeatable states, or a NumPy generator.
+
+    Returns:
+        Configurations [rad or m], shape (..., nq), and velocities [rad/s or m/s], shape (..., nv),
+        with the leading axes `size`.
+
+    Example:
+        >>> import sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> q, v = sf.random_state(arm, (5, 2), seed=1)
+        >>> q.shape, v.shape
+        ((5, 2, 6), (5, 2, 6))
     """
     model_checked("random_state", model)
     lead = _lead(size)

@@ -13,13 +13,18 @@ of the module is for type checkers.
 from types import FunctionType
 from typing import TYPE_CHECKING
 
+from sixfold.evaluate.functions.configurations import *
 from sixfold.evaluate.functions.constraints import *
 from sixfold.evaluate.functions.derivatives import *
 from sixfold.evaluate.functions.dynamics import *
+from sixfold.evaluate.functions.energies import *
+from sixfold.evaluate.functions.energy_derivatives import *
 from sixfold.evaluate.functions.impacts import *
+from sixfold.evaluate.functions.jacobians import *
 from sixfold.evaluate.functions.kinematic_derivatives import *
 from sixfold.evaluate.functions.kinematics import *
 from sixfold.evaluate.functions.regressors import *
+from sixfold.evaluate.functions.wrenches import *
 
 if not TYPE_CHECKING:  # static tools follow the stars, which bring what a module lists
     __all__ = [

@@ -58,11 +58,11 @@ def constrained_dynamics(
 
     Args:
         model: a robot with loops, rods, gears or rolling wheels (`model.constraints`).
-        q: configuration, shape (..., nq); gaps that it leaves open are not closed
+        q: configuration [rad or m], shape (..., nq); gaps that it leaves open are not closed
             (see `assemble` and `project`).
-        v: joint velocity, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         tau: joint forces [N m or N], shape (..., nv).
-        f_ext: external force on each body (n; f), shape (..., nb, 6).
+        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
         inertias: inertial parameters of all bodies in place of the model's own, shape
             (..., nb, 10); see `inverse_dynamics`.
@@ -70,9 +70,10 @@ def constrained_dynamics(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
-        Accelerations, shape (..., nv), and the force of each row, shape (..., nc), in the order of
-        `model.constraint_rows`: forces and moments that act on body B of a constraint, along its
-        rows.  Redundant rows share their force: it is the one of least norm.
+        Accelerations [rad/s^2 or m/s^2], shape (..., nv), and the force of each row, shape
+        (..., nc), in the order of `model.constraint_rows`: forces and moments [N or N m] that act
+        on body B of a constraint, along its rows.  Redundant rows share their
+        force: it is the one of least norm.
 
     Raises:
         NotApplicableError: if the model has no constraints.
@@ -80,6 +81,17 @@ def constrained_dynamics(
 
     Reference: Delassus matrix of the sparse factor (Featherstone, RBDA, chapter 8) with proximal
     steps (Carpentier, Budhiraja, Mansard, RSS 2021).
+
+    Example:
+        >>> import sixfold as sf
+        >>> builder = sf.ModelBuilder("ladder", gravity=(0, -9.81, 0))
+        >>> ball = sf.Inertia.from_mass(1.0)
+        >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
+        >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
+        >>> model = builder.add_rod("foot", "head", 1.0).build()
+        >>> a, forces = sf.constrained_dynamics(model, [0.6, 0.8], [0, 0], [0, 0])
+        >>> print(a.round(3), forces.round(3))  # the rod is pressed
+        [ 4.709 -3.532] [7.848]
     """
     raise NotImplementedError
 
@@ -92,6 +104,26 @@ def constraint_gaps(
 
     Rows are named by `model.constraint_rows`.  Those of a loop are along the constraint forces of
     its joint, in the closing frame on body B; of turns it is 2 tan(angle / 2).
+
+    Args:
+        model: a robot with constraints.
+        q: configuration [rad or m], shape (..., nq).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Gaps [m or rad], shape (..., nc), in the order of `model.constraint_rows`.
+
+    Example:
+        >>> import sixfold as sf
+        >>> builder = sf.ModelBuilder("ladder", gravity=(0, -9.81, 0))
+        >>> ball = sf.Inertia.from_mass(1.0)
+        >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
+        >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
+        >>> model = builder.add_rod("foot", "head", 1.0).build()
+        >>> print(sf.constraint_gaps(model, [[0.6, 0.8], [0.6, 0.9]]).round(3))
+        [[0.   ]
+         [0.082]]
     """
     raise NotImplementedError
 
@@ -100,7 +132,28 @@ def constraint_gaps(
 def constraint_jacobian(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
-    """Return J, shape (..., nc, nv): constraints hold J v = 0."""
+    """Return J, shape (..., nc, nv): constraints hold J v = 0.
+
+    Args:
+        model: a robot with constraints.
+        q: configuration [rad or m], shape (..., nq).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        J, shape (..., nc, nv): row k times v is how fast row k opens or slips
+        [m/s or rad/s].
+
+    Example:
+        >>> import sixfold as sf
+        >>> builder = sf.ModelBuilder("ladder", gravity=(0, -9.81, 0))
+        >>> ball = sf.Inertia.from_mass(1.0)
+        >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
+        >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
+        >>> model = builder.add_rod("foot", "head", 1.0).build()
+        >>> print(sf.constraint_jacobian(model, [0.6, 0.8]).round(3))
+        [[0.6 0.8]]
+    """
     raise NotImplementedError
 
 
@@ -113,7 +166,29 @@ def constraint_bias(
     out: Array | None = None,
     backend: Backend | None = None,
 ) -> Array:
-    """Return gamma, shape (..., nc): constraints hold J a + gamma = 0, gamma = (dJ/dt) v."""
+    """Return gamma, shape (..., nc): constraints hold J a + gamma = 0, gamma = (dJ/dt) v.
+
+    Args:
+        model: a robot with constraints.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Gamma [m/s^2 or rad/s^2], shape (..., nc).
+
+    Example:
+        >>> import sixfold as sf
+        >>> builder = sf.ModelBuilder("ladder", gravity=(0, -9.81, 0))
+        >>> ball = sf.Inertia.from_mass(1.0)
+        >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
+        >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
+        >>> model = builder.add_rod("foot", "head", 1.0).build()
+        >>> q, v = [0.6, 0.8], [0.8, -0.6]  # J v = 0
+        >>> print(sf.constraint_bias(model, q, v).round(3))  # the rod turns with 1 rad/s
+        [1.]
+    """
     raise NotImplementedError
 
 
@@ -134,10 +209,27 @@ def constraint_wrenches(
 
     Args:
         model: a robot with constraints.
-        q: configuration, shape (..., nq).
-        forces: of each row, shape (..., nc), as `constrained_dynamics` returns them.
+        q: configuration [rad or m], shape (..., nq).
+        forces: of each row [N or N m], shape (..., nc), as `constrained_dynamics` returns them.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Wrenches (n; f) [N m; N], shape (..., nb, 6), in world axes about the world origin.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> builder = sf.ModelBuilder("ladder", gravity=(0, -9.81, 0))
+        >>> ball = sf.Inertia.from_mass(1.0)
+        >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
+        >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
+        >>> model = builder.add_rod("foot", "head", 1.0).build()
+        >>> q, v, tau = [0.6, 0.8], [0, 0], [0, 0]
+        >>> a, forces = sf.constrained_dynamics(model, q, v, tau)
+        >>> f_ext = sf.constraint_wrenches(model, q, forces)
+        >>> tree = model.without(constraints=True)
+        >>> np.allclose(sf.forward_dynamics(tree, q, v, tau, f_ext), a)
+        True
     """
     raise NotImplementedError
 
@@ -159,12 +251,27 @@ def project(
 
     Args:
         model: a robot with constraints.
-        q: configuration, shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         inertias: inertial parameters of all bodies in place of the model's own, shape
             (..., nb, 10); see `inverse_dynamics`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Configurations [rad or m], shape (..., nq), and velocities [rad/s or m/s], shape (..., nv).
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> builder = sf.ModelBuilder("ladder", gravity=(0, -9.81, 0))
+        >>> ball = sf.Inertia.from_mass(1.0)
+        >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
+        >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
+        >>> model = builder.add_rod("foot", "head", 1.0).build()
+        >>> q, v = sf.project(model, [0.6, 0.81], [1.0, 0.0])
+        >>> J = sf.constraint_jacobian(model, q)
+        >>> np.allclose(sf.constraint_gaps(model, q), 0), np.allclose(J @ v, 0)
+        (True, True)
     """
     raise NotImplementedError
 

@@ -59,8 +59,8 @@ def inverse_dynamics_derivatives(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
-        a: joint acceleration, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
         f_ext_frame: "world" (world axes about the world origin: the force stays in the world while
             q changes) or "body" (body axes and origin: it turns with the body).
@@ -81,6 +81,17 @@ def inverse_dynamics_derivatives(
 
     Reference: Singh, Russell, Wensing, Efficient Analytical Derivatives of Rigid-Body Dynamics
     using Spatial Vector Algebra, RA-L 7(2), 2022; worked out about the joint points.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> pendulum = sf.load("pendulum")  # tau = 0.27 a + 4.905 sin(q)
+        >>> dq, dv, da = sf.inverse_dynamics_derivatives(pendulum, [0.0], [1.0], [0.0])
+        >>> print(dq.round(3), dv.round(3), da.round(3))
+        [[4.905]] [[0.]] [[0.27]]
+        >>> tree, x = sf.load("tree6"), np.zeros(6)
+        >>> dq, dv, da = sf.inverse_dynamics_derivatives(tree, x, x, x, sparse=True)
+        >>> da.values.shape  # of 36 numbers
+        (22,)
     """
     raise NotImplementedError
 
@@ -116,7 +127,7 @@ def forward_dynamics_derivatives(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         tau: joint forces [N m or N], shape (..., nv).
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
         f_ext_frame: "world" (the force stays in the world while q changes) or "body" (it turns with
@@ -141,6 +152,14 @@ def forward_dynamics_derivatives(
     Reference: d a/dq = -M^-1 d tau/dq at the accelerations of forward dynamics (Carpentier and
     Mansard, Analytical Derivatives of Rigid Body Dynamics Algorithms, RSS 2018), with M = L^T D L
     (Featherstone, RBDA, section 6.5).
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> dq, dv, dtau = sf.forward_dynamics_derivatives(arm, q, v, np.zeros(2))
+        >>> dq.shape, np.allclose(dtau, sf.inverse_mass_matrix(arm, q))
+        ((2, 2), True)
     """
     raise NotImplementedError
 
@@ -166,8 +185,8 @@ def second_derivatives(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
-        a: joint acceleration, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         weights: a weight for each joint force, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
             `inverse_dynamics_derivatives`.
@@ -184,6 +203,13 @@ def second_derivatives(
 
     Reference: Nganga and Wensing, Accelerating Second-Order Differential Dynamic Programming for
     Rigid-Body Systems, 2021; closed form by the composites of `dynamics/derivatives/second`.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> pendulum = sf.load("pendulum")  # tau = 0.27 a + 4.905 sin(q)
+        >>> qq, qv, vv, qa = sf.second_derivatives(pendulum, [np.pi / 2], [0.0], [0.0], [1.0])
+        >>> print(qq.round(3))
+        [[-4.905]]
     """
     raise NotImplementedError
 
@@ -213,7 +239,7 @@ def forward_second_derivatives(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         tau: joint forces [N m or N], shape (..., nv).
         weights: a weight for each acceleration, shape (..., nv).
         sparse: leave out numbers that are zero for every state, as in
@@ -230,6 +256,13 @@ def forward_second_derivatives(
     Raises:
         SingularModelError: if some joint has no inertia behind it at every configuration.
         NotApplicableError: for a model with constraints; `sixfold.compile` has their derivatives.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> pendulum = sf.load("pendulum")  # a = (tau - 4.905 sin(q)) / 0.27
+        >>> second = sf.forward_second_derivatives(pendulum, [np.pi / 2], [0.0], [0.0], [1.0])
+        >>> print(second[0].round(3))
+        [[18.167]]
     """
     raise NotImplementedError
 

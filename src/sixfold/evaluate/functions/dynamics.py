@@ -1,4 +1,4 @@
-"""Forces, accelerations, inertias, energies and momenta."""
+"""Joint forces, accelerations, and the matrices between them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,8 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend, ForceFrame, Method
-from sixfold.errors import NotApplicableError
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import (
-    FORCE_FRAMES,
-    refuse_constraints,
-    refuse_method_with_couplings,
-)
+from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.evaluate.scalar_functions import dynamics as pages
 from sixfold.evaluate.scalar_functions import forward
 from sixfold.model import Model
@@ -52,7 +47,7 @@ def inverse_dynamics(
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
         v: joint velocity in motion-subspace coordinates [rad/s or m/s], shape (..., nv).
-        a: joint acceleration, shape (..., nv).
+        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
         f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
         inertias: inertial parameters of all bodies in place of the model's own, shape
@@ -69,6 +64,16 @@ def inverse_dynamics(
 
     Reference: recursive Newton-Euler (Featherstone, RBDA, table 5.1; Carius eqs. (30)-(38)), worked
     out about the joint points (Khatib; Concurrent Dynamics eqs. (5), (16), (17)).
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> pendulum = sf.load("pendulum")  # 1 kg on 0.5 m, hanging at q = 0
+        >>> print(sf.inverse_dynamics(pendulum, [np.pi / 2], [0.0], [0.0]).round(3))
+        [4.905]
+        >>> arm = sf.load("puma560")
+        >>> q, v = sf.random_state(arm, 1000, seed=1)
+        >>> sf.inverse_dynamics(arm, q, v, np.zeros(6)).shape
+        (1000, 6)
     """
     raise NotImplementedError
 
@@ -98,10 +103,10 @@ def forward_dynamics(
 
     Args:
         model: the robot.
-        q: configuration, shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         tau: joint forces [N m or N], shape (..., nv).
-        f_ext: external force on each body (n; f), shape (..., nb, 6).
+        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
         method: "aba" (articulated bodies, O(N)), "crba" (mass matrix and sparse LTDL), "operators"
             (O(N) factorised inverse, eq. 19b) or "operators_dense" (O(N^3), eq. 19a); "aba" if left
@@ -114,14 +119,22 @@ def forward_dynamics(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
-        Accelerations, shape (..., nv).  A state where a joint has no inertia behind it gives NaN in
-        its row and one SingularPivotWarning.
+        Accelerations [rad/s^2 or m/s^2], shape (..., nv).  A state where a joint has no inertia
+        behind it gives NaN in its row and one SingularPivotWarning.
 
     Raises:
         ShapeError: if a last axis is not nq or nv.
         SingularModelError: if some joint has no inertia behind it at every configuration.
 
     Reference: Featherstone, RBDA, tables 7.1 and 6.2; Concurrent Dynamics eqs. (19a), (19b).
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> a = sf.forward_dynamics(arm, q, v, np.ones(6))
+        >>> np.allclose(sf.inverse_dynamics(arm, q, v, a), 1)
+        True
     """
     raise NotImplementedError
 
@@ -137,7 +150,25 @@ def mass_matrix(
 ) -> Array:
     """Return the joint-space inertia matrix M, shape (..., nv, nv), armature included.
 
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Symmetric matrices, shape (..., nv, nv) [kg m^2, kg m or kg].
+
     Reference: Featherstone, RBDA, table 6.2 (composite-rigid-body algorithm).
+
+    Example:
+        >>> import sixfold as sf
+        >>> cart = sf.load("cart_pendulum")
+        >>> print(sf.mass_matrix(cart, [0.0, 0.0]).round(3))
+        [[2.5  0.2 ]
+         [0.2  0.09]]
     """
     raise NotImplementedError
 
@@ -153,55 +184,28 @@ def inverse_mass_matrix(
 ) -> Array:
     """Return M^-1, shape (..., nv, nv), by the articulated-body recursion.
 
-    Raises:
-        SingularModelError: if some joint has no inertia behind it at every configuration.
-    """
-    raise NotImplementedError
-
-
-def _refuse_all_but_trees(function: str, model: Model, _: Mapping[str, Any]) -> None:
-    refuse_constraints(function, model, "branches are those of a tree")
-    if model.couplings:
-        where = f"model '{model.name}' with couplings"
-        fix = "build the model without them: a follower yields with its leader only"
-        raise NotApplicableError(function, where, fix)
-
-
-@quantity(
-    forward.branch_inertias,
-    "nb 6 6",
-    refuses=_refuse_all_but_trees,
-    solves=True,
-)
-def branch_inertias(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the branch inertias J_i, shape (..., nb, 6, 6), in body coordinates.
-
-    J_i is what body i with all that it carries resists at its joint, when the joints beyond yield:
-    Featherstone's articulated-body inertia.  A tip has its own inertia.
-
     Args:
-        model: the robot, a tree.
-        q: configuration, shape (..., nq).
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
         inertias: inertial parameters of all bodies in place of the model's own, shape
             (..., nb, 10); see `inverse_dynamics`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
-        Symmetric matrices that act on motions (omega; v), angular part first.
+        Symmetric matrices, shape (..., nv, nv): times a joint force they are the acceleration that
+        it adds.  A state where a joint has no inertia behind it gives NaN and one
+        SingularPivotWarning.
 
     Raises:
         SingularModelError: if some joint has no inertia behind it at every configuration.
-        NotApplicableError: if the model has couplings or constraints.
 
-    Reference: Concurrent Dynamics, below eq. (19b); Featherstone, RBDA, table 7.1.
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> q, _ = sf.random_state(arm, seed=1)
+        >>> np.allclose(sf.inverse_mass_matrix(arm, q) @ sf.mass_matrix(arm, q), np.eye(6))
+        True
     """
     raise NotImplementedError
 
@@ -223,7 +227,32 @@ def bias_force(
     out: Array | None = None,
     backend: Backend | None = None,
 ) -> Array:
-    """Return C = ID(q, v, 0): every joint force that does not depend on acceleration, (..., nv)."""
+    """Return C = ID(q, v, 0): every joint force that does not depend on acceleration, (..., nv).
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
+        f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Joint forces [N m or N], shape (..., nv): gravity, velocity forces, damping, friction and
+        springs, less what the external forces do.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> a = np.ones(6)
+        >>> tau = sf.mass_matrix(arm, q) @ a + sf.bias_force(arm, q, v)
+        >>> np.allclose(tau, sf.inverse_dynamics(arm, q, v, a))
+        True
+    """
     raise NotImplementedError
 
 
@@ -236,7 +265,26 @@ def gravity_force(
     out: Array | None = None,
     backend: Backend | None = None,
 ) -> Array:
-    """Return the joint forces that hold the model still against gravity, (..., nv)."""
+    """Return the joint forces that hold the model still against gravity, (..., nv).
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Joint forces [N m or N], shape (..., nv), of gravity alone: springs are not included.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> pendulum = sf.load("pendulum")  # 1 kg on 0.5 m
+        >>> print(sf.gravity_force(pendulum, [[0.5], [np.pi / 2]]).round(3))
+        [[2.352]
+         [4.905]]
+    """
     raise NotImplementedError
 
 
@@ -252,112 +300,27 @@ def coriolis_matrix(
 ) -> Array:
     """Return C(q, v), shape (..., nv, nv), with C v the velocity force and dM/dt - 2C skew.
 
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        inertias: inertial parameters of all bodies in place of the model's own, shape
+            (..., nb, 10); see `inverse_dynamics`.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Matrices of shape (..., nv, nv): times v they are joint forces [N m or N].
+
     Reference: Christoffel symbols (Khatib), by Koszul's formula for quasi-velocities.
-    """
-    raise NotImplementedError
 
-
-@quantity(pages.kinetic_energy, "")
-def kinetic_energy(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the kinetic energy [J], shape (...), rotors included."""
-    raise NotImplementedError
-
-
-@quantity(pages.potential_energy, "")
-def potential_energy(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs."""
-    raise NotImplementedError
-
-
-@quantity(pages.momentum, "6")
-def momentum(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the total momentum (moment; linear), (..., 6), world axes, about the origin."""
-    raise NotImplementedError
-
-
-@quantity(pages.centroidal_momentum, "6", needs_mass=True)
-def centroidal_momentum(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the total momentum, (..., 6), in world axes about the centre of mass."""
-    raise NotImplementedError
-
-
-@quantity(pages.center_of_mass, "3", needs_mass=True)
-def center_of_mass(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the centre of mass [m] in world coordinates, shape (..., 3)."""
-    raise NotImplementedError
-
-
-@quantity(pages.joint_wrenches, "nb 6", options=_FORCES, keywords=_AS_FRAME)
-def joint_wrenches(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    f_ext: ArrayLike | None = None,
-    *,
-    f_ext_frame: ForceFrame = "world",
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the force of each parent on its body (n; f), (..., nb, 6), body axes, body origin."""
-    raise NotImplementedError
-
-
-@quantity(pages.constraint_forces, "nb 6", options=_FORCES, keywords=_AS_FRAME)
-def constraint_forces(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    f_ext: ArrayLike | None = None,
-    *,
-    f_ext_frame: ForceFrame = "world",
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the joint wrenches without their working part, shape (..., nb, 6).
-
-    Reference: Concurrent Dynamics eq. (20); `joint.constraint_basis` gives T.
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560").without(friction=True, damping=True)
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> C = sf.coriolis_matrix(arm, q, v)
+        >>> np.allclose(C @ v, sf.bias_force(arm, q, v) - sf.gravity_force(arm, q))
+        True
     """
     raise NotImplementedError
 
@@ -365,18 +328,10 @@ def constraint_forces(
 if TYPE_CHECKING:  # they take only listed names of a package for public ones
     __all__ = [
         "bias_force",
-        "branch_inertias",
-        "center_of_mass",
-        "centroidal_momentum",
-        "constraint_forces",
         "coriolis_matrix",
         "forward_dynamics",
         "gravity_force",
         "inverse_dynamics",
         "inverse_mass_matrix",
-        "joint_wrenches",
-        "kinetic_energy",
         "mass_matrix",
-        "momentum",
-        "potential_energy",
     ]

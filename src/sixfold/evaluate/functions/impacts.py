@@ -82,7 +82,7 @@ def impact(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity before the impact, shape (..., nv).
+        v: joint velocity before the impact [rad/s or m/s], shape (..., nv).
         points: an `ImpactPoint` or several, the same for all states.  A point that moves away gets
             no impulse, unless it is held.
         residual: return how far the result is from the law, too.
@@ -92,11 +92,11 @@ def impact(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
-        Velocities after the impact, shape (..., nv), and the impulse on each point's body in world
-        axes [N s], shape (..., points, 3); the body struck, if there is one, gets its negative.
-        With `residual`, a third array of shape (...): by how much the points that are not held miss
-        the law [m/s].  It is at the rounding of the speeds where the impact is solved; several
-        points of one body with much friction may be left open.
+        Velocities after the impact [rad/s or m/s], shape (..., nv), and the impulse on each point's
+        body in world axes [N s], shape (..., points, 3); the body struck, if there is one, gets its
+        negative.  With `residual`, a third array of shape (...): by how much the points that are
+        not held miss the law [m/s].  It is at the rounding of the speeds where the impact is
+        solved; several points of one body with much friction may be left open.
 
     Raises:
         UnknownNameError: if a point names no body or frame of the model.
@@ -104,6 +104,14 @@ def impact(
 
     Reference: Moreau, Unilateral Contact and Dry Friction in Finite Freedom Dynamics, 1988;
     Featherstone, RBDA, section 11.7.
+
+    Example:
+        >>> import sixfold as sf
+        >>> pendulum = sf.load("pendulum")
+        >>> wall = sf.ImpactPoint("bob", (0, -0.5, 0), normal=(1, 0, 0), restitution=0.5)
+        >>> v, impulses = sf.impact(pendulum, [0.0], [-2.0], wall)
+        >>> print(v.round(3), impulses[0, 0].round(3))
+        [1.] 1.62
     """
     if not isinstance(residual, bool):
         raise OptionError("impact", "residual", (True, False), residual)
@@ -131,7 +139,7 @@ def delassus_matrix(
         points: an `ImpactPoint` or several.
         inertias: inertial parameters of all bodies in place of the model's own, shape
             (..., nb, 10), as in `inverse_dynamics`.
-        out: array for the result.
+        out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
@@ -142,6 +150,14 @@ def delassus_matrix(
     Raises:
         UnknownNameError: if a point names no body or frame of the model.
         SingularModelError: if some joint has no inertia behind it at every configuration.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> pendulum = sf.load("pendulum")  # M = 0.27 kg m^2
+        >>> tip = sf.ImpactPoint("bob", (0, -0.5, 0), normal=(1, 0, 0))
+        >>> G = sf.delassus_matrix(pendulum, [0.0], tip)
+        >>> G.shape, np.allclose(G[0, 0], 0.5**2 / 0.27)
+        ((3, 3), True)
     """
     call = _delassus_matrix(_listed("delassus_matrix", points))
     return call(model, q, inertias=inertias, out=out, backend=backend)

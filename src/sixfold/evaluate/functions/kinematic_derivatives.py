@@ -1,4 +1,4 @@
-"""Derivatives of motions, momenta, energies and moves on the manifold.
+"""Derivatives of motions, and of moves on the manifold.
 
 All derivatives by q are along the motion subspaces (the tangent space), nv columns: column t is the
 rate when q moves with unit velocity v_t, also for spherical and free joints.
@@ -49,17 +49,29 @@ def jacobian_derivatives(
 
     Args:
         model: the robot.
-        q: configuration, shape (..., nq).
+        q: configuration [rad or m], shape (..., nq).
         name: a body or frame.
-        point: a point (x, y, z) in the coordinates of the frame, shape (..., 3); its origin if left
-            out.
+        point: a point (x, y, z) in the coordinates of the frame [m], shape (..., 3); its origin if
+            left out.
         frame: "aligned" (world axes, the point), "body" (axes of the frame, the point), "world"
             (axes and origin of the world), or the name of another body or frame, as in `jacobian`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
+    Returns:
+        H, shape (..., 6, nv, nv), rows in the axes and at the point of `jacobian`: angular, then
+        linear.
+
     Raises:
         NotApplicableError: for a point with frame="world" or the name of a body or frame.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> H = sf.jacobian_derivatives(arm, q, "link6")
+        >>> np.allclose(H @ v @ v, sf.jacobian_bias(arm, q, v, "link6"))
+        True
     """
     raise NotImplementedError
 
@@ -81,108 +93,26 @@ def frame_velocity_derivatives(
 
     Args:
         model: the robot.
-        q: configuration, shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         name: a body or frame.
         frame: "aligned", "body", "world" or a name, as in `frame_velocity`.
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
-    """
-    raise NotImplementedError
 
+    Returns:
+        Two arrays of shape (..., 6, nv): rows are (omega; v) in the axes chosen, column j is d/dq_j
+        and d/dv_j.
 
-@quantity(pages.center_of_mass_jacobian, "3 nv", needs_mass=True)
-def center_of_mass_jacobian(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the derivative of `center_of_mass` by q, along the motion subspaces, (..., 3, nv).
-
-    Times v it is the velocity of the centre of mass in world axes.
-    """
-    raise NotImplementedError
-
-
-@quantity(pages.centroidal_momentum_matrix, "6 nv", needs_mass=True)
-def centroidal_momentum_matrix(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return A with A v = `centroidal_momentum(model, q, v)`, shape (..., 6, nv).
-
-    Reference: Orin, Goswami, Lee, Centroidal dynamics of a humanoid robot, 2013.
-    """
-    raise NotImplementedError
-
-
-@quantity(pages.centroidal_momentum_bias, "6", needs_mass=True)
-def centroidal_momentum_bias(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return (dA/dt) v, shape (..., 6): the rate of `centroidal_momentum` is A a + (dA/dt) v."""
-    raise NotImplementedError
-
-
-@quantity(pages.centroidal_momentum_derivatives, "6 nv", "6 nv", needs_mass=True)
-def centroidal_momentum_derivatives(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: _Two | None = None,
-    backend: Backend | None = None,
-) -> _Two:
-    """Return the derivatives (dq, dv) of `centroidal_momentum`, each of shape (..., 6, nv).
-
-    dq is along the motion subspaces (the tangent space); dv is the centroidal momentum matrix.
-    """
-    raise NotImplementedError
-
-
-@quantity(pages.kinetic_energy_derivatives, "nv", "nv")
-def kinetic_energy_derivatives(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: _Two | None = None,
-    backend: Backend | None = None,
-) -> _Two:
-    """Return the derivatives (dq, dv) of `kinetic_energy`, each of shape (..., nv).
-
-    dq is along the motion subspaces (the tangent space); dv is M v.
-    """
-    raise NotImplementedError
-
-
-@quantity(pages.potential_energy_derivatives, "nv")
-def potential_energy_derivatives(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the derivative of `potential_energy` by q, along the motion subspaces, (..., nv).
-
-    It is the joint force that holds the model still against gravity and springs.
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> dq, dv = sf.frame_velocity_derivatives(arm, q, v, "link6")
+        >>> np.allclose(dv, sf.jacobian(arm, q, "link6"))
+        True
+        >>> np.allclose(dq @ v, sf.jacobian_bias(arm, q, v, "link6"))
+        True
     """
     raise NotImplementedError
 
@@ -202,6 +132,26 @@ def integrate_derivatives(
     Positions are measured in the tangent space: dq takes an increment at q to one at the position
     reached, dv a change of the velocity.  Both are unit matrices (times dt) but for the blocks of
     spherical and free joints.
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        dt: time [s], a number or of the leading shape; one second when left out.
+        out: two arrays for the results, of their shapes and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Two arrays of shape (..., nv, nv): rows are increments at the position reached, columns
+        those of q and of v.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> ship = sf.load("floating_link")
+        >>> q, v = sf.random_state(ship, seed=1)
+        >>> dq, dv = sf.integrate_derivatives(ship, q, v, 0.01)
+        >>> dv.shape, np.allclose(dv @ v, 0.01 * v)  # more speed along v leads further along v
+        ((7, 7), True)
     """
     raise NotImplementedError
 
@@ -219,20 +169,34 @@ def difference_derivatives(
 
     Increments of q0 and q1 are along the motion subspaces (the tangent space).  Half a turn apart,
     where the difference of two rotations jumps, there is none.
+
+    Args:
+        model: the robot.
+        q0: configuration to start from [rad or m], shape (..., nq).
+        q1: configuration to reach [rad or m], shape (..., nq).
+        out: two arrays for the results, of their shapes and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Two arrays of shape (..., nv, nv): rows are those of the difference, columns increments of
+        q0 and of q1.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> ship = sf.load("floating_link")
+        >>> (q0, q1), _ = sf.random_state(ship, 2, seed=1)
+        >>> dq0, dq1 = sf.difference_derivatives(ship, q0, q1)
+        >>> _, dv = sf.integrate_derivatives(ship, q0, sf.difference(ship, q0, q1))
+        >>> np.allclose(dq1 @ dv, np.eye(7))
+        True
     """
     raise NotImplementedError
 
 
 if TYPE_CHECKING:  # they take only listed names of a package for public ones
     __all__ = [
-        "center_of_mass_jacobian",
-        "centroidal_momentum_bias",
-        "centroidal_momentum_derivatives",
-        "centroidal_momentum_matrix",
         "difference_derivatives",
         "frame_velocity_derivatives",
         "integrate_derivatives",
         "jacobian_derivatives",
-        "kinetic_energy_derivatives",
-        "potential_energy_derivatives",
     ]

@@ -1,4 +1,4 @@
-"""Poses, velocities, accelerations, Jacobians and configurations."""
+"""Poses, velocities and accelerations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sixfold.arrays import Array
 from sixfold.choices import AccelerationKind, Backend, MotionFrame
 from sixfold.errors import OptionError
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FRAMES, refuse_idle_point
+from sixfold.evaluate.quantities import FRAMES
 from sixfold.evaluate.scalar_functions import kinematics as pages
 from sixfold.model import Model
 
@@ -29,7 +29,25 @@ def _refuse_classical_in_world(function: str, _: Model, given: Mapping[str, Any]
 def body_poses(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
-    """Return world-from-body matrices, shape (..., nb, 4, 4)."""
+    """Return world-from-body matrices, shape (..., nb, 4, 4).
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Matrices [[R, p], [0, 1]], shape (..., nb, 4, 4): the columns of R are the axes of the body,
+        p is its origin [m], both in world coordinates.  Row k is the body `model.body_names[k]`.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")  # hangs along -z, the upper link is 1 m long
+        >>> poses = sf.body_poses(arm, [0.0, 0.5])
+        >>> poses.shape, np.allclose(poses[1, :3, 3], (0, 0, -1))  # origin of the lower link
+        ((2, 4, 4), True)
+    """
     raise NotImplementedError
 
 
@@ -42,7 +60,26 @@ def frame_pose(
     out: Array | None = None,
     backend: Backend | None = None,
 ) -> Array:
-    """Return the world-from-frame matrix of a body or frame, shape (..., 4, 4)."""
+    """Return the world-from-frame matrix of a body or frame, shape (..., 4, 4).
+
+    Args:
+        model: the robot.
+        q: configuration [rad or m], shape (..., nq).
+        name: a body or frame.
+        out: array for the result, of its shape and dtype.
+        backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Matrices [[R, p], [0, 1]], shape (..., 4, 4): the columns of R are the axes of the frame, p
+        is its origin [m], both in world coordinates.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")  # links of 1 m and 2 m, about y
+        >>> pose = sf.frame_pose(arm, [np.pi / 2, 0.0], "tip")
+        >>> np.allclose(pose[:3, 3], (-3, 0, 0))
+        True
+    """
     raise NotImplementedError
 
 
@@ -60,14 +97,25 @@ def body_velocities(
 
     Args:
         model: the robot.
-        q: configuration, shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         frame: "body" (axes and point of the body), "world" (axes and origin of the world),
             "aligned" (world axes, body point), or the name of a body or frame: its axes and its
             origin.  A body that is itself called "body", "world" or "aligned" cannot be named here:
             these words have their own meaning.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Velocities (omega; v) [rad/s; m/s], shape (..., nb, 6), in the axes and at the point that
+        `frame` says.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")  # hangs along -z, turns about y
+        >>> v = sf.body_velocities(arm, [0.0, 0.0], [1.0, 0.0], frame="aligned")
+        >>> np.allclose(v[1], (0, 1, 0, -1, 0, 0))  # 1 m below the shoulder
+        True
     """
     raise NotImplementedError
 
@@ -87,14 +135,25 @@ def frame_velocity(
 
     Args:
         model: the robot.
-        q: configuration, shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         name: a body or frame.
         frame: "aligned" (world axes, the frame's origin), "body" (the frame's own axes and
             origin), "world" (axes and origin of the world), or the name of another body or frame,
             as in `body_velocities`.
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Velocity (omega; v) [rad/s; m/s], shape (..., 6), in the axes and at the point that `frame`
+        says.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> np.allclose(sf.frame_velocity(arm, q, v, "dh6"), sf.jacobian(arm, q, "dh6") @ v)
+        True
     """
     raise NotImplementedError
 
@@ -120,165 +179,30 @@ def body_accelerations(
 
     Args:
         model: the robot.
-        q: configuration, shape (..., nq).
-        v: joint velocity, shape (..., nv).
-        a: joint acceleration, shape (..., nv).
+        q: configuration [rad or m], shape (..., nq).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         frame: as in `body_velocities`.
         kind: "spatial" (rate of the spatial velocity) or "classical" (angular acceleration, and
             acceleration of the body's origin; with frame="body" or "aligned" only: elsewhere
             lies no body point).
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
+
+    Returns:
+        Accelerations (angular; linear) [rad/s^2; m/s^2], shape (..., nb, 6), in the axes and at the
+        point that `frame` says.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")  # hangs along -z, the upper link is 1 m long
+        >>> state = [0.0, 0.0], [2.0, 0.0], [0.0, 0.0]  # q, v, a: a steady turn
+        >>> np.allclose(sf.body_accelerations(arm, *state), 0)
+        True
+        >>> a = sf.body_accelerations(arm, *state, frame="aligned", kind="classical")
+        >>> np.allclose(a[1], (0, 0, 0, 0, 0, 4))  # towards the shoulder
+        True
     """
-    raise NotImplementedError
-
-
-@quantity(
-    pages.jacobian,
-    "6 nv",
-    options=_FRAME,
-    place="name",
-    refuses=refuse_idle_point,
-)
-def jacobian(
-    model: Model,
-    q: ArrayLike,
-    name: str,
-    point: ArrayLike | None = None,
-    *,
-    frame: MotionFrame | str = "aligned",
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the Jacobian of a body or frame, shape (..., 6, nv): J v is its velocity.
-
-    Args:
-        model: the robot.
-        q: configuration, shape (..., nq).
-        name: a body or frame.
-        point: reference point in the frame's coordinates [m], shape (..., 3); its origin when left
-            out.
-        frame: "aligned" (world axes, at the point), "body" (the frame's axes, at the point),
-            "world" (world axes and origin), or the name of another body or frame, as in
-            `body_velocities`.  With the last two the velocity is that at the origin of these axes,
-            and a point is refused.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
-
-    Raises:
-        NotApplicableError: for a point with frame="world" or the name of a body or frame.
-    """
-    raise NotImplementedError
-
-
-@quantity(
-    pages.jacobian_bias,
-    "6",
-    options=_FRAME,
-    place="name",
-    refuses=refuse_idle_point,
-)
-def jacobian_bias(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    name: str,
-    point: ArrayLike | None = None,
-    *,
-    frame: MotionFrame | str = "aligned",
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return dJ/dt v, shape (..., 6): the derivative of J v is J a + this.
-
-    With frame="aligned" that is the classical acceleration of the point at a = 0, with "body" and
-    "world" the spatial acceleration.  In the axes of a named body or frame, which may move itself,
-    it is the derivative of the components: the spatial acceleration at a = 0 less v_F x J v.
-
-    Args:
-        model: the robot.
-        q: configuration, shape (..., nq).
-        v: joint velocity, shape (..., nv).
-        name: a body or frame.
-        point: reference point in the frame's coordinates [m], shape (..., 3); its origin when left
-            out.
-        frame: as in `jacobian`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
-
-    Raises:
-        NotApplicableError: for a point with frame="world" or the name of a body or frame.
-    """
-    raise NotImplementedError
-
-
-@quantity(pages.point_force, "nb 6", place="frame")
-def point_force(
-    model: Model,
-    q: ArrayLike,
-    frame: str,
-    force: ArrayLike,
-    point: ArrayLike | None = None,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return f_ext (..., nb, 6), world frame, for one force at a point.
-
-    Args:
-        model: the robot.
-        q: configuration, shape (..., nq).
-        frame: the body or frame that is pushed.
-        force: in world axes [N], shape (..., 3).
-        point: where it acts, in the frame's coordinates [m], shape (..., 3); its origin when left
-            out.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
-    """
-    raise NotImplementedError
-
-
-@quantity(pages.integrate, "nq")
-def integrate(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    dt: ArrayLike | None = None,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the configuration reached from q by moving with velocity v for dt, (..., nq).
-
-    Quaternions turn by the exponential map and stay of unit length.  dt [s] is a number or has the
-    leading shape; one second when left out.
-    """
-    raise NotImplementedError
-
-
-@quantity(pages.difference, "nv")
-def difference(
-    model: Model,
-    q0: ArrayLike,
-    q1: ArrayLike,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return the velocity-space increment with integrate(q0, difference) = q1, shape (..., nv)."""
-    raise NotImplementedError
-
-
-@quantity(pages.position_rate, "nq")
-def position_rate(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
-    """Return dq/dt, shape (..., nq); it differs from v for spherical and free joints."""
     raise NotImplementedError
 
 
@@ -287,12 +211,6 @@ if TYPE_CHECKING:  # they take only listed names of a package for public ones
         "body_accelerations",
         "body_poses",
         "body_velocities",
-        "difference",
         "frame_pose",
         "frame_velocity",
-        "integrate",
-        "jacobian",
-        "jacobian_bias",
-        "point_force",
-        "position_rate",
     ]

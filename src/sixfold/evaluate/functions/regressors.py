@@ -45,8 +45,8 @@ def regressor(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
-        a: joint acceleration, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         sparse: leave out numbers that are zero for every state (a body moves no joint but those
             between it and the base), as in `inverse_dynamics_derivatives`: one `Nonzeros`.
         out: array for the result, of its shape and dtype.
@@ -59,6 +59,15 @@ def regressor(
 
     Reference: Atkeson, An and Hollerbach, Estimation of Inertial Parameters of Manipulator Loads
     and Links, 1986.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> Y = sf.regressor(arm, q, v, np.ones(2))
+        >>> pi = np.concatenate([body.inertia.parameters() for body in arm.bodies])
+        >>> Y.shape, np.allclose(Y @ pi, sf.inverse_dynamics(arm, q, v, np.ones(2)))
+        ((2, 20), True)
     """
     raise NotImplementedError
 
@@ -80,14 +89,26 @@ def energy_regressor(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         out: two arrays for the results, of their shapes and dtype.
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
-        Two arrays of shape (..., 10 nb); columns as in `regressor`.
+        Two arrays of shape (..., 10 nb); columns as in `regressor`.  The products with pi are
+        energies [J].
 
     Reference: Gautier and Khalil, On the Identification of the Inertial Parameters of Robots, 1988.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> T, V = sf.energy_regressor(arm, q, v)
+        >>> pi = np.concatenate([body.inertia.parameters() for body in arm.bodies])
+        >>> np.allclose(T @ pi, sf.kinetic_energy(arm, q, v))
+        True
+        >>> np.allclose(V @ pi, sf.potential_energy(arm, q))
+        True
     """
     raise NotImplementedError
 
@@ -110,8 +131,8 @@ def joint_regressor(
     Args:
         model: the robot; its friction speed v_s and rest positions count, its other numbers do not.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
-        a: joint acceleration, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
+        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         columns: which ones, of "viscous" (v), "dry" (tanh(v / v_s), sign(v) where v_s = 0), "dry+"
             and "dry-" (the same where v > 0, and elsewhere), "offset" (1), "rotor" (a) and "spring"
             (q - rest; zero for the freedoms of spherical and free joints).
@@ -119,7 +140,15 @@ def joint_regressor(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
-        Array of shape (..., nv, len(columns)).
+        Array of shape (..., nv, len(columns)): what one unit of each column's number adds to the
+        joint force of each freedom [N m or N].
+
+    Example:
+        >>> import sixfold as sf
+        >>> pendulum = sf.load("pendulum")
+        >>> columns = ("viscous", "offset", "rotor")
+        >>> print(sf.joint_regressor(pendulum, [0.0], [0.5], [2.0], columns=columns))
+        [[0.5 1.  2. ]]
     """
     return _joint_call(_columns(columns))(model, q, v, a, out=out, backend=backend)
 

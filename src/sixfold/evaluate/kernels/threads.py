@@ -50,6 +50,16 @@ def set_threads(count: int | None) -> None:
     The environment variable SIXFOLD_THREADS sets the number at the start.  Without it, it is the
     number of cores that the process may run on (its CPU affinity), and at most OMP_NUM_THREADS,
     which cluster engines and batch systems set for their workers.
+
+    Args:
+        count: number of threads, 1 to 4096; None for what this process may use.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.set_threads(4)
+        >>> sf.get_threads()
+        4
+        >>> sf.set_threads(None)  # as at the start
     """
     whole = isinstance(count, int) and not isinstance(count, bool)
     if count is not None and not (whole and 1 <= count <= MAX_THREADS):
@@ -60,7 +70,18 @@ def set_threads(count: int | None) -> None:
 
 
 def get_threads() -> int:
-    """Return how many threads big batches use."""
+    """Return how many threads big batches use.
+
+    Returns:
+        Number of threads, at least 1.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.set_threads(2)
+        >>> sf.get_threads()
+        2
+        >>> sf.set_threads(None)
+    """
     chosen = _state["threads"]
     if chosen is None:
         chosen = _asked("SIXFOLD_THREADS") or min(
