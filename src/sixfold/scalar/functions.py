@@ -162,9 +162,9 @@ def sin(x: Scalar) -> Scalar:
         >>> import numpy as np, sixfold as sf
         >>> sf.sin(np.array([0.0, np.pi / 6])).round(3)
         array([0. , 0.5])
-        >>> import sympy
-        >>> sf.sin(sympy.pi / 3)
-        sqrt(3)/2
+        >>> wave = sf.compile(lambda t: sf.sin(2.0 * t[0]), inputs={"t": 1})
+        >>> np.allclose(wave(np.array([0.3])), np.sin(0.6))
+        True
     """
     return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SIN, x)
 
@@ -183,9 +183,8 @@ def cos(x: Scalar) -> Scalar:
         >>> import numpy as np, sixfold as sf
         >>> sf.cos(np.array([0.0, np.pi / 3])).round(3)
         array([1. , 0.5])
-        >>> import sympy
-        >>> sf.cos(sympy.pi / 6)
-        sqrt(3)/2
+        >>> np.isclose(sf.cos(0.7) ** 2 + sf.sin(0.7) ** 2, 1.0).item()
+        True
     """
     return 1.0 if isinstance(x, Zero) else reading_of(type(x)).apply(Op.COS, x)
 
@@ -204,9 +203,6 @@ def sqrt(x: Scalar) -> Scalar:
         >>> import numpy as np, sixfold as sf
         >>> sf.sqrt(np.array([0.0, 4.0, 9.0]))
         array([0., 2., 3.])
-        >>> import sympy
-        >>> sf.sqrt(sympy.Integer(8))
-        2*sqrt(2)
     """
     return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SQRT, x)
 
@@ -225,9 +221,6 @@ def exp(x: Scalar) -> Scalar:
         >>> import numpy as np, sixfold as sf
         >>> sf.exp(np.array([0.0, 1.0])).round(3)
         array([1.   , 2.718])
-        >>> import sympy
-        >>> sf.exp(sympy.log(3))
-        3
     """
     return reading_of(type(x)).apply(Op.EXP, x)
 
@@ -246,9 +239,6 @@ def log(x: Scalar) -> Scalar:
         >>> import numpy as np, sixfold as sf
         >>> sf.log(np.array([1.0, 10.0])).round(3)
         array([0.   , 2.303])
-        >>> import sympy
-        >>> sf.log(sympy.E)
-        1
     """
     return reading_of(type(x)).apply(Op.LOG, x)
 
