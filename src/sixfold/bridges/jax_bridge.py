@@ -52,6 +52,14 @@ def jax_function(
     Raises:
         NotApplicableError: if JAX is not installed, or there is no machine code for the function.
         ShapeError, NumberError: in a call, if an array does not fit.
+
+    Example:
+        >>> import jax, numpy as np, sixfold as sf
+        >>> model = sf.load("double_pendulum")
+        >>> energy = sf.jax_function(sf.potential_energy, model)
+        >>> q = np.array([0.3, 0.5], np.float32)
+        >>> np.allclose(jax.jit(jax.grad(energy))(q), sf.gravity_force(model, q), atol=1e-4)
+        True
     """
     optional("jax", "jax_function")
     core = array_function("jax_function", function, model, inputs)

@@ -43,6 +43,15 @@ def torch_function(
     Raises:
         NotApplicableError: if torch is not installed, or there is no machine code for the function.
         ShapeError, NumberError: in a call, if a tensor does not fit.
+
+    Example:
+        >>> import numpy as np, sixfold as sf, torch
+        >>> model = sf.load("double_pendulum")
+        >>> energy = sf.torch_function(sf.potential_energy, model)
+        >>> q = torch.tensor([0.3, 0.5], dtype=torch.float64, requires_grad=True)
+        >>> energy(q).backward()
+        >>> np.allclose(q.grad, sf.gravity_force(model, [0.3, 0.5]))
+        True
     """
     optional("torch", "torch_function")
     core = array_function("torch_function", function, model, inputs)

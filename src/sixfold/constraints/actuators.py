@@ -43,21 +43,37 @@ def actuator_forces(
 
     Args:
         model: a robot with constraints.
-        q: configurations, shape (..., nq), that satisfy the constraints.
-        v: velocities, shape (..., nv), that do too.
-        a: accelerations, shape (..., nv), that do too: J a + gamma = 0.
-        f_ext: external force on each body (n; f), shape (..., nb, 6).
+        q: configurations [rad or m], shape (..., nq), that satisfy the constraints.
+        v: velocities [rad/s or m/s], shape (..., nv), that do too.
+        a: accelerations [rad/s^2 or m/s^2], shape (..., nv), that do too: J a + gamma = 0.
+        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
         actuated: names of the joints with motors.
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
 
     Returns:
-        Joint forces, shape (..., nv), zero at joints without a motor, and the force of each
-        constraint row, shape (..., nc).
+        Joint forces [N m or N], shape (..., nv), zero at joints without a motor, and the force of
+        each constraint row [N or N m], shape (..., nc).
 
     Raises:
         StateError: if these motors cannot give the motion.
         UnknownNameError: if there is no joint of a name in `actuated`.
         NotApplicableError: if the model has no constraints.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> hinge, rod = sf.Revolute("z"), sf.Inertia.from_mass(1.0, (0.5, 0, 0), (0, 0.1, 0.1))
+        >>> builder = sf.ModelBuilder("four_bar", gravity=(0, -9.81, 0))
+        >>> builder = builder.add_body("crank", joint=hinge, inertia=rod)
+        >>> at = {"parent": "crank", "placement": (1, 0, 0)}
+        >>> builder = builder.add_body("coupler", joint=hinge, inertia=rod, **at)
+        >>> builder = builder.add_body("rocker", joint=hinge, placement=(1.2, 0, 0), inertia=rod)
+        >>> model = builder.close("coupler", "rocker", hinge, (1.2, 0, 0), (1, 0, 0)).build()
+        >>> q, rest = sf.assemble(model, [1.0, -1.0, 1.0], hold=["crank_joint"]), np.zeros(3)
+        >>> tau, forces = sf.actuator_forces(model, q, rest, rest, actuated=["crank_joint"])
+        >>> np.allclose(sf.forward_dynamics(model, q, rest, tau), 0.0)  # the motor holds it
+        True
+        >>> tau.round(3)  # 2 m g cos(1)
+        array([10.601,  0.   ,  0.   ])
     """
     model_checked("actuator_forces", model)
     if not model.constraints:

@@ -65,12 +65,28 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
 
     Args:
         model: a robot with constraints.
-        q: a configuration, shape (nq,), assembled first if it gapes; near the neutral one if left
-            out.
+        q: a configuration [rad or m], shape (nq,), assembled first if it gapes; near the neutral
+            one if left out.
+
+    Returns:
+        A `Mobility` with freedoms (nv), rows (nc), rank, redundant, mobility and singular: whether
+        fewer rows are independent at q than near it.
 
     Raises:
         StateError: if the loops cannot be closed from there.
         NotApplicableError: if the model has no constraints.
+
+    Example:
+        >>> import sixfold as sf
+        >>> hinge, rod = sf.Revolute("z"), sf.Inertia.from_mass(1.0, (0.5, 0, 0), (0, 0.1, 0.1))
+        >>> builder = sf.ModelBuilder("four_bar", gravity=(0, -9.81, 0))
+        >>> builder = builder.add_body("crank", joint=hinge, inertia=rod)
+        >>> at = {"parent": "crank", "placement": (1, 0, 0)}
+        >>> builder = builder.add_body("coupler", joint=hinge, inertia=rod, **at)
+        >>> builder = builder.add_body("rocker", joint=hinge, placement=(1.2, 0, 0), inertia=rod)
+        >>> model = builder.close("coupler", "rocker", hinge, (1.2, 0, 0), (1, 0, 0)).build()
+        >>> print(sf.mobility(model, [1.0, -1.0, 1.0]))
+        3 freedoms, 5 rows, 3 of them redundant: mobility 1
     """
     model_checked("mobility", model)
     if not model.constraints:

@@ -58,7 +58,7 @@ def contact_forces(
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
-        v: joint velocity, shape (..., nv).
+        v: joint velocity [rad/s or m/s], shape (..., nv).
         tau: joint forces [N m or N], shape (..., nv).
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
         contacts: the ground and what may touch it.
@@ -67,12 +67,27 @@ def contact_forces(
         backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
-        A tuple (a, forces, points, gaps, joint_forces, residual).
+        A tuple (a, forces, points, gaps, joint_forces, residual): joint accelerations, shape
+        (..., nv); forces on the body of each point, in world axes [N], and where they act [m],
+        shapes (..., nc, 3); gaps [m], negative inside, shape (..., nc); what limits and dry
+        friction add to tau, shape (..., nv); how much one more step of the solver would change a
+        force [N], shape (...).
 
     Raises:
         ShapeError: if a last axis is not nq or nv.
         ArgumentError, NotApplicableError: if `contacts` is no ground, or does not suit the model.
         SingularModelError: if some joint has no inertia behind it at every configuration.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> solid = sf.Inertia.from_mass(2.0, rotational=(8e-3, 8e-3, 8e-3))
+        >>> model = sf.ModelBuilder("ball").add_body("ball", joint=sf.Free(), inertia=solid).build()
+        >>> ground = sf.Ground(friction=0.3, points=[sf.ContactPoint("ball", radius=0.1)])
+        >>> q, v, tau = [0, 0, 0.0999, 0, 0, 0, 1], [0, 0, 0, 1.0, 0, 0], np.zeros(6)
+        >>> found = sf.contact_forces(model, q, v, tau, contacts=ground)
+        >>> x, y, z = found.forces[0]
+        >>> bool(z > 0), bool(np.isclose(x, -0.3 * z))  # the ball slides: Coulomb's friction
+        (True, True)
 
     Reference: Todorov, Convex and analytically-invertible dynamics with contacts and constraints,
     ICRA 2014; MuJoCo documentation, chapter Computation.

@@ -58,6 +58,16 @@ class Ground:
             step before.  20 and 4 if some body has more than two points.
         newton: steps of Newton's method after them.  Left out, 5 where the solver starts from no
             force; none in steps, or 3 if some body has more than two points.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> solid = sf.Inertia.from_mass(2.0, rotational=(8e-3, 8e-3, 8e-3))
+        >>> model = sf.ModelBuilder("ball").add_body("ball", joint=sf.Free(), inertia=solid).build()
+        >>> ground = sf.Ground(friction=0.3, points=[sf.ContactPoint("ball", radius=0.1)])
+        >>> start = [0, 0, 0.12, 0, 0, 0, 1]
+        >>> run = sf.simulate(model, start, None, 1.0, dt=2e-3, contacts=ground)
+        >>> run.contact_forces[-1].round(2)  # the weight
+        array([[ 0.  ,  0.  , 19.62]])
     """
 
     height: float | Callable[[Any, Any], Any] = 0.0

@@ -17,6 +17,15 @@ class ContactPoint:
         position: centre in coordinates of the body or frame [m].
         radius: of the sphere [m]; 0 for a point.
         friction: Coulomb's coefficient; that of the ground or the pair if left out.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> solid = sf.Inertia.from_mass(2.0, rotational=(8e-3, 8e-3, 8e-3))
+        >>> model = sf.ModelBuilder("ball").add_body("ball", joint=sf.Free(), inertia=solid).build()
+        >>> ground = sf.Ground(points=[sf.ContactPoint("ball", radius=0.1)])
+        >>> high = [0, 0, 0.25, 0, 0, 0, 1]
+        >>> sf.contact_forces(model, high, np.zeros(6), np.zeros(6), contacts=ground).gaps.round(3)
+        array([0.15])
     """
 
     body: str
@@ -47,6 +56,16 @@ class ContactCapsule:
         start: one end of the segment in coordinates of the body or frame [m].
         end: the other end [m].
         radius: [m].
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> solid = sf.Inertia.from_mass(2.0, rotational=(8e-3, 8e-3, 8e-3))
+        >>> model = sf.ModelBuilder("ball").add_body("ball", joint=sf.Free(), inertia=solid).build()
+        >>> bar = sf.ContactCapsule("world", start=(-1, 0, 0), end=(1, 0, 0), radius=0.05)
+        >>> pair = sf.ContactPair(sf.ContactPoint("ball", radius=0.1), bar)
+        >>> ground, q = sf.Ground(points=[], pairs=[pair]), [0.3, 0, 0.2, 0, 0, 0, 1]
+        >>> sf.contact_forces(model, q, np.zeros(6), np.zeros(6), contacts=ground).gaps.round(3)
+        array([0.05])
     """
 
     body: str
@@ -75,6 +94,17 @@ class ContactPair:
         first: the sphere.
         second: what it may touch.
         friction: Coulomb's coefficient; the ground's if left out.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> mass, builder = sf.Inertia.from_mass(1.0), sf.ModelBuilder("two", gravity=(0, 0, 0))
+        >>> builder = builder.add_body("a", joint=sf.Prismatic("x"), inertia=mass)
+        >>> model = builder.add_body("b", joint=sf.Prismatic("x"), inertia=mass).build()
+        >>> a, b = sf.ContactPoint("a", radius=0.1), sf.ContactPoint("b", radius=0.2)
+        >>> ground = sf.Ground(points=[], pairs=[sf.ContactPair(a, b, friction=0.5)])
+        >>> found = sf.contact_forces(model, [0.0, 0.299], [0, 0], [0, 0], contacts=ground)
+        >>> found.gaps.round(3), bool(found.a[0] < 0 < found.a[1])  # they part
+        (array([-0.001]), True)
     """
 
     first: ContactPoint

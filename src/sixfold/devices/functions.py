@@ -54,6 +54,14 @@ def opencl_function(
         NotApplicableError: if pyopencl is not installed, or no device has double precision, which
             only float32 arrays with math="device" can do without.
         ShapeError, NumberError: in a call, if an array does not fit.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.load("double_pendulum")
+        >>> q, v = sf.random_state(model, 1000, seed=1)
+        >>> on_device = sf.opencl_function(sf.inverse_dynamics, model)
+        >>> np.allclose(on_device(q, v, np.zeros_like(v)), sf.bias_force(model, q, v))
+        True
     """
     one_of(NAME, "math", MATH, math)
     queue = queue_of(NAME, device, double=math == "kernel")

@@ -99,6 +99,14 @@ def opencl_rollout(
         NotApplicableError: if a function of yours cannot be compiled, an option has no effect, or
             there is no pyopencl or no device.
         SingularModelError: if some joint has no inertia behind it.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.load("pendulum")
+        >>> q0 = np.linspace(0.0, 1.0, 1000)[:, None]
+        >>> q, v = sf.opencl_rollout(model, q0, None, dt=1e-3, steps=100, every=10)
+        >>> q.shape, np.allclose(q, sf.rollout(model, q0, None, dt=1e-3, steps=100, every=10)[0])
+        ((1000, 10, 1), True)
     """
     model_checked(NAME, model)
     one_of(NAME, "math", MATH, math)

@@ -65,9 +65,21 @@ def load(
             and contact never stops a file, and what is wrong but has one sensible reading is read
             so; each is told in a RobotFileWarning with its line, and in `model.origin.blemishes`.
 
+    Returns:
+        A Model.  That of a file keeps in `model.origin` where its links and joints stand there, and
+        notes of the reader; for samples it is None.
+
     Raises:
         RobotFileError: if the file cannot be read; it carries `.file` and `.line`.
         UnknownNameError: if there is neither a file nor a robot of that name.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.load("puma560")
+        <Model 'puma560': nb=6, nq=6, nv=6, 23.45 kg>
+        >>> sf.save(sf.load("double_pendulum"), "two.urdf")
+        >>> sf.load("two.urdf", lock={"elbow": 0.5})
+        <Model 'double_pendulum': nb=1, nq=1, nv=1, 2 kg>
     """
     one_of("load", "mimic", get_args(Mimic), mimic)
     yes_or_no("load", floating_base=floating_base, strict=strict)

@@ -38,6 +38,16 @@ def save(
     Raises:
         NotApplicableError: if the format has no counterpart for a joint, a name or a constraint.
         RobotFileError: if the file cannot be written.
+
+    Example:
+        >>> import sixfold as sf
+        >>> model = sf.load("cart_pendulum")
+        >>> sf.save(model, "cart.urdf")
+        >>> sf.load("cart.urdf") == model
+        True
+        >>> sf.save(model, "cart.json")
+        >>> sf.load("cart.json") == model
+        True
     """
     if not isinstance(model, Model):
         fix = "pass a model, such as the result of sixfold.load"

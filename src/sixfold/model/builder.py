@@ -21,6 +21,7 @@ from sixfold.errors import (
 )
 from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.constraint_builder import Attachments, ConstraintBuilder
+from sixfold.model.couplings import resolved
 from sixfold.model.joint.joint import Joint
 from sixfold.model.joint.standard import Fixed
 from sixfold.model.model import Model
@@ -58,6 +59,21 @@ class ModelBuilder(ConstraintBuilder):
     """Collects bodies and frames; `build` numbers them parent first and returns a Model.
 
     Bodies whose order of adding already has parents first keep that order.
+
+    Args:
+        name: name of the model.
+        gravity: in world axes [m/s^2].
+        base_name: name of the fixed base.
+        friction_speed: v_s of the friction law [rad/s or m/s]; 0 for friction that jumps at rest.
+
+    Example:
+        >>> import sixfold as sf
+        >>> rod = sf.Inertia.from_mass(1.0, center=(0, 0, -0.5), rotational=(0.1, 0.1, 0))
+        >>> builder = sf.ModelBuilder("pendulum")
+        >>> builder = builder.add_body("rod", joint=sf.Revolute("y"), inertia=rod, damping=0.2)
+        >>> model = builder.add_frame("tip", "rod", (0, 0, -1.0)).build()
+        >>> print(model, model.frame_names)
+        <Model 'pendulum': nb=1, nq=1, nv=1, 1 kg> ('tip',)
     """
 
     def __init__(
@@ -333,32 +349,8 @@ class ModelBuilder(ConstraintBuilder):
             law[number[follower]] = (total, offset)
         return tuple(
             Coupling(k, tuple(sorted(terms.items())), offset)
-            for k, (terms, offset) in sorted(_resolved(law, bodies).items())
+            for k, (terms, offset) in sorted(resolved(law, bodies).items())
         )
-
-
-def _resolved(
-    law: dict[int, tuple[dict[int, float], float]], bodies: list[Body]
-) -> dict[int, tuple[dict[int, float], float]]:
-    """Replace followers of followers by their own masters."""
-    graph = {k: [m for m in terms if m in law] for k, (terms, _) in law.items()}
-    try:
-        masters_first = list(TopologicalSorter(graph).static_order())
-    except CycleError as error:
-        names = [bodies[k].joint_name for k in error.args[1][1:]]
-        what = "follow each other in a loop"
-        raise ModelError(f"joints {names}", what, "name one master") from None
-    free: dict[int, tuple[dict[int, float], float]] = {}
-    for k in masters_first:
-        terms, offset = law[k]
-        total: dict[int, float] = {}
-        for m, ratio in terms.items():
-            inner, shift = free.get(m, ({m: 1.0}, 0.0))
-            for other, r in inner.items():
-                total[other] = total.get(other, 0.0) + ratio * r
-            offset += ratio * shift
-        free[k] = (total, offset)
-    return free
 
 
 def _extra_fields(

@@ -48,6 +48,22 @@ def grouped(model: Model) -> Model:
     Masses and inertias of its bodies are no longer physical one by one, but every joint force, the
     mass matrix, kinetic energy and potential differences are those of the original.  Momenta,
     centres of mass and forces through the joints are not.
+
+    Args:
+        model: the robot.
+
+    Returns:
+        A new Model of the same bodies and joints, with other inertias.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> fewer = sf.grouped(arm)
+        >>> fewer.bodies[5].inertia.m  # the last link's mass has moved to those before it
+        0
+        >>> q, v = sf.random_state(arm, seed=1)
+        >>> np.allclose(sf.bias_force(fewer, q, v), sf.bias_force(arm, q, v))
+        True
     """
     checked("grouped", model)
     inertias = grouped_inertias(model.tree)

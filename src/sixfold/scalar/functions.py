@@ -149,32 +149,115 @@ def apply(op: Op, *arguments: Scalar) -> Scalar:
 
 
 def sin(x: Scalar) -> Scalar:
-    """Return the sine."""
+    """Return the sine.
+
+    Args:
+        x: angle [rad]; a number, an array, a SymPy expression, an MPFR number, or a number in a
+            function to compile.
+
+    Returns:
+        The sine, of the kind and shape of x.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> sf.sin(np.array([0.0, np.pi / 6])).round(3)
+        array([0. , 0.5])
+        >>> wave = sf.compile(lambda t: sf.sin(2.0 * t[0]), inputs={"t": 1})
+        >>> np.allclose(wave(np.array([0.3])), np.sin(0.6))
+        True
+    """
     return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SIN, x)
 
 
 def cos(x: Scalar) -> Scalar:
-    """Return the cosine."""
+    """Return the cosine.
+
+    Args:
+        x: angle [rad]; a number, an array, a SymPy expression, an MPFR number, or a number in a
+            function to compile.
+
+    Returns:
+        The cosine, of the kind and shape of x.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> sf.cos(np.array([0.0, np.pi / 3])).round(3)
+        array([1. , 0.5])
+        >>> np.isclose(sf.cos(0.7) ** 2 + sf.sin(0.7) ** 2, 1.0).item()
+        True
+    """
     return 1.0 if isinstance(x, Zero) else reading_of(type(x)).apply(Op.COS, x)
 
 
 def sqrt(x: Scalar) -> Scalar:
-    """Return the square root."""
+    """Return the square root.
+
+    Args:
+        x: zero or positive; a number, an array, a SymPy expression, an MPFR number, or a number in
+            a function to compile.
+
+    Returns:
+        The square root, of the kind and shape of x.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> sf.sqrt(np.array([0.0, 4.0, 9.0]))
+        array([0., 2., 3.])
+    """
     return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SQRT, x)
 
 
 def exp(x: Scalar) -> Scalar:
-    """Return e to the power x."""
+    """Return e to the power x.
+
+    Args:
+        x: the exponent; a number, an array, a SymPy expression, an MPFR number, or a number in a
+            function to compile.
+
+    Returns:
+        The power, of the kind and shape of x.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> sf.exp(np.array([0.0, 1.0])).round(3)
+        array([1.   , 2.718])
+    """
     return reading_of(type(x)).apply(Op.EXP, x)
 
 
 def log(x: Scalar) -> Scalar:
-    """Return the natural logarithm."""
+    """Return the natural logarithm.
+
+    Args:
+        x: positive; a number, an array, a SymPy expression, an MPFR number, or a number in a
+            function to compile.
+
+    Returns:
+        The logarithm, of the kind and shape of x.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> sf.log(np.array([1.0, 10.0])).round(3)
+        array([0.   , 2.303])
+    """
     return reading_of(type(x)).apply(Op.LOG, x)
 
 
 def tanh(x: Scalar) -> Scalar:
-    """Return the hyperbolic tangent."""
+    """Return the hyperbolic tangent.
+
+    Args:
+        x: the argument; a number, an array, a SymPy expression, an MPFR number, or a number in a
+            function to compile.
+
+    Returns:
+        The hyperbolic tangent, from -1 to 1, of the kind and shape of x.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> sf.tanh(np.array([-20.0, 0.0, 0.5])).round(3)
+        array([-1.   ,  0.   ,  0.462])
+    """
     return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.TANH, x)
 
 
@@ -184,15 +267,60 @@ def absolute(x: Scalar) -> Scalar:
 
 
 def sign(x: Scalar) -> Scalar:
-    """Return -1, 0 or 1 with the sign of x."""
+    """Return -1, 0 or 1 with the sign of x.
+
+    Args:
+        x: the argument; a number, an array, a SymPy expression, an MPFR number, or a number in a
+            function to compile.
+
+    Returns:
+        -1, 0 or 1, of the kind and shape of x; NaN where x is NaN.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> sf.sign(-2.5), sf.sign(np.array([-3.0, 0.0, 4.0]))
+        (-1.0, array([-1.,  0.,  1.]))
+    """
     return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SIGN, x)
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
-    """Return the angle of the point (x, y)."""
+    """Return the angle of the point (x, y).
+
+    Args:
+        y: second coordinate of the point; a number, an array, a SymPy expression, an MPFR number,
+            or a number in a function to compile.
+        x: first coordinate, likewise.
+
+    Returns:
+        The angle from the x axis [rad], from -pi to pi; arrays broadcast.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> np.rad2deg(sf.atan2(np.array([1.0, 1.0, -1.0]), np.array([1.0, -1.0, -1.0]))).round(3)
+        array([  45.,  135., -135.])
+    """
     return apply(Op.ATAN2, y, x)
 
 
 def if_positive(x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
-    """Return `then` where x > 0 and `otherwise` where x <= 0; NaN where x is NaN."""
+    """Return `then` where x > 0 and `otherwise` where x <= 0; NaN where x is NaN.
+
+    Args:
+        x: what decides; a number, an array, a SymPy expression, an MPFR number, or a number in a
+            function to compile.
+        then: the result where x > 0, likewise.
+        otherwise: the result where x <= 0, likewise.
+
+    Returns:
+        `then` or `otherwise`, element by element; arrays broadcast.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> sf.if_positive(np.array([-1.0, 0.0, 2.0]), 10.0, 20.0)
+        array([20., 20., 10.])
+        >>> spring = sf.compile(lambda x: sf.if_positive(x[0], -50.0 * x[0], 0.0), inputs={"x": 1})
+        >>> spring(np.array([[0.1], [-0.1]])).tolist()
+        [-5.0, 0.0]
+    """
     return apply(Op.IF_POSITIVE, x, then, otherwise)

@@ -39,6 +39,17 @@ def repeat(rounds: int, step: Callable[[T], T], carried: T) -> T:
         rounds: how often, from 0 to 1,000,000.
         step: one round; it may use any number of the functions around it, and is traced once.
         carried: a number, an array, or a tuple or list of them.
+
+    Returns:
+        What the last step returned, or `carried` itself after no rounds.
+
+    Example:
+        >>> import sixfold as sf
+        >>> root = sf.repeat(6, lambda x: (x + 2.0 / x) / 2, 1.0)  # Newton's method
+        >>> round(root, 12) == round(sf.sqrt(2.0), 12)
+        True
+        >>> sf.repeat(5, lambda s: (s[1], s[0] + s[1]), (0, 1))  # Fibonacci's numbers
+        (5, 8)
     """
     if not isinstance(rounds, Integral) or isinstance(rounds, bool) or rounds < 0:
         fix = "pass how often the step is applied, the same for every state"

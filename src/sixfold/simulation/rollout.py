@@ -138,6 +138,17 @@ def rollout(
         NotApplicableError: if an option has no effect beside the others.
         CallbackError: if a function of yours gives no usable numbers.
         SingularModelError: if some joint has no inertia behind it.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model, starts = sf.load("pendulum"), np.array([[0.1], [0.2], [0.3]])
+        >>> q, v = sf.rollout(model, starts, None, dt=1e-3, steps=100, every=10)
+        >>> q.shape
+        (3, 10, 1)
+        >>> brake = {"control": lambda t, q, v: -v}
+        >>> slower, _ = sf.rollout(model, starts, None, dt=1e-3, steps=100, every=10, **brake)
+        >>> bool((slower[:, -1] > q[:, -1]).all())  # they fall more slowly
+        True
     """
     special = (control, parameters, x0, compiled, f_ext, limits, events, inertias, method, backend)
     plain = all(option is None for option in (*special, stabilize, contacts))

@@ -140,6 +140,18 @@ def simulate(
         SimulationError: if a state becomes infinite or NaN, or if resets follow each other without
             end; its `.trajectory` is what came before.
         SingularModelError: if some joint has no inertia behind it.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.load("cart_pendulum")
+        >>> run = sf.simulate(model, [0.0, 0.5], None, 0.5, dt=1e-3)
+        >>> run.q.shape, bool(np.ptp(run.total) < 1e-10)  # the energy stays
+        ((501, 2), True)
+        >>> def hold(t, q, v):
+        ...     return np.array([-50.0 * q[0] - 20.0 * v[0], 0.0])
+        >>> held = sf.simulate(model, [0.0, 0.5], None, 0.5, control=hold)
+        >>> bool(abs(held.q[-1, 0]) < abs(run.q[-1, 0]))
+        True
     """
     refuse_singular(model_checked("simulate", model))
     grid = grid_of(t0, duration, dt, every)

@@ -26,6 +26,15 @@ class JointStops:
     Args:
         time_constant: how fast the stop reacts [s]; keep it several steps long.
         damping_ratio: 1 stops without a rebound, 0 bounces without a loss.
+
+    Example:
+        >>> import sixfold as sf
+        >>> mass, builder = sf.Inertia.from_mass(1.0), sf.ModelBuilder("drop")
+        >>> slide = {"joint": sf.Prismatic("z"), "lower": -0.5, "upper": 1.0}
+        >>> model = builder.add_body("block", inertia=mass, **slide).build()
+        >>> run = sf.simulate(model, None, None, 2.0, limits=sf.JointStops(time_constant=0.02))
+        >>> run.q[-1].round(3)  # rests m g / k = 9.81 (0.02)^2 m beyond the limit
+        array([-0.504])
     """
 
     time_constant: float = 0.02

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ArgumentError, ModelError, shown
+from sixfold.errors import ArgumentError
 from sixfold.scalar import (
     ZERO,
     Scalar,
@@ -22,6 +22,7 @@ from sixfold.scalar import (
     together,
     unconverted,
 )
+from sixfold.spatial.arguments import moved_by, rotational_of
 from sixfold.spatial.display import articulated_text, as_array, inertia_text, presented
 from sixfold.spatial.equality import compared
 from sixfold.spatial.vector3 import (
@@ -44,6 +45,19 @@ class Inertia(NamedTuple):
     """Rigid-body inertia in body coordinates: mass, first moment h = m c, rotational inertia at O.
 
     As a matrix it is [[I_O, h x], [-h x, m 1]].
+
+    Args:
+        m: mass [kg].
+        h: first moment, mass times centre of mass [kg m].
+        I: rotational inertia about the origin [kg m^2].
+
+    Example:
+        >>> import sixfold as sf
+        >>> I = sf.Inertia.from_mass(2.0, center=(0.1, 0, 0), rotational=(0.01, 0.02, 0.03))
+        >>> print(I)
+        Inertia(m=2, h=(0.2, 0, 0), I=(0.01, 0.04, 0.05, 0, 0, 0))
+        >>> print(I @ sf.Motion.of((0, 0, 1, 0, 0, 0)))  # the momentum of a turn about z
+        Force(n=(0, 0, 0.05), f=(0, 0.2, 0))
     """
 
     m: Scalar
@@ -72,7 +86,7 @@ class Inertia(NamedTuple):
         m = number_of("Inertia.from_mass", "mass", mass)
         fix = "pass (x, y, z)"
         c = Vector3.of(items_of("Inertia.from_mass", "center", center, 3, "3 numbers", fix))
-        Ic = _rotational(rotational)
+        Ic = rotational_of(rotational)
         with together("Inertia.from_mass"):
             return cls(exact(m), (c * m).over(exact), (Ic + steiner(m, c)).over(exact))
 
@@ -187,7 +201,7 @@ class Inertia(NamedTuple):
             back = self.I.congruence(E)
             return Inertia(self.m, h, back + _double_cross(r, k, h))
         except Exception as error:
-            raise _moved_by("Inertia", E, r, error) from None
+            raise moved_by("Inertia", E, r, error) from None
 
     def kinetic_energy(self, v: Motion) -> Scalar:
         """Return (1/2) v . I v."""
@@ -286,7 +300,19 @@ def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
 @presented(lambda inertia: inertia.matrix(), articulated_text)
 @compared()
 class ArticulatedInertia(NamedTuple):
-    """A general symmetric inertia [[I, H], [H^T, M]] of 21 parameters."""
+    """A general symmetric inertia [[I, H], [H^T, M]] of 21 parameters.
+
+    Args:
+        I: rotational part [kg m^2].
+        H: what couples turning and moving [kg m].
+        M: the mass that is felt in each direction [kg].
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> rigid = sf.Inertia.from_mass(2.0, (0.1, 0, 0), (0.01, 0.02, 0.03))
+        >>> np.array_equal(sf.ArticulatedInertia.of(rigid), rigid)  # the same 6x6 matrix
+        True
+    """
 
     I: Symmetric3
     H: Matrix3
@@ -351,7 +377,7 @@ class ArticulatedInertia(NamedTuple):
             I = self.I.congruence(E) + symmetric_part(rx @ H.T - H1 @ rx)
             return ArticulatedInertia(I, H, M)
         except Exception as error:
-            raise _moved_by("ArticulatedInertia", E, r, error) from None
+            raise moved_by("ArticulatedInertia", E, r, error) from None
 
     def matrix(self) -> Rows:
         """Return the 6x6 matrix."""
@@ -363,34 +389,6 @@ class ArticulatedInertia(NamedTuple):
 
 
 _INERTIAS = (ArticulatedInertia, Inertia)
-
-
-def _moved_by(kind: str, E: Any, r: Any, error: Exception) -> Exception:
-    """Return the error to raise when an inertia could not be moved."""
-    first = mistaken(error, f"{kind}.to_parent: argument 'E'", Matrix3, E)
-    if first is not error:
-        return first
-    return mistaken(error, f"{kind}.to_parent: argument 'r'", Vector3, r)
-
-
-def _rotational(values: Any) -> Symmetric3:
-    fix = "give 3x3 or diagonal"
-    listed = items_of("Inertia", "rotational", values, 3, "3 or 3x3 numbers", fix)
-    if hasattr(listed[0], "__len__"):
-        rows = Matrix3.of(listed)
-        off = [(rows[0][1], rows[1][0]), (rows[0][2], rows[2][0]), (rows[1][2], rows[2][1])]
-        if any(a is not b and _differ(a, b) for a, b in off):
-            what = f"rotational inertia is not symmetric: {shown(values)}"
-            raise ModelError("Inertia", what, "give a symmetric matrix")
-        return Symmetric3.of(rows)
-    xx, yy, zz = map(exact, several_numbers("Inertia", "rotational", listed, 3, fix))
-    return Symmetric3(xx, yy, zz, ZERO, ZERO, ZERO)
-
-
-def _differ(a: Scalar, b: Scalar) -> bool:
-    """Return whether two numbers differ, in any state of a batch."""
-    different = a != b
-    return bool(different.any() if hasattr(different, "any") else different)
 
 
 def _refuse_force(f: Force) -> Any:

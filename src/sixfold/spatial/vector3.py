@@ -22,7 +22,13 @@ from sixfold.spatial.equality import compared
 
 @compared(as_tuple=True)
 class Vector3(NamedTuple):
-    """Three coordinates."""
+    """Three coordinates, numbers of any kind.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.Vector3(1.0, 2.0, 0.0).cross(sf.Vector3(0.0, 0.0, 3.0))
+        Vector3(x=6.0, y=-3.0, z=0.0)
+    """
 
     x: Scalar
     y: Scalar
@@ -340,8 +346,7 @@ def steiner(mass: Scalar, c: Vector3) -> Symmetric3:
 def products(Ixy: Scalar, Ixz: Scalar, Iyz: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Turn products of inertia into matrix elements or back: one is the negative of the other.
 
-    Lectures often define Ixy as the integral of x y, so that the matrix holds -Ixy (Khatib);
-    Sixfold, URDF and most software call the matrix element itself Ixy.
+    Lectures often call the integral of x y Ixy (Khatib); Sixfold and URDF the matrix element.
 
     Args:
         Ixy: [kg m^2].

@@ -60,6 +60,14 @@ def cuda_function(
         OptionError: if there is no card of that number.
         ShapeError, NumberError: in a call, if an array does not fit.
         DeviceError: in a call, if the driver reports an error.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> q, v = sf.random_state(arm, 100_000, seed=1)
+        >>> on_card = sf.cuda_function(sf.inverse_dynamics, arm)
+        >>> np.allclose(on_card(q, v, np.zeros_like(v)), sf.bias_force(arm, q, v))
+        True
     """
     core = array_function(NAME, function, model, inputs)
     return CudaFunction(core, card_of(device, NAME))

@@ -112,6 +112,14 @@ def cuda_rollout(
             there is no driver, or the card is too old.
         SingularModelError: if some joint has no inertia behind it.
         DeviceError, TooLargeError: if the driver reports an error, or the card has no memory left.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> q0, v0 = sf.random_state(arm, 10_000, seed=1)
+        >>> q, v = sf.cuda_rollout(arm, q0, v0, dt=1e-3, steps=1000, every=100)
+        >>> q.shape
+        (10000, 10, 6)
     """
     model_checked(NAME, model)
     given = (q0, v0, tau, parameters, x0, f_ext, inertias)

@@ -48,8 +48,15 @@ def skeleton(chain: PlanarChain, q: Numbers) -> Skeleton:
         q: relative joint angles [rad], n numbers or (..., n).
 
     Returns:
-        Positions of the joints (x_0 .. x_n) and of the centres of mass, and absolute angles: lists,
-        or arrays (..., n + 1, 2), (..., n, 2) and (..., n).
+        Positions of the joints (x_0 .. x_n) and of the centres of mass [m], and absolute angles
+        [rad]: lists, or arrays (..., n + 1, 2), (..., n, 2) and (..., n).
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
+        >>> joints, centers, angles = sf.skeleton(chain, [0.0, np.pi / 2])
+        >>> np.array(joints, float).round(3).tolist()
+        [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
     joints: list[Point] = [(ZERO, ZERO)]
     centers: list[Point] = []
@@ -75,6 +82,13 @@ def skeleton_inertia(chain: PlanarChain, q: Numbers) -> list[list[Scalar]]:
 
     Returns:
         The inertia matrix [kg m^2]: n rows, or an array (..., n, n).
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
+        >>> H = sf.skeleton_inertia(chain, [0.3, 0.5])
+        >>> np.allclose(H, sf.mass_matrix(chain.to_model(), [0.3, 0.5]))
+        True
     """
     x = skeleton(chain, q)
     n = range(chain.n)
@@ -100,11 +114,18 @@ def skeleton_bias(
     Args:
         chain: the links.
         q: relative joint angles [rad], n numbers or (..., n).
-        qd: their rates [rad/s].
+        qd: their rates [rad/s], n numbers or (..., n).
         gravity: (x, y) [m/s^2] in place of the chain's own.
 
     Returns:
         Joint torques [N m], n numbers or (..., n).
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0], gravity=9.81)
+        >>> b = sf.skeleton_bias(chain, [0.3, 0.5], [1.0, -2.0])
+        >>> np.allclose(b, sf.bias_force(chain.to_model(), [0.3, 0.5], [1.0, -2.0]))
+        True
     """
     x = skeleton(chain, q)
     gravity = chain.gravity if gravity is None else gravity
@@ -136,7 +157,14 @@ def skeleton_jacobian(
         point: (along, across) in link axes [m].
 
     Returns:
-        Two rows, or an array (..., 2, n).
+        Two rows [m], or an array (..., 2, n): the velocity (x, y) of the point is J_E qd.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
+        >>> np.array(sf.skeleton_jacobian(chain, [0.0, np.pi / 2]), float).round(3)
+        array([[-1., -1.],
+               [ 1.,  0.]])
     """
     x = skeleton(chain, q)
     k = link % chain.n

@@ -40,9 +40,21 @@ def attach(
         base_inertia: what the other's base weighs, in its own coordinates: a fixed base has no
             inertia in a model.  When left out, the links that the other's file puts there.
 
+    Returns:
+        A new Model; the given one stays as it is.
+
     Raises:
         UnknownNameError: if the model has no such body or frame.
         ModelError: if a name is taken, or if both have friction with different speeds.
+
+    Example:
+        >>> import sixfold as sf
+        >>> cart, arm = sf.load("cart_pendulum"), sf.load("double_pendulum")
+        >>> both = sf.attach(cart, arm, "cart", (0.2, 0, 0), prefix="arm_")
+        >>> both
+        <Model 'cart_pendulum': nb=4, nq=4, nv=4, 4.5 kg>
+        >>> both.joint_names
+        ('slide', 'hinge', 'arm_shoulder', 'arm_elbow')
     """
     checked("attach", model)
     checked("attach", other)

@@ -40,9 +40,22 @@ def lock_joints(model: Model, joints: Iterable[str] | Mapping[str, Position]) ->
         joints: names of joints to lock at their neutral position, or a mapping from names to
             positions [rad or m]: a number, or nq numbers.  Limits are not asked.
 
+    Returns:
+        A new Model without the coordinates of these joints.
+
     Raises:
         UnknownNameError: if there is no joint of that name.
         ModelError: if a position does not fit the joint, or if the joint follows others.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> stiff = sf.lock_joints(arm, {"joint4": 0.0, "joint5": 0.5, "joint6": 0.0})
+        >>> stiff.joint_names
+        ('joint1', 'joint2', 'joint3')
+        >>> full = sf.mass_matrix(arm, [0.1, 0.2, 0.3, 0.0, 0.5, 0.0])
+        >>> np.allclose(sf.mass_matrix(stiff, [0.1, 0.2, 0.3]), full[:3, :3])
+        True
     """
     checked("lock_joints", model)
     positions = _positions(model, joints)

@@ -18,9 +18,22 @@ from sixfold.spatial import Inertia, Transform
 def replace_inertias(model: Model, inertias: Mapping[str, Inertia]) -> Model:
     """Return the model with other inertias, {body name: Inertia in body coordinates}.
 
+    Args:
+        model: the robot.
+        inertias: for each body to change its name and its `Inertia`, in body coordinates.
+
+    Returns:
+        A new Model; the given one stays as it is.
+
     Raises:
         UnknownNameError: if there is no body of that name; frames have no inertia of their own.
         ModelError: if an inertia does not consist of ten finite numbers.
+
+    Example:
+        >>> import sixfold as sf
+        >>> model = sf.load("cart_pendulum")
+        >>> sf.replace_inertias(model, {"cart": sf.Inertia.from_mass(8.0)})
+        <Model 'cart_pendulum': nb=2, nq=2, nv=2, 8.5 kg>
     """
     checked("replace_inertias", model)
     if not isinstance(inertias, Mapping):
@@ -61,10 +74,25 @@ def add_payload(
             when left out: a point mass), or the whole load as an Inertia.
         placement: transform from the frame to the load's coordinates, or their origin there.
 
+    Returns:
+        A new Model; the given one stays as it is.
+
     Raises:
         UnknownNameError: if there is no such body or frame.
         ModelError: if the frame is fixed to the base, or if the load is not given by finite
             numbers.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> heavy = sf.add_payload(arm, "dh6", mass=2.5, com=(0, 0, 0.1))
+        >>> heavy
+        <Model 'puma560': nb=6, nq=6, nv=6, 25.95 kg>
+        >>> q = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+        >>> J = sf.jacobian(arm, q, "dh6", point=(0, 0, 0.1))[3:]
+        >>> more = sf.gravity_force(heavy, q) - sf.gravity_force(arm, q)
+        >>> np.allclose(more, -J.T @ (0, 0, -2.5 * 9.81))
+        True
     """
     checked("add_payload", model)
     carrier, placed = model.locate(frame)

@@ -29,9 +29,18 @@ def rename(
         joints: names of joints only, for a name that a joint shares with a body or frame.
         bodies: names of bodies, frames or the base only.
 
+    Returns:
+        A new Model; the given one stays as it is.
+
     Raises:
         UnknownNameError: if there is no such name.
         ModelError: if a new name is taken, or if an old one means a joint and a body at once.
+
+    Example:
+        >>> import sixfold as sf
+        >>> model = sf.rename(sf.load("cart_pendulum"), {"bob": "pole", "hinge": "pivot"})
+        >>> model.body_names, model.joint_names
+        (('cart', 'pole'), ('slide', 'pivot'))
     """
     checked("rename", model)
     where = f"renaming in model '{model.name}'"

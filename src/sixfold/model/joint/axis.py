@@ -79,7 +79,19 @@ def angle_about(axis: Vector3, E: Matrix3) -> Scalar:
 @final
 @dataclass(frozen=True)
 class Revolute(_AlongAxis):
-    """Turns about a fixed unit axis through the joint origin.  q: angle [rad]."""
+    """Turns about a fixed unit axis through the joint origin.  q: angle [rad].
+
+    Args:
+        axis: "x", "-z" and so on, or three numbers of any length.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> builder = sf.ModelBuilder("arm").add_body("link", joint=sf.Revolute("y"))
+        >>> sf.frame_pose(builder.build(), [np.pi / 2], "link")[:3, :3].round(3)
+        array([[ 0.,  0.,  1.],
+               [ 0.,  1.,  0.],
+               [-1.,  0.,  0.]])
+    """
 
     axis: Vector3 = EZ
     nq: ClassVar[int] = 1
@@ -108,7 +120,17 @@ class Revolute(_AlongAxis):
 @final
 @dataclass(frozen=True)
 class Prismatic(_AlongAxis):
-    """Slides along a fixed unit axis.  q: displacement [m]."""
+    """Slides along a fixed unit axis.  q: displacement [m].
+
+    Args:
+        axis: "x", "-z" and so on, or three numbers of any length.
+
+    Example:
+        >>> import sixfold as sf
+        >>> model = sf.ModelBuilder("lift").add_body("cabin", joint=sf.Prismatic("z")).build()
+        >>> sf.frame_pose(model, [0.25], "cabin")[:3, 3].tolist()
+        [0.0, 0.0, 0.25]
+    """
 
     axis: Vector3 = EZ
     nq: ClassVar[int] = 1
@@ -140,7 +162,19 @@ class Prismatic(_AlongAxis):
 @final
 @dataclass(frozen=True)
 class Helical(_AlongAxis):
-    """Turns about an axis and advances along it.  q: angle [rad]; pitch [m/rad]."""
+    """Turns about an axis and advances along it.  q: angle [rad]; pitch [m/rad].
+
+    Args:
+        axis: "x", "-z" and so on, or three numbers of any length.
+        pitch: advance per angle [m/rad].
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> screw = sf.Helical("z", pitch=0.01)
+        >>> model = sf.ModelBuilder("press").add_body("spindle", joint=screw).build()
+        >>> sf.frame_pose(model, [2 * np.pi], "spindle")[:3, 3].round(4)  # one turn
+        array([0.    , 0.    , 0.0628])
+    """
 
     axis: Vector3 = EZ
     pitch: float = 0.01
@@ -184,7 +218,17 @@ class Helical(_AlongAxis):
 @final
 @dataclass(frozen=True)
 class Cylindrical(_AlongAxis):
-    """Turns about an axis and slides along it.  q: (angle, slide)."""
+    """Turns about an axis and slides along it.  q: (angle, slide).
+
+    Args:
+        axis: "x", "-z" and so on, or three numbers of any length.
+
+    Example:
+        >>> import sixfold as sf
+        >>> model = sf.ModelBuilder("drill").add_body("bit", joint=sf.Cylindrical("z")).build()
+        >>> model.nq, sf.frame_pose(model, [1.0, 0.2], "bit")[:3, 3].tolist()
+        (2, [0.0, 0.0, 0.2])
+    """
 
     axis: Vector3 = EZ
     nq: ClassVar[int] = 2

@@ -31,6 +31,16 @@ class CustomJoint(Joint):
         bias: optional function of (q, qd) that returns the componentwise dS/dt qd as a Motion.
 
     The functions must be importable (defined at module level) for the model to be picklable.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> def on_a_parabola(q):  # z = x^2 / 2, without turning
+        ...     return sf.Transform.translation((q[0], 0.0, 0.5 * q[0] * q[0]))
+        >>> bead = sf.Inertia.from_mass(2.0)
+        >>> wire = sf.ModelBuilder("wire")
+        >>> model = wire.add_body("bead", joint=sf.CustomJoint(on_a_parabola), inertia=bead).build()
+        >>> sf.mass_matrix(model, [1.0]).tolist()  # m (1 + x^2)
+        [[4.0]]
     """
 
     transform: Callable[[Values], Transform]

@@ -126,6 +126,16 @@ class Joint(ABC):
 
     `qd` is the velocity in the coordinates of S.  It equals dq/dt for every joint whose
     `velocity_is_rate` is true; spherical and free joints use body velocities instead.
+
+    Example:
+        >>> import sixfold as sf
+        >>> joint = sf.Free()
+        >>> isinstance(joint, sf.Joint), joint.nq, joint.nv, joint.velocity_is_rate
+        (True, 7, 6, False)
+        >>> joint.position_labels()
+        ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')
+        >>> print(sf.Helical("z", pitch=0.1).calc((0.5,), (2.0,)).vJ)
+        Motion(w=(0, 0, 2), v=(0, 0, 0.2))
     """
 
     nq: ClassVar[int]

@@ -40,7 +40,17 @@ AXES = (EX, EY, EZ)
 @final
 @dataclass(frozen=True)
 class Planar(Joint):
-    """Moves in the parent's x-y plane and turns about z.  q: (x, y, theta) in the parent frame."""
+    """Moves in the parent's x-y plane and turns about z.  q: (x, y, theta) in the parent frame.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.ModelBuilder("robot").add_body("base", joint=sf.Planar()).build()
+        >>> sf.frame_pose(model, [2.0, 1.0, np.pi / 2], "base").round(3)
+        array([[ 0., -1.,  0.,  2.],
+               [ 1.,  0.,  0.,  1.],
+               [ 0.,  0.,  1.,  0.],
+               [ 0.,  0.,  0.,  1.]])
+    """
 
     nq: ClassVar[int] = 3
     nv: ClassVar[int] = 3
@@ -71,7 +81,14 @@ class Planar(Joint):
 @final
 @dataclass(frozen=True)
 class Universal(Joint):
-    """Turns about the parent's x, then about the body's y.  q: (about x, about y)."""
+    """Turns about the parent's x, then about the body's y.  q: (about x, about y).
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.ModelBuilder("shaft").add_body("yoke", joint=sf.Universal()).build()
+        >>> sf.frame_pose(model, [np.pi / 2, 0.0], "yoke")[:3, 1].round(3)  # its y axis
+        array([0., 0., 1.])
+    """
 
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
@@ -104,7 +121,16 @@ class Universal(Joint):
 @final
 @dataclass(frozen=True)
 class Spherical(Joint):
-    """Turns freely about the joint origin.  q: quaternion xyzw; qd: body angular velocity."""
+    """Turns freely about the joint origin.  q: quaternion xyzw; qd: body angular velocity.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model = sf.ModelBuilder("top").add_body("top", joint=sf.Spherical()).build()
+        >>> model.nq, model.nv, sf.neutral(model).tolist()
+        (4, 3, [0.0, 0.0, 0.0, 1.0])
+        >>> sf.integrate(model, sf.neutral(model), [0.0, 0.0, np.pi / 2]).round(3)  # a quarter turn
+        array([0.   , 0.   , 0.707, 0.707])
+    """
 
     nq: ClassVar[int] = 4
     nv: ClassVar[int] = 3
@@ -156,7 +182,14 @@ class Spherical(Joint):
 @final
 @dataclass(frozen=True)
 class Translational(Joint):
-    """Moves along x, y and z without turning.  q: position [m]."""
+    """Moves along x, y and z without turning.  q: position [m].
+
+    Example:
+        >>> import sixfold as sf
+        >>> model = sf.ModelBuilder("gantry").add_body("tool", joint=sf.Translational()).build()
+        >>> sf.frame_pose(model, [0.1, 0.2, 0.3], "tool")[:3, 3].tolist()
+        [0.1, 0.2, 0.3]
+    """
 
     nq: ClassVar[int] = 3
     nv: ClassVar[int] = 3
@@ -184,7 +217,18 @@ class Translational(Joint):
 @final
 @dataclass(frozen=True)
 class Free(Joint):
-    """Moves freely: a floating base.  q: (position, quaternion xyzw); qd: body (omega; v)."""
+    """Moves freely: a floating base.  q: (position, quaternion xyzw); qd: body (omega; v).
+
+    Example:
+        >>> import sixfold as sf
+        >>> brick = sf.Inertia.from_mass(2.0, rotational=(0.01, 0.02, 0.03))
+        >>> builder = sf.ModelBuilder("brick").add_body("brick", joint=sf.Free(), inertia=brick)
+        >>> model = builder.build()
+        >>> sf.neutral(model).tolist()
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+        >>> sf.mass_matrix(model, sf.neutral(model)).diagonal().tolist()
+        [0.01, 0.02, 0.03, 2.0, 2.0, 2.0]
+    """
 
     nq: ClassVar[int] = 7
     nv: ClassVar[int] = 6
@@ -272,7 +316,16 @@ class Free(Joint):
 @final
 @dataclass(frozen=True)
 class Fixed(Joint):
-    """No motion: the builder merges the body into its parent and keeps its frame by name."""
+    """No motion: the builder merges the body into its parent and keeps its frame by name.
+
+    Example:
+        >>> import sixfold as sf
+        >>> builder = sf.ModelBuilder("arm").add_body("link", joint=sf.Revolute("y"))
+        >>> tool = {"placement": (0.5, 0, 0), "inertia": sf.Inertia.from_mass(1.5)}
+        >>> model = builder.add_body("tool", parent="link", joint=sf.Fixed(), **tool).build()
+        >>> model.body_names, model.frame_names, model.bodies[0].inertia.m
+        (('link',), ('tool',), 1.5)
+    """
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0

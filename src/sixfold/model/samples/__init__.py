@@ -220,6 +220,14 @@ def random_tree(
         branching: chance that a body hangs on any earlier body or the base, all alike, rather
             than on the last one.
         properties: also give damping, friction, springs and armature.
+
+    Returns:
+        A Model with bodies body1..bodyN, joints joint1..jointN and a random gravity.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.random_tree(4, seed=1, joints=[sf.Revolute], branching=0.0).parent  # a chain
+        (-1, 0, 1, 2)
     """
     n = body_count("random_tree", "n", n)
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)

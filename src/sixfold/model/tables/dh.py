@@ -30,6 +30,24 @@ class DHRow:
 
     For a revolute joint q is added to theta, for a prismatic joint (`sigma=1`) to d.  The inertia
     is given in the row's own DH frame; `properties` are those of `ModelBuilder.add_body`.
+
+    Args:
+        a: length along x [m].
+        alpha: twist about x [rad].
+        d: offset along z [m].
+        theta: angle about z [rad].
+        sigma: 0 for a revolute joint, 1 for a prismatic one.
+        inertia: of the link, in the row's own DH frame; none if left out.
+        properties: damping, limits and so on of the joint, by name, as in `ModelBuilder.add_body`.
+
+    Example:
+        >>> import sixfold as sf
+        >>> rod = sf.Inertia.from_mass(1.0, (-0.5, 0, 0))
+        >>> turn = sf.DHRow(a=1.0, inertia=rod, properties={"damping": 0.1})
+        >>> slide = sf.DHRow(d=0.2, sigma=1)
+        >>> model = sf.from_dh([turn, slide], name="turn_and_slide")
+        >>> model, model.bodies[1].joint.kind
+        (<Model 'turn_and_slide': nb=2, nq=2, nv=2, 1 kg>, 'prismatic')
     """
 
     a: float = 0.0
@@ -57,11 +75,17 @@ def from_dh(
             the far end of its link) or "modified" (Craig, Khatib: A = Rx(alpha) Tx(a) Rz(theta)
             Tz(d), where a and alpha of row i are those printed as a_(i-1), alpha_(i-1)).
         name: name of the model.
-        gravity: [m/s^2].
-        friction_speed: v_s of the friction law.
+        gravity: in world axes [m/s^2].
+        friction_speed: v_s of the friction law [rad/s or m/s].
 
     Returns:
         A Model with bodies link1..linkN, joints joint1..jointN and the DH frames dh1..dhN.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.from_dh([(1.0, 0, 0, 0), (0.5, 0, 0, 0)], name="planar")
+        >>> sf.frame_pose(arm, [0.0, np.pi / 2], "dh2")[:3, 3].round(3)
+        array([1. , 0.5, 0. ])
     """
     one_of("from_dh", "convention", get_args(Convention), convention)
     if not isinstance(rows, (list, tuple)) and getattr(rows, "ndim", 0) != 2:

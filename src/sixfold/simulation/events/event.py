@@ -28,6 +28,13 @@ class Event:
         direction: 1 for rising through zero only, -1 for falling only, 0 for both.
         reset: takes (t, q, v) at a crossing and returns the (q, v) from which the motion goes on:
             an impact, a new footing.  Where it returns None the motion ends.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> bottom = sf.Event(lambda t, q, v: q[0], name="bottom", stop=True)
+        >>> run = sf.simulate(sf.load("pendulum"), [0.01], None, 2.0, events=bottom)
+        >>> run.events[0].name, bool(abs(run.q[-1, 0]) < 1e-9)
+        ('bottom', True)
     """
 
     function: Callable[[float, Array, Array], Any]

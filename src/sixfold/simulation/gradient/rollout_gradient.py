@@ -155,6 +155,19 @@ def rollout_gradient(
         CallbackError: if a function of yours gives no usable numbers, or cannot be compiled.
         SingularModelError: if some joint has no inertia behind it.
         TooLargeError: if the derivative of a step is too large to compile.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model, tau = sf.load("pendulum"), np.zeros((20, 1))
+        >>> def cost(q, v):
+        ...     return (q[0] - 1.0) ** 2 + 0.1 * v[0] ** 2
+        >>> options = {"dt": 0.01, "steps": 20, "final_cost": cost}
+        >>> found = sf.rollout_gradient(model, [0.2], [0.0], tau, **options)
+        >>> found.tau.shape
+        (20, 1)
+        >>> better = sf.rollout_gradient(model, [0.2], [0.0], tau - found.tau, **options)
+        >>> bool(better.cost < found.cost)
+        True
     """
     model_checked(NAME, model)
     if not model.nv:

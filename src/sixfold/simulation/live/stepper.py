@@ -88,6 +88,14 @@ class Stepper:
         CallbackError: if a function of yours cannot be compiled.
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
         NotApplicableError: if an option has no effect beside the others.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> robots = sf.Stepper(sf.load("cart_pendulum"), rows=3, dt=1e-3, substeps=10)
+        >>> start = robots.reset()
+        >>> after = robots.step(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))  # push the carts
+        >>> robots.q.shape, robots.t.round(3), bool(np.isclose(robots.q[2, 0], 2 * robots.q[1, 0]))
+        ((3, 2), array([0.01, 0.01, 0.01]), True)
     """
 
     def __init__(
