@@ -1,4 +1,4 @@
-"""Inertias of standard solids, by mass or by density, centred at the origin."""
+"""Inertias of standard solids, by mass or by density, centred at the origin; signs of products."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from sixfold.errors import ModelError, shown
 from sixfold.scalar import Scalar, number_of, together
 from sixfold.spatial.inertia import Inertia
 
-__all__ = ["box", "capsule", "cylinder", "ellipsoid", "point_mass", "rod", "shell", "sphere"]
+__all__ = [
+    "box",
+    "capsule",
+    "cylinder",
+    "ellipsoid",
+    "point_mass",
+    "products",
+    "rod",
+    "shell",
+    "sphere",
+]
 
 
 @together("box")
@@ -231,3 +241,26 @@ def _about(solid: str, axis: str, along: Scalar, across: Scalar) -> tuple[Scalar
     if not isinstance(axis, str) or axis not in ("x", "y", "z"):
         raise ModelError(solid, f"axis {shown(axis)} is not known", "use 'x', 'y' or 'z'")
     return tuple(along if name == axis else across for name in "xyz")
+
+
+def products(Ixy: Scalar, Ixz: Scalar, Iyz: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Turn products of inertia into matrix elements or back: one is the negative of the other.
+
+    Lectures often call the integral of x y Ixy (Khatib); Sixfold and URDF the matrix element.
+
+    Args:
+        Ixy: [kg m^2].
+        Ixz: [kg m^2].
+        Iyz: [kg m^2].
+
+    Returns:
+        The three negatives.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.spatial.products(0.1, 0.2, 0.0)
+        (-0.1, -0.2, -0.0)
+    """
+    given = {"Ixy": Ixy, "Ixz": Ixz, "Iyz": Iyz}
+    x, y, z = (-number_of("products", name, value) for name, value in given.items())
+    return x, y, z

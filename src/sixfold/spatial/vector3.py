@@ -343,29 +343,6 @@ def steiner(mass: Scalar, c: Vector3) -> Symmetric3:
         raise _unfit(error, "steiner", "c", c, mass=mass) from None
 
 
-def products(Ixy: Scalar, Ixz: Scalar, Iyz: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Turn products of inertia into matrix elements or back: one is the negative of the other.
-
-    Lectures often call the integral of x y Ixy (Khatib); Sixfold and URDF the matrix element.
-
-    Args:
-        Ixy: [kg m^2].
-        Ixz: [kg m^2].
-        Iyz: [kg m^2].
-
-    Returns:
-        The three negatives.
-
-    Example:
-        >>> import sixfold as sf
-        >>> sf.spatial.products(0.1, 0.2, 0.0)
-        (-0.1, -0.2, -0.0)
-    """
-    given = {"Ixy": Ixy, "Ixz": Ixz, "Iyz": Iyz}
-    x, y, z = (-number_of("products", name, value) for name, value in given.items())
-    return x, y, z
-
-
 def rotation(axis: Vector3, c: Scalar, s: Scalar) -> Matrix3:
     """Return E for a turn about a unit axis with cosine c and sine s: old coordinates to new.
 
