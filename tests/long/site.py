@@ -2,7 +2,8 @@
 
     make docs && python -m tests.long.site build/site
 
-Every page is opened at the width of a desk and of a phone.  Takes about two minutes.
+Every page is opened at the width of a desk and of a phone, one at all widths.  Takes about two
+minutes.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from tests.viewer.support import chromium
 
 WIDTHS = (1280, 390)
 SOUGHT = ("apparent inverse inertia", "Phi", "articulated", "skeleton", "quaternion order")
+WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 # what sticks out of the article without a box of its own that scrolls
 CUT = """() => {
   const article = document.querySelector("article");
@@ -57,8 +59,7 @@ def visit(browser, base, names):
         page.on("response", lambda r: r.status < 400 or faults.append(f"{r.status} for {r.url}"))
         for name in names:
             page.goto(base + name, wait_until="load")
-            wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-            if page.evaluate(wide):
+            if page.evaluate(WIDE):
                 faults.append(f"{name} is wider than {width} px")
             faults.extend(f"{name} at {width} px cuts {what}" for what in page.evaluate(CUT))
             every = "es => es.map(e => e.href)"
@@ -66,6 +67,16 @@ def visit(browser, base, names):
             anchors[name] = set(page.eval_on_selector_all("[id]", "es => es.map(e => e.id)"))
         page.close()
     return faults, links, anchors
+
+
+def overflows(browser, base):
+    """Yield the widths of a window at which the frame of a page is wider than the window."""
+    page = browser.new_page()
+    page.goto(base + "index.html", wait_until="load")
+    for width in range(360, 1800, 20):
+        page.set_viewport_size({"width": width, "height": 900})
+        if page.evaluate(WIDE):
+            yield f"index.html is wider than {width} px"
 
 
 def foreign(url, base, faults):
@@ -111,6 +122,7 @@ def main():
         faults, links, anchors = visit(browser, base, names)
         faults += dead(folder, base, links, anchors)
         faults += search(browser, base)
+        faults += overflows(browser, base)
     print(f"{len(names)} pages, {sum(map(len, links.values()))} links, {len(faults)} faults")
     print("\n".join(sorted(set(faults))))
     return bool(faults)
