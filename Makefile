@@ -59,7 +59,8 @@ test-lanes: $(READY)
 	    tests/control/test_inverse_kinematics.py || exit 1; \
 	done
 
-# the lowest versions that pyproject.toml admits, in a virtual environment of their own
+# the lowest versions that pyproject.toml admits, in a virtual environment of their own; newer
+# versions of pyarrow want NumPy 2
 test-lowest: $(LOWEST_READY)
 	$(LOWEST)/bin/python -m pytest -n $(PROCESSES) --dist worksteal \
 	  tests/scalar tests/spatial tests/model tests/dynamics tests/llvm tests/evaluate \
@@ -130,12 +131,12 @@ $(LOWEST_READY): pyproject.toml constraints-lowest.txt
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv --quiet --python $(LOWEST_PYTHON) --allow-existing $(LOWEST) && \
 	  VIRTUAL_ENV=$(LOWEST) uv pip install --quiet -c constraints-lowest.txt \
-	    -e ".[data,mjcf,report,symbolic,view]" gmpy2 hypothesis mpmath pytest pytest-xdist; \
+	    -e ".[data,learn,mjcf,report,robots,symbolic,view]" gmpy2 hypothesis mpmath "pyarrow<19" pytest pytest-xdist; \
 	else \
 	  $(LOWEST_PYTHON) -m venv $(LOWEST) && \
 	  $(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
 	    -c constraints-lowest.txt \
-	    -e ".[data,mjcf,report,symbolic,view]" gmpy2 hypothesis mpmath pytest pytest-xdist; \
+	    -e ".[data,learn,mjcf,report,robots,symbolic,view]" gmpy2 hypothesis mpmath "pyarrow<19" pytest pytest-xdist; \
 	fi
 	@touch $(LOWEST_READY)
 

@@ -17,6 +17,7 @@ import sixfold as sf
 from sixfold.cli import main
 from sixfold.errors import visible
 from sixfold.formats import mesh_path
+from tests.cli.streams import apart
 
 MARKS = "\u061c\u200b\u200c\u200d\u200e\u200f\u2028\u2029\ufeff"
 MARKS += "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2060, 0x2070)]))
@@ -91,7 +92,7 @@ def motion(model):
 
 
 def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [*map(str, arguments)])
+    result = apart(*map(str, arguments))
     assert result.exit_code == code, result.output + str(result.exception)
     clean(result.stderr)
     return clean(result.stdout)

@@ -88,7 +88,7 @@ def test_shells_complete_robots_options_and_commands(words, incomplete, found):
 
 def test_other_words_complete_as_files():
     complete = ShellComplete(main, {}, "sixfold", "_SIXFOLD_COMPLETE")
-    (item,) = complete.get_completions(["inspect"], "./my_ro")
+    (item,) = complete.get_completions(["inspect"], "my_ro")
     assert item.type == "file"
 
 

@@ -121,8 +121,9 @@ def test_an_array_on_the_left_is_never_taken_for_a_partner(array, other):
 
 
 def test_an_array_is_always_made():
-    with pytest.raises(ValueError, match="has to be made"):
-        np.array(M, copy=False)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # before, copy=False is a wish
+        with pytest.raises(ValueError, match="has to be made"):
+            np.array(M, copy=False)
     assert np.asarray(M, np.float32).dtype == np.float32
     assert np.stack([M, M]).shape == (2, 6)
 
