@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sixfold.graph.program import CONST, Program
+from sixfold.llvm.layout.piece_lines import PieceLines
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.text import atan2, elementary, sincos, sincos_tiles
@@ -86,7 +87,9 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
                 known[k] = block.read(cut.slot[k])
         return known[k]
 
+    lines = PieceLines(blocks[0], layout, cut, p)
     for at, k in enumerate(cut.pieces[p]):
+        lines.after(at)
         op, *arguments = program.nodes[k]
         for b, block in enumerate(blocks):
             values[b][k] = block.operation(op, [value(b, a, at) for a in arguments])
@@ -94,21 +97,13 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
                 seen[k] = at
             if k in cut.slot:
                 block.write(cut.slot[k], values[b][k])
-    first = blocks[0]
-    text = first.function(f"{name}_{p}_{W}(ptr %tile)")
+    lines.after(len(cut.pieces[p]))
+    text = blocks[0].function(f"{name}_{p}_{W}(ptr %tile)")
     if table:
         listed = ", ".join(f"{stored.real} {x}" for x in table)
         array = f"[{len(table)} x {stored.real}]"
         text += f"@{name}_constants_{p}_{W} = internal constant {array} [{listed}]\n"
     return text
-
-
-def keep_results(layout: Layout, cut: Plan, p: int, W: int) -> str:
-    """Return @keep_results_p_W: results of a piece to the slots where they stay."""
-    block = Block(W, layout.scalar)
-    for k, slot in cut.copies[p]:
-        block.write(slot, block.read(cut.slot[k]))
-    return block.function(f"keep_results_{p}_{W}(ptr %tile)")
 
 
 RELOAD_DISTANCE = 24

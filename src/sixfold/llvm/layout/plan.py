@@ -15,9 +15,8 @@ from sixfold.graph.program import (
     Program,
     Repeat,
     Result,
-    verifying,
 )
-from sixfold.llvm.layout.write_points import GROUP_COLUMNS, Write, columns, end_columns
+from sixfold.llvm.layout.block_lines import LANES, Group, Lines
 
 
 @dataclass(frozen=True)
@@ -100,29 +99,8 @@ class Plan:
     """Repetitions in order, one at most before a piece."""
     alone: bool = False
     """Whether one block fills the L1 cache: blocks go through all pieces one by one."""
-    written: tuple[int, ...] = ()
-    """Columns of each output, if results are written between pieces; else they stay to the end."""
-    writes: tuple[tuple[Write, ...], ...] = ()
-    """What is written after each piece."""
-    copies: tuple[tuple[tuple[int, int], ...], ...] = ()
-    """After each piece, nodes that are copied, each with the slot where it stays."""
-
-    def keeping_results(self, program: Program) -> Plan:
-        """Return the plan with more slots, where results stay: each is copied after its piece."""
-        place: dict[int, int] = {}
-        copies: list[tuple[tuple[int, int], ...]] = []
-        results = set(program.outputs)
-        for p, members in enumerate(self.pieces):
-            finals = [k for run in self.runs if run.before == p for _, k in run.results]
-            these = [k for k in (*finals, *members) if k in results]
-            place |= {k: self.slots + len(place) + n for n, k in enumerate(these)}
-            copies.append(tuple((k, place[k]) for k in these))
-        slots = self.slots + len(place)
-        pairs = zip(program.outputs, self.results, strict=True)
-        kept = tuple(place.get(k, slot) for k, slot in pairs)
-        found = replace(self, results=kept, written=(), writes=(), copies=tuple(copies))
-        found = found.in_tile(slots)
-        return found.verify(program) if verifying() else found
+    lines: Lines | None = None
+    """Lines of results that pieces write, if any do."""
 
     def all_plans(self) -> list[Plan]:
         """Return this plan and those of routines, at any depth."""
@@ -194,11 +172,7 @@ class _Check:
         self.sines = [(k, node) for k, node in enumerate(self.nodes) if node[0] in ("sin", "cos")]
         self.repeats = [k for k, (op, *_) in enumerate(self.nodes) if isinstance(op, Repeat)]
         self.calls = [k for k, (op, *_) in enumerate(self.nodes) if isinstance(op, Call)]
-        starts = itertools.accumulate(plan.written, initial=0)
-        self.rows = list(zip(starts, plan.written, strict=False))
-        self.unwritten = {
-            (o, g) for o, size in enumerate(plan.written) for g in range(size // GROUP_COLUMNS)
-        }
+        self.starts = list(itertools.accumulate(plan.lines.sizes if plan.lines else (), initial=0))
 
     def run(self) -> None:
         """Check the numbers, then every read of every piece."""
@@ -213,6 +187,8 @@ class _Check:
             raise _wrong(f"{len(self.calls)} calls are made before the pieces {plan.calls}")
         if [run.node for run in plan.runs] != self.repeats:
             raise _wrong(f"{len(self.repeats)} repetitions, but {len(plan.runs)} are run")
+        if plan.lines and (missing := plan.lines.missing()):
+            raise _wrong(f"lines {sorted(missing)} are not written once")
         if plan.calls and (self.block is None or max(plan.calls) >= len(plan.pieces)):
             raise _wrong("a call without a subroutine, or after all pieces")
         for k, (op, *arguments) in enumerate(self.nodes):
@@ -228,17 +204,16 @@ class _Check:
                     self._repeat(run)
             done |= self._sines(p)
             here: set[int] = set()
-            for k in members:
+            lines = list(plan.lines.groups[p]) if plan.lines else []
+            for n, k in enumerate(members):
+                lines = self._written(lines, n)
                 if k in done:
                     raise _wrong(f"node {k} is computed twice")
                 self._compute(k, here)
                 here.add(k)
                 done.add(k)
-            for k, slot in plan.copies[p] if plan.copies else ():
-                self._read(k, "a copy")
-                self.tile[slot] = k
-            for write in plan.writes[p] if plan.writes else ():
-                self._written(write)
+            if self._written(lines, len(members)):
+                raise _wrong(f"lines are written after more operations than piece {p} has")
         self._results(done)
 
     def _write(self, k: int, slot: int | None) -> None:
@@ -335,15 +310,16 @@ class _Check:
                 raise _wrong(f"node {k} is not result {place} of repetition {run.node}")
             self._write(k, self.plan.slot.get(k))
 
-    def _written(self, write: Write) -> None:
-        """Check that the columns of a run are there, and note its groups."""
-        start, size = self.rows[write.output]
-        for group in range(write.first, write.stop):
-            for column in columns(size, group):
-                k = self.outputs[start + column]
-                if self.nodes[k][0] != CONST:
-                    self._read(k, "a line")
-            self.unwritten.remove((write.output, group))
+    def _written(self, groups: list[Group], operations: int) -> list[Group]:
+        """Check the columns of lines that are due after so many operations; return the rest."""
+        due = [group for group in groups if group.after <= operations]
+        for group in due:
+            start = self.starts[group.output]
+            for line in group.lines:
+                for k in self.outputs[start + line.column : start + line.column + LANES]:
+                    if self.nodes[k][0] != CONST:
+                        self._read(k, "a line")
+        return groups[len(due) :]
 
     def _results(self, done: set[int]) -> None:
         """Check that everything was computed and that results are in their places."""
@@ -351,15 +327,8 @@ class _Check:
             passive = op in (INPUT, CONST) or isinstance(op, _NOT_IN_PIECES)
             if not passive and k not in done:
                 raise _wrong(f"node {k} is in no piece")
-        if self.unwritten:
-            raise _wrong(f"groups {sorted(self.unwritten)} are not written")
-        for start, size in self.rows:
-            for k in (self.outputs[start + column] for column in end_columns(size)):
-                if self.nodes[k][0] != CONST:
-                    self._read(k, "the end of a row")
         for k, slot in zip(self.outputs, self.plan.results, strict=True):
-            copied = bool(self.plan.copies) and self.tile.get(slot) == k
-            if self.plan.slot.get(k) != slot and not copied:
+            if self.plan.slot.get(k) != slot:
                 raise _wrong(f"result {k} is not in slot {slot}")
-            if self.nodes[k][0] != CONST and not copied and not self.plan.written:
+            if self.nodes[k][0] != CONST:
                 self._read(k, "the end")

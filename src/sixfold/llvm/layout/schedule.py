@@ -9,7 +9,7 @@ pieces and computed between them, for all blocks in one loop.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from sixfold.graph.program import (
@@ -28,7 +28,6 @@ from sixfold.graph.program import (
 from sixfold.llvm.layout.latency import latency_ratio
 from sixfold.llvm.layout.plan import Angles, Plan, Routine, numbers, outside_slot
 from sixfold.llvm.layout.routines import outside_inputs, placed_routines, repetitions
-from sixfold.llvm.layout.write_points import write_points
 
 PIECE_OPERATIONS = 130
 """Operations in a piece."""
@@ -66,7 +65,6 @@ def plan(
     block: Plan | None = None,
     hoist: bool = True,
     merge: bool = False,
-    written: Sequence[int] = (),
 ) -> Plan:
     """Return how to cut a program and where its values live.
 
@@ -79,10 +77,8 @@ def plan(
         block: plan of the subroutine that it calls; its values live in the first slots.
         hoist: hoist sines and cosines at all.
         merge: merge pieces that do not wait, since there are registers enough for longer ones.
-        written: columns of each output, if results are written between pieces: their slots are
-            reused after that.
     """
-    found = _Planner(program, piece, inner, block, None, hoist, merge, written).plan(carried)
+    found = _Planner(program, piece, inner, block, None, hoist, merge).plan(carried)
     found = found.in_tile(found.slots) if found.routines else found
     return found.verify(program, block) if verifying() else found
 
@@ -99,7 +95,6 @@ class _Planner:
         routine: tuple[int, Collection[int]] | None = None,
         hoist: bool = True,
         merge: bool = False,
-        written: Sequence[int] = (),
     ) -> None:
         """Take the first slot and the inputs that lie outside, where it is a routine's program."""
         self.program, self.nodes = program, program.nodes
@@ -124,7 +119,6 @@ class _Planner:
             and not isinstance(op, (Call, Result, Repeat, Final))
             and k not in elsewhere
         ]
-        self.written = tuple(written)
         self.pieces: list[tuple[int, ...]] = []
         self.start: dict[int, int] = {}
         """First piece of each level."""
@@ -287,7 +281,6 @@ class _Planner:
     def plan(self, carried: int) -> Plan:
         """Give every value its place."""
         nodes, outputs = self.nodes, self.program.outputs
-        writes, kept = write_points(outputs, self.written, self.home, len(self.pieces))
         groups: dict[int, dict[int, None]] = {}
         for k in sorted(self.hoisted_sincos):
             groups.setdefault(self.level[k], {})[nodes[k][1]] = None
@@ -305,7 +298,7 @@ class _Planner:
                 continue
             if old not in self.final or self.place[self.final[old]] <= self.place[k]:
                 self.slot[k] = self.slot[old]
-        self._crossing(kept if self.written else dict.fromkeys(outputs, len(self.pieces)))
+        self._crossing()
         # results that are constants need a slot of their own
         for k in outputs:
             if k not in self.slot:
@@ -325,8 +318,7 @@ class _Planner:
         places = {nodes[k][1]: self.slot[k] for k in inputs}
         angled = tuple(angles)
         placed = (pieces, self.slot, angled, results, self.used)
-        alone = (self.alone, self.written, writes if self.written else ())
-        return Plan(*placed, serial, calls, places, large, routines, runs, *alone)
+        return Plan(*placed, serial, calls, places, large, routines, runs, self.alone)
 
     def _more(self, count: int) -> int:
         self.used += count
@@ -367,12 +359,9 @@ class _Planner:
                 retire(start, len(these), before, these)
         return found
 
-    def _crossing(self, results: Mapping[int, int]) -> None:
-        """Give values that one piece makes and a later one reads, and results, their places.
-
-        Args:
-            results: the last piece after which a result is read.
-        """
+    def _crossing(self) -> None:
+        """Give values that one piece makes and a later one reads, and results, their places."""
+        outputs = set(self.program.outputs)
         free: list[int] = []
         ends: dict[int, list[int]] = {}
         for p, members in enumerate(self.pieces):
@@ -380,8 +369,9 @@ class _Planner:
             finals = [k for k in self.begins.get(p, ()) if isinstance(self.nodes[k][0], Final)]
             for k in (*finals, *members):
                 last = self.home[self.final[k]] if k in self.final else -1
-                kept = k in results or last > p or (last == p and k in finals)
+                kept = k in outputs or last > p or (last == p and k in finals)
                 if k in self.slot or not kept:
                     continue
                 self.slot[k] = free.pop() if free else self._more(1)
-                ends.setdefault(max(last, results.get(k, -1)), []).append(self.slot[k])
+                if k not in outputs:
+                    ends.setdefault(last, []).append(self.slot[k])

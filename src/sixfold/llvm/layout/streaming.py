@@ -205,18 +205,11 @@ def _begin(layout: Layout, totals: Sequence[tuple[int, int]]) -> list[str]:
     return lines + arguments(layout)
 
 
-def work(
-    layout: Layout,
-    cut: Plan,
-    W: int,
-    T: int,
-    drains: bool,
-    writes: Sequence[Sequence[str]] = (),
-) -> list[str]:
+def work(layout: Layout, cut: Plan, W: int, T: int, drains: bool) -> list[str]:
     """Return the loops over the blocks of a group: rows to tiles, and all pieces of the program.
 
     With each block, some arguments of the next group are prefetched, and if it drains, some lines
-    of the last group are written.  After each piece may come what writes its results.
+    of the last group are written.
     """
     size, stages = tile_size(layout, cut, W), len(cut.pieces) + 1
     draining: list[tuple[int, int, set[int]]] = []  # output, lines at a time, stages
@@ -242,7 +235,7 @@ def work(
         name = f"stage{p}"
         lines += [*run_calls(cut, W, p), *sincos_calls(layout, cut, W, p)]
         lines += [*fetch_call(W, T, p, "%some_strided", False), f"  br label %{name}"]
-        body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})", *(writes[p] if writes else ())]
+        body = [f"  call void @piece_{p}_{W}(ptr %tile_{name})"]
         stage(p + 1, name, body, f"go{p}", interleaved_tiles(cut, p, W))
     return lines
 

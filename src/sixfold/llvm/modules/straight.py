@@ -7,9 +7,9 @@ the graph for every W.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
-from sixfold.graph.program import Program
+from sixfold.graph.program import Program, verifying
 from sixfold.llvm.layout import scratch, streaming, strided
 from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.gather_scatter import (
@@ -23,10 +23,10 @@ from sixfold.llvm.layout.gather_scatter import (
     store_constants_calls,
 )
 from sixfold.llvm.layout.inner_loop import copies, direct_loop
+from sixfold.llvm.layout.line_points import line_points, pays
 from sixfold.llvm.layout.lines import line_streaming, line_writer
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
-    keep_results,
     library,
     piece,
     sincos_calls,
@@ -38,7 +38,6 @@ from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import is_large
-from sixfold.llvm.layout.write_points import pays
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import SUPPORTED
 
@@ -64,16 +63,13 @@ def module(
     eight numbers of two vectors; with `python`, there is the plain call for the interpreter too.
     """
     by_lines = line_writer.possible(layout, W, permutes)
-    make = partial(plan, program, inner=layout.scalar == "double", merge=merges(layout, W))
-    plain = make()
-    early = by_lines and pays(program) and together(layout, plain, W) == 1
-    lines = make(written=layout.output_sizes) if early else plain
-    cut = lines.keeping_results(program) if early else plain
+    one = plan(program, inner=layout.scalar == "double", merge=merges(layout, W))
+    cut = with_lines(program, layout, one, W) if by_lines else one
     used = program.names()
     parts = [scratch.DECLARATIONS]
     twin = W == 1 or not cut.large
     parts += [library(layout, width, used) for width in dict.fromkeys((1, W))]
-    for width, how in ({1: plain, W: cut} if twin else {W: cut}).items():
+    for width, how in ({1: one, W: cut} if twin else {W: cut}).items():
         parts.append(gather(program, layout, how, width, True, width == W))
         parts.append(scatter(program, layout, how, width))
         parts.append(store_constants(program, layout, how, width))
@@ -82,12 +78,11 @@ def module(
             parts.append(scatter_short(layout, width))
         parts += [piece(program, layout, how, p, width) for p in range(len(how.pieces))]
         parts += routine_functions(program, layout, how, width)
-        parts += [keep_results(layout, how, p, width) for p in range(len(how.copies))]
         streams = width > 1
         parts.append(_rows("usual" if streams else "rows", layout, how, width, width == W))
         if streams:
             way = line_streaming if by_lines else streaming
-            parts.append(way.streaming(layout, lines, width))
+            parts.append(way.streaming(layout, cut, width))
             parts.append(streaming.choice(layout, width, by_lines))
     groups = [together(layout, cut, W), *([streaming.together(layout, cut, W)] if W > 1 else ())]
     parts.append(strided.moves(program, layout, cut, W, groups))
@@ -98,6 +93,15 @@ def module(
     if python:
         parts.append(single_state.text(layout))
     return "\n".join(parts)
+
+
+def with_lines(program: Program, layout: Layout, cut: Plan, W: int) -> Plan:
+    """Return the plan of a program whose pieces write lines, if blocks are computed one by one."""
+    if together(layout, cut, W) > 1 or not pays(cut, layout.output_sizes):
+        return cut
+    lines = line_points(program, cut, layout.output_sizes)
+    found = replace(cut, lines=lines).in_tile(cut.slots + 1)
+    return found.verify(program) if verifying() else found
 
 
 def merges(layout: Layout, W: int) -> bool:
@@ -191,8 +195,6 @@ def _groups(
     for p in range(len(cut.pieces)):
         here, after = f"stage{p}", f"before{p + 1}"
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{here})"]
-        if cut.copies:
-            body.append(f"  call void @keep_results_{p}_{W}(ptr %tile_{here})")
         lines += [f"before{p}:", *run_calls(cut, W, p), *sincos_calls(layout, cut, W, p)]
         lines += strided.fetch_call(W, T, p, fetches, True) if fetches else []
         lines.append(f"  br label %{here}")

@@ -10,7 +10,7 @@ number by number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sixfold.llvm.text.writer import Block
 
@@ -72,7 +72,7 @@ def _function(columns: int, phase: int, W: int) -> str:
     loops = columns > MAX_STRAIGHT_COLUMNS
 
     # the first group and the last, where some rows have no chunk; all groups if they are few
-    found = _Columns(block, "%places")
+    found = Columns(block, _places(block, "%places"))
     for k in (0, columns - columns % SIDE) if loops else range(0, columns, SIDE):
         for s in range(W):
             if 0 <= k - before[s] <= columns - SIDE:
@@ -108,7 +108,9 @@ def _loops(block: Block, columns: int, before: Sequence[int]) -> None:
     block.lines.append("  br label %some_first")
     along = _begin(block, "some")
     start = block.emit(f"getelementptr i8, ptr %rows, i64 {along}")
-    found = _Columns(block, block.emit(f"getelementptr i8, ptr %places, i64 {along}"))
+    found = Columns(
+        block, _places(block, block.emit(f"getelementptr i8, ptr %places, i64 {along}"))
+    )
     for s, skipped in enumerate(before):
         _store(block, found.chunk(-skipped, s), start, s * columns - skipped)
     block.lines += ["  br label %some_first", "some_done:", "  br label %none_first"]
@@ -133,11 +135,22 @@ def _begin(block: Block, name: str) -> str:
     return block.emit(f"load i64, ptr %{name}_at")
 
 
-class _Columns:
-    """Columns of a tile, by their numbers from where a table of places begins."""
+def _places(block: Block, places: str) -> Callable[[int], str]:
+    """Return what finds a column of a tile by a table of places, which may begin in the middle."""
 
-    def __init__(self, block: Block, places: str) -> None:
-        self.block, self.places = block, places
+    def found(c: int) -> str:
+        word = block.emit(f"getelementptr i64, ptr {places}, i64 {c + _BEFORE}")
+        return block.emit(f"getelementptr i8, ptr %tile, i64 {block.emit(f'load i64, ptr {word}')}")
+
+    return found
+
+
+class Columns:
+    """Columns of a tile as chunks of rows; four columns become four rows in two steps."""
+
+    def __init__(self, block: Block, address: Callable[[int], str]) -> None:
+        """Take what writes the address of a column."""
+        self.block, self.address = block, address
         self.starts: dict[int, str] = {}
         self.halves: dict[tuple[int, int], str] = {}
         self.pairs: dict[tuple[int, int, int], str] = {}
@@ -145,10 +158,7 @@ class _Columns:
     def column(self, c: int) -> str:
         """Return the address of a column."""
         if c not in self.starts:
-            emit = self.block.emit
-            word = emit(f"getelementptr i64, ptr {self.places}, i64 {c + _BEFORE}")
-            place = emit(f"load i64, ptr {word}")
-            self.starts[c] = emit(f"getelementptr i8, ptr %tile, i64 {place}")
+            self.starts[c] = self.address(c)
         return self.starts[c]
 
     def number(self, c: int, s: int) -> str:

@@ -6,25 +6,26 @@ from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.block_loops import every_block
 from sixfold.llvm.layout.gather_scatter import constants_in_tiles
 from sixfold.llvm.layout.lines import line_writer
+from sixfold.llvm.layout.lines.block_rest import rest_of_block
 from sixfold.llvm.layout.lines.line_writer import WRITER_BYTES
 from sixfold.llvm.layout.pieces import tile_size, together
 from sixfold.llvm.layout.plan import Plan
-from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import arguments, work
 from sixfold.llvm.layout.strided import gather_call
-from sixfold.llvm.layout.write_points import GROUP_COLUMNS, Write
 
 
 def streaming(layout: Layout, cut: Plan, W: int) -> str:
     """Return @streaming_W(args, steps, row, stop, strided, past): rows, with results in lines.
 
     It computes as many rows as fill whole groups and returns the index of the first row left over.
-    Lines go past the caches or not.
+    Lines go past the caches or not.  Those that do, in arrays that begin with a line, are written
+    by the pieces if these can; the others at the end of a block.
     """
     T, size = together(layout, cut, W), tile_size(layout, cut, W)
     tiles = T * size
     scratch_bytes = tiles + len(layout.outputs) * WRITER_BYTES
-    begin, end, last = [], [], []
+    begin, end, write = [], [], []
     for o, numbers in enumerate(layout.output_sizes):
         row, n = numbers * layout.item, len(layout.inputs) + o
         begin += [
@@ -35,18 +36,14 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
             f"  %begin{o} = getelementptr i8, ptr %out{o}, i64 %passed{o}",
             f"  call void @lines_begin(ptr %writer{o}, ptr %begin{o}, i64 {row})",
         ]
-        for name in ("lines", "lines_next"):
-            begin.append(f"  %{name}{o} = select i1 %past, ptr @{name}_past_{o}, ptr @{name}_{o}")
-        if not cut.writes:
-            last.append(_write(Write(o, 0, numbers // GROUP_COLUMNS), "last"))
-        last.append(f"  call void %lines_next{o}(ptr %writer{o}, ptr %tile_last)")
+        begin.append(f"  %lines{o} = select i1 %past, ptr @lines_past_{o}, ptr @lines_{o}")
+        write.append(f"  call void %lines{o}(ptr %writer{o}, ptr %tile_last)")
         end += [
             f"  %until{o} = mul i64 %at, {row}",
             f"  %end{o} = getelementptr i8, ptr %out{o}, i64 %until{o}",
             f"  call void @lines_end(ptr %writer{o}, ptr %begin{o}, ptr %end{o})",
         ]
     after = f"before{len(cut.pieces)}"
-    writes = [[_write(w, f"stage{p}") for w in those] for p, those in enumerate(cut.writes)]
     lines = [
         f"define internal i64 @streaming_{W}"
         "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided, i1 %past) noinline {",
@@ -64,6 +61,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         f"  %count = add i64 0, {T}",
         *constants_in_tiles(W, T, size),
         *begin,
+        *(_aligned(layout) if cut.lines else ()),
         *arguments(layout),
         "  br label %group",
         "group:",
@@ -72,11 +70,12 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "  %go = icmp sle i64 %next, %stop",
         "  br i1 %go, label %fill, label %done",
         "fill:",
+        *(_set_targets(layout, cut.lines.targets, W) if cut.lines else ()),
         *gather_call(layout, W, T),
         "  br label %first",
-        *work(layout, cut, W, T, False, writes),
-        "  br label %last",
-        *every_block("last", after, last, "away", size),
+        *work(layout, cut, W, T, False),
+        *(_rest(W) if cut.lines else ["  br label %last"]),
+        *every_block("last", after, write, "away", size),
         "away:",
         "  br label %group",
         "done:",
@@ -86,11 +85,44 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "  ret i64 %at",
         "}\n",
     ]
-    return line_writer.functions(layout, cut) + "\n".join(lines)
+    rest = rest_of_block(layout, cut, W) if cut.lines else ""
+    return rest + line_writer.functions(layout, cut) + "\n".join(lines)
 
 
-def _write(write: Write, stage: str) -> str:
-    """Return the call that writes a run of groups of a block."""
-    o, first, stop = write
-    where = f"ptr %writer{o}, ptr %tile_{stage}"
-    return f"  call void %lines{o}({where}, i64 {first}, i64 {stop})"
+def _aligned(layout: Layout) -> list[str]:
+    """Return instructions that set %by_pieces to whether pieces write the lines."""
+    lines, known = [], "%past"
+    for o in range(len(layout.outputs)):
+        so_far = f"%so_far{o}" if o < len(layout.outputs) - 1 else "%by_pieces"
+        lines += [
+            f"  %number{o} = ptrtoint ptr %begin{o} to i64",
+            f"  %within{o} = and i64 %number{o}, {LINE_BYTES - 1}",
+            f"  %whole{o} = icmp eq i64 %within{o}, 0",
+            f"  {so_far} = and i1 {known}, %whole{o}",
+        ]
+        known = so_far
+    return lines
+
+
+def _set_targets(layout: Layout, slot: int, W: int) -> list[str]:
+    """Return instructions that tell the pieces where the rows of a block are."""
+    lines = []
+    for o, numbers in enumerate(layout.output_sizes):
+        lines += [
+            f"  %along{o} = mul i64 %at, {numbers * layout.item}",
+            f"  %rows{o} = getelementptr i8, ptr %out{o}, i64 %along{o}",
+            f"  %target{o} = select i1 %by_pieces, ptr %rows{o}, ptr null",
+            f"  %target_p{o} = getelementptr i8, ptr %tiles, i64 {slot * W * layout.item + 8 * o}",
+            f"  store ptr %target{o}, ptr %target_p{o}",
+        ]
+    return lines
+
+
+def _rest(W: int) -> list[str]:
+    """Return the end of a block: what pieces leave, or everything."""
+    return [
+        "  br i1 %by_pieces, label %rest, label %last",
+        "rest:",
+        f"  call void @rest_of_block_{W}(ptr %tiles)",
+        "  br label %away",
+    ]

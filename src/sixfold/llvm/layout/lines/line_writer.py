@@ -3,19 +3,19 @@
 Eight columns of a block are transposed: one vector for each row.  A row starts anywhere in a cache
 line, so a line takes the end of one vector and the beginning of the next, which is one permutation
 of two vectors.  The first line of a row begins with the end of the row before.
+
+All lines of a block are written at its end.  Where rows begin with a line, pieces may do it earlier
+(`line_points`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sixfold.llvm.layout.block_lines import LANES
 from sixfold.llvm.layout.gather_scatter import table
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
-from sixfold.llvm.layout.write_points import GROUP_COLUMNS
-
-LANES = GROUP_COLUMNS
-"""Numbers of a line, and rows of a block."""
 
 MIN_COLUMNS = 64
 """Columns from which an output is written by lines."""
@@ -125,12 +125,11 @@ class _Text:
 
 
 def functions(layout: Layout, cut: Plan) -> str:
-    """Return what writes the results of blocks, and what begins and ends it.
+    """Return @lines_o and @lines_past_o(writer, tile) for each output, @lines_begin and @lines_end.
 
-    For each output, @lines_o(writer, tile, first, stop) writes groups of columns of a block, and
-    @lines_next_o(writer, tile) comes after all of them; @lines_past_o and @lines_next_past_o do the
-    same past the caches.  @lines_begin sets up a writer, and @lines_end writes the incomplete lines
-    before the first row and after the last.
+    The first write the rows of a block but for what the next begins with, the second of them past
+    the caches; the others set up a writer, and write the incomplete lines before the first row and
+    after the last.
     """
     texts = [DECLARATIONS, _BEGIN, _END]
     start = 0
@@ -138,81 +137,55 @@ def functions(layout: Layout, cut: Plan) -> str:
         slots = cut.results[start : start + size]
         columns = (*range(size - size % LANES), *range(size - LANES, size))
         texts.append(table(f"line_columns{o}", [slots[k] * LINE_BYTES for k in columns]))
-        for past in (True, False):
-            texts += [_groups(o, size, past), _next(o, size, past)]
+        texts += [_block(o, size, past) for past in (True, False)]
         start += size
     return "\n".join(texts)
 
 
-def _name(function: str, output: int, past: bool) -> str:
-    return f"{function}_past_{output}" if past else f"{function}_{output}"
-
-
-def _groups(output: int, size: int, past: bool) -> str:
-    """Return @lines_o: groups of columns of a block, whose results are in slots of a tile.
-
-    The run that has the first group leaves the ends of all rows in the writer.
-    """
-    columns, last = f"@line_columns{output}", str(size // LANES)
+def _block(output: int, size: int, past: bool) -> str:
+    """Return @lines_o(writer, tile): the rows of a block, whose results are in slots of a tile."""
+    name, columns = f"lines_past_{output}" if past else f"lines_{output}", f"line_columns{output}"
+    groups, rest = divmod(size, LANES)
     text = _Text(past)
     text.lines += [
-        f"define internal void @{_name('lines', output, past)}"
-        "(ptr %writer, ptr %tile, i64 %first, i64 %stop) noinline {",
+        f"define internal void @{name}(ptr %writer, ptr %tile) noinline {{",
         "entry:",
     ]
-    index = text.vectors(_INDICES, _INDEX)
-    usual = text.word(_LINES, "ptr")
-    text.lines += [
-        "  %begins = icmp eq i64 %first, 0",
-        "  br i1 %begins, label %row_start, label %within",
-        "row_start:",  # lines begin with the end of the row before
-    ]
-    ends = text.transposed(columns, last)
-    earlier = [*text.vectors(_ENDS)[-1:], *ends[:-1]]
+    ends = text.transposed(f"@{columns}", str(groups))
+    before = [*text.vectors(_ENDS)[-1:], *ends[:-1]]
     text.put_vectors(_ENDS, ends)
-    apart = text.word(_FIRST, "ptr")
+    index = text.vectors(_INDICES, _INDEX)
+    apart, usual = text.word(_FIRST, "ptr"), text.word(_LINES, "ptr")
     whole = text.emit(f"icmp eq ptr {apart}, null")
-    start = text.emit(f"select i1 {whole}, ptr {usual}, ptr {apart}")
+    first = text.emit(f"select i1 {whole}, ptr {usual}, ptr {apart}")
     text.put(_FIRST, "null", "ptr")
-    text.lines += ["  br label %group", "within:", "  %group_before = sub i64 %first, 1"]
-    before = text.transposed(columns, "%group_before")
-    along = text.at(usual, text.emit(f"mul i64 %first, {LINE_BYTES}"))
     text.lines += ["  br label %group", "group:"]
     phis = len(text.lines)
     text.lines.append(f"  %bytes = mul i64 %at, {LINE_BYTES}")
-    rows = text.transposed(columns, "%at")
+    rows = text.transposed(f"@{columns}", "%at")
     for s, row in enumerate(rows):
         to = text.at(text.word(_LINES + 8 * s, "ptr"), "%bytes") if s else "%to"
         text.line(text.permuted(f"%before{s}", index[s], row), to)
     text.lines.append("  %next = add i64 %at, 1")
-    following = text.at(text.at(usual, "%bytes"), LINE_BYTES)
+    following = text.at("%to", LINE_BYTES)
+    second = text.at(usual, LINE_BYTES)
     text.lines += [
-        "  %more = icmp slt i64 %next, %stop",
-        "  br i1 %more, label %group, label %done",
-        "done:",
-        "  ret void",
-        "}\n",
+        "  %begins = icmp eq i64 %at, 0",
+        f"  %to_next = select i1 %begins, ptr {second}, ptr {following}",
+        f"  %more = icmp slt i64 %next, {groups}",
+        "  br i1 %more, label %group, label %tails",
+        "tails:",
     ]
     text.lines[phis:phis] = [
-        "  %at = phi i64 [0, %row_start], [%first, %within], [%next, %group]",
-        f"  %to = phi ptr [{start}, %row_start], [{along}, %within], [{following}, %group]",
+        "  %at = phi i64 [0, %entry], [%next, %group]",
+        f"  %to = phi ptr [{first}, %entry], [%to_next, %group]",
         *(
-            f"  %before{s} = phi {_LINE} [{x}, %row_start], [{y}, %within], [{row}, %group]"
-            for s, (x, y, row) in enumerate(zip(earlier, before, rows, strict=True))
+            f"  %before{s} = phi {_LINE} [{x}, %entry], [{row}, %group]"
+            for s, (x, row) in enumerate(zip(before, rows, strict=True))
         ),
     ]
-    return "\n".join(text.lines)
-
-
-def _next(output: int, size: int, past: bool) -> str:
-    """Return @lines_next_o: the rest of each row; then the writer is ready for the next block."""
-    groups, rest = divmod(size, LANES)
-    text = _Text(past)
-    name = _name("lines_next", output, past)
-    text.lines.append(f"define internal void @{name}(ptr %writer, ptr %tile) noinline {{")
     if rest:
-        rows = text.transposed(f"@line_columns{output}", str(groups - 1))
-        _tails(text, rows, text.vectors(_INDICES, _INDEX), rest, groups * LINE_BYTES)
+        _tails(text, rows, index, rest, groups * LINE_BYTES)
     for s in range(LANES):
         now = text.word(_LINES + 8 * s, "ptr")
         text.put(_LINES + 8 * s, text.at(now, size * LINE_BYTES), "ptr")
