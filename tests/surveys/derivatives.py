@@ -108,7 +108,7 @@ def terms(letter: str, v: Any, M: Any = 1.0) -> float:
     return float(np.abs(M).max() * np.abs(v).max()) if letter == "v" else 0.0
 
 
-def normwise(x: Any, ref: Any, least: float) -> float:
+def normwise(x: Any, ref: Any, least: float = 0.0) -> float:
     """Return the error relative to the largest number, or to a size that this may fall short of."""
     size = np.abs(ref).max(initial=least)
     return float(np.abs(x - ref).max(initial=0.0) / (size or 1.0))

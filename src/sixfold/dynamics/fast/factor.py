@@ -51,9 +51,13 @@ class Factor:
         return [k for k in range(self.n) if k == c or k in self.paths[c] or c in self.paths[k]]
 
     def _outward(self, k: int, x: list[Scalar], support: Sequence[int]) -> Scalar:
-        """Solve for freedom k, after those that support it; put it in its place."""
+        """Solve for freedom k, after those that support it; put it in its place.
+
+        The freedom nearest to the base comes first: it has been there longest, so that the sum
+        waits for the last alone.
+        """
         row = {i: self.L[k][i] for i in self.paths[k]}
-        for i, factor in (row if k in support else self.hanging(k, support)).items():
+        for i, factor in reversed((row if k in support else self.hanging(k, support)).items()):
             x[k] = x[k] - factor * x[i]
         return x[k]
 
@@ -84,7 +88,7 @@ class Factor:
         """Return L^-1 y: the second half of a solve."""
         x = list(y)
         for k in range(self.n):
-            for i in self.paths[k]:
+            for i in reversed(self.paths[k]):
                 x[k] = x[k] - self.L[k][i] * x[i]
         return x
 
@@ -100,7 +104,7 @@ class Factor:
             row: dict[int, Scalar] = {}
             for t in below:
                 row[t] = self.L[k][t]
-                for i, other in rows.items():
+                for i, other in reversed(rows.items()):
                     row[t] = row[t] - self.L[k][i] * other[t]
             self._hanging[k, below] = row
         return self._hanging[k, below]

@@ -18,17 +18,20 @@ from sixfold.llvm.layout.plan import Plan
 SPREAD = 0.7
 """Part of the operations after the first group is there, over which groups are spread."""
 
-MAX_OPERATIONS_PER_LINE = 12
-"""Operations for each line up to which pieces write lines: beyond, that is little of the time, and
-to compile it takes as long as before."""
+MAX_OPERATIONS_PER_LINE = 20
+"""Operations for each line up to which pieces write lines: beyond, lines are little of the time."""
+
+MAX_OPERATIONS = 25_000
+"""Operations of all pieces up to which they write lines: longer ones take long to compile as is."""
 
 
 def pays(cut: Plan, sizes: Sequence[int]) -> bool:
     """Return whether pieces write the lines of a block, and not what comes after them."""
-    operations = sum(map(len, cut.pieces))
+    operations = length = sum(map(len, cut.pieces))
     for run in cut.runs:
         operations += run.rounds * sum(map(len, cut.routines[run.routine].plan.pieces))
-    return len(sizes) <= MAX_OUTPUTS and operations <= MAX_OPERATIONS_PER_LINE * sum(sizes)
+    few = length <= MAX_OPERATIONS and operations <= MAX_OPERATIONS_PER_LINE * sum(sizes)
+    return few and len(sizes) <= MAX_OUTPUTS
 
 
 def line_points(program: Program, cut: Plan, sizes: Sequence[int]) -> Lines:

@@ -30,11 +30,12 @@ from sixfold.llvm.modules.array_fields import (
 from sixfold.llvm.modules.result_memory import MIN_BYTES, new_array
 
 MAX_NUMBERS = 1 << 19
-"""Numbers read and written below which a batch is taken; bigger ones may go to several threads."""
+"""Numbers read and written up to which a batch never goes to several threads."""
 MIN_UNLOCKED_NUMBERS = 1 << 13
 """Numbers read and written above which the interpreter's lock is released meanwhile."""
 ANY_NUMBER = ctypes.py_object()
-"""In place of what is called otherwise: a null pointer, which lifts the limit on states."""
+"""In place of what is called otherwise: a null pointer.  Arrays that are not plain give None, and
+there is no limit on states."""
 _FASTCALL_KEYWORDS = 0x0082
 
 
@@ -45,7 +46,7 @@ def text(layout: Layout) -> str:
     Each input holds one state or has one leading axis; all leading axes are of one length; no state
     has a zero at `layout.nonzero`.  It returns the result, or a tuple where there are several.
     Where any of this is not so it calls `self` with the same arguments, or returns None when `self`
-    is None or null.  Unless it is null, there are at most `most_rows(layout)` states.
+    is None or null.  If it is None, there are at most `most_rows(layout)` states.
     """
     if not possible(layout):
         return ""
@@ -127,7 +128,7 @@ class _Entry:
             pointers.append(at(array, DATA, "ptr"))
         few = emit(f"icmp ult i64 {emit(f'sub i64 {rows}, 1')}, {most_rows(layout)}")
         some = emit(f"icmp ne i64 {rows}, 0")
-        any_number = emit("icmp eq ptr %self, null")
+        any_number = emit("icmp ne ptr %self, @sixfold_none")
         self.need(emit(f"or i1 {few}, {emit(f'and i1 {any_number}, {some}')}"))
         self._look(rows, pointers, steps)
         if () in layout.outputs:
@@ -343,8 +344,8 @@ def builtin(address: int, name: str, otherwise: Any, keep: Any) -> Any:
     Args:
         address: of an @entry.
         name: its name.
-        otherwise: called where the arrays are not plain or too many; None to return None then,
-            ANY_NUMBER to return None only where they are not plain.
+        otherwise: called where the arrays are not plain; ANY_NUMBER to return None then, None to
+            return None also where there are so many states that several threads may take them.
         keep: whatever must live as long as the function.
     """
     method = _Method(name.encode(), address, _FASTCALL_KEYWORDS, None)
@@ -371,5 +372,5 @@ def possible(layout: Layout) -> bool:
 
 
 def most_rows(layout: Layout) -> int:
-    """Return how many states the built-in function takes at most."""
+    """Return how many states never go to several threads."""
     return max(1, MAX_NUMBERS // sum(layout.sizes))
