@@ -67,6 +67,32 @@ MAX_OUTPUTS = LANES
 """Outputs whose addresses fit in a slot."""
 
 
+class ColumnGroup(NamedTuple):
+    """Results that are written together, each a line of an array whose batch axis is contiguous."""
+
+    after: int
+    """Operations of the piece that come before."""
+    results: tuple[int, ...]
+    """Their numbers among the results of the program."""
+
+
+@dataclass(frozen=True)
+class BlockColumns:
+    """When the results of a block go to arrays whose batch axis is contiguous."""
+
+    groups: tuple[tuple[ColumnGroup, ...], ...]
+    """Those that each piece writes, in order."""
+    target: int
+    """The slot with how and where: see MODE, TABLE and ALONG."""
+
+
+MODE, TABLE, ALONG = range(3)
+"""Words of that slot: one of SKIP, ORDINARY and PAST; the address of a table with that of the first
+state of each result; bytes from there to the states of the block."""
+SKIP, ORDINARY, PAST = range(3)
+"""Others write the results; stores into the caches; stores past them."""
+
+
 def row_lines(size: int, group: int) -> list[Line]:
     """Return the lines of a block that begin at a column, or up to seven before it."""
     starts = [(row, group - row * size % LANES) for row in range(LANES)]

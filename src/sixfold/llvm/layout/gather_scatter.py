@@ -210,11 +210,13 @@ def _scatter_wide(
 def store_constants(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """Return @store_constants_W: results that are constants to their slots, once for a tile.
 
-    Where pieces write lines, no addresses are set yet.
+    Where pieces write results, no addresses are set yet.
     """
     block = Block(W, layout.scalar)
     if cut.lines:
         block.write(cut.lines.targets, "zeroinitializer")
+    if cut.columns:
+        block.write(cut.columns.target, "zeroinitializer")
     for k, slot in dict(zip(program.outputs, cut.results, strict=True)).items():
         op, *arguments = program.nodes[k]
         if op == CONST:

@@ -12,7 +12,16 @@ import itertools
 from collections.abc import Sequence
 
 from sixfold.graph.program import CONST, Program
-from sixfold.llvm.layout.block_lines import LANES, MAX_OUTPUTS, Group, Line, Lines, row_lines
+from sixfold.llvm.layout.block_lines import (
+    LANES,
+    MAX_OUTPUTS,
+    BlockColumns,
+    ColumnGroup,
+    Group,
+    Line,
+    Lines,
+    row_lines,
+)
 from sixfold.llvm.layout.plan import Plan
 
 SPREAD = 0.7
@@ -67,6 +76,28 @@ def line_points(program: Program, cut: Plan, sizes: Sequence[int]) -> Lines:
             p += 1
         groups[p].append(Group(time - starts[p], output, lines))
     return Lines(tuple(sizes), tuple(map(tuple, groups)), tuple(ends), tuple(zeros), cut.slots)
+
+
+def column_points(program: Program, cut: Plan) -> BlockColumns | None:
+    """Return when results go to arrays whose batch axis is contiguous; None if that takes too long.
+
+    The slot behind the last of the plan says where.
+    """
+    if sum(map(len, cut.pieces)) > MAX_OPERATIONS:
+        return None
+    starts = list(itertools.accumulate((len(p) + 1 for p in cut.pieces), initial=0))
+    there = _there(program, cut, starts)
+    varying = [n for n, k in enumerate(program.outputs) if program.nodes[k][0] != CONST]
+    ready = sorted((there.get(program.outputs[n], 0), n) for n in varying)
+    groups: list[list[ColumnGroup]] = [[] for _ in cut.pieces]
+    p = 0
+    for first in range(0, len(ready), LANES):
+        some = ready[first : first + LANES]
+        time, _ = some[-1]
+        while time >= starts[p + 1]:
+            p += 1
+        groups[p].append(ColumnGroup(time - starts[p], tuple(n for _, n in some)))
+    return BlockColumns(tuple(map(tuple, groups)), cut.slots)
 
 
 def _varying(zero: Sequence[bool]) -> list[tuple[Line, ...]]:

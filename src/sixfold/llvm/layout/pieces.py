@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sixfold.graph.program import CONST, Program
+from sixfold.llvm.layout.piece_columns import PieceColumns
 from sixfold.llvm.layout.piece_lines import PieceLines
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
@@ -88,8 +89,10 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
         return known[k]
 
     lines = PieceLines(blocks[0], layout, cut, p)
+    columns = PieceColumns(blocks[0], cut, p)
     for at, k in enumerate(cut.pieces[p]):
         lines.after(at)
+        columns.after(at)
         op, *arguments = program.nodes[k]
         for b, block in enumerate(blocks):
             values[b][k] = block.operation(op, [value(b, a, at) for a in arguments])
@@ -98,6 +101,7 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
             if k in cut.slot:
                 block.write(cut.slot[k], values[b][k])
     lines.after(len(cut.pieces[p]))
+    columns.after(len(cut.pieces[p]))
     text = blocks[0].function(f"{name}_{p}_{W}(ptr %tile)")
     if table:
         listed = ", ".join(f"{stored.real} {x}" for x in table)

@@ -16,7 +16,7 @@ from sixfold.graph.program import (
     Repeat,
     Result,
 )
-from sixfold.llvm.layout.block_lines import LANES, Group, Lines
+from sixfold.llvm.layout.block_lines import LANES, BlockColumns, ColumnGroup, Group, Lines
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,8 @@ class Plan:
     """Whether one block fills the L1 cache: blocks go through all pieces one by one."""
     lines: Lines | None = None
     """Lines of results that pieces write, if any do."""
+    columns: BlockColumns | None = None
+    """Results that pieces write to arrays whose batch axis is contiguous, if any do."""
 
     def all_plans(self) -> list[Plan]:
         """Return this plan and those of routines, at any depth."""
@@ -205,14 +207,15 @@ class _Check:
             done |= self._sines(p)
             here: set[int] = set()
             lines = list(plan.lines.groups[p]) if plan.lines else []
+            columns = list(plan.columns.groups[p]) if plan.columns else []
             for n, k in enumerate(members):
-                lines = self._written(lines, n)
+                lines, columns = self._written(lines, n), self._stored(columns, n)
                 if k in done:
                     raise _wrong(f"node {k} is computed twice")
                 self._compute(k, here)
                 here.add(k)
                 done.add(k)
-            if self._written(lines, len(members)):
+            if self._written(lines, len(members)) or self._stored(columns, len(members)):
                 raise _wrong(f"lines are written after more operations than piece {p} has")
         self._results(done)
 
@@ -319,6 +322,13 @@ class _Check:
                 for k in self.outputs[start + line.column : start + line.column + LANES]:
                     if self.nodes[k][0] != CONST:
                         self._read(k, "a line")
+        return groups[len(due) :]
+
+    def _stored(self, groups: list[ColumnGroup], operations: int) -> list[ColumnGroup]:
+        """The same for results that go to arrays whose batch axis is contiguous."""
+        due = [group for group in groups if group.after <= operations]
+        for n in (n for group in due for n in group.results):
+            self._read(self.outputs[n], "a column")
         return groups[len(due) :]
 
     def _results(self, done: set[int]) -> None:

@@ -23,8 +23,8 @@ from sixfold.llvm.layout.gather_scatter import (
     store_constants_calls,
 )
 from sixfold.llvm.layout.inner_loop import copies, direct_loop
-from sixfold.llvm.layout.line_points import line_points, pays
-from sixfold.llvm.layout.lines import line_streaming, line_writer
+from sixfold.llvm.layout.line_points import column_points, line_points, pays
+from sixfold.llvm.layout.lines import column_streaming, line_streaming, line_writer
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
     library,
@@ -65,6 +65,7 @@ def module(
     by_lines = line_writer.possible(layout, W, permutes)
     one = plan(program, inner=layout.scalar == "double", merge=merges(layout, W))
     cut = with_lines(program, layout, one, W) if by_lines else one
+    cut = with_columns(program, layout, cut, W)
     used = program.names()
     parts = [scratch.DECLARATIONS]
     twin = W == 1 or not cut.large
@@ -87,7 +88,9 @@ def module(
     groups = [together(layout, cut, W), *([streaming.together(layout, cut, W)] if W > 1 else ())]
     parts.append(strided.moves(program, layout, cut, W, groups))
     parts.append(_columns(layout, cut, W))
-    parts.append(_strided(layout, W))
+    if cut.columns:
+        parts += [column_streaming.functions(program, layout, W), _by_columns(layout, cut, W)]
+    parts.append(_strided(layout, cut, W))
     parts.append(copies(layout.scalar, ["fill_nan"]))
     parts.append(direct_loop(layout, W, triple, twin))
     if python:
@@ -101,6 +104,17 @@ def with_lines(program: Program, layout: Layout, cut: Plan, W: int) -> Plan:
         return cut
     lines = line_points(program, cut, layout.output_sizes)
     found = replace(cut, lines=lines).in_tile(cut.slots + 1)
+    return found.verify(program) if verifying() else found
+
+
+def with_columns(program: Program, layout: Layout, cut: Plan, W: int) -> Plan:
+    """Return the plan of a program whose pieces write batch-fastest results, if that suits it."""
+    if not merges(layout, W) or layout.scalar != "double" or not cut.alone:
+        return cut
+    columns = column_points(program, cut) if together(layout, cut, W) == 1 else None
+    if columns is None:
+        return cut
+    found = replace(cut, columns=columns).in_tile(cut.slots + 1)
     return found.verify(program) if verifying() else found
 
 
@@ -150,6 +164,14 @@ def _columns(layout: Layout, cut: Plan, W: int) -> str:
     return _groups(layout, cut, W, T, start, last, True, "%streams")
 
 
+def _by_columns(layout: Layout, cut: Plan, W: int) -> str:
+    """Return @by_columns_W: whole blocks of rows, whose results the pieces write."""
+    start = column_streaming.start(layout, cut, W)
+    each = column_streaming.each_block(layout)
+    last, done = ["  br label %group_end"], column_streaming.end(layout, cut, W)
+    return _groups(layout, cut, W, 1, start, last, True, "%streams", each, done)
+
+
 def _after(cut: Plan) -> str:
     """Return the label after all pieces."""
     return f"before{len(cut.pieces)}"
@@ -164,6 +186,8 @@ def _groups(
     last: Sequence[str],
     strides: bool,
     fetches: str = "",
+    each: Sequence[str] = (),
+    done: Sequence[str] | None = None,
 ) -> str:
     """Return a function that computes rows in groups of at most T blocks.
 
@@ -176,6 +200,8 @@ def _groups(
         last: from tiles to results; goes to the label %group_end.
         strides: whether arguments need not be dense.
         fetches: a condition on which the next group's arguments are prefetched, if there is one.
+        each: what is done before each group.
+        done: what is done after all groups, if it is more than to free the tiles.
     """
     size = tile_size(layout, cut, W)
     before = "inputs" if strides else "blocks"
@@ -188,6 +214,7 @@ def _groups(
         "  br i1 %go, label %blocks, label %done",
         "blocks:",
         *count(W, T, "%stop"),
+        *each,
         *(strided.gather_call(layout, W, T, "before0") if strides else ()),
         "  br label %first",
         *every_block("first", before, _ends("gather", "first", W), "before0", size),
@@ -207,8 +234,7 @@ def _groups(
         f"  %next = add i64 %at, {T * W}",
         "  br label %group",
         "done:",
-        *scratch.free("%tiles", size * T),
-        "  ret void",
+        *(done or [*scratch.free("%tiles", size * T), "  ret void"]),
         "}\n",
     ]
     return "\n".join(lines)
@@ -226,7 +252,7 @@ def _ends(function: str, name: str, W: int) -> list[str]:
     ]
 
 
-def _strided(layout: Layout, W: int) -> str:
+def _strided(layout: Layout, cut: Plan, W: int) -> str:
     """Return @strided_W: rows where some result is not dense, the first ones up to a cache line.
 
     The other rows of the longest result then start with a line; those of a large batch are written
@@ -262,9 +288,27 @@ def _strided(layout: Layout, W: int) -> str:
             "  br label %rest",
             "rest:",
             "  %from = phi i64 [%row, %entry], [%line, %odd]",
-            f"  call void @columns_{W}({arguments} %from, i64 %stop, i1 %big, i64 %strided)",
+            *(_whole_blocks(layout, W) if cut.columns else ["  %others = add i64 %from, 0"]),
+            f"  call void @columns_{W}({arguments} %others, i64 %stop, i1 %big, i64 %strided)",
             "  fence seq_cst",  # non-temporal stores are visible before anything later
             "  ret void",
             "}\n",
         ]
     )
+
+
+def _whole_blocks(layout: Layout, W: int) -> list[str]:
+    """Return what computes whole blocks from %from on by @by_columns_W, and sets %others."""
+    return [
+        *column_streaming.suits(layout, "%from"),
+        "  br i1 %suits, label %by_columns, label %by_groups",
+        "by_columns:",
+        "  %rows_left = sub i64 %stop, %from",
+        f"  %rows_whole = and i64 %rows_left, {-W}",
+        "  %until_whole = add i64 %from, %rows_whole",
+        f"  %done = call i64 @by_columns_{W}"
+        "(ptr %args, ptr %steps, i64 %from, i64 %until_whole, i1 %big, i64 %strided)",
+        "  br label %by_groups",
+        "by_groups:",
+        "  %others = phi i64 [%from, %rest], [%done, %by_columns]",
+    ]
