@@ -27,6 +27,9 @@ from sixfold.llvm.layout.plan import Plan
 SPREAD = 0.7
 """Part of the operations after the first group is there, over which groups are spread."""
 
+GROUP_RESULTS = 8
+"""Results that go to batch-fastest arrays together: each group is a branch."""
+
 MAX_OPERATIONS_PER_LINE = 20
 """Operations for each line up to which pieces write lines: beyond, lines are little of the time."""
 
@@ -91,8 +94,8 @@ def column_points(program: Program, cut: Plan) -> BlockColumns | None:
     ready = sorted((there.get(program.outputs[n], 0), n) for n in varying)
     groups: list[list[ColumnGroup]] = [[] for _ in cut.pieces]
     p = 0
-    for first in range(0, len(ready), LANES):
-        some = ready[first : first + LANES]
+    for first in range(0, len(ready), GROUP_RESULTS):
+        some = ready[first : first + GROUP_RESULTS]
         time, _ = some[-1]
         while time >= starts[p + 1]:
             p += 1
