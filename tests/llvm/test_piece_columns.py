@@ -11,7 +11,8 @@ import sixfold as sf
 from sixfold.errors import InternalError
 from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout import line_points, streaming
+from sixfold.llvm.layout import streaming
+from sixfold.llvm.layout.piece_stores import line_points
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.modules import straight
 from tests.llvm.test_piece_lines import growing

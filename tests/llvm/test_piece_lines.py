@@ -12,7 +12,7 @@ from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
 from sixfold.llvm.layout import streaming
 from sixfold.llvm.layout.block_lines import LANES, MAX_OUTPUTS, row_lines
-from sixfold.llvm.layout.line_points import MAX_OPERATIONS_PER_LINE, line_points, pays
+from sixfold.llvm.layout.piece_stores.line_points import MAX_OPERATIONS_PER_LINE, line_points, pays
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.modules import straight
 

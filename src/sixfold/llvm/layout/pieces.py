@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from sixfold.graph.program import CONST, Program
-from sixfold.llvm.layout.piece_columns import PieceColumns
-from sixfold.llvm.layout.piece_lines import PieceLines
+from sixfold.llvm.layout.piece_stores.piece_columns import PieceColumns
+from sixfold.llvm.layout.piece_stores.piece_lines import PieceLines
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.text import atan2, elementary, sincos, sincos_tiles

@@ -23,8 +23,8 @@ from sixfold.llvm.layout.gather_scatter import (
     store_constants_calls,
 )
 from sixfold.llvm.layout.inner_loop import copies, direct_loop
-from sixfold.llvm.layout.line_points import column_points, line_points, pays
 from sixfold.llvm.layout.lines import column_streaming, line_streaming, line_writer
+from sixfold.llvm.layout.piece_stores.line_points import column_points, line_points, pays
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
     library,

@@ -10,7 +10,7 @@ from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.block_lines import ALONG, MODE, ORDINARY, PAST, TABLE
 from sixfold.llvm.layout.gather_scatter import constants_in_tiles, table
 from sixfold.llvm.layout.inner_loop import extents, loaded_strides
-from sixfold.llvm.layout.piece_columns import STREAMED
+from sixfold.llvm.layout.piece_stores.piece_columns import STREAMED
 from sixfold.llvm.layout.pieces import tile_size
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout

@@ -7,7 +7,7 @@ from its slot to its place without transposes, while the processor computes.
 from __future__ import annotations
 
 from sixfold.llvm.layout.block_lines import ALONG, MODE, ORDINARY, PAST, TABLE, ColumnGroup
-from sixfold.llvm.layout.piece_lines import address
+from sixfold.llvm.layout.piece_stores.piece_lines import address
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES
 from sixfold.llvm.text.writer import Block

@@ -1,0 +1,1 @@
+"""Results that the pieces of a program store themselves, while the processor computes."""
