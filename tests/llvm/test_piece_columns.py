@@ -100,3 +100,24 @@ def test_derivatives_of_a_robot_are_the_same_in_every_order():
     out = tuple(aligned((6, 6), 1000, 1008)[0] for _ in wanted)
     sf.inverse_dynamics_derivatives(model, q, v, v, out=out)
     assert all(np.array_equal(a, b) for a, b in zip(out, wanted, strict=True))
+
+
+@pytest.mark.parametrize("rows", [5, 8, 300, 400])
+def test_many_short_results_leave_memory_alone_that_nobody_set(rows):
+    """What tells pieces where results go is set in every tile, whatever else is there."""
+    shapes = ((9,),) * 30
+    program = trace(lambda x: [sf.sin(x[0]) * k + x[k % 3] for k in range(270)], (3,))
+    wide, one = (
+        build("test", program, Layout(((3,),), shapes), lanes=lanes)[0] for lanes in (8, 1)
+    )
+    for name in ("usual", "streaming", "columns", "by_columns"):
+        body = wide.llvm_ir.split(f" @{name}_8(ptr %args, ptr %steps, i64 %row", 1)[1]
+        assert "@store_constants_8(" in body.split("\n}\n", 1)[0], name
+    x = np.random.default_rng(rows).uniform(-1.0, 1.0, (rows, 3))
+    wanted = one.ufunc(x)
+    for call in (wide.ufunc, wide.ufunc_for(streaming.MIN_STREAMING_BYTES)):
+        for _ in range(3):
+            assert all(np.array_equal(a, b) for a, b in zip(call(x), wanted, strict=True))
+        out = tuple(aligned((9,), rows, 400)[0] for _ in shapes)
+        call(x, out=out)
+        assert all(np.array_equal(a, b) for a, b in zip(out, wanted, strict=True))

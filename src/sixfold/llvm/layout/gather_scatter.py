@@ -284,9 +284,10 @@ def _wide(layout: Layout, W: int) -> bool:
     return any(_by_loops(layout, o, W) for o in range(len(layout.outputs)))
 
 
-def store_constants_calls(layout: Layout, W: int, T: int, size: int) -> list[str]:
-    """Return calls of @store_constants_W for so many tiles, if wide results are read from them."""
-    return constants_in_tiles(W, T, size) if _wide(layout, W) else []
+def store_constants_calls(layout: Layout, cut: Plan, W: int, T: int, size: int) -> list[str]:
+    """Return calls of @store_constants_W for so many tiles, if anything reads what it stores."""
+    read = _wide(layout, W) or cut.lines or cut.columns
+    return constants_in_tiles(W, T, size) if read else []
 
 
 def constants_in_tiles(W: int, T: int, size: int) -> list[str]:

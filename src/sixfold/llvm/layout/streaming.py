@@ -119,7 +119,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         "  ret i64 %row",
         "start:",
         f"  %count = add i64 0, {T}",
-        *store_constants_calls(layout, W, T, size),
+        *store_constants_calls(layout, cut, W, T, size),
         f"  %rows = getelementptr i8, ptr %tiles, i64 {tiles}",
         f"  call void @llvm.memset.p0.i64(ptr %rows, i8 0, i64 {room}, i1 false)",
         *_begin(layout, totals),

@@ -135,7 +135,7 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int, strides: bool) -> str:
         *scratch.alloc("%tiles", size * T),
         *nan_without_scratch(layout, "%tiles", "%start"),
         "start:",
-        *store_constants_calls(layout, W, T, size),
+        *store_constants_calls(layout, cut, W, T, size),
     ]
     last = [
         "  br label %last",
