@@ -15,7 +15,7 @@ from sixfold.llvm.layout import streaming
 from sixfold.llvm.layout.piece_stores import line_points
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.modules import straight
-from tests.llvm.test_piece_lines import growing
+from tests.llvm.wide_results import growing
 
 SHAPES = [((64,), (64,)), ((8, 9), (72,)), ((2, 5, 9), (9, 10))]
 """Of two results, as many numbers in each."""
