@@ -12,6 +12,7 @@ import pytest
 import sixfold as sf
 from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
+from sixfold.llvm.layout import schedule
 from sixfold.llvm.layout.schedule import LARGE_OPERATIONS, plan
 from sixfold.llvm.modules import straight as llvm_stage
 from sixfold.llvm.runtime.jit import WIDTHS
@@ -235,8 +236,9 @@ def test_a_long_program_in_pieces_gives_the_same_bits():
         llvm_stage.plan = original
 
 
-def test_a_program_too_long_for_a_twin_gives_the_same_bits():
+def test_a_program_too_long_for_a_twin_gives_the_same_bits(monkeypatch):
     """One state then goes through the lanes, and no piece takes two tiles in turns."""
+    monkeypatch.setattr(schedule, "MAX_TWIN_OPERATIONS", LARGE_OPERATIONS)
 
     def recurrence(x):
         found = [x[0], x[1]]
