@@ -238,7 +238,7 @@ def test_a_long_program_in_pieces_gives_the_same_bits():
 
 def test_a_program_too_long_for_a_twin_gives_the_same_bits(monkeypatch):
     """One state then goes through the lanes, and no piece takes two tiles in turns."""
-    monkeypatch.setattr(schedule, "MAX_TWIN_OPERATIONS", LARGE_OPERATIONS)
+    monkeypatch.setattr(schedule, "MAX_OPERATIONS", LARGE_OPERATIONS)
 
     def recurrence(x):
         found = [x[0], x[1]]

@@ -11,8 +11,7 @@ import sixfold as sf
 from sixfold.errors import InternalError
 from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout import streaming
-from sixfold.llvm.layout.piece_stores import line_points
+from sixfold.llvm.layout import schedule, streaming
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.modules import straight
 from tests.llvm.wide_results import growing
@@ -88,9 +87,10 @@ def test_results_are_stored_when_they_are_there():
 
 def test_long_programs_leave_it_to_others(monkeypatch):
     program = optimise(trace(growing(64), (3,)))
-    monkeypatch.setattr(line_points, "MAX_OPERATIONS", 10)
-    layout = Layout(((3,),), ((64,), (64,)))
-    assert straight.with_columns(program, layout, plan(program, merge=True), 8).columns is None
+    monkeypatch.setattr(schedule, "MAX_OPERATIONS", 10)
+    layout, cut = Layout(((3,),), ((64,), (64,))), plan(program, merge=True)
+    assert straight.with_columns(program, layout, cut, 8).columns is None
+    assert straight.with_lines(program, layout, cut, 8).lines is None
 
 
 def test_derivatives_of_a_robot_are_the_same_in_every_order():

@@ -7,8 +7,9 @@ fill as many lines as a row has numbers, and it is known beforehand which column
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 LANES = 8
 """Numbers of a line, and rows of a block."""
@@ -91,6 +92,15 @@ MODE, TABLE, ALONG = range(3)
 state of each result; bytes from there to the states of the block."""
 SKIP, ORDINARY, PAST = range(3)
 """Others write the results; stores into the caches; stores past them."""
+
+
+AnyGroup = TypeVar("AnyGroup", Group, ColumnGroup)
+
+
+def due(groups: Sequence[AnyGroup], operations: int) -> tuple[list[AnyGroup], list[AnyGroup]]:
+    """Return the groups that are written after so many operations of a piece, and those left."""
+    now = [group for group in groups if group.after <= operations]
+    return now, list(groups[len(now) :])
 
 
 def row_lines(size: int, group: int) -> list[Line]:

@@ -15,23 +15,19 @@ from sixfold.llvm.text.instructions import hexadecimal
 def copies(scalar: str, names: Sequence[str] = ("pack", "unpack", "fill_nan")) -> str:
     """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile.
 
-    @fill_nan writes NaN to such rows.  Only those that are named are returned.
+    @fill_nan writes NaN to such rows; @addresses puts the address of each element in the tile, for
+    elements as long as an address.  Only those that are named are returned.
     """
     texts = []
-    nan = f"store {scalar} {hexadecimal(math.nan)}, ptr %far, align 1"
-    for name, load_from, store_to in (
-        ("pack", "far", "near"),
-        ("unpack", "near", "far"),
-        ("fill_nan", "", ""),
-    ):
-        if name not in names:
-            continue
-        move = (
-            nan
-            if name == "fill_nan"
-            else f"%x = load {scalar}, ptr %{load_from}, align 1\n"
-            f"  store {scalar} %x, ptr %{store_to}, align 1"
-        )
+    copy = "%x = load {0}, ptr %{1}, align 1\n  store {0} %x, ptr %{2}, align 1"
+    moves = {
+        "pack": copy.format(scalar, "far", "near"),
+        "unpack": copy.format(scalar, "near", "far"),
+        "fill_nan": f"store {scalar} {hexadecimal(math.nan)}, ptr %far, align 1",
+        "addresses": "store ptr %far, ptr %near",
+    }
+    for name in names:
+        move = moves[name]
         texts.append(f"""
 define internal void @{name}(ptr %tile, ptr %array, i64 %rows, i64 %step,
                              i64 %n2, i64 %s2, i64 %n0, i64 %s0, i64 %n1, i64 %s1) {{

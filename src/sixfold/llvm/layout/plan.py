@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sixfold.errors import InternalError
@@ -16,7 +17,7 @@ from sixfold.graph.program import (
     Repeat,
     Result,
 )
-from sixfold.llvm.layout.block_lines import LANES, BlockColumns, ColumnGroup, Group, Lines
+from sixfold.llvm.layout.block_lines import LANES, BlockColumns, ColumnGroup, Group, Lines, due
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Plan:
     """Slot of each input, by its number."""
 
     large: bool = False
-    """Whether the program is too long to be compiled for vectors and for scalars."""
+    """Whether the program is so long that nothing is compiled that it can do without."""
     routines: tuple[Routine, ...] = ()
     """Bodies of repetitions; equal ones are one."""
     runs: tuple[Run, ...] = ()
@@ -206,8 +207,8 @@ class _Check:
                     self._repeat(run)
             done |= self._sines(p)
             here: set[int] = set()
-            lines = list(plan.lines.groups[p]) if plan.lines else []
-            columns = list(plan.columns.groups[p]) if plan.columns else []
+            lines: Sequence[Group] = plan.lines.groups[p] if plan.lines else ()
+            columns: Sequence[ColumnGroup] = plan.columns.groups[p] if plan.columns else ()
             for n, k in enumerate(members):
                 lines, columns = self._written(lines, n), self._stored(columns, n)
                 if k in done:
@@ -313,23 +314,23 @@ class _Check:
                 raise _wrong(f"node {k} is not result {place} of repetition {run.node}")
             self._write(k, self.plan.slot.get(k))
 
-    def _written(self, groups: list[Group], operations: int) -> list[Group]:
+    def _written(self, groups: Sequence[Group], operations: int) -> list[Group]:
         """Check the columns of lines that are due after so many operations; return the rest."""
-        due = [group for group in groups if group.after <= operations]
-        for group in due:
+        now, left = due(groups, operations)
+        for group in now:
             start = self.starts[group.output]
             for line in group.lines:
                 for k in self.outputs[start + line.column : start + line.column + LANES]:
                     if self.nodes[k][0] != CONST:
                         self._read(k, "a line")
-        return groups[len(due) :]
+        return left
 
-    def _stored(self, groups: list[ColumnGroup], operations: int) -> list[ColumnGroup]:
+    def _stored(self, groups: Sequence[ColumnGroup], operations: int) -> list[ColumnGroup]:
         """The same for results that go to arrays whose batch axis is contiguous."""
-        due = [group for group in groups if group.after <= operations]
-        for n in (n for group in due for n in group.results):
+        now, left = due(groups, operations)
+        for n in (n for group in now for n in group.results):
             self._read(self.outputs[n], "a column")
-        return groups[len(due) :]
+        return left
 
     def _results(self, done: set[int]) -> None:
         """Check that everything was computed and that results are in their places."""

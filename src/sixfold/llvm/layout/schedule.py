@@ -38,8 +38,10 @@ MIN_CUT_PIECES = 1.9
 LARGE_OPERATIONS = 7_000
 """Operations beyond which compile time counts more than the last tenth of speed."""
 
-MAX_TWIN_OPERATIONS = 25_000
-"""Operations up to which there is scalar code beside that for vectors, for calls with one state."""
+MAX_OPERATIONS = 25_000
+"""Operations up to which there is scalar code for one state, and pieces store results themselves.
+
+Longer programs take 5 s to compile without that."""
 
 CUT_PLAY = 0.35
 """Fraction of a piece by which a cut may move to where fewer values are live."""
@@ -310,7 +312,7 @@ class _Planner:
         pieces = tuple(self.pieces)
         routines, runs = placed_routines(nodes, self.routines, self.slot, self.home)
         length = len(self.home) + sum(routine.program.length for routine in routines)
-        large = length > MAX_TWIN_OPERATIONS
+        large = length > MAX_OPERATIONS
         one = length > LARGE_OPERATIONS or self.alone
         serial = tuple(
             not one and latency_ratio(nodes, each) >= MIN_SERIAL_RATIO for each in pieces

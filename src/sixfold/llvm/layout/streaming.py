@@ -26,6 +26,7 @@ from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import run_calls
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout, tag
 from sixfold.llvm.layout.strided import fetch_call, gather_call
+from sixfold.llvm.text.instructions import all_true
 
 MIN_STREAMING_BYTES = 1 << 24
 """Bytes of arguments and results from which a batch is streamed."""
@@ -316,24 +317,23 @@ def choice(layout: Layout, W: int, by_lines: bool) -> str:
     By lines, batches of any size go there.
     """
     past = ", i1 %big" if by_lines else ""
-    dense, tests = "", []
+    lines, names = [], []
     for o, size in enumerate(layout.output_sizes):
         t = tag(o)
-        tests += [
+        lines += [
             f"  %step_p{t} = getelementptr i64, ptr %steps, i64 {len(layout.inputs) + o}",
             f"  %step{t} = load i64, ptr %step_p{t}",
             f"  %dense{t} = icmp eq i64 %step{t}, {size * layout.item}",
         ]
-        if dense:
-            tests.append(f"  %all{t} = and i1 {dense}, %dense{t}")
-        dense = f"%all{t}" if dense else f"%dense{t}"
+        names.append(f"%dense{t}")
+    large = "true" if by_lines else "%big"
     return "\n".join(
         [
             head("rows", W),
             "entry:",
-            *tests,
+            *lines,
             *is_large(layout),
-            f"  %streams = and i1 {'true' if by_lines else '%big'}, {dense}",
+            *all_true("%streams", [*names, large]),
             "  br i1 %streams, label %streaming, label %rest",
             "streaming:",
             f"  %done = call i64 @streaming_{W}"

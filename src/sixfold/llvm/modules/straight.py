@@ -89,9 +89,9 @@ def module(
     parts.append(strided.moves(program, layout, cut, W, groups))
     parts.append(_columns(layout, cut, W))
     if cut.columns:
-        parts += [column_streaming.functions(program, layout, W), _by_columns(layout, cut, W)]
+        parts += [column_streaming.fills(program, layout, cut, W), _by_columns(layout, cut, W)]
     parts.append(_strided(layout, cut, W))
-    parts.append(copies(layout.scalar, ["fill_nan"]))
+    parts.append(copies(layout.scalar, ["fill_nan", *(["addresses"] if cut.columns else ())]))
     parts.append(direct_loop(layout, W, triple, twin))
     if python:
         parts.append(single_state.text(layout))
@@ -109,12 +109,10 @@ def with_lines(program: Program, layout: Layout, cut: Plan, W: int) -> Plan:
 
 def with_columns(program: Program, layout: Layout, cut: Plan, W: int) -> Plan:
     """Return the plan of a program whose pieces write batch-fastest results, if that suits it."""
-    if not merges(layout, W) or layout.scalar != "double" or not cut.alone:
+    lines = merges(layout, W) and layout.scalar == "double"
+    if not lines or not cut.alone or cut.large or together(layout, cut, W) > 1:
         return cut
-    columns = column_points(program, cut) if together(layout, cut, W) == 1 else None
-    if columns is None:
-        return cut
-    found = replace(cut, columns=columns).in_tile(cut.slots + 1)
+    found = replace(cut, columns=column_points(program, cut)).in_tile(cut.slots + 1)
     return found.verify(program) if verifying() else found
 
 
@@ -260,7 +258,7 @@ def _strided(layout: Layout, cut: Plan, W: int) -> str:
     """
     longest = max(range(len(layout.outputs)), key=layout.output_sizes.__getitem__)
     a, item = len(layout.inputs) + longest, layout.item
-    arguments = "ptr %args, ptr %steps, i64"
+    arguments, others = "ptr %args, ptr %steps, i64", "%others" if cut.columns else "%from"
     return "\n".join(
         [
             head("strided", W),
@@ -288,8 +286,8 @@ def _strided(layout: Layout, cut: Plan, W: int) -> str:
             "  br label %rest",
             "rest:",
             "  %from = phi i64 [%row, %entry], [%line, %odd]",
-            *(_whole_blocks(layout, W) if cut.columns else ["  %others = add i64 %from, 0"]),
-            f"  call void @columns_{W}({arguments} %others, i64 %stop, i1 %big, i64 %strided)",
+            *(_whole_blocks(layout, W) if cut.columns else ()),
+            f"  call void @columns_{W}({arguments} {others}, i64 %stop, i1 %big, i64 %strided)",
             "  fence seq_cst",  # non-temporal stores are visible before anything later
             "  ret void",
             "}\n",

@@ -79,3 +79,13 @@ class Text:
         for c in reversed(coefficients[:-1]):
             total = self.fma(x, total, self.splat(c))
         return total
+
+
+def all_true(name: str, tests: Sequence[str]) -> list[str]:
+    """Return instructions that set a name to whether all tests are true."""
+    lines, known = [], "true"
+    for n, test in enumerate(tests):
+        result = name if n == len(tests) - 1 else f"{name}_{n}"
+        lines.append(f"  {result} = and i1 {known}, {test}")
+        known = result
+    return lines

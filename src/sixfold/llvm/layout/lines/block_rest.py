@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from sixfold.llvm.layout.block_lines import LANES
 from sixfold.llvm.layout.gather_scatter import table
-from sixfold.llvm.layout.piece_stores.piece_lines import ITEM, address, store, targets
+from sixfold.llvm.layout.piece_stores.piece_lines import ITEM, targets
+from sixfold.llvm.layout.piece_stores.stores import address, store
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.text.writer import Block

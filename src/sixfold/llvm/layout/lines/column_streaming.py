@@ -2,94 +2,34 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-
 from sixfold.graph.program import CONST, Program
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.block_lines import ALONG, MODE, ORDINARY, PAST, TABLE
 from sixfold.llvm.layout.gather_scatter import constants_in_tiles, table
-from sixfold.llvm.layout.inner_loop import extents, loaded_strides
-from sixfold.llvm.layout.piece_stores.piece_columns import STREAMED
+from sixfold.llvm.layout.inner_loop import loaded_strides, strided_extents
+from sixfold.llvm.layout.piece_stores.stores import STREAMED
 from sixfold.llvm.layout.pieces import tile_size
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
-from sixfold.llvm.text.instructions import hexadecimal
+from sixfold.llvm.text.instructions import all_true
 from sixfold.llvm.text.writer import types
 
-_ADDRESSES = """
-define internal void @column_addresses(ptr %table, ptr %first, i64 %n2, i64 %s2, i64 %n0, i64 %s0,
-                                       i64 %n1, i64 %s1) noinline {
-entry:
-  br label %plane
-plane:
-  %p = phi i64 [0, %entry], [%p_next, %plane_end]
-  %k0 = phi i64 [0, %entry], [%k1, %plane_end]
-  %planes = icmp slt i64 %p, %n2
-  br i1 %planes, label %plane_go, label %done
-plane_go:
-  %p_bytes = mul i64 %p, %s2
-  br label %outer
-outer:
-  %a = phi i64 [0, %plane_go], [%a_next, %outer_end]
-  %k1 = phi i64 [%k0, %plane_go], [%k2, %outer_end]
-  %outers = icmp slt i64 %a, %n0
-  br i1 %outers, label %outer_go, label %plane_end
-outer_go:
-  %a_bytes = mul i64 %a, %s0
-  %pa_bytes = add i64 %p_bytes, %a_bytes
-  br label %inner
-inner:
-  %b = phi i64 [0, %outer_go], [%b_next, %inner_go]
-  %k2 = phi i64 [%k1, %outer_go], [%k_next, %inner_go]
-  %inners = icmp slt i64 %b, %n1
-  br i1 %inners, label %inner_go, label %outer_end
-inner_go:
-  %b_bytes = mul i64 %b, %s1
-  %bytes = add i64 %pa_bytes, %b_bytes
-  %here = getelementptr i8, ptr %first, i64 %bytes
-  %to = getelementptr ptr, ptr %table, i64 %k2
-  store ptr %here, ptr %to
-  %k_next = add i64 %k2, 1
-  %b_next = add i64 %b, 1
-  br label %inner
-outer_end:
-  %a_next = add i64 %a, 1
-  br label %outer
-plane_end:
-  %p_next = add i64 %p, 1
-  br label %plane
-done:
-  ret void
-}
-"""
-"""@column_addresses: the address of each number of the first state, by three core axes."""
 
-
-def functions(program: Program, layout: Layout, W: int) -> str:
-    """Return what the rows of `streaming` call: addresses, and results that are constants."""
+def fills(program: Program, layout: Layout, cut: Plan, W: int) -> str:
+    """Return @fill_columns_W and @fill_columns_past_W: results that are constants."""
     numbers = [n for n, k in enumerate(program.outputs) if program.nodes[k][0] == CONST]
-    values = [program.nodes[program.outputs[n]][1] for n in numbers]
-    listed = (
-        ", ".join(f"{layout.scalar} {hexadecimal(x)}" for x in values) or f"{layout.scalar} 0.0"
-    )
-    texts = [
-        _ADDRESSES,
-        table(f"constant_columns_{W}", numbers),
-        f"@constant_values_{W} = internal constant [{max(1, len(values))} x {layout.scalar}] "
-        f"[{listed}]",
-        *(_fill(layout, W, len(numbers), past) for past in (False, True)),
-    ]
-    return "\n".join(texts)
+    places = [cut.results[n] * W * layout.item for n in numbers]
+    texts = [table(f"constant_columns_{W}", numbers), table(f"constant_places_{W}", places)]
+    return "\n".join([*texts, *(_fill(layout, W, len(numbers), past) for past in (False, True))])
 
 
 def _fill(layout: Layout, W: int, count: int, past: bool) -> str:
-    """Return @fill_columns_W(table, row, stop): results that are constants, for whole blocks."""
+    """Return @fill_columns_W(table, tile, row, stop): constants from slots, for whole blocks."""
     name = f"fill_columns_past_{W}" if past else f"fill_columns_{W}"
     real, _ = types(W, layout.scalar)
     how = STREAMED if past else f"align {LINE_BYTES}"
     return f"""
-define internal void @{name}(ptr %table, i64 %row, i64 %stop) noinline {{
+define internal void @{name}(ptr %table, ptr %tile, i64 %row, i64 %stop) noinline {{
 entry:
   br label %column
 column:
@@ -101,10 +41,10 @@ go:
   %n = load i64, ptr %n_p
   %first_p = getelementptr ptr, ptr %table, i64 %n
   %first = load ptr, ptr %first_p
-  %x_p = getelementptr {layout.scalar}, ptr @constant_values_{W}, i64 %k
-  %x = load {layout.scalar}, ptr %x_p
-  %one = insertelement {real} undef, {layout.scalar} %x, i32 0
-  %line = shufflevector {real} %one, {real} undef, <{W} x i32> zeroinitializer
+  %place_p = getelementptr i64, ptr @constant_places_{W}, i64 %k
+  %place = load i64, ptr %place_p
+  %slot = getelementptr i8, ptr %tile, i64 %place
+  %line = load {real}, ptr %slot, align {LINE_BYTES}
   br label %block
 block:
   %at = phi i64 [%row, %go], [%at_next, %block_go]
@@ -147,14 +87,13 @@ def start(layout: Layout, cut: Plan, W: int) -> list[str]:
     first = 0
     for o, numbers in enumerate(layout.output_sizes):
         a = len(layout.inputs) + o
-        shape = layout.shapes[a]
-        strides = [f"%stride{a}_{axis}" for axis in range(len(shape))]
         lines += [
             *loaded_strides(layout, a),
             f"  %out_p{o} = getelementptr ptr, ptr %args, i64 {a}",
             f"  %out{o} = load ptr, ptr %out_p{o}",
             f"  %table{o} = getelementptr ptr, ptr %table, i64 {first}",
-            f"  call void @column_addresses(ptr %table{o}, ptr %out{o}, {extents(shape, strides)})",
+            f"  call void @addresses(ptr %table{o}, ptr %out{o}, i64 1, i64 0, "
+            f"{strided_extents(layout, a)})",
         ]
         first += numbers
     words = cut.columns.target * W * layout.item
@@ -168,7 +107,7 @@ def start(layout: Layout, cut: Plan, W: int) -> list[str]:
         "  store ptr %table, ptr %table_p",
         f"  %along_p = getelementptr i8, ptr %tiles, i64 {words + 8 * ALONG}",
         f"  %fill = select i1 %streams, ptr @fill_columns_past_{W}, ptr @fill_columns_{W}",
-        "  call void %fill(ptr %table, i64 %row, i64 %stop)",
+        "  call void %fill(ptr %table, ptr %tiles, i64 %row, i64 %stop)",
     ]
 
 
@@ -211,25 +150,13 @@ def suits(layout: Layout, rows: str) -> list[str]:
             f"  %suit_t{o} = load i64, ptr %suit_s{o}",
             f"  %suit_u{o} = icmp eq i64 %suit_t{o}, {layout.item}",
         ]
-        addresses = [f"%suit_b{o}", *(f"%stride{a}_{axis}" for axis in range(len(shape)))]
-        for n, each in enumerate(itertools.pairwise(addresses)):
-            left = each[0] if n == 0 else f"%suit_o{o}_{n - 1}"
-            lines.append(f"  %suit_o{o}_{n} = or i64 {left}, {each[1]}")
-        last = addresses[0] if len(addresses) == 1 else f"%suit_o{o}_{len(addresses) - 2}"
+        bits = f"%suit_b{o}"
+        for axis in range(len(shape)):
+            lines.append(f"  %suit_o{o}_{axis} = or i64 {bits}, %stride{a}_{axis}")
+            bits = f"%suit_o{o}_{axis}"
         lines += [
-            f"  %suit_m{o} = and i64 {last}, {LINE_BYTES - 1}",
+            f"  %suit_m{o} = and i64 {bits}, {LINE_BYTES - 1}",
             f"  %suit_z{o} = icmp eq i64 %suit_m{o}, 0",
-            f"  %suit_w{o} = and i1 %suit_u{o}, %suit_z{o}",
         ]
-        tests.append(f"%suit_w{o}")
-    return [*lines, *_all("%suits", tests)]
-
-
-def _all(name: str, tests: Sequence[str]) -> list[str]:
-    """Return instructions that set a name to whether all tests are true."""
-    lines, known = [], "true"
-    for n, test in enumerate(tests):
-        result = name if n == len(tests) - 1 else f"{name}_{n}"
-        lines.append(f"  {result} = and i1 {known}, {test}")
-        known = result
-    return lines
+        tests += [f"%suit_u{o}", f"%suit_z{o}"]
+    return [*lines, *all_true("%suits", tests)]

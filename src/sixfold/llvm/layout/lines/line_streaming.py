@@ -13,6 +13,7 @@ from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import arguments, work
 from sixfold.llvm.layout.strided import gather_call
+from sixfold.llvm.text.instructions import all_true
 
 
 def streaming(layout: Layout, cut: Plan, W: int) -> str:
@@ -91,17 +92,15 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
 
 def _aligned(layout: Layout) -> list[str]:
     """Return instructions that set %by_pieces to whether pieces write the lines."""
-    lines, known = [], "%past"
+    lines = []
     for o in range(len(layout.outputs)):
-        so_far = f"%so_far{o}" if o < len(layout.outputs) - 1 else "%by_pieces"
         lines += [
             f"  %number{o} = ptrtoint ptr %begin{o} to i64",
             f"  %within{o} = and i64 %number{o}, {LINE_BYTES - 1}",
             f"  %whole{o} = icmp eq i64 %within{o}, 0",
-            f"  {so_far} = and i1 {known}, %whole{o}",
         ]
-        known = so_far
-    return lines
+    wholes = [f"%whole{o}" for o in range(len(layout.outputs))]
+    return [*lines, *all_true("%by_pieces", ["%past", *wholes])]
 
 
 def _set_targets(layout: Layout, slot: int, W: int) -> list[str]:

@@ -33,17 +33,14 @@ GROUP_RESULTS = 8
 MAX_OPERATIONS_PER_LINE = 20
 """Operations for each line up to which pieces write lines: beyond, lines are little of the time."""
 
-MAX_OPERATIONS = 25_000
-"""Operations of all pieces up to which they write lines: longer ones take long to compile as is."""
-
 
 def pays(cut: Plan, sizes: Sequence[int]) -> bool:
     """Return whether pieces write the lines of a block, and not what comes after them."""
-    operations = length = sum(map(len, cut.pieces))
+    operations = sum(map(len, cut.pieces))
     for run in cut.runs:
         operations += run.rounds * sum(map(len, cut.routines[run.routine].plan.pieces))
-    few = length <= MAX_OPERATIONS and operations <= MAX_OPERATIONS_PER_LINE * sum(sizes)
-    return few and len(sizes) <= MAX_OUTPUTS
+    few = operations <= MAX_OPERATIONS_PER_LINE * sum(sizes)
+    return few and len(sizes) <= MAX_OUTPUTS and not cut.large
 
 
 def line_points(program: Program, cut: Plan, sizes: Sequence[int]) -> Lines:
@@ -81,13 +78,11 @@ def line_points(program: Program, cut: Plan, sizes: Sequence[int]) -> Lines:
     return Lines(tuple(sizes), tuple(map(tuple, groups)), tuple(ends), tuple(zeros), cut.slots)
 
 
-def column_points(program: Program, cut: Plan) -> BlockColumns | None:
-    """Return when results go to arrays whose batch axis is contiguous; None if that takes too long.
+def column_points(program: Program, cut: Plan) -> BlockColumns:
+    """Return when results go to arrays whose batch axis is contiguous.
 
     The slot behind the last of the plan says where.
     """
-    if sum(map(len, cut.pieces)) > MAX_OPERATIONS:
-        return None
     starts = list(itertools.accumulate((len(p) + 1 for p in cut.pieces), initial=0))
     there = _there(program, cut, starts)
     varying = [n for n, k in enumerate(program.outputs) if program.nodes[k][0] != CONST]

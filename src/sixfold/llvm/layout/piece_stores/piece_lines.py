@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from sixfold.llvm.layout.block_lines import LANES, Group
+from sixfold.llvm.layout.piece_stores.stores import PieceStores, address, store
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.text.aligned_rows import SIDE, Columns
@@ -14,31 +16,25 @@ ITEM = LINE_BYTES // LANES
 """Bytes of a number."""
 
 
-class PieceLines:
+class PieceLines(PieceStores[Group]):
     """Writes groups of lines between the operations of a piece.
 
     All of them are skipped where the addresses of the rows are null.
     """
 
     def __init__(self, block: Block, layout: Layout, cut: Plan, p: int) -> None:
-        self.block, self.sizes, self.results = block, layout.output_sizes, cut.results
+        super().__init__(block, cut.lines.groups[p] if cut.lines else ())
+        self.sizes, self.results = layout.output_sizes, cut.results
         self.starts = list(itertools.accumulate(self.sizes, initial=0))
-        self.left = list(cut.lines.groups[p]) if cut.lines else []
-        self.passed = 0
         if self.left and cut.lines:
             self.targets = targets(block, cut.lines.targets, len(self.sizes))
             self.writes = block.emit(f"icmp ne ptr {self.targets[0]}, null")
 
-    def after(self, operations: int) -> None:
-        """Write what is due after so many operations of the piece."""
-        due = [group for group in self.left if group.after <= operations]
-        if not due:
-            return
-        self.left = self.left[len(due) :]
-        self.passed += 1
-        n, lines = self.passed, self.block.lines
+    def write(self, groups: Sequence[Group], n: int) -> None:
+        """Write some groups."""
+        lines = self.block.lines
         lines += [f"  br i1 {self.writes}, label %lines{n}, label %on{n}", f"lines{n}:"]
-        for group in due:
+        for group in groups:
             self._write(group)
         lines += [f"  br label %on{n}", f"on{n}:"]
 
@@ -51,17 +47,6 @@ class PieceLines:
             )
             place = (row * size + column) * ITEM
             store(self.block, line, address(self.block, self.targets[group.output], place))
-
-
-def address(block: Block, base: str, offset: int) -> str:
-    """Return an address so many bytes on."""
-    return block.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
-
-
-def store(block: Block, line: str, where: str) -> None:
-    """Store a line past the caches."""
-    past = "!nontemporal !{i32 1}"
-    block.lines.append(f"  store {block.real} {line}, ptr {where}, align {LINE_BYTES}, {past}")
 
 
 def targets(block: Block, slot: int, count: int) -> list[str]:
