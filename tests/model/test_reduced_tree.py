@@ -92,6 +92,76 @@ def test_an_offset_along_an_axis_is_taken_out():
     assert offsets(reduce_frames(model.tree)) == 2 + 6
 
 
+SLANTED = Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.15))
+"""No product of inertia about the origin is zero."""
+
+
+def arm(*joints, inertia=SLANTED):
+    """Return a chain of hinges, each with its axis and its place on the one before."""
+    build = sf.ModelBuilder("arm")
+    for n, (axis, place) in enumerate(joints):
+        parent = f"link{n - 1}" if n else None
+        build.add_body(
+            f"link{n}", parent=parent, joint=sf.Revolute(axis), placement=place, inertia=inertia
+        )
+    return build.build()
+
+
+def offsets_of(tree):
+    return [tuple(x != 0 for x in tree.Xtree[i].r) for i in tree.bodies[1:]]
+
+
+def test_offsets_along_axes_go_to_the_tips():
+    model = arm(
+        ("z", (0, 0, 0.5)),
+        ("y", (0, 0, 0)),
+        ("z", (0, 0, 0.4)),
+        ("y", (0.1, 0, 0)),
+        ("z", (0, 0, 0)),
+    )
+    none = (False, False, False)
+    assert offsets_of(model.tree) == [none, (False, False, True), (True, False, False), none]
+    moved = reduce_frames(model.tree)
+    assert offsets_of(moved) == [none, none, (True, False, True), none]
+    before, after = (
+        work(scalar_functions.inverse_dynamics_derivatives, model, tree, (5, 5, 5))
+        for tree in (model.tree, moved)
+    )
+    assert after < 0.97 * before
+
+
+def test_bodies_on_parallel_axes_are_shifted_together():
+    # the offset along y passes through two parallel joints to where there is one already
+    joints = ("z", (0, 0, 0)), ("y", (0, 0, 0.1)), ("y", (0.4, 0.02, 0)), ("y", (0.4, 0, 0))
+    model = arm(*joints, ("x", (0, 0.1, 0)))
+    moved = reduce_frames(model.tree)
+    assert [float(x) for x in moved.Xtree[3].r] == [0.4, 0, 0]
+    assert [float(x) for x in moved.Xtree[4].r] == [0.4, 0, 0]
+    assert float(moved.Xtree[5].r.y) == pytest.approx(0.12, abs=1e-16)
+    assert offsets(moved) < offsets(model.tree)
+
+
+def test_long_chains_of_parallel_axes_are_shifted_in_parts():
+    joints = [("z", (0, 0, 0))] + [("y", (0.4, 0.02, 0))] * 40
+    model = arm(*joints)
+    moved = reduce_frames(model.tree)
+    assert offsets(moved) < offsets(model.tree)
+    q, v = (x.tolist() for x in sf.random_state(model, seed=3))
+    expected, found = (
+        np.array(scalar_functions.inverse_dynamics(model, tree, q, v, v), float)
+        for tree in (model.tree, moved)
+    )
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+
+
+def test_products_of_inertia_that_are_zero_are_worth_an_offset():
+    even = Inertia.from_mass(1.0, (0.1, 0.0, 0.3), (0.1, 0.2, 0.3))
+    joints = ("z", (0, 0, 0)), ("y", (0.1, 0.2, 0.3)), ("x", (0.2, 0.1, 0.2))
+    slanted, flat = (reduce_frames(arm(*joints, **given).tree) for given in ({}, {"inertia": even}))
+    assert float(slanted.Xtree[2].r.y) == 0
+    assert float(flat.Xtree[2].r.y) == 0.2
+
+
 def test_axes_askew_become_coordinate_axes():
     model = sf.random_tree(8, 4, joints=(sf.Revolute, sf.Prismatic, sf.Helical))
     tree = reduce_frames(model.tree)

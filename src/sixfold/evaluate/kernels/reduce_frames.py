@@ -5,6 +5,9 @@ about it.  Moving the body's frame so changes no joint coordinate and no joint f
 take an offset out of a placement, or a constant turn that would fill a rotation matrix.  Where the
 axis is not a coordinate axis, the frame is turned first, so that it becomes one.
 
+Bodies on parallel axes may be shifted together.  Of placements with as many numbers, those are
+better that have them towards the tips, where fewer forces cross them.
+
 What is rounded here is as small as what algorithms round anyway:
 
 - Moved placements are products of given ones, and carry the few roundings of such a product; so
@@ -24,7 +27,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from sys import float_info
-from typing import Any
+from typing import Any, NamedTuple
 
 from sixfold.model.joint.joint import Joint
 from sixfold.model.tree import Tree
@@ -37,6 +40,27 @@ _ROUNDING = 2 * float_info.epsilon
 
 _GROWTH = 10.0
 """How many times its own size, or what the bodies behind it add, a shift may add to an inertia."""
+
+_NUMBER, _PRODUCT = 3, 2
+"""What a number of a placement weighs, and a product of inertia."""
+
+_MAX_TOGETHER = 16
+"""Bodies on parallel axes whose frames are shifted together."""
+
+Moves = dict[int, Transform]
+"""How frames of bodies move: one, or several by the same distance along parallel axes."""
+
+
+class Cost(NamedTuple):
+    """What bodies and their placements cost, compared by the first number, then by the second."""
+
+    numbers: int
+    """How many are not zero: one product of inertia weighs less than an offset, two weigh more."""
+    crossings: int
+    """Offsets, each once for every body behind the joint: forces of all of them cross it.
+
+    For one less where siblings may have the same offset, which then is worked out once.
+    """
 
 
 def reduce_frames(tree: Tree) -> Tree:
@@ -71,10 +95,12 @@ class _Frames:
         self.back = [Transform.identity() for _ in tree.parent]
         self.children: list[list[int]] = [[] for _ in tree.parent]
         self.behind = [abs(float(I.m)) for I in tree.inertia]
+        self.bodies = [1 for _ in tree.parent]
         for i in tree.bodies:
             self.children[tree.parent[i]].append(i)
         for i in reversed(tree.bodies):
             self.behind[tree.parent[i]] += self.behind[i]
+            self.bodies[tree.parent[i]] += self.bodies[i]
         for i in tree.bodies:
             self.straighten(i)
         self.size = [_smallest_moment(I) for I in self.inertia]
@@ -88,46 +114,86 @@ class _Frames:
         u = [float(x) for x in joint.axis]
         k = max(range(3), key=lambda n: abs(u[n]))
         along = [math.copysign(1.0, u[k]) if n == k else 0.0 for n in range(3)]
-        self.move(i, Transform(_turn(u, along), ZERO3))
+        self.move({i: Transform(_turn(u, along), ZERO3)})
         self.joint[i] = replace(joint, axis=tuple(along))
 
-    def move(self, i: int, move: Transform) -> None:
-        """Move the frame of body i."""
-        for j, X in self.moved(i, move).items():
-            self.place[j] = X
-        back = move.inverse()
-        self.inertia[i] = back.T @ self.inertia[i] @ back
-        self.back[i] = _chained(self.back[i], back)
+    def move(self, moves: Moves) -> None:
+        """Move frames."""
+        for i, X in self.moved(moves).items():
+            self.place[i] = X
+        for i, move in moves.items():
+            self.inertia[i] = self.seen(i, move)
+            self.back[i] = _chained(self.back[i], move.inverse())
 
     def improve(self, i: int) -> bool:
-        """Move the frame of body i to where it and its children need fewest numbers, if any."""
+        """Move frames along or about the axis of body i to where they need less, if they do."""
         k = self.axis[i]
         if k is None:
             return False
-        around = [i, *self.children[i]]
-        least, best = sum(self.count(j, self.place[j]) for j in around), None
-        for move in self.moves(i, k):
-            places = self.moved(i, move)
-            count = sum(self.count(j, places[j]) for j in around)
-            if count < least:
-                least, best = count, move
+        least, best = Cost(0, 0), None
+        for moves in self.choices(i, k):
+            change = self.change(moves)
+            if change < least:
+                least, best = change, moves
         if best is None:
             return False
-        self.move(i, best)
+        self.move(best)
         return True
 
-    def moves(self, i: int, k: int) -> Iterator[Transform]:
+    def choices(self, i: int, k: int) -> Iterator[Moves]:
         """Yield moves of the frame of body i along or about its axis k that may leave a zero."""
         E, r = self.place[i]
         for t in range(3):
-            if abs(float(E[k][t])) == 1:
-                yield _shift(k, -float(r[t]) * float(E[k][t]))
+            if abs(float(E[k][t])) == 1 and r[t] != 0:
+                distance = -float(r[t]) * float(E[k][t])
+                yield {i: _shift(k, distance)}
+                yield self.shifts(i, k, distance)
         for c in self.children[i]:
             turn, offset = self.place[c].E, float(self.place[c].r[k])
-            if self.harmless(i, c, offset):
-                yield _shift(k, offset)
+            if offset and self.harmless(i, c, offset):
+                yield {i: _shift(k, offset)}
             if _about(turn, k) and turn != IDENTITY3:
-                yield Transform(turn, ZERO3)
+                yield {i: Transform(turn, ZERO3)}
+
+    def shifts(self, i: int, k: int, distance: float) -> Moves:
+        """Return the shift of body i along its axis k, and of bodies on parallel axes behind it."""
+        found: Moves = {}
+        todo = [(i, k, distance)]
+        while todo and len(found) < _MAX_TOGETHER:
+            j, n, along = todo.pop()
+            found[j] = _shift(n, along)
+            for c in self.children[j]:
+                m = self.axis[c]
+                if m is not None and abs(float(self.place[c].E[m][n])) == 1:
+                    todo.append((c, m, along * float(self.place[c].E[m][n])))
+        return found
+
+    def change(self, moves: Moves) -> Cost:
+        """Return what moves add to the cost of bodies."""
+        places = self.moved(moves)
+        now = [self.cost(i, self.place[i], self.inertia[i]) for i in places]
+        then = [self.cost(i, X, self.seen(i, moves.get(i))) for i, X in places.items()]
+        return Cost(
+            sum(x.numbers for x in then) - sum(x.numbers for x in now),
+            sum(x.crossings for x in then) - sum(x.crossings for x in now),
+        )
+
+    def cost(self, i: int, X: Transform, inertia: Inertia) -> Cost:
+        """Return what body i and its placement cost."""
+        offsets = sum(x != 0 for x in X.r) if self.tree.parent[i] else 0  # the base does not move
+        products = sum(x != 0 for x in inertia.I[3:])
+        siblings = len(self.children[self.tree.parent[i]]) > 1
+        return Cost(
+            _NUMBER * (offsets + self.turns(i, X)) + _PRODUCT * products,
+            offsets * (self.bodies[i] - siblings),
+        )
+
+    def seen(self, i: int, move: Transform | None) -> Inertia:
+        """Return the inertia of body i after a move of its frame."""
+        if move is None:
+            return self.inertia[i]
+        back = move.inverse()
+        return back.T @ self.inertia[i] @ back
 
     def harmless(self, i: int, c: int, distance: float) -> bool:
         """Return whether body i may take its frame to where its child c is along its axis.
@@ -142,23 +208,30 @@ class _Frames:
         m, d = abs(float(self.tree.inertia[i].m)), distance
         return m <= _GROWTH * self.behind[c] or m * d * d <= _GROWTH * self.size[i]
 
-    def moved(self, i: int, move: Transform) -> dict[int, Transform]:
-        """Return the placements of body i and its children after a move."""
-        back = move.inverse()
-        places = {c: _chained(self.place[c], back) for c in self.children[i]}
-        return {i: _chained(move, self.place[i]), **places}
+    def moved(self, moves: Moves) -> dict[int, Transform]:
+        """Return the placements of bodies and their children after moves.
 
-    def count(self, i: int, X: Transform) -> int:
-        """Return how many numbers a placement brings into a step across its joint."""
-        offsets = sum(x != 0 for x in X.r) if self.tree.parent[i] else 0
+        Several bodies are shifted by the same distance: placements between them stay.
+        """
+        places: dict[int, Transform] = {}
+        for i, move in moves.items():
+            X, back = self.place[i], move.inverse()
+            places[i] = X if self.tree.parent[i] in moves else _chained(move, X)
+            for c in self.children[i]:
+                if c not in moves:
+                    places[c] = _chained(self.place[c], back)
+        return places
+
+    def turns(self, i: int, X: Transform) -> int:
+        """Return how many numbers of a placement's rotation a step across its joint has."""
         rows = [[x != 0 for x in row] for row in X.E]
         k = self.axis[i]
         if k is None:
-            return offsets + sum(map(sum, rows))
+            return sum(map(sum, rows))
         # the joint mixes the two other rows
         a, b = (row for n, row in enumerate(rows) if n != k)
         mixed = sum(x or y for x, y in zip(a, b, strict=True))
-        return offsets + sum(rows[k]) + 2 * mixed
+        return sum(rows[k]) + 2 * mixed
 
 
 def _axis(joint: Joint) -> int | None:
