@@ -35,6 +35,7 @@ from sixfold.llvm.layout.pieces import (
 )
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
+from sixfold.llvm.layout.result_prefetch import prefetch
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import is_large
@@ -139,7 +140,7 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int, strides: bool) -> str:
         "  br label %last",
         *every_block("last", _after(cut), _ends("scatter", "last", W), "group_end", size),
     ]
-    return _groups(layout, cut, W, T, start, last, strides)
+    return _groups(layout, cut, W, T, start, last, strides, dense=True)
 
 
 def _columns(layout: Layout, cut: Plan, W: int) -> str:
@@ -186,6 +187,7 @@ def _groups(
     fetches: str = "",
     each: Sequence[str] = (),
     done: Sequence[str] | None = None,
+    dense: bool = False,
 ) -> str:
     """Return a function that computes rows in groups of at most T blocks.
 
@@ -200,6 +202,7 @@ def _groups(
         fetches: a condition on which the next group's arguments are prefetched, if there is one.
         each: what is done before each group.
         done: what is done after all groups, if it is more than to free the tiles.
+        dense: whether results are dense, and written at the end of a group.
     """
     size = tile_size(layout, cut, W)
     before = "inputs" if strides else "blocks"
@@ -220,11 +223,14 @@ def _groups(
     for p in range(len(cut.pieces)):
         here, after = f"stage{p}", f"before{p + 1}"
         body = [f"  call void @piece_{p}_{W}(ptr %tile_{here})"]
+        blocks = interleaved_tiles(cut, p, W)
+        if dense:
+            body = [*prefetch(layout, W, p, len(cut.pieces), here, blocks), *body]
         lines += [f"before{p}:", *run_calls(cut, W, p), *sincos_calls(layout, cut, W, p)]
         lines += strided.fetch_call(W, T, p, fetches, True) if fetches else []
         lines.append(f"  br label %{here}")
         before = f"go{p}" if fetches else f"before{p}"
-        lines += every_block(here, before, body, after, size, interleaved_tiles(cut, p, W))
+        lines += every_block(here, before, body, after, size, blocks)
     lines += [
         f"{_after(cut)}:",
         *last,
