@@ -10,7 +10,7 @@ from sixfold.llvm.layout.piece_stores.piece_lines import PieceLines
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.text import atan2, elementary, sincos, sincos_tiles
-from sixfold.llvm.text.writer import Block, Value, types
+from sixfold.llvm.text.writer import WINDOW, Block, Value, types
 
 
 def library(layout: Layout, W: int, used: set[str]) -> str:
@@ -57,7 +57,7 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     Where every operation waits for the one before, operations on a second tile hide the latency.
     Pieces of a subroutine have another name.
     """
-    blocks = [Block(W, layout.scalar)]
+    blocks = [tile_block(layout, cut, W)]
     if interleaved_tiles(cut, p, W) == 2:
         blocks.append(blocks[0].beside(tile_size(layout, cut, W)))
     values: list[dict[int, str]] = [{} for _ in blocks]
@@ -108,6 +108,17 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
         array = f"[{len(table)} x {stored.real}]"
         text += f"@{name}_constants_{p}_{W} = internal constant {array} [{listed}]\n"
     return text
+
+
+def tile_block(layout: Layout, cut: Plan, W: int) -> Block:
+    """Return a writer of a function on a tile, with short addresses if the tile is long.
+
+    Instructions of long programs come from the L2 cache, and their bytes count.
+    """
+    block = Block(W, layout.scalar)
+    if W * layout.item == LINE_BYTES and cut.slots > WINDOW // 2:
+        block.windows = {}
+    return block
 
 
 RELOAD_DISTANCE = 24

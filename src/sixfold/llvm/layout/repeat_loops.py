@@ -10,10 +10,16 @@ from __future__ import annotations
 
 from sixfold.graph.program import CONST, Program
 from sixfold.llvm.layout.block_loops import every_block
-from sixfold.llvm.layout.pieces import interleaved_tiles, piece, result, sincos_calls, tile_size
+from sixfold.llvm.layout.pieces import (
+    interleaved_tiles,
+    piece,
+    result,
+    sincos_calls,
+    tile_block,
+    tile_size,
+)
 from sixfold.llvm.layout.plan import Plan, Routine, Run
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.text.writer import Block
 
 
 def routine_functions(
@@ -51,7 +57,7 @@ def _routine_name(name: str, routine: int) -> str:
 
 def _enter(program: Program, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
     """Return the function that copies what a routine takes into its region."""
-    block = Block(W, layout.scalar)
+    block = tile_block(layout, cut, W)
     for slot, a in run.taken:
         op, *arguments = program.nodes[a]
         known = op == CONST
@@ -61,7 +67,7 @@ def _enter(program: Program, layout: Layout, cut: Plan, run: Run, W: int, name: 
 
 def _leave(routine: Routine, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
     """Return the function that copies results of the last round out of the region."""
-    block = Block(W, layout.scalar)
+    block = tile_block(layout, cut, W)
     for n, k in run.results:
         if n in routine.plan.inputs and routine.feeds:
             value = block.read(routine.plan.inputs[n])
@@ -73,7 +79,7 @@ def _leave(routine: Routine, layout: Layout, cut: Plan, run: Run, W: int, name: 
 
 def _advance(routine: Routine, layout: Layout, W: int, name: str) -> str:
     """Return the function by which results become the inputs of the next round."""
-    block = Block(W, layout.scalar)
+    block = tile_block(layout, routine.plan, W)
     values = {n: result(block, routine.program, routine.plan, n) for n in routine.moved()}
     for n, value in values.items():
         block.write(routine.plan.inputs[n], value)

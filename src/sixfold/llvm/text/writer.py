@@ -18,6 +18,9 @@ Value = Callable[[], str]
 """Writes what yields a value, and returns its name."""
 SINCOS = {"double": "sincos", "float": "sincos_single"}
 """Names of the functions of sine and cosine, before the number of lanes."""
+WINDOW = 256
+"""Slots of a window: an instruction on vectors of 64 bytes has one byte for an offset from -128 to
+127 of them, or four bytes."""
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
@@ -35,7 +38,11 @@ class Block:
 
     def __init__(self, W: int, scalar: str = "double", whole: bool = False) -> None:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
+        self.head: list[str] = []
+        """What comes before all lines, in a function without a label at its start."""
         self.tile, self.prefix = "%tile", "v"
+        self.windows: dict[int, str] | None = None
+        """Pointers into the tile, by the number of the window, if slots are found by them."""
         self.whole = whole or W == 1
         self.pairs: dict[str, tuple[str, str]] = {}
         self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
@@ -74,13 +81,35 @@ class Block:
 
     def slot(self, k: int) -> str:
         """Return a pointer to a slot of the tile."""
-        return self.emit(f"getelementptr {self.real}, ptr {self.tile}, i64 {k}")
+        if self.windows is None:
+            return self.emit(f"getelementptr {self.real}, ptr {self.tile}, i64 {k}")
+        number, within = divmod(k, WINDOW)
+        window = self._window(number)
+        return self.emit(f"getelementptr {self.real}, ptr {window}, i64 {within - WINDOW // 2}")
+
+    def _window(self, number: int) -> str:
+        """Return the pointer to the middle of a window, made at the start of the function.
+
+        To LLVM it comes from assembly code, which is empty: knowing where it points, LLVM would
+        count from the start of the tile again.
+        """
+        assert self.windows is not None
+        if number not in self.windows:
+            middle, window = (f"%{self.prefix}_{name}{number}" for name in ("middle", "window"))
+            slots = number * WINDOW + WINDOW // 2
+            self.head += [
+                f"  {middle} = getelementptr {self.real}, ptr {self.tile}, i64 {slots}",
+                f'  {window} = call ptr asm "", "=r,0"(ptr {middle})',
+            ]
+            self.windows[number] = window
+        return self.windows[number]
 
     def beside(self, distance: int) -> Block:
         """Return a writer of the same function for another tile, so many bytes on."""
         other = Block(self.W, self.scalar, self.whole)
-        other.lines, other.prefix, other.tile = self.lines, "w", "%beside"
-        self.lines.append(f"  %beside = getelementptr i8, ptr {self.tile}, i64 {distance}")
+        other.lines, other.head, other.prefix, other.tile = self.lines, self.head, "w", "%beside"
+        other.windows = None if self.windows is None else {}
+        self.head.append(f"  %beside = getelementptr i8, ptr {self.tile}, i64 {distance}")
         return other
 
     def read(self, k: int) -> str:
@@ -265,7 +294,7 @@ class Block:
         last = ["  ret void"] if ends else []
         stack = f"alignstack({max(16, self.item * self.W)})"
         head = f"define internal void @{head} noinline {stack} {{"
-        return "\n".join([head, *self.lines, *last, "}\n"])
+        return "\n".join([head, *self.head, *self.lines, *last, "}\n"])
 
     def operation(self, op: Any, x: list[str]) -> str:
         """Write one operation of the graph; sine and cosine of one angle are worked out once."""
