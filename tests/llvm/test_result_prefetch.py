@@ -8,7 +8,7 @@ import pytest
 import sixfold as sf
 from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.result_prefetch import MAX_LINES
+from sixfold.llvm.layout.lines.result_prefetch import MAX_LINES
 from sixfold.llvm.modules.straight import module
 from tests.llvm.wide_results import growing
 

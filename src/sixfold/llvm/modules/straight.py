@@ -24,6 +24,7 @@ from sixfold.llvm.layout.gather_scatter import (
 )
 from sixfold.llvm.layout.inner_loop import copies, direct_loop
 from sixfold.llvm.layout.lines import column_streaming, line_streaming, line_writer
+from sixfold.llvm.layout.lines.result_prefetch import prefetch
 from sixfold.llvm.layout.piece_stores.line_points import column_points, line_points, pays
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
@@ -35,7 +36,6 @@ from sixfold.llvm.layout.pieces import (
 )
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
-from sixfold.llvm.layout.result_prefetch import prefetch
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import is_large

@@ -1,1 +1,1 @@
-"""Wide results in whole cache lines."""
+"""Results in cache lines: wide ones written in whole lines, lines prefetched for writing."""
