@@ -117,7 +117,7 @@ def tile_block(layout: Layout, cut: Plan, W: int) -> Block:
     """
     block = Block(W, layout.scalar)
     if W * layout.item == LINE_BYTES and cut.slots > WINDOW // 2:
-        block.windows = {}
+        block.windows = set()
     return block
 
 

@@ -41,8 +41,8 @@ class Block:
         self.head: list[str] = []
         """What comes before all lines, in a function without a label at its start."""
         self.tile, self.prefix = "%tile", "v"
-        self.windows: dict[int, str] | None = None
-        """Pointers into the tile, by the number of the window, if slots are found by them."""
+        self.windows: set[int] | None = None
+        """Windows of the tile that have a pointer so far, if slots are found by such pointers."""
         self.whole = whole or W == 1
         self.pairs: dict[str, tuple[str, str]] = {}
         self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
@@ -84,31 +84,23 @@ class Block:
         if self.windows is None:
             return self.emit(f"getelementptr {self.real}, ptr {self.tile}, i64 {k}")
         number, within = divmod(k, WINDOW)
-        window = self._window(number)
-        return self.emit(f"getelementptr {self.real}, ptr {window}, i64 {within - WINDOW // 2}")
-
-    def _window(self, number: int) -> str:
-        """Return the pointer to the middle of a window, made at the start of the function.
-
-        To LLVM it comes from assembly code, which is empty: knowing where it points, LLVM would
-        count from the start of the tile again.
-        """
-        assert self.windows is not None
+        middle, window = (f"%{self.prefix}_{name}{number}" for name in ("middle", "window"))
         if number not in self.windows:
-            middle, window = (f"%{self.prefix}_{name}{number}" for name in ("middle", "window"))
+            # To LLVM the pointer comes from assembly code, which is empty: knowing where it points,
+            # LLVM would count from the start of the tile again.
             slots = number * WINDOW + WINDOW // 2
             self.head += [
                 f"  {middle} = getelementptr {self.real}, ptr {self.tile}, i64 {slots}",
                 f'  {window} = call ptr asm "", "=r,0"(ptr {middle})',
             ]
-            self.windows[number] = window
-        return self.windows[number]
+            self.windows.add(number)
+        return self.emit(f"getelementptr {self.real}, ptr {window}, i64 {within - WINDOW // 2}")
 
     def beside(self, distance: int) -> Block:
         """Return a writer of the same function for another tile, so many bytes on."""
         other = Block(self.W, self.scalar, self.whole)
         other.lines, other.head, other.prefix, other.tile = self.lines, self.head, "w", "%beside"
-        other.windows = None if self.windows is None else {}
+        other.windows = None if self.windows is None else set()
         self.head.append(f"  %beside = getelementptr i8, ptr {self.tile}, i64 {distance}")
         return other
 
