@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 
 from sixfold.dynamics.book.factorization import path
@@ -27,6 +28,13 @@ class Factor:
     def of(cls, M: Matrix, parent: Sequence[int]) -> Factor:
         """Factorise."""
         return cls(*ltdl(M, parent), parent)
+
+    @cached_property
+    def opposite(self) -> Factor:
+        """The factor of -M = L^T (-D) L: solves with it give -M^-1 b and need no signs."""
+        found = copy(self)
+        found.reciprocals = [-r for r in self.reciprocals]
+        return found
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """Return x with M x = b; what is exactly zero in b costs nothing."""

@@ -123,7 +123,7 @@ def _solved_columns(
         columns = [
             [*[ZERO] * 3, *given[c], *[ZERO] * (model.nv - 6)]
             if c in given
-            else factor.column(c, [-row[c] for row in matrix])
+            else factor.opposite.column(c, [row[c] for row in matrix])
             for c in range(model.nv)
         ]
         found.append([list(row) for row in zip(*columns, strict=True)])
