@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.errors import InternalError
 from sixfold.graph import jacobian, optimise, trace, unrolled
 from sixfold.graph.program import Call, Final, Repeat
 from sixfold.llvm import Layout, Scan, build, build_scan
@@ -143,6 +146,36 @@ def test_a_factor_stays_where_it_is(function):
     assert len(routine.plan.inputs) == N * (N - 1) // 2 + 2 * N
     for run in cut.runs:
         assert len(run.taken) == N
+
+
+@pytest.mark.parametrize("function", [from_outside, as_argument])
+def test_results_are_computed_where_they_are_read(function):
+    program = optimise(trace(function, [N]))
+    cut = plan(program).verify(program)
+    (routine,) = cut.routines
+    assert routine.plan.returns
+    starts = [run.returned for run in cut.runs]
+    assert len(set(starts)) == COLUMNS
+    for run in cut.runs:
+        assert not run.left(cut.slot)
+        assert {cut.slot[k] for _, k in run.results} <= {*range(run.returned, run.returned + N)}
+    assert "@piece_leave0_4" not in kernel_of(program, 4).llvm_ir
+
+
+def test_a_plan_whose_results_go_astray_is_refused():
+    program = optimise(trace(from_outside, [N]))
+    cut = plan(program).verify(program)
+    (routine,) = cut.routines
+    first, run, *rest = cut.runs
+    for place, words in [
+        (None, "does not say where"),
+        (routine.region.start, "returns results to"),
+        (cut.slots - N + 1, "returns results to"),
+        (first.returned, "reads node"),
+    ]:
+        bad = replace(cut, runs=(first, replace(run, returned=place), *rest))
+        with pytest.raises(InternalError, match=words):
+            bad.verify(program)
 
 
 def test_two_subroutines_are_each_compiled_once():

@@ -59,7 +59,7 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     """
     blocks = [tile_block(layout, cut, W)]
     if interleaved_tiles(cut, p, W) == 2:
-        blocks.append(blocks[0].beside(tile_size(layout, cut, W)))
+        blocks.append(blocks[0].beside(tile_size(layout, cut, W), cut.returns))
     values: list[dict[int, str]] = [{} for _ in blocks]
     # a vector for each constant would fill the L1 cache, where vectors are as long as its lines
     broadcasts = W * layout.item == LINE_BYTES
@@ -102,7 +102,8 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
                 block.write(cut.slot[k], values[b][k])
     lines.after(len(cut.pieces[p]))
     columns.after(len(cut.pieces[p]))
-    text = blocks[0].function(f"{name}_{p}_{W}(ptr %tile)")
+    parameters = "ptr %tile, ptr %returned" if cut.returns else "ptr %tile"
+    text = blocks[0].function(f"{name}_{p}_{W}({parameters})")
     if table:
         listed = ", ".join(f"{stored.real} {x}" for x in table)
         array = f"[{len(table)} x {stored.real}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sixfold.errors import InternalError
@@ -18,6 +18,7 @@ from sixfold.graph.program import (
     Result,
 )
 from sixfold.llvm.layout.block_lines import LANES, BlockColumns, ColumnGroup, Group, Lines, due
+from sixfold.llvm.text.writer import RETURNED
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Routine:
     """A body that is run in the same tile, for some rounds: its program and its own plan.
 
     Values from outside that are the same whenever it is run stay where they are: its inputs have
-    the slots of those values.  All other values of it are in a region that all routines share.
+    the slots of those values.  Results go to slots that every run has of its own, if the plan
+    `returns` them.  All other values are in a region that all routines share.
     """
 
     program: Program
@@ -72,6 +74,13 @@ class Run:
     """Slots of the routine's inputs, each with the node that is copied to it."""
     results: tuple[tuple[int, int], ...]
     """Numbers of the routine's results, each with the node that takes it over."""
+    returned: int | None = None
+    """The first slot of its results, where the routine returns them."""
+
+    def left(self, slot: Mapping[int, int]) -> list[tuple[int, int]]:
+        """Return which results have to be copied, because their nodes have other slots."""
+        first = self.returned
+        return [(n, k) for n, k in self.results if first is None or slot[k] != first + n]
 
 
 @dataclass(frozen=True)
@@ -104,6 +113,8 @@ class Plan:
     """Lines of results that pieces write, if any do."""
     columns: BlockColumns | None = None
     """Results that pieces write to arrays whose batch axis is contiguous, if any do."""
+    returns: bool = False
+    """Whether the slots of results are `returned_slot`, of a routine."""
 
     def all_plans(self) -> list[Plan]:
         """Return this plan and those of routines, at any depth."""
@@ -161,6 +172,11 @@ def outside_slot(n: int) -> int:
     return -1 - n
 
 
+def returned_slot(n: int) -> int:
+    """Return what stands for the slot of a result of a routine: each run has its own."""
+    return RETURNED + n
+
+
 def _wrong(what: str) -> InternalError:
     return InternalError("schedule", what)
 
@@ -181,8 +197,9 @@ class _Check:
         """Check the numbers, then every read of every piece."""
         plan = self.plan
         slots = {*plan.slot.values(), *plan.results, *plan.inputs.values()}
-        from_outside = {outside_slot(n) for n in plan.inputs}
-        if not all(0 <= slot < plan.slots for slot in slots - from_outside):
+        elsewhere = {outside_slot(n) for n in plan.inputs}
+        elsewhere |= {returned_slot(n) for n in range(len(plan.results)) if plan.returns}
+        if not all(0 <= slot < plan.slots for slot in slots - elsewhere):
             raise _wrong(f"a slot is none of {plan.slots}")
         if len(plan.serial) != len(plan.pieces) or len(plan.results) != len(self.outputs):
             raise _wrong("the numbers of pieces or of results do not fit the program")
@@ -307,7 +324,14 @@ class _Check:
                 raise _wrong(f"repetition {run.node} reads node {a} in slot {slot}")
             if self.nodes[a][0] != CONST:
                 self._read(a, f"repetition {run.node}")
-        for slot in routine.region:
+        if routine.plan.returns != (run.returned is not None):
+            raise _wrong(f"repetition {run.node} does not say where its results go")
+        results = range(0)
+        if run.returned is not None:
+            results = range(run.returned, run.returned + len(routine.plan.results))
+        if not all(0 <= slot < self.plan.slots and slot not in routine.region for slot in results):
+            raise _wrong(f"repetition {run.node} returns results to slots {results}")
+        for slot in (*routine.region, *results):
             self.tile.pop(slot, None)
         for place, k in run.results:
             if self.nodes[k] != (Final(place), run.node):

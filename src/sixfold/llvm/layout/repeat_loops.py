@@ -1,9 +1,10 @@
 """Repetitions between the pieces of a program: loops over rounds, in which routines run in place.
 
-Before the first round values are copied into the region of the routine, after the last one results
-are copied out of it.  Each stage of a round is a loop over the blocks of the group, like any piece.
-All of it is in functions of the tiles of a group: however many repetitions there are, the function
-that drives the pieces stays short, and a routine is there once.
+Before the first round values are copied into the region of the routine.  After the last one results
+are copied out of it, unless they were computed in their places.  Each stage of a round is a loop
+over the blocks of the group, like any piece.  All of it is in functions of the tiles of a group:
+however many repetitions there are, the function that drives the pieces stays short, and a routine
+is there once.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def routine_functions(
         routine = cut.routines[run.routine]
         texts.append(_run(layout, cut, run, W, name, i))
         texts.append(_enter(program, layout, cut, run, W, f"{name}_enter{i}"))
-        texts.append(_leave(routine, layout, cut, run, W, f"{name}_leave{i}"))
+        if run.left(cut.slot):
+            texts.append(_leave(routine, layout, cut, run, W, f"{name}_leave{i}"))
     return texts
 
 
@@ -68,8 +70,10 @@ def _enter(program: Program, layout: Layout, cut: Plan, run: Run, W: int, name: 
 def _leave(routine: Routine, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
     """Return the function that copies results of the last round out of the region."""
     block = tile_block(layout, cut, W)
-    for n, k in run.results:
-        if n in routine.plan.inputs and routine.feeds:
+    for n, k in run.left(cut.slot):
+        if run.returned is not None:
+            value = block.read(run.returned + n)
+        elif n in routine.plan.inputs and routine.feeds:
             value = block.read(routine.plan.inputs[n])
         else:
             value = result(block, routine.program, routine.plan, n)
@@ -108,15 +112,17 @@ def _run(layout: Layout, cut: Plan, run: Run, W: int, name: str, i: int) -> str:
     enter = [f"  call void @{name}_enter{i}_{W}(ptr %tile_enter)"]
     leave = [f"  call void @{name}_leave{i}_{W}(ptr %tile_leave)"]
     rounds = f"@{_routine_name(name, run.routine)}_rounds_{W}"
+    place = (run.returned or 0) * W * layout.item
+    ends = every_block("leave", "between", leave, "end", size) if run.left(cut.slot) else ()
     lines = [
         f"define internal void @{name}_run{i}_{W}(ptr %tiles, i64 %count) noinline {{",
         "entry:",
         "  br label %enter",
         *every_block("enter", "entry", enter, "between", size),
         "between:",
-        f"  call void {rounds}(ptr %tiles, i64 %count, i64 {run.rounds})",
-        "  br label %leave",
-        *every_block("leave", "between", leave, "end", size),
+        f"  call void {rounds}(ptr %tiles, i64 %count, i64 {run.rounds}, i64 {place})",
+        f"  br label %{'leave' if ends else 'end'}",
+        *ends,
         "end:",
         "  ret void",
         "}\n",
@@ -125,11 +131,15 @@ def _run(layout: Layout, cut: Plan, run: Run, W: int, name: str, i: int) -> str:
 
 
 def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
-    """Return @name_rounds_W(tiles, count, rounds): pieces of a routine, then its next inputs."""
+    """Return @name_rounds_W(tiles, count, rounds, place): pieces, then the next inputs.
+
+    Results go to so many bytes after the start of a tile, if the routine returns them.
+    """
     how = routine.plan
     size, label = tile_size(layout, how, W), "round"
     lines = [
-        f"define internal void @{name}_rounds_{W}(ptr %tiles, i64 %count, i64 %rounds) noinline {{",
+        f"define internal void @{name}_rounds_{W}"
+        "(ptr %tiles, i64 %count, i64 %rounds, i64 %place) noinline {",
         "entry:",
         "  br label %round",
         "round:",
@@ -140,6 +150,11 @@ def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
         if members:
             here, after = f"stage{p}", f"after{p}"
             body = [f"  call void @{name}_{p}_{W}(ptr %tile_{here})"]
+            if how.returns:
+                body = [
+                    f"  %returned_{here} = getelementptr i8, ptr %tile_{here}, i64 %place",
+                    f"  call void @{name}_{p}_{W}(ptr %tile_{here}, ptr %returned_{here})",
+                ]
             lines.append(f"  br label %{here}")
             lines += every_block(here, label, body, after, size, interleaved_tiles(how, p, W))
             lines.append(f"{after}:")

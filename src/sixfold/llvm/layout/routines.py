@@ -42,6 +42,7 @@ def placed_routines(
     routines: Sequence[Routine],
     slot: Mapping[int, int],
     before: Mapping[int, int],
+    returned: Mapping[int, int],
 ) -> tuple[tuple[Routine, ...], tuple[Run, ...]]:
     """Return routines with the slots of values from outside, and when they are run.
 
@@ -50,6 +51,7 @@ def placed_routines(
         routines: with inputs from outside that have no slots yet.
         slot: of each value of the program.
         before: piece that comes after each repetition.
+        returned: first slot of the results of each repetition whose routine returns them.
     """
     runs: list[Run] = []
     placed = list(routines)
@@ -66,5 +68,6 @@ def placed_routines(
         taken = tuple((s, arguments[n]) for n, s in inputs if s in region)
         outside = {s: slot[arguments[n]] for n, s in inputs if s not in region}
         placed[r] = replace(routines[r], plan=routines[r].plan.placed(outside))
-        runs.append(Run(k, before[k], r, op.rounds, taken, tuple(finals.get(k, ()))))
+        results = tuple(finals.get(k, ()))
+        runs.append(Run(k, before[k], r, op.rounds, taken, results, returned.get(k)))
     return tuple(placed), tuple(runs)

@@ -26,7 +26,14 @@ from sixfold.graph.program import (
     verifying,
 )
 from sixfold.llvm.layout.latency import latency_ratio
-from sixfold.llvm.layout.plan import Angles, Plan, Routine, numbers, outside_slot
+from sixfold.llvm.layout.plan import (
+    Angles,
+    Plan,
+    Routine,
+    numbers,
+    outside_slot,
+    returned_slot,
+)
 from sixfold.llvm.layout.routines import outside_inputs, placed_routines, repetitions
 
 PIECE_OPERATIONS = 130
@@ -144,15 +151,19 @@ class _Planner:
         self.place = {k: n for n, k in enumerate(order)}
         self.final = {a: k for k in order for a in self.nodes[k][1:]}
         """The last operation that reads each value."""
+        self.returned: dict[int, int] = {}
+        """First slot of the results of each repetition whose routine returns them."""
 
     def _routines(self, piece: int, inner: bool) -> list[Routine]:
         """Plan the bodies of repetitions, equal ones once, all in the same slots."""
         found: list[Routine] = []
+        self.routine_of: dict[int, int] = {}
         for body, each in repetitions(self.nodes).items():
+            self.routine_of |= dict.fromkeys(each, len(found))
             feeds = any(self.nodes[k][0].rounds > 1 for k in each)
             carried = len(body.outputs) if feeds else 0
             outside = outside_inputs(self.nodes, body, each, carried)
-            cut = _Planner(body, piece, inner, None, (self.used, outside)).plan(carried)
+            cut = _Planner(body, piece, inner, None, (self.used, outside)).plan(carried, not feeds)
             if self.alone:  # there is no second tile
                 cut = replace(cut, serial=(False,) * len(cut.pieces))
             cut = cut.verify(body) if verifying() else cut
@@ -283,8 +294,8 @@ class _Planner:
                     level[k] += 0 if of_input else 1
         return level, hoisted
 
-    def plan(self, carried: int) -> Plan:
-        """Give every value its place."""
+    def plan(self, carried: int, returns: bool = False) -> Plan:
+        """Give every value its place; results have those that a run says, if they can have them."""
         nodes, outputs = self.nodes, self.program.outputs
         groups: dict[int, dict[int, None]] = {}
         for k in sorted(self.hoisted_sincos):
@@ -303,6 +314,10 @@ class _Planner:
                 continue
             if old not in self.final or self.place[self.final[old]] <= self.place[k]:
                 self.slot[k] = self.slot[old]
+        computed = {k for members in self.pieces for k in members if k not in self.slot}
+        returns = returns and len(computed.intersection(outputs)) == len(outputs)
+        if returns:
+            self.slot |= {k: returned_slot(n) for n, k in enumerate(outputs)}
         self._crossing()
         # results that are constants need a slot of their own
         for k in outputs:
@@ -310,7 +325,7 @@ class _Planner:
                 self.slot[k] = self._more(1)
         results = tuple(self.slot[k] for k in outputs)
         pieces = tuple(self.pieces)
-        routines, runs = placed_routines(nodes, self.routines, self.slot, self.home)
+        routines, runs = placed_routines(nodes, self.routines, self.slot, self.home, self.returned)
         length = len(self.home) + sum(routine.program.length for routine in routines)
         large = length > MAX_OPERATIONS
         one = length > LARGE_OPERATIONS or self.alone
@@ -323,7 +338,9 @@ class _Planner:
         places = {nodes[k][1]: self.slot[k] for k in inputs}
         angled = tuple(angles)
         placed = (pieces, self.slot, angled, results, self.used)
-        return Plan(*placed, serial, calls, places, large, routines, runs, self.alone)
+        return Plan(
+            *placed, serial, calls, places, large, routines, runs, self.alone, returns=returns
+        )
 
     def _more(self, count: int) -> int:
         self.used += count
@@ -371,7 +388,7 @@ class _Planner:
         ends: dict[int, list[int]] = {}
         for p, members in enumerate(self.pieces):
             free += ends.pop(p - 1, ())
-            finals = [k for k in self.begins.get(p, ()) if isinstance(self.nodes[k][0], Final)]
+            finals = self._returned(p, outputs, ends)
             for k in (*finals, *members):
                 last = self.home[self.final[k]] if k in self.final else -1
                 kept = k in outputs or last > p or (last == p and k in finals)
@@ -380,3 +397,29 @@ class _Planner:
                 self.slot[k] = free.pop() if free else self._more(1)
                 if k not in outputs:
                     ends.setdefault(last, []).append(self.slot[k])
+
+    def _returned(self, p: int, outputs: set[int], ends: dict[int, list[int]]) -> list[int]:
+        """Give results of the repetitions before a piece the slots that are returned to.
+
+        Return all these results; those that need another slot have none yet.  Slots that are free
+        again after a piece are added to its `ends`.
+        """
+        finals: dict[int, list[int]] = {}
+        for k in self.begins.get(p, ()):
+            op, *arguments = self.nodes[k]
+            if isinstance(op, Final):
+                finals[arguments[0]].append(k)
+            else:
+                finals[k] = []
+        for repeat, each in finals.items():
+            routine = self.routines[self.routine_of[repeat]]
+            if not routine.plan.returns:
+                continue
+            size = len(routine.plan.results)
+            first = self.returned[repeat] = self._more(size)
+            for k in each:
+                self.slot.setdefault(k, first + self.nodes[k][0].place)
+            if not outputs.intersection(each):
+                last = max((self.home[self.final[k]] for k in each if k in self.final), default=p)
+                ends.setdefault(last, []).extend(range(first, first + size))
+        return [k for each in finals.values() for k in each]

@@ -21,6 +21,8 @@ SINCOS = {"double": "sincos", "float": "sincos_single"}
 WINDOW = 256
 """Slots of a window: an instruction on vectors of 64 bytes has one byte for an offset from -128 to
 127 of them, or four bytes."""
+RETURNED = 1 << 40
+"""Slots from here on are not in the tile: they follow where a routine returns its results to."""
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
@@ -40,7 +42,7 @@ class Block:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
         self.head: list[str] = []
         """What comes before all lines, in a function without a label at its start."""
-        self.tile, self.prefix = "%tile", "v"
+        self.tile, self.returned, self.prefix = "%tile", "%returned", "v"
         self.windows: set[int] | None = None
         """Windows of the tile that have a pointer so far, if slots are found by such pointers."""
         self.whole = whole or W == 1
@@ -80,7 +82,9 @@ class Block:
         return pointers
 
     def slot(self, k: int) -> str:
-        """Return a pointer to a slot of the tile."""
+        """Return a pointer to a slot of the tile, or to one where results are returned to."""
+        if k >= RETURNED:
+            return self.emit(f"getelementptr {self.real}, ptr {self.returned}, i64 {k - RETURNED}")
         if self.windows is None:
             return self.emit(f"getelementptr {self.real}, ptr {self.tile}, i64 {k}")
         number, within = divmod(k, WINDOW)
@@ -96,12 +100,16 @@ class Block:
             self.windows.add(number)
         return self.emit(f"getelementptr {self.real}, ptr {window}, i64 {within - WINDOW // 2}")
 
-    def beside(self, distance: int) -> Block:
+    def beside(self, distance: int, returns: bool = False) -> Block:
         """Return a writer of the same function for another tile, so many bytes on."""
         other = Block(self.W, self.scalar, self.whole)
         other.lines, other.head, other.prefix, other.tile = self.lines, self.head, "w", "%beside"
         other.windows = None if self.windows is None else set()
         self.head.append(f"  %beside = getelementptr i8, ptr {self.tile}, i64 {distance}")
+        if returns:
+            other.returned = "%returned_beside"
+            there = f"getelementptr i8, ptr {self.returned}, i64 {distance}"
+            self.head.append(f"  {other.returned} = {there}")
         return other
 
     def read(self, k: int) -> str:
