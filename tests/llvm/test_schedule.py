@@ -293,13 +293,13 @@ def test_short_pieces_end_where_few_values_cross():
     program, _ = dynamics("tree10")
 
     def crossing(play):
-        from sixfold.llvm.layout import schedule
+        from sixfold.llvm.layout import cuts
 
-        before, schedule.CUT_PLAY = schedule.CUT_PLAY, play
+        before, cuts.CUT_PLAY = cuts.CUT_PLAY, play
         try:
             cut = plan(program)
         finally:
-            schedule.CUT_PLAY = before
+            cuts.CUT_PLAY = before
         home = {k: p for p, members in enumerate(cut.pieces) for k in members}
         read = {(a, home[k]) for k in home for a in program.nodes[k][1:] if a in home}
         return len({a for a, p in read if p > home[a]})

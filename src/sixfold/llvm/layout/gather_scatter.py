@@ -364,10 +364,10 @@ def scatter_short(layout: Layout, W: int) -> str:
     return "\n".join(lines)
 
 
-def head(name: str, W: int, more: str = ", i64 %strided") -> str:
+def head(name: str, W: int, more: str = ", i64 %strided", driver: str = "noinline") -> str:
     """Return the first line of a function of all rows from row to stop, in blocks of W."""
     arguments = f"ptr %args, ptr %steps, i64 %row, i64 %stop, ptr %data{more}"
-    return f"define internal void @{name}_{W}({arguments}) noinline {{"
+    return f"define internal void @{name}_{W}({arguments}) {driver} {{"
 
 
 def nan_without_scratch(

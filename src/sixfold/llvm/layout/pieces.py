@@ -7,10 +7,10 @@ from functools import partial
 from sixfold.graph.program import CONST, Program
 from sixfold.llvm.layout.piece_stores.piece_columns import PieceColumns
 from sixfold.llvm.layout.piece_stores.piece_lines import PieceLines
-from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.plan import Plan, Routine
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.text import atan2, elementary, sincos, sincos_tiles
-from sixfold.llvm.text.writer import WINDOW, Block, Value, types
+from sixfold.llvm.text.writer import WINDOW, Block, LanesBlock, Value, types
 
 
 def library(layout: Layout, W: int, used: set[str]) -> str:
@@ -57,7 +57,17 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     Where every operation waits for the one before, operations on a second tile hide the latency.
     Pieces of a subroutine have another name.
     """
-    blocks = [tile_block(layout, cut, W)]
+    return _piece(program, layout, cut, p, tile_block(layout, cut, W), name)
+
+
+def piece_in_lanes(layout: Layout, routine: Routine, p: int, name: str) -> str:
+    """Return @name_p_W: one piece of a routine that is run in W lanes on a tile of one state."""
+    block = LanesBlock(routine.lanes, layout.scalar, routine.region)
+    return _piece(routine.program, layout, routine.plan, p, block, name)
+
+
+def _piece(program: Program, layout: Layout, cut: Plan, p: int, first: Block, name: str) -> str:
+    blocks, W = [first], first.W
     if interleaved_tiles(cut, p, W) == 2:
         blocks.append(blocks[0].beside(tile_size(layout, cut, W), cut.returns))
     values: list[dict[int, str]] = [{} for _ in blocks]

@@ -52,6 +52,9 @@ class Routine:
     """Whether results are the first inputs of the next round."""
     region: range
     """Slots that it writes to."""
+    lanes: int = 1
+    """Runs side by side: in code for one state, a value of the routine has a number in so many
+    slots, one for each run.  Values from outside are one number for all."""
 
     def moved(self) -> list[int]:
         """Return which results are not in the place of the next round's input."""
@@ -63,17 +66,18 @@ class Routine:
 
 @dataclass(frozen=True)
 class Run:
-    """One repetition: which routine, when, and what is copied into its region and out of it."""
+    """Repetitions side by side: which routine, when, and what is copied to it and from it."""
 
-    node: int
+    nodes: tuple[int, ...]
+    """The repetitions, one in each lane of the routine; there may be fewer than lanes."""
     before: int
     """The piece that comes after."""
     routine: int
     rounds: int
-    taken: tuple[tuple[int, int], ...]
-    """Slots of the routine's inputs, each with the node that is copied to it."""
+    taken: tuple[tuple[int, tuple[int, ...]], ...]
+    """Slots of the routine's inputs, each with the nodes that are copied to its lanes."""
     results: tuple[tuple[int, int], ...]
-    """Numbers of the routine's results, each with the node that takes it over."""
+    """Numbers of the routine's results, lane by lane, each with the node that takes it over."""
     returned: int | None = None
     """The first slot of its results, where the routine returns them."""
 
@@ -116,6 +120,14 @@ class Plan:
     returns: bool = False
     """Whether the slots of results are `returned_slot`, of a routine."""
 
+    @property
+    def driver(self) -> str:
+        """Attributes of a function that runs all pieces.
+
+        It does little but call them, and with many of them LLVM's work on its loops takes seconds.
+        """
+        return "noinline optnone" if len(self.pieces) > MANY_PIECES else "noinline"
+
     def all_plans(self) -> list[Plan]:
         """Return this plan and those of routines, at any depth."""
         return [self, *(plan for r in self.routines for plan in r.plan.all_plans())]
@@ -156,6 +168,9 @@ class Plan:
         _Check(self, program, block).run()
         return self
 
+
+MANY_PIECES = 48
+"""Pieces beyond which LLVM does not optimise what runs them."""
 
 _NOT_IN_PIECES = (Argument, Call, Result, Repeat, Final)
 
@@ -205,8 +220,8 @@ class _Check:
             raise _wrong("the numbers of pieces or of results do not fit the program")
         if len(plan.calls) != len(self.calls) or sorted(plan.calls) != list(plan.calls):
             raise _wrong(f"{len(self.calls)} calls are made before the pieces {plan.calls}")
-        if [run.node for run in plan.runs] != self.repeats:
-            raise _wrong(f"{len(self.repeats)} repetitions, but {len(plan.runs)} are run")
+        if sorted(k for run in plan.runs for k in run.nodes) != self.repeats:
+            raise _wrong(f"{len(self.repeats)} repetitions, but others are run")
         if plan.lines and (missing := plan.lines.missing()):
             raise _wrong(f"lines {sorted(missing)} are not written once")
         if plan.calls and (self.block is None or max(plan.calls) >= len(plan.pieces)):
@@ -308,34 +323,41 @@ class _Check:
                 self._write(k, self.block.results[op.place])
 
     def _repeat(self, run: Run) -> None:
-        """Check what a repetition reads, and note its results."""
-        op, *arguments = self.nodes[run.node]
-        routine = self.plan.routines[run.routine]
-        if routine.program != op.body or run.rounds != op.rounds:
-            raise _wrong(f"repetition {run.node} runs another body, or for other rounds")
-        if op.rounds > 1 and not routine.feeds:
-            raise _wrong(f"repetition {run.node} does not carry its results on")
-        for n, slot in routine.plan.inputs.items():
-            a = arguments[n]
-            copied = (slot, a) in run.taken
-            if copied and slot not in routine.region:
-                raise _wrong(f"repetition {run.node} overwrites slot {slot}")
-            if not copied and (self.plan.slot.get(a) != slot or slot in routine.region):
-                raise _wrong(f"repetition {run.node} reads node {a} in slot {slot}")
-            if self.nodes[a][0] != CONST:
-                self._read(a, f"repetition {run.node}")
+        """Check what repetitions read, and note their results."""
+        routine, lanes = self.plan.routines[run.routine], self.plan.routines[run.routine].lanes
+        if not 0 < len(run.nodes) <= lanes:
+            raise _wrong(f"repetitions {run.nodes} are run in {lanes} lanes")
+        taken = dict(run.taken)
+        for lane, node in enumerate(run.nodes):
+            op, *arguments = self.nodes[node]
+            if routine.program != op.body or run.rounds != op.rounds:
+                raise _wrong(f"repetition {node} runs another body, or for other rounds")
+            if op.rounds > 1 and not routine.feeds:
+                raise _wrong(f"repetition {node} does not carry its results on")
+            for n, slot in routine.plan.inputs.items():
+                a = arguments[n]
+                copied = slot in taken
+                if copied and (taken[slot][lane] != a or slot not in routine.region):
+                    raise _wrong(f"repetition {node} takes node {taken[slot][lane]} as input {n}")
+                if not copied and (self.plan.slot.get(a) != slot or slot in routine.region):
+                    raise _wrong(f"repetition {node} reads node {a} in slot {slot}")
+                if self.nodes[a][0] != CONST:
+                    self._read(a, f"repetition {node}")
         if routine.plan.returns != (run.returned is not None):
-            raise _wrong(f"repetition {run.node} does not say where its results go")
+            raise _wrong(f"repetitions {run.nodes} do not say where their results go")
         results = range(0)
         if run.returned is not None:
-            results = range(run.returned, run.returned + len(routine.plan.results))
+            results = range(run.returned, run.returned + lanes * len(routine.plan.results))
         if not all(0 <= slot < self.plan.slots and slot not in routine.region for slot in results):
-            raise _wrong(f"repetition {run.node} returns results to slots {results}")
+            raise _wrong(f"repetitions {run.nodes} return results to slots {results}")
+        if lanes > 1 and (results.start % lanes or routine.region.start % lanes):
+            raise _wrong(f"repetitions {run.nodes} do not have aligned slots")
         for slot in (*routine.region, *results):
             self.tile.pop(slot, None)
-        for place, k in run.results:
-            if self.nodes[k] != (Final(place), run.node):
-                raise _wrong(f"node {k} is not result {place} of repetition {run.node}")
+        for number, k in run.results:
+            place, lane = divmod(number, lanes)
+            if lane >= len(run.nodes) or self.nodes[k] != (Final(place), run.nodes[lane]):
+                raise _wrong(f"node {k} is not result {place} of lane {lane} of {run.nodes}")
             self._write(k, self.plan.slot.get(k))
 
     def _written(self, groups: Sequence[Group], operations: int) -> list[Group]:

@@ -14,6 +14,7 @@ from sixfold.llvm.layout.block_loops import every_block
 from sixfold.llvm.layout.pieces import (
     interleaved_tiles,
     piece,
+    piece_in_lanes,
     result,
     sincos_calls,
     tile_block,
@@ -39,6 +40,11 @@ def routine_functions(
     for r, routine in enumerate(cut.routines):
         own = _routine_name(name, r)
         body, how = routine.program, routine.plan
+        if routine.lanes > 1:
+            count = range(len(how.pieces))
+            texts += [piece_in_lanes(layout, routine, p, own) for p in count]
+            texts.append(_rounds(routine, layout, W, own))
+            continue
         texts += [piece(body, layout, how, p, W, own) for p in range(len(how.pieces))]
         if routine.moved():
             texts.append(_advance(routine, layout, W, own))
@@ -60,10 +66,14 @@ def _routine_name(name: str, routine: int) -> str:
 def _enter(program: Program, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
     """Return the function that copies what a routine takes into its region."""
     block = tile_block(layout, cut, W)
-    for slot, a in run.taken:
-        op, *arguments = program.nodes[a]
-        known = op == CONST
-        block.write(slot, block.constant(arguments[0]) if known else block.read(cut.slot[a]))
+    routine = cut.routines[run.routine]
+    first, lanes = routine.region.start, routine.lanes
+    for slot, each in run.taken:
+        # lanes without a run of their own do what the last one does
+        for lane, a in enumerate((*each, *each[-1:] * (lanes - len(each)))):
+            op, *arguments = program.nodes[a]
+            value = block.constant(arguments[0]) if op == CONST else block.read(cut.slot[a])
+            block.write(first + (slot - first) * lanes + lane, value)
     return block.function(f"{name}_{W}(ptr %tile)")
 
 
@@ -149,11 +159,12 @@ def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
         lines += [*run_calls(how, W, p, name), *sincos_calls(layout, how, W, p)]
         if members:
             here, after = f"stage{p}", f"after{p}"
-            body = [f"  call void @{name}_{p}_{W}(ptr %tile_{here})"]
+            function = f"{name}_{p}_{W * routine.lanes}"
+            body = [f"  call void @{function}(ptr %tile_{here})"]
             if how.returns:
                 body = [
                     f"  %returned_{here} = getelementptr i8, ptr %tile_{here}, i64 %place",
-                    f"  call void @{name}_{p}_{W}(ptr %tile_{here}, ptr %returned_{here})",
+                    f"  call void @{function}(ptr %tile_{here}, ptr %returned_{here})",
                 ]
             lines.append(f"  br label %{here}")
             lines += every_block(here, label, body, after, size, interleaved_tiles(how, p, W))

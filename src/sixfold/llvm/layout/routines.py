@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,42 @@ def repetitions(nodes: Nodes) -> dict[Program, list[int]]:
         if isinstance(op, Repeat):
             found.setdefault(op.body, []).append(k)
     return found
+
+
+def side_by_side(nodes: Nodes, lanes: int) -> tuple[dict[int, tuple[int, ...]], list[int]]:
+    """Return with which others each repetition is run, one in a lane, and an order of all nodes.
+
+    Those of a group have the same body, and none needs results of another.  In that order, whatever
+    a group needs comes before all of it.
+
+    Args:
+        nodes: of a program.
+        lanes: the largest number of a group.
+    """
+    depth: dict[int, int] = {}
+    alike: dict[Any, list[int]] = {}
+    for k, (op, *arguments) in enumerate(nodes):
+        depth[k] = 0 if op in (INPUT, CONST) else max(depth[a] for a in arguments)
+        if isinstance(op, Repeat):
+            depth[k] += 1
+            together = lanes > 1 and op.rounds == 1 and _in_lanes(op.body)
+            alike.setdefault((depth[k], op.body) if together else k, []).append(k)
+    group: dict[int, tuple[int, ...]] = {}
+    for each in alike.values():
+        count = -(-len(each) // lanes)  # groups of about equal size
+        ends = [len(each) * n // count for n in range(count + 1)]
+        for a, b in itertools.pairwise(ends):
+            group |= dict.fromkeys(each[a:b], tuple(each[a:b]))
+    if lanes == 1:
+        return group, list(depth)
+    return group, sorted(depth, key=lambda k: (depth[k], k not in group))
+
+
+def _in_lanes(body: Program) -> bool:
+    """Return whether runs of a body can be side by side: its results are just computed."""
+    computed = all(body.nodes[k][0] not in (INPUT, CONST) for k in body.outputs)
+    distinct = len(set(body.outputs)) == len(body.outputs)
+    return computed and distinct and not body.bodies() and not body.names() & {"sin", "cos"}
 
 
 def outside_inputs(nodes: Nodes, body: Program, each: Sequence[int], first: int) -> list[int]:
@@ -40,34 +77,37 @@ def outside_inputs(nodes: Nodes, body: Program, each: Sequence[int], first: int)
 def placed_routines(
     nodes: Nodes,
     routines: Sequence[Routine],
+    groups: Mapping[tuple[int, ...], int],
     slot: Mapping[int, int],
     before: Mapping[int, int],
-    returned: Mapping[int, int],
+    returned: Mapping[tuple[int, ...], int],
 ) -> tuple[tuple[Routine, ...], tuple[Run, ...]]:
     """Return routines with the slots of values from outside, and when they are run.
 
     Args:
         nodes: of the program that repeats them.
         routines: with inputs from outside that have no slots yet.
+        groups: repetitions that are run side by side, with the number of their routine.
         slot: of each value of the program.
         before: piece that comes after each repetition.
-        returned: first slot of the results of each repetition whose routine returns them.
+        returned: first slot of the results of each group whose routine returns them.
     """
     runs: list[Run] = []
     placed = list(routines)
-    number = {routine.program: r for r, routine in enumerate(routines)}
     finals: dict[int, list[tuple[int, int]]] = {}
     for f, (op, *arguments) in enumerate(nodes):
         if isinstance(op, Final) and f in slot:
             finals.setdefault(arguments[0], []).append((op.place, f))
-    for k, (op, *arguments) in enumerate(nodes):
-        if not isinstance(op, Repeat):
-            continue
-        r = number[op.body]
+    for group, r in groups.items():
+        (op, *arguments), lanes = nodes[group[0]], routines[r].lanes
         region, inputs = routines[r].region, routines[r].plan.inputs.items()
-        taken = tuple((s, arguments[n]) for n, s in inputs if s in region)
+        taken = tuple((s, tuple(nodes[k][1 + n] for k in group)) for n, s in inputs if s in region)
         outside = {s: slot[arguments[n]] for n, s in inputs if s not in region}
         placed[r] = replace(routines[r], plan=routines[r].plan.placed(outside))
-        results = tuple(finals.get(k, ()))
-        runs.append(Run(k, before[k], r, op.rounds, taken, results, returned.get(k)))
-    return tuple(placed), tuple(runs)
+        results = tuple(
+            (place * lanes + lane, f)
+            for lane, k in enumerate(group)
+            for place, f in finals.get(k, ())
+        )
+        runs.append(Run(group, before[group[0]], r, op.rounds, taken, results, returned.get(group)))
+    return tuple(placed), tuple(sorted(runs, key=lambda run: run.before))

@@ -8,7 +8,6 @@ pieces and computed between them, for all blocks in one loop.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -25,7 +24,13 @@ from sixfold.graph.program import (
     operands,
     verifying,
 )
-from sixfold.llvm.layout.latency import latency_ratio
+from sixfold.llvm.layout.cuts import (
+    MIN_SERIAL_RATIO,
+    equal_pieces,
+    latency_ratio,
+    levels,
+    merged,
+)
 from sixfold.llvm.layout.plan import (
     Angles,
     Plan,
@@ -34,7 +39,12 @@ from sixfold.llvm.layout.plan import (
     outside_slot,
     returned_slot,
 )
-from sixfold.llvm.layout.routines import outside_inputs, placed_routines, repetitions
+from sixfold.llvm.layout.routines import (
+    outside_inputs,
+    placed_routines,
+    repetitions,
+    side_by_side,
+)
 
 PIECE_OPERATIONS = 130
 """Operations in a piece."""
@@ -46,24 +56,9 @@ LARGE_OPERATIONS = 7_000
 """Operations beyond which compile time counts more than the last tenth of speed."""
 
 MAX_OPERATIONS = 25_000
-"""Operations up to which there is scalar code for one state, and pieces store results themselves.
+"""Nodes up to which there is scalar code for one state too, and pieces store results themselves.
 
-Longer programs take 5 s to compile without that."""
-
-CUT_PLAY = 0.35
-"""Fraction of a piece by which a cut may move to where fewer values are live."""
-
-MIN_SERIAL_RATIO = 1.6
-"""Ratio of latency to throughput from which two tiles are interleaved."""
-
-MAX_MERGED_OPERATIONS = 400
-"""Operations up to which pieces that do not wait are merged, with 32 registers."""
-
-MAX_MERGED_SERIAL = 1 / 8
-"""Part of the pieces that wait from which none are merged."""
-
-MAX_MERGED_RATIO = 1.0
-"""Ratio of latency to throughput below which a piece does not wait."""
+Longer programs take 5 s to compile without that; their scalar code is compiled by itself."""
 
 MAX_TOGETHER_NUMBERS = 180
 """Numbers of a state, results counted twice, up to which L1 holds those of several blocks."""
@@ -77,6 +72,8 @@ def plan(
     block: Plan | None = None,
     hoist: bool = True,
     merge: bool = False,
+    lanes: int = 1,
+    in_order: bool = False,
 ) -> Plan:
     """Return how to cut a program and where its values live.
 
@@ -89,8 +86,11 @@ def plan(
         block: plan of the subroutine that it calls; its values live in the first slots.
         hoist: hoist sines and cosines at all.
         merge: merge pieces that do not wait, since there are registers enough for longer ones.
+        lanes: of vectors, in which code for one state runs a routine several times at once.
+        in_order: results lie side by side in the order of the outputs, where they can.
     """
-    found = _Planner(program, piece, inner, block, None, hoist, merge).plan(carried)
+    planner = _Planner(program, piece, inner, block, None, hoist, merge, lanes)
+    found = planner.plan(carried, in_order=in_order)
     found = found.in_tile(found.slots) if found.routines else found
     return found.verify(program, block) if verifying() else found
 
@@ -107,11 +107,15 @@ class _Planner:
         routine: tuple[int, Collection[int]] | None = None,
         hoist: bool = True,
         merge: bool = False,
+        lanes: int = 1,
     ) -> None:
         """Take the first slot and the inputs that lie outside, where it is a routine's program."""
         self.program, self.nodes = program, program.nodes
+        self.lanes = lanes
         self.alone = merge and numbers(program) > MAX_TOGETHER_NUMBERS
-        self.level, self.hoisted_sincos = self._levels(inner, hoist and (inner or routine is None))
+        self.group, order = side_by_side(self.nodes, lanes)
+        hoist = hoist and (inner or routine is None)
+        self.level, self.hoisted_sincos = levels(self.nodes, order, self.group, inner, hoist)
         self.slot: dict[int, int] = {}
         self.used = self.shared = 0 if block is None else block.slots
         """Slots so far, and those of them that are the subroutine's."""
@@ -139,8 +143,8 @@ class _Planner:
             self.start[level] = len(self.pieces)
             members = [k for k in work if self.level[k] == level]
             count = round(len(members) / piece) if len(members) >= MIN_CUT_PIECES * piece else 1
-            cut = self._cut(members, count)
-            self.pieces += self._merged(cut) if merge else cut
+            cut = equal_pieces(self.nodes, members, count)
+            self.pieces += merged(self.nodes, cut, self.alone) if merge else cut
         self.begins: dict[int, list[int]] = {}
         """Repetitions that are run before a piece, and their results."""
         for k in repeats:
@@ -151,23 +155,27 @@ class _Planner:
         self.place = {k: n for n, k in enumerate(order)}
         self.final = {a: k for k in order for a in self.nodes[k][1:]}
         """The last operation that reads each value."""
-        self.returned: dict[int, int] = {}
-        """First slot of the results of each repetition whose routine returns them."""
+        self.returned: dict[tuple[int, ...], int] = {}
+        """First slot of the results of each group of repetitions whose routine returns them."""
 
     def _routines(self, piece: int, inner: bool) -> list[Routine]:
         """Plan the bodies of repetitions, equal ones once, all in the same slots."""
         found: list[Routine] = []
-        self.routine_of: dict[int, int] = {}
+        self.routine_of: dict[tuple[int, ...], int] = {}
+        self.used = self._aligned(self.used)
         for body, each in repetitions(self.nodes).items():
-            self.routine_of |= dict.fromkeys(each, len(found))
+            groups = dict.fromkeys(self.group[k] for k in each)
+            self.routine_of |= dict.fromkeys(groups, len(found))
+            lanes = self.lanes if any(len(group) > 1 for group in groups) else 1
             feeds = any(self.nodes[k][0].rounds > 1 for k in each)
             carried = len(body.outputs) if feeds else 0
             outside = outside_inputs(self.nodes, body, each, carried)
             cut = _Planner(body, piece, inner, None, (self.used, outside)).plan(carried, not feeds)
-            if self.alone:  # there is no second tile
+            if self.alone or lanes > 1:  # there is no second tile
                 cut = replace(cut, serial=(False,) * len(cut.pieces))
             cut = cut.verify(body) if verifying() else cut
-            found.append(Routine(body, cut, feeds, range(self.used, cut.slots)))
+            region = range(self.used, self.used + lanes * (cut.slots - self.used))
+            found.append(Routine(body, cut, feeds, region, lanes))
         return found
 
     def _join(self, block: Plan) -> set[int]:
@@ -233,69 +241,14 @@ class _Planner:
                 done |= same
         return done
 
-    def _cut(self, members: list[int], count: int) -> list[tuple[int, ...]]:
-        """Return about equal pieces, cut where few values have to be kept for later."""
-        place = {k: n for n, k in enumerate(members)}
-        final = {a: n for n, k in enumerate(members) for a in self.nodes[k][1:]}
-        change = [0] * (len(members) + 1)
-        for k, n in place.items():
-            if final.get(k, n) > n:
-                change[n + 1] += 1
-                change[final[k]] -= 1
-        alive = list(itertools.accumulate(change))
-        ends = [0]
-        for p in range(1, count):
-            aim, play = p * len(members) // count, int(CUT_PLAY * len(members) / count)
-            ends.append(min(range(aim - play, aim + play + 1), key=lambda n: alive[n]))
-        ends.append(len(members))
-        return [tuple(members[a:b]) for a, b in itertools.pairwise(ends)]
+    def plan(self, carried: int, returns: bool = False, in_order: bool = False) -> Plan:
+        """Give every value its place.
 
-    def _merged(self, pieces: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """Join neighbours that do not wait: less has to be kept for later in memory.
-
-        Short pieces let the processor begin with the next block where it would wait.
+        Args:
+            carried: so many first results are the next values of the first inputs.
+            returns: results have the slots that a run says, if they can have them.
+            in_order: results lie side by side where they can.
         """
-        waiting = [0.0 if self.alone else latency_ratio(self.nodes, members) for members in pieces]
-        serial = sum(ratio >= MIN_SERIAL_RATIO for ratio in waiting)
-        if serial >= MAX_MERGED_SERIAL * len(pieces):
-            return pieces
-        found: list[tuple[int, ...]] = []
-        joins = False
-        for members, ratio in zip(pieces, waiting, strict=True):
-            goes_on = ratio < MAX_MERGED_RATIO
-            if joins and goes_on and len(found[-1]) + len(members) <= MAX_MERGED_OPERATIONS:
-                found[-1] += members
-            else:
-                found.append(members)
-            joins = goes_on
-        return found
-
-    def _levels(self, inner: bool, hoist: bool) -> tuple[dict[int, int], set[int]]:
-        """Return how many groups of angles or calls precede each value, and the hoisted sincos."""
-        level: dict[int, int] = {}
-        hoisted: set[int] = set()
-        called = 0
-        for k, (op, *arguments) in enumerate(self.nodes):
-            if op in (INPUT, CONST):
-                level[k] = 0
-                continue
-            level[k] = max(level[a] for a in arguments)
-            if isinstance(
-                op, Call
-            ):  # after the call before; what it takes is handed over just before
-                called = level[k] = max(level[k], called) + 1
-                level |= dict.fromkeys(arguments, called - 1)
-            if isinstance(op, Repeat):  # after whatever was run before in the same slots
-                called = level[k] = max(level[k], called) + 1
-            if op in ("sin", "cos") and arguments[0] not in hoisted:
-                of_input = self.nodes[arguments[0]][0] == INPUT
-                if hoist and (of_input or inner):
-                    hoisted.add(k)
-                    level[k] += 0 if of_input else 1
-        return level, hoisted
-
-    def plan(self, carried: int, returns: bool = False) -> Plan:
-        """Give every value its place; results have those that a run says, if they can have them."""
         nodes, outputs = self.nodes, self.program.outputs
         groups: dict[int, dict[int, None]] = {}
         for k in sorted(self.hoisted_sincos):
@@ -315,6 +268,8 @@ class _Planner:
             if old not in self.final or self.place[self.final[old]] <= self.place[k]:
                 self.slot[k] = self.slot[old]
         computed = {k for members in self.pieces for k in members if k not in self.slot}
+        if in_order:
+            self.slot |= {k: self._more(1) for k in dict.fromkeys(outputs) if k in computed}
         returns = returns and len(computed.intersection(outputs)) == len(outputs)
         if returns:
             self.slot |= {k: returned_slot(n) for n, k in enumerate(outputs)}
@@ -325,9 +280,11 @@ class _Planner:
                 self.slot[k] = self._more(1)
         results = tuple(self.slot[k] for k in outputs)
         pieces = tuple(self.pieces)
-        routines, runs = placed_routines(nodes, self.routines, self.slot, self.home, self.returned)
+        routines, runs = placed_routines(
+            nodes, self.routines, self.routine_of, self.slot, self.home, self.returned
+        )
         length = len(self.home) + sum(routine.program.length for routine in routines)
-        large = length > MAX_OPERATIONS
+        large = self.program.length > MAX_OPERATIONS
         one = length > LARGE_OPERATIONS or self.alone
         serial = tuple(
             not one and latency_ratio(nodes, each) >= MIN_SERIAL_RATIO for each in pieces
@@ -345,6 +302,10 @@ class _Planner:
     def _more(self, count: int) -> int:
         self.used += count
         return self.used - count
+
+    def _aligned(self, slot: int) -> int:
+        """Return the first slot from a slot on where a vector may begin."""
+        return -(-slot // self.lanes) * self.lanes
 
     def _groups(self, groups: dict[int, dict[int, None]]) -> list[Angles]:
         """Give angles, sines and cosines their places, where those of earlier groups were."""
@@ -404,21 +365,21 @@ class _Planner:
         Return all these results; those that need another slot have none yet.  Slots that are free
         again after a piece are added to its `ends`.
         """
-        finals: dict[int, list[int]] = {}
+        finals: dict[tuple[int, ...], list[int]] = {}
         for k in self.begins.get(p, ()):
             op, *arguments = self.nodes[k]
-            if isinstance(op, Final):
-                finals[arguments[0]].append(k)
-            else:
-                finals[k] = []
-        for repeat, each in finals.items():
-            routine = self.routines[self.routine_of[repeat]]
+            each = finals.setdefault(self.group[arguments[0] if isinstance(op, Final) else k], [])
+            each += [k] if isinstance(op, Final) else []
+        for group, each in finals.items():
+            routine = self.routines[self.routine_of[group]]
             if not routine.plan.returns:
                 continue
-            size = len(routine.plan.results)
-            first = self.returned[repeat] = self._more(size)
+            size = routine.lanes * len(routine.plan.results)
+            self.used = self._aligned(self.used)
+            first = self.returned[group] = self._more(size)
             for k in each:
-                self.slot.setdefault(k, first + self.nodes[k][0].place)
+                op, repeat = self.nodes[k]
+                self.slot.setdefault(k, first + op.place * routine.lanes + group.index(repeat))
             if not outputs.intersection(each):
                 last = max((self.home[self.final[k]] for k in each if k in self.final), default=p)
                 ends.setdefault(last, []).extend(range(first, first + size))

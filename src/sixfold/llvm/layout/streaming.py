@@ -111,7 +111,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
         ]
     lines = [
         f"define internal i64 @streaming_{W}"
-        "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided) noinline {",
+        f"(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided) {cut.driver} {{",
         "entry:",
         *scratch.alloc("%tiles", scratch_bytes),
         "  %none = icmp eq ptr %tiles, null",

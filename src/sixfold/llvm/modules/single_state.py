@@ -39,7 +39,7 @@ there is no limit on states."""
 _FASTCALL_KEYWORDS = 0x0082
 
 
-def text(layout: Layout) -> str:
+def text(layout: Layout, most: int | None = None) -> str:
     """Return @entry(self, args, count, keywords): the built-in function of a kernel.
 
     It takes the input arrays and, if wanted, an array for each result (or None for all of them).
@@ -47,17 +47,21 @@ def text(layout: Layout) -> str:
     has a zero at `layout.nonzero`.  It returns the result, or a tuple where there are several.
     Where any of this is not so it calls `self` with the same arguments, or returns None when `self`
     is None or null.  If it is None, there are at most `most_rows(layout)` states.
+
+    Args:
+        layout: of the arrays.
+        most: states that it takes at the most, whatever `self` is; any number if left out.
     """
     if not possible(layout):
         return ""
-    return _Entry(layout).text()
+    return _Entry(layout, most).text()
 
 
 class _Entry:
     """Writes the function, test by test; label %other is where it gives up."""
 
-    def __init__(self, layout: Layout) -> None:
-        self.layout, self.count, self.passed = layout, 0, 0
+    def __init__(self, layout: Layout, most: int | None) -> None:
+        self.layout, self.most, self.count, self.passed = layout, most, 0, 0
         self.made: list[str] = []
         arrays, axes = len(layout.shapes), sum(map(len, layout.shapes))
         self.lines = [
@@ -126,10 +130,13 @@ class _Entry:
             several = emit(f"or i1 {several}, {lead}")
             steps.append(emit(f"select i1 {lead}, i64 {item * prod(shape)}, i64 0"))
             pointers.append(at(array, DATA, "ptr"))
-        few = emit(f"icmp ult i64 {emit(f'sub i64 {rows}, 1')}, {most_rows(layout)}")
-        some = emit(f"icmp ne i64 {rows}, 0")
-        any_number = emit("icmp ne ptr %self, @sixfold_none")
-        self.need(emit(f"or i1 {few}, {emit(f'and i1 {any_number}, {some}')}"))
+        less = emit(f"sub i64 {rows}, 1")
+        few = emit(f"icmp ult i64 {less}, {self.most or most_rows(layout)}")
+        if self.most is None:
+            some = emit(f"icmp ne i64 {rows}, 0")
+            any_number = emit("icmp ne ptr %self, @sixfold_none")
+            few = emit(f"or i1 {few}, {emit(f'and i1 {any_number}, {some}')}")
+        self.need(few)
         self._look(rows, pointers, steps)
         if () in layout.outputs:
             self.need(several)  # one number is no array

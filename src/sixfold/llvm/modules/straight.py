@@ -1,4 +1,4 @@
-"""A program as LLVM text: W states at a time, one in each lane, with a scalar twin if it is short.
+"""A program as LLVM text: W states at a time, one in each lane, and scalar code if it is short.
 
 No fast-math flag is set and LLVM's middle end is not run, so the sequence of roundings is that of
 the graph for every W.
@@ -39,7 +39,7 @@ from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.layout.streaming import is_large
-from sixfold.llvm.modules import single_state
+from sixfold.llvm.modules import one_state, single_state
 from sixfold.llvm.text.writer import SUPPORTED
 
 
@@ -64,28 +64,27 @@ def module(
     eight numbers of two vectors; with `python`, there is the plain call for the interpreter too.
     """
     by_lines = line_writer.possible(layout, W, permutes)
-    one = plan(program, inner=layout.scalar == "double", merge=merges(layout, W))
-    cut = with_lines(program, layout, one, W) if by_lines else one
+    cut = plan(program, inner=layout.scalar == "double", merge=merges(layout, W))
+    cut = with_lines(program, layout, cut, W) if by_lines else cut
     cut = with_columns(program, layout, cut, W)
     used = program.names()
     parts = [scratch.DECLARATIONS]
-    twin = W == 1 or not cut.large
     parts += [library(layout, width, used) for width in dict.fromkeys((1, W))]
-    for width, how in ({1: one, W: cut} if twin else {W: cut}).items():
-        parts.append(gather(program, layout, how, width, True, width == W))
-        parts.append(scatter(program, layout, how, width))
-        parts.append(store_constants(program, layout, how, width))
-        if width > 1:
-            parts.append(gather(program, layout, how, width, False))
-            parts.append(scatter_short(layout, width))
-        parts += [piece(program, layout, how, p, width) for p in range(len(how.pieces))]
-        parts += routine_functions(program, layout, how, width)
-        streams = width > 1
-        parts.append(_rows("usual" if streams else "rows", layout, how, width, width == W))
-        if streams:
-            way = line_streaming if by_lines else streaming
-            parts.append(way.streaming(layout, cut, width))
-            parts.append(streaming.choice(layout, width, by_lines))
+    parts.append(gather(program, layout, cut, W, True))
+    parts.append(scatter(program, layout, cut, W))
+    parts.append(store_constants(program, layout, cut, W))
+    parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
+    parts += routine_functions(program, layout, cut, W)
+    parts.append(_rows("usual" if W > 1 else "rows", layout, cut, W))
+    few = W > 1 and not cut.large
+    if few:
+        parts.append(one_state.rows(program, layout, W))
+    if W > 1:
+        parts.append(gather(program, layout, cut, W, False))
+        parts.append(scatter_short(layout, W))
+        way = line_streaming if by_lines else streaming
+        parts.append(way.streaming(layout, cut, W))
+        parts.append(streaming.choice(layout, W, by_lines))
     groups = [together(layout, cut, W), *([streaming.together(layout, cut, W)] if W > 1 else ())]
     parts.append(strided.moves(program, layout, cut, W, groups))
     parts.append(_columns(layout, cut, W))
@@ -93,7 +92,7 @@ def module(
         parts += [column_streaming.fills(program, layout, cut, W), _by_columns(layout, cut, W)]
     parts.append(_strided(layout, cut, W))
     parts.append(copies(layout.scalar, ["fill_nan", *(["addresses"] if cut.columns else ())]))
-    parts.append(direct_loop(layout, W, triple, twin))
+    parts.append(direct_loop(layout, W, triple, few))
     if python:
         parts.append(single_state.text(layout))
     return "\n".join(parts)
@@ -122,14 +121,14 @@ def merges(layout: Layout, W: int) -> bool:
     return W * layout.item == LINE_BYTES
 
 
-def _rows(name: str, layout: Layout, cut: Plan, W: int, strides: bool) -> str:
+def _rows(name: str, layout: Layout, cut: Plan, W: int) -> str:
     """Return @name_W(args, steps, row, stop): all rows from row to stop, in blocks of W.
 
-    Results are dense; arguments need not be if it is called with strides.
+    Results are dense; arguments need not be.
     """
     T, size = together(layout, cut, W), tile_size(layout, cut, W)
     start = [
-        head(name, W),
+        head(name, W, driver=cut.driver),
         "entry:",
         *scratch.alloc("%tiles", size * T),
         *nan_without_scratch(layout, "%tiles", "%start"),
@@ -140,7 +139,7 @@ def _rows(name: str, layout: Layout, cut: Plan, W: int, strides: bool) -> str:
         "  br label %last",
         *every_block("last", _after(cut), _ends("scatter", "last", W), "group_end", size),
     ]
-    return _groups(layout, cut, W, T, start, last, strides, dense=True)
+    return _groups(layout, cut, W, T, start, last, dense=True)
 
 
 def _columns(layout: Layout, cut: Plan, W: int) -> str:
@@ -148,7 +147,7 @@ def _columns(layout: Layout, cut: Plan, W: int) -> str:
     T, size = strided.together(layout, cut, W), tile_size(layout, cut, W)
     start = [
         f"define internal void @columns_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop, "
-        "i1 %streams, i64 %strided) noinline {",
+        f"i1 %streams, i64 %strided) {cut.driver} {{",
         "entry:",
         *scratch.alloc("%tiles", size * T),
         *nan_without_scratch(layout, "%tiles", "%start", strided=True),
@@ -160,7 +159,7 @@ def _columns(layout: Layout, cut: Plan, W: int) -> str:
         "ptr %tiles, i64 %strided, i1 %streams)",
         "  br label %group_end",
     ]
-    return _groups(layout, cut, W, T, start, last, True, "%streams")
+    return _groups(layout, cut, W, T, start, last, "%streams")
 
 
 def _by_columns(layout: Layout, cut: Plan, W: int) -> str:
@@ -168,7 +167,7 @@ def _by_columns(layout: Layout, cut: Plan, W: int) -> str:
     start = column_streaming.start(layout, cut, W)
     each = column_streaming.each_block(layout)
     last, done = ["  br label %group_end"], column_streaming.end(layout, cut, W)
-    return _groups(layout, cut, W, 1, start, last, True, "%streams", each, done)
+    return _groups(layout, cut, W, 1, start, last, "%streams", each, done)
 
 
 def _after(cut: Plan) -> str:
@@ -183,7 +182,6 @@ def _groups(
     T: int,
     start: Sequence[str],
     last: Sequence[str],
-    strides: bool,
     fetches: str = "",
     each: Sequence[str] = (),
     done: Sequence[str] | None = None,
@@ -198,14 +196,12 @@ def _groups(
         T: blocks of a group.
         start: up to the label %start, whose end is the first group.
         last: from tiles to results; goes to the label %group_end.
-        strides: whether arguments need not be dense.
         fetches: a condition on which the next group's arguments are prefetched, if there is one.
         each: what is done before each group.
         done: what is done after all groups, if it is more than to free the tiles.
         dense: whether results are dense, and written at the end of a group.
     """
     size = tile_size(layout, cut, W)
-    before = "inputs" if strides else "blocks"
     lines = [
         *start,
         "  br label %group",
@@ -216,9 +212,9 @@ def _groups(
         "blocks:",
         *count(W, T, "%stop"),
         *each,
-        *(strided.gather_call(layout, W, T, "before0") if strides else ()),
+        *strided.gather_call(layout, W, T, "before0"),
         "  br label %first",
-        *every_block("first", before, _ends("gather", "first", W), "before0", size),
+        *every_block("first", "inputs", _ends("gather", "first", W), "before0", size),
     ]
     for p in range(len(cut.pieces)):
         here, after = f"stage{p}", f"before{p + 1}"

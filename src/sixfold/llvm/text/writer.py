@@ -338,6 +338,30 @@ class Block:
         raise AssertionError(f"no machine code for {op}")
 
 
+class LanesBlock(Block):
+    """Writes a function on a tile of one state that does the same on several numbers of it.
+
+    A slot of the region is a vector; any other slot is one number, the same for all lanes.
+    """
+
+    def __init__(self, W: int, scalar: str, region: range) -> None:
+        super().__init__(W, scalar)
+        self.region = region
+
+    def slot(self, k: int) -> str:
+        """Return a pointer to a vector of the region or of the results, or to a number."""
+        if k >= RETURNED:
+            return super().slot(k)
+        first = self.region.start
+        place = first + (k - first) * self.W if k in self.region else k
+        return self.emit(f"getelementptr {self.scalar}, ptr {self.tile}, i64 {place}")
+
+    def read(self, k: int) -> str:
+        """Return the value in a slot, in all lanes if it is one number."""
+        vector = k >= RETURNED or k in self.region
+        return super().read(k) if vector else self.broadcast(self.slot(k))
+
+
 def side(W: int) -> int:
     """Return rows and columns of the square blocks by which rows become columns, and back."""
     return min(W, 4)

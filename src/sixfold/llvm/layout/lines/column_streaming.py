@@ -74,7 +74,7 @@ def start(layout: Layout, cut: Plan, W: int) -> list[str]:
     size = tile_size(layout, cut, W)
     lines = [
         f"define internal i64 @by_columns_{W}(ptr %args, ptr %steps, i64 %row, i64 %stop, "
-        "i1 %streams, i64 %strided) noinline {",
+        f"i1 %streams, i64 %strided) {cut.driver} {{",
         "entry:",
         *scratch.alloc("%tiles", _scratch_bytes(layout, cut, W)),
         "  %none = icmp eq ptr %tiles, null",

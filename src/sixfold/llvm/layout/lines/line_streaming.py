@@ -47,7 +47,7 @@ def streaming(layout: Layout, cut: Plan, W: int) -> str:
     after = f"before{len(cut.pieces)}"
     lines = [
         f"define internal i64 @streaming_{W}"
-        "(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided, i1 %past) noinline {",
+        f"(ptr %args, ptr %steps, i64 %row, i64 %stop, i64 %strided, i1 %past) {cut.driver} {{",
         "entry:",
         f"  %least = add i64 %row, {T * W}",
         "  %some = icmp sle i64 %least, %stop",

@@ -1,0 +1,147 @@
+"""A long program as LLVM text for one state: scalar code, with equal parts of it in lanes.
+
+What a program does several times with other numbers (`Factor.column`, say) is done by vectors here,
+a run in each lane; all else is scalar.  The operations are those of the program, so results have
+the bits of the kernel for many states.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from sixfold.graph.program import CONST, Program
+from sixfold.llvm.layout import scratch
+from sixfold.llvm.layout.gather_scatter import PLACE, gather, head, nan_without_scratch
+from sixfold.llvm.layout.inner_loop import copies, tiled_loop
+from sixfold.llvm.layout.pieces import library, piece, sincos_calls, tile_size
+from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
+from sixfold.llvm.layout.schedule import plan
+from sixfold.llvm.layout.signature import LINE_BYTES, Layout
+from sixfold.llvm.modules import single_state
+from sixfold.llvm.text.writer import Block
+
+NAME = "one"
+"""Begins the names of its functions: they may stand beside those of another plan."""
+
+MAX_STATES = 2
+"""States up to which scalar code is faster than vectors of states."""
+
+PIECE_OPERATIONS = 250
+"""Operations in a piece: nothing loops over pieces, so they are as long as LLVM takes well."""
+
+
+def module(program: Program, layout: Layout, lanes: int, triple: str = "") -> str:
+    """Return the text of a module with the inner loop @loop of a NumPy gufunc, and @entry.
+
+    Args:
+        program: optimised.
+        layout: of the arrays.
+        lanes: of a vector.
+        triple: of the processor.
+    """
+    used = program.names()
+    return "\n".join(
+        [
+            scratch.DECLARATIONS,
+            *(library(layout, width, used) for width in dict.fromkeys((1, lanes))),
+            rows(program, layout, lanes, ""),
+            copies(layout.scalar),
+            tiled_loop(layout, 1, triple),
+            single_state.text(layout, MAX_STATES),
+        ]
+    )
+
+
+def rows(program: Program, layout: Layout, lanes: int, more: str = ", i64 %strided") -> str:
+    """Return @rows_1(args, steps, row, stop, data, more): dense rows, one after the other."""
+    inner = layout.scalar == "double"
+    cut = plan(program, PIECE_OPERATIONS, inner=inner, lanes=lanes, in_order=True)
+    return "\n".join(
+        [
+            gather(program, layout, cut, 1, True, False),
+            *(_scatter(program, layout, cut, o) for o in range(len(layout.outputs))),
+            *(piece(program, layout, cut, p, 1, NAME) for p in range(len(cut.pieces))),
+            *routine_functions(program, layout, cut, 1, NAME),
+            _rows(layout, cut, more),
+        ]
+    )
+
+
+def _rows(layout: Layout, cut: Plan, more: str) -> str:
+    size = tile_size(layout, cut, 1)
+    place = "ptr %args, ptr %steps, i64 %at, i64 1, ptr %tiles"
+    lines = [
+        head("rows", 1, more),
+        "entry:",
+        *scratch.alloc("%tiles", size),
+        *nan_without_scratch(layout, "%tiles", "%start"),
+        "start:",
+        "  %count = add i64 0, 1",
+        "  br label %each",
+        "each:",
+        "  %at = phi i64 [%row, %start], [%next, %one]",
+        "  %go = icmp slt i64 %at, %stop",
+        "  br i1 %go, label %one, label %done",
+        "one:",
+        f"  call void @gather_1({place}, i64 0)",
+    ]
+    for p, members in enumerate(cut.pieces):
+        lines += [*run_calls(cut, 1, p, NAME), *sincos_calls(layout, cut, 1, p)]
+        lines += [f"  call void @{NAME}_{p}_1(ptr %tiles)"] if members else []
+    lines += [f"  call void @{NAME}_results{o}({place})" for o in range(len(layout.outputs))]
+    lines += [
+        "  %next = add i64 %at, 1",
+        "  br label %each",
+        "done:",
+        *scratch.free("%tiles", size),
+        "  ret void",
+        "}\n",
+    ]
+    return "\n".join(lines)
+
+
+def _scatter(program: Program, layout: Layout, cut: Plan, output: int) -> str:
+    """Return what moves results from slots to the row of an output, by vectors where it can."""
+    first = sum(layout.output_sizes[:output])
+    block = Block(1, layout.scalar)
+    (row,) = block.rows(len(layout.inputs) + output)
+    results = range(first, first + layout.output_sizes[output])
+    for n, count, slot in _runs(program, cut, results, LINE_BYTES // layout.item):
+        kind = f"<{count} x {layout.scalar}>" if count > 1 else layout.scalar
+        if slot is None:
+            value = "zeroinitializer" if count > 1 else block.constant(_constant(program, n))
+        else:
+            value = block.emit(f"load {kind}, ptr {block.slot(slot)}, align {layout.item}")
+        where = block.place(row, n - first)
+        block.lines.append(f"  store {kind} {value}, ptr {where}, align {layout.item}")
+    return block.function(f"{NAME}_results{output}({PLACE})")
+
+
+def _runs(
+    program: Program, cut: Plan, results: range, most: int
+) -> Iterator[tuple[int, int, int | None]]:
+    """Yield results that are moved together: the first, how many, and the first slot.
+
+    They are zeros or other constants where there is no slot.
+    """
+
+    def key(n: int) -> tuple[str, int]:
+        """Return what is equal for results that go together."""
+        if program.nodes[program.outputs[n]][0] != CONST:
+            return "slot", cut.results[n] - n
+        zero = repr(_constant(program, n)) == "0.0"
+        return ("zero", 0) if zero else ("constant", n)
+
+    for (kind, _), group in itertools.groupby(results, key):
+        members = list(group)
+        for k in range(0, len(members), most):
+            part = members[k : k + most]
+            yield part[0], len(part), cut.results[part[0]] if kind == "slot" else None
+
+
+def _constant(program: Program, n: int) -> float:
+    """Return a result that is a constant."""
+    found: float = program.nodes[program.outputs[n]][1]
+    return found
