@@ -187,7 +187,7 @@ def _fill(
 ) -> None:
     """Run a kernel on arrays of its dtype, on several threads if that pays."""
     inputs = list(arrays.values())
-    ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*out, *inputs)))
+    ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*out, *inputs)), prod(lead))
     checked = checked_ufunc(ufunc, row.name, model, arrays)
     spread(checked, inputs, [len(core) for core in kernel.layout.inputs], lead, out)
 
@@ -254,7 +254,7 @@ def _large(
         numbers = prod(lead) * kernel.numbers
         if unchecked and (numbers < MIN_SHARED_NUMBERS or get_threads() == 1):
             # kernels leave the flags alone that NumPy would warn of
-            kernel.ufunc_for(numbers * dtype.itemsize)(*arrays, out=results)
+            kernel.ufunc_for(numbers * dtype.itemsize, prod(lead))(*arrays, out=results)
             return results if len(results) > 1 else results[0]
         robot = model()
         assert robot is not None, "a call has its model"

@@ -5,9 +5,10 @@ from sixfold.llvm.modules import opencl
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache, result_memory
+from sixfold.llvm.runtime.build import build, loaded
 from sixfold.llvm.runtime.cross import TARGETS, cross_object, ptx_scan_text, ptx_text
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
-from sixfold.llvm.runtime.kernel import Kernel, build, rebuild, toolchain
+from sixfold.llvm.runtime.kernel import Kernel, toolchain
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
 from sixfold.llvm.runtime.xla_handler import XlaHandler, content_digest
 from sixfold.llvm.text.writer import SUPPORTED
@@ -27,10 +28,10 @@ __all__ = [
     "cross_object",
     "host",
     "lanes",
+    "loaded",
     "opencl",
     "ptx_scan_text",
     "ptx_text",
-    "rebuild",
     "result_memory",
     "supported",
     "toolchain",

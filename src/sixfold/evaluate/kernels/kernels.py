@@ -215,7 +215,8 @@ def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
     text, data = kept[16 : 16 + sizes[0]], kept[16 + sizes[0] : 16 + sum(sizes)]
     code = kept[16 + sum(sizes) :]
     lanes = llvm.lanes(layout.dtype)
-    return llvm.Kernel(function, text.decode(), layout, lanes, code, data=data if data else None)
+    kernel: Kernel = llvm.loaded(function, text.decode(), layout, lanes, code, data=data or None)
+    return kernel
 
 
 @contextmanager

@@ -159,7 +159,7 @@ def run_kernel(kernel: Kernel, arrays: Sequence[Array], lead: Shape, out: Sequen
     call = kernel.unbounded if get_threads() == 1 else kernel.quick
     if call is not None and call(*arrays, *out) is not None:
         return
-    ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*arrays, *out)))
+    ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*arrays, *out)), prod(lead))
     with np.errstate(all="ignore"):
         spread(ufunc, list(arrays), [len(core) for core in kernel.layout.inputs], lead, tuple(out))
 

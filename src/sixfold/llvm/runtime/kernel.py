@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from sixfold.errors import visible
-from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
 from sixfold.llvm.layout.signature import Layout
@@ -41,13 +41,9 @@ class Kernel:
         data: bytes | None = None,
     ) -> None:
         """Load object code; `text` is the optimised program it was made from."""
-        self.name, self.layout, self.lanes, self.doc = name, layout, lanes, doc
-        self.text, self.data = text, data
-        self.__name__ = name  # other libraries name a callable by it
+        self._describe(name, text, layout, lanes, doc, data)
         self._loaded = loaded = jit.Loaded(code)
-        self.ufunc: Any = self._ufunc(data)
-        """The gufunc; a callable like one where some arrays are empty."""
-        call: Any = self.ufunc
+        self._gufunc = call = self._ufunc(data)
         self.quick: Any = None
         """Takes plain arrays of not too many states, and returns None for anything else."""
         self.unbounded: Any = None
@@ -55,21 +51,37 @@ class Kernel:
         address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
         if address:
             result_memory.kept_memory()  # from now on, kernels make large results in it
-            call = single_state.builtin(address, name, self.ufunc, loaded)
+            call = single_state.builtin(address, name, call, loaded)
             self.quick = single_state.builtin(address, name, None, loaded)
             self.unbounded = single_state.builtin(address, name, single_state.ANY_NUMBER, loaded)
         object.__setattr__(self, "__call__", call)  # see __slots__
+
+    def _describe(
+        self, name: str, text: str, layout: Layout, lanes: int, doc: str, data: bytes | None
+    ) -> None:
+        self.name, self.layout, self.lanes, self.doc = name, layout, lanes, doc
+        self.text, self.data = text, data
+        self.__name__ = name  # other libraries name a callable by it
         self.__doc__ = self._about
+
+    @property
+    def ufunc(self) -> Any:
+        """The gufunc; a callable like one where some arrays are empty."""
+        return self._gufunc
 
     if TYPE_CHECKING:
 
         def __call__(self, *arrays: Any, **options: Any) -> Any:
             """Evaluate."""
 
-    def ufunc_for(self, size: int) -> Any:
-        """Return the ufunc for chunks of a batch whose arguments and results have so many bytes.
+    def ufunc_for(self, size: int, states: int | None = None) -> Any:
+        """Return the ufunc for a batch, or for chunks of it.
 
         Chunks of a large batch are streamed too.  Results are bit-identical.
+
+        Args:
+            size: bytes of its arguments and results.
+            states: how many there are in a call; any number if left out.
         """
         return self._streaming if size >= MIN_STREAMING_BYTES else self.ufunc
 
@@ -110,7 +122,7 @@ class Kernel:
     @property
     def form(self) -> str:
         """Either "unrolled" (straight-line code) or "rolled" (loops over the items of a tree)."""
-        return "rolled" if self.text.startswith(_ROLLED) else "unrolled"
+        return "rolled" if self.text.startswith(ROLLED) else "unrolled"
 
     @property
     def graph(self) -> Program | Rolled:
@@ -147,44 +159,46 @@ class Kernel:
         return f"<kernel {visible(self.name)} {self.signature}, {self.lanes} lanes, {self.form}>"
 
 
-def build(
-    name: str,
-    program: Program | Rolled,
-    layout: Layout,
-    *,
-    lanes: int | None = None,
-    doc: str = "",
-    data: bytes | None = None,
-) -> tuple[Kernel, bytes]:
-    """Compile a traced program, or find its code by its text; return the kernel and its code."""
-    text = (optimise(program) if isinstance(program, Program) else program).text()
-    return _built(name, text, layout, lanes or jit.lanes(layout.dtype), doc, data)
-
-
 def rebuild(
     name: str, text: str, layout: Layout, lanes: int, doc: str = "", data: bytes | None = None
 ) -> Kernel:
     """Return the kernel of an optimised program's text, as pickles keep it."""
-    return _built(name, text, layout, min(lanes, jit.lanes(layout.dtype)), doc, data)[0]
+    return compiled(name, text, layout, min(lanes, jit.lanes(layout.dtype)), doc, data)[0]
 
 
-def _built(
-    name: str, text: str, layout: Layout, lanes: int, doc: str, data: bytes | None
+def compiled(
+    name: str, text: str, layout: Layout, lanes: int, doc: str = "", data: bytes | None = None
 ) -> tuple[Kernel, bytes]:
-    key = cache.digest("graph", text, repr(layout), str(lanes), *toolchain())
-    code = cache.read(key)
-    if code is None:
-        code = jit.object_code(_module(text, layout, lanes))
-        cache.write(key, code)
+    """Compile an optimised program, or find its code by its text; return kernel and code."""
+    code = code_for("graph", text, layout, lanes, lambda: _module(text, layout, lanes))
     return Kernel(name, text, layout, lanes, code, doc, data), code
 
 
-_ROLLED = "rolled"
+def code_for(kind: str, text: str, layout: Layout, lanes: int, ir: Callable[[], str]) -> bytes:
+    """Return object code of a program from the disk; else compile LLVM text and keep that.
+
+    Args:
+        kind: of code, which other code of the same program must not have.
+        text: of the program.
+        layout: of the arrays.
+        lanes: of a vector.
+        ir: makes the LLVM text.
+    """
+    key = cache.digest(kind, text, repr(layout), str(lanes), *toolchain())
+    code: bytes | None = cache.read(key)
+    if code is None:
+        code = jit.object_code(ir())
+        cache.write(key, code)
+    return code
+
+
+ROLLED = "rolled"
+"""Begins the text of a program with loops over items."""
 _OBJECTS = 4096  # bytes of the Python objects of a kernel, roughly
 
 
 def _parsed(text: str) -> Program | Rolled:
-    return Rolled.parse(text) if text.startswith(_ROLLED) else Program.parse(text)
+    return Rolled.parse(text) if text.startswith(ROLLED) else Program.parse(text)
 
 
 def _module(text: str, layout: Layout, lanes: int) -> str:
