@@ -57,7 +57,9 @@ def document(results: Results, settings: Settings, missing: Sequence[str]) -> di
             for r in results.rollouts
         ],
         "derivatives": [
-            asdict(r) | {"ns": r.ns, "peer_ns": r.peer_ns, "ratio": r.ratio}
+            asdict(r)
+            | {"ns": r.ns, "peer_ns": r.peer_ns, "ratio": r.ratio}
+            | {"single_share": r.single_share}
             for r in results.derivatives
         ],
         "regressors": [

@@ -251,7 +251,7 @@ def chains_table(records: Sequence[Chain]) -> str:
 
 def derivatives_table(records: Sequence[Derivatives]) -> str:
     """Return the derivatives of one state beside Pinocchio inside C++."""
-    head = ["robot", "derivatives", "first [s]", "ns", "nonzeros", "pin [ns]", "ratio", "sparse"]
+    head = ["robot", "of", "first [s]", "ns", "nonzeros", "pin [ns]", "ratio", "sparse", "single"]
     rows = [
         [
             r.robot,
@@ -262,10 +262,15 @@ def derivatives_table(records: Sequence[Derivatives]) -> str:
             figure(r.peer_ns),
             times(r.ratio),
             times(r.sparse_ratio),
+            figure(r.single_share, ".2f"),
         ]
         for r in records
     ]
-    return table("derivatives of one state; pin: its call less the cost of calling", head, rows)
+    title = (
+        "derivatives of one state of a batch; pin: its call less the cost of calling; "
+        "single: a call with one state, as a part of pin's"
+    )
+    return table(title, head, rows)
 
 
 def regressors_table(records: Sequence[Regressors]) -> str:

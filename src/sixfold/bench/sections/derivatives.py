@@ -1,8 +1,9 @@
-"""Derivatives of the dynamics of one state of a batch, beside Pinocchio's.
+"""Derivatives of the dynamics beside Pinocchio's: one state of a batch, and one state by itself.
 
 Pinocchio has no call for a batch of derivatives: it is called from Python state by state.  What
 such a call costs by itself is measured on a robot of one joint and subtracted, which leaves the
-time inside C++ (and takes the work on one joint for nothing).
+time inside C++ (and takes the work on one joint for nothing).  One state by itself is compared with
+Pinocchio's call as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.bench.clock import interleaved
+from sixfold.bench.clock import Call, interleaved
 from sixfold.bench.engines.build_peer import loop
 from sixfold.bench.engines.engines import LOOPED, States, draw
 from sixfold.bench.engines.extras import installed
@@ -57,11 +58,15 @@ class Derivatives(BesidePinocchio):
     nonzeros: int
     """Numbers of a state's three matrices that are not zero for every state."""
     first_s: float
-    """The first call: compiling, or finding what is kept on disk."""
+    """The first call with the batch: compiling, or finding what is kept on disk."""
+    first_single_s: float
+    """The first call with one state after that; long programs have code of its own for it."""
     rounds_ns: tuple[float, ...]
     """Time for one state in each round."""
     sparse_rounds_ns: tuple[float, ...]
     """The same for the public call with sparse=True."""
+    single_rounds_ns: tuple[float, ...]
+    """The public call with one state."""
     peer_rounds_ns: tuple[float, ...]
     """Pinocchio's call from Python; none where it does not take part or disagrees."""
     overhead_ns: float
@@ -74,6 +79,12 @@ class Derivatives(BesidePinocchio):
         """The same for nonzeros alone."""
         best = min(self.sparse_rounds_ns)
         return self.peer_ns / best if self.peer_ns and best else None
+
+    @property
+    def single_share(self) -> float | None:
+        """The call with one state as a part of Pinocchio's, both from Python."""
+        peer = min(self.peer_rounds_ns, default=None)
+        return min(self.single_rounds_ns) / peer if peer else None
 
 
 def cases(robots: Sequence[Robot]) -> Iterator[tuple[str, Model]]:
@@ -94,23 +105,22 @@ def measure(
     public, letter, _ = FUNCTIONS[function]
     states = draw(model, batch, seed)
     arrays = (states.q, states.v, getattr(states, letter))
-    start = time.perf_counter()
-    public(model, *(x[:1] for x in arrays))
-    first = time.perf_counter() - start
+    count = min(LOOPED, batch)
+    singles = [(model, *row) for row in zip(*(x[:count] for x in arrays), strict=True)]
+    first, first_single = (_first(public, given) for given in ((model, *arrays), singles[0]))
     kernel = compile(public, model)
     out = kernel(*arrays)
     few = public(model, *arrays, sparse=True)
     values = tuple(x.values for x in few)
     sparse = partial(public, model, *arrays, sparse=True, out=values)
-    calls = [partial(kernel.ufunc, *arrays, out=out), sparse]
+    calls: list[Call] = [partial(kernel.ufunc, *arrays, out=out), sparse, loop(public, singles)]
     overhead, difference = 0.0, None
     if installed("pinocchio") and not model.couplings:
         peer, difference = _peer(model, function, states, out)
         calls += [peer] if difference <= ALIKE else []
     clocked = [np.array(seconds) for seconds in interleaved(calls, rounds)]
-    if len(calls) > 2:
+    if len(calls) > 3:
         overhead = _overhead(function, rounds)
-    count = min(LOOPED, batch)
     return Derivatives(
         name,
         model.nv,
@@ -118,12 +128,21 @@ def measure(
         kernel.flops,
         sum(len(x.rows) for x in few),
         first,
+        first_single,
         tuple(clocked[0] / batch * 1e9),
         tuple(clocked[1] / batch * 1e9),
-        tuple(clocked[2] / count * 1e9) if len(calls) > 2 else (),
+        tuple(clocked[2] / count * 1e9),
+        tuple(clocked[3] / count * 1e9) if len(calls) > 3 else (),
         overhead,
         difference,
     )
+
+
+def _first(public: Any, given: Sequence[Any]) -> float:
+    """Return the seconds of a call."""
+    start = time.perf_counter()
+    public(*given)
+    return time.perf_counter() - start
 
 
 def _peer(model: Model, function: str, states: States, out: Any) -> tuple[Any, float]:
