@@ -92,3 +92,24 @@ def test_choosing_by_value_is_still_refused():
     for function in (lambda x: np.where(x > 0.0, x, 0.0), lambda x: x.max(), lambda x: np.floor(x)):
         with pytest.raises(TypeError, match="if_positive"):
             sf.compile(function, inputs={"x": 2})
+
+
+def test_if_positive_chooses_for_each_element_of_an_array():
+    def function(x, y):
+        larger = sf.if_positive(x - y, x, y)
+        return larger + sf.atan2(x, y[0]), sf.if_positive(x[0], np.array([y[0], y[1], 1.0]), 0.0)
+
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 40, 3))
+    first, second = sf.compile(function, inputs={"x": 3, "y": 3})(x, y)
+    np.testing.assert_allclose(
+        first, np.maximum(x, y) + np.arctan2(x, y[:, :1]), rtol=1e-15, atol=1e-15
+    )
+    chosen = np.column_stack([y[:, :2], np.ones(40)])
+    np.testing.assert_array_equal(second, np.where(x[:, :1] > 0, chosen, 0.0))
+
+
+def test_if_positive_of_a_matrix_is_one():
+    relu = sf.compile(lambda x: sf.if_positive(x, x, 0.0), inputs={"x": (2, 3)})
+    x = np.random.default_rng(6).normal(size=(7, 2, 3))
+    np.testing.assert_array_equal(relu(x), np.maximum(x, 0.0))

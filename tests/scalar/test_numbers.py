@@ -297,6 +297,17 @@ def test_if_positive_chooses_row_by_row_in_a_batch():
     np.testing.assert_array_equal(found, [20.0, 0.0, 0.0, math.nan])
 
 
+def test_arrays_beside_numbers_of_other_kinds_are_gone_through_element_by_element():
+    x = sympy.Symbol("x", real=True)
+    found = if_positive(x, np.array([1.0, 2.0]), 0.0)
+    assert [f.subs(x, 3.0) for f in found] == [1.0, 2.0]
+    assert [f.subs(x, -3.0) for f in found] == [0.0, 0.0]
+    assert atan2(np.array([x, 1.0]), x).tolist() == [sympy.atan2(x, x), sympy.atan2(1.0, x)]
+    exact = np.array([gmpy2.mpfr(2), gmpy2.mpfr(-2)])
+    assert if_positive(exact, 1.0, exact).tolist() == [1.0, gmpy2.mpfr(-2)]
+    assert if_positive(gmpy2.mpfr(-1), 1.0, np.array([5.0, 6.0])).tolist() == [5.0, 6.0]
+
+
 def test_if_positive_of_a_numpy_scalar_is_a_scalar():
     assert isinstance(if_positive(np.float64(1.0), 5.0, 6.0), np.float64)
 

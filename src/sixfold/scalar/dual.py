@@ -101,7 +101,7 @@ def _apply(op: Op, *arguments: Any) -> Dual:
     return Dual(apply(op, *values), dot, level)
 
 
-register(Dual, 10, _apply, lambda x: max(precision(x.value), precision(x.dot)))
+register(Dual, 10, _apply, lambda x: max(precision(x.value), precision(x.dot)), takes_arrays=True)
 
 
 def _repeat(rounds: int, step: Callable[[Any], Any], carried: Any) -> Any:

@@ -24,10 +24,14 @@ DOUBLE = 53
 class Reading:
     """How one kind of number carries out an operation; the highest rank among arguments decides."""
 
-    def __init__(self, rank: int, apply: Apply, bits: Bits | None = None) -> None:
-        """Take `apply(op, *arguments)`, the rank of this kind of number, and its precision."""
-        self.rank = rank
-        self.apply = apply
+    def __init__(
+        self, rank: int, apply: Apply, bits: Bits | None = None, takes_arrays: bool = False
+    ) -> None:
+        """Take `apply(op, *arguments)`, the rank of this kind of number, and its precision.
+
+        Arrays beside numbers that do not take them are gone through element by element.
+        """
+        self.rank, self.apply, self.takes_arrays = rank, apply, takes_arrays
         self.bits = bits or (lambda _: DOUBLE)
 
 
@@ -50,6 +54,8 @@ def _numpy_reading() -> Reading:
     import numpy as np
 
     def if_positive(x: Any, then: Any, otherwise: Any) -> Any:
+        if np.result_type(*(np.asarray(a) for a in (x, then, otherwise))).hasobject:
+            return _each(Op.IF_POSITIVE, x, then, otherwise)
         return np.where(x > 0, then, np.where(x <= 0, otherwise, x))[()]  # a scalar stays one
 
     table = {**_functions(np, 0), Op.IF_POSITIVE: if_positive}
@@ -64,7 +70,7 @@ def _numpy_reading() -> Reading:
         longer = x.dtype.kind == "f" and x.dtype.itemsize > 8
         return np.finfo(x.dtype).nmant + 1 if longer else DOUBLE
 
-    return Reading(1, carry_out, bits)
+    return Reading(1, carry_out, bits, takes_arrays=True)
 
 
 def _gmpy2_reading() -> Reading:
@@ -103,7 +109,13 @@ def unable(op: Op, error: BaseException) -> Exception:
     return kind(where, "real numbers within its range", error, fix)
 
 
-def register(kind: type, rank: int, apply: Apply, bits: Bits | None = None) -> None:
+def register(
+    kind: type,
+    rank: int,
+    apply: Apply,
+    bits: Bits | None = None,
+    takes_arrays: bool = False,
+) -> None:
     """Add a kind of number with its own way to carry out every operation.
 
     Args:
@@ -111,8 +123,10 @@ def register(kind: type, rank: int, apply: Apply, bits: Bits | None = None) -> N
         rank: which kind decides where several meet; the highest does.
         apply: takes an operation and its arguments.
         bits: returns the precision of a number; that of a double if left out.
+        takes_arrays: whether such a number may be a whole batch, so that arrays beside it are too;
+            otherwise they are gone through element by element.
     """
-    _READINGS[kind] = Reading(rank, apply, bits)
+    _READINGS[kind] = Reading(rank, apply, bits, takes_arrays)
 
 
 def reading_of(kind: type) -> Reading:
@@ -145,7 +159,17 @@ def precision(x: Scalar) -> float:
 
 def apply(op: Op, *arguments: Scalar) -> Scalar:
     """Carry out one operation in the reading of its highest-ranked argument."""
-    return max((reading_of(type(x)) for x in arguments), key=lambda r: r.rank).apply(op, *arguments)
+    found = max((reading_of(type(x)) for x in arguments), key=lambda r: r.rank)
+    if not found.takes_arrays and any(getattr(x, "ndim", 0) for x in arguments):
+        return _each(op, *arguments)
+    return found.apply(op, *arguments)
+
+
+def _each(op: Op, *arguments: Any) -> Any:
+    """Carry out an operation on each element of arrays of any numbers; they broadcast."""
+    import numpy as np
+
+    return np.frompyfunc(lambda *each: apply(op, *each), len(arguments), 1)(*arguments)
 
 
 def sin(x: Scalar) -> Scalar:
