@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.devices.opencl import refuse_single
+from sixfold.devices import rollouts
+from sixfold.devices.opencl import program_of, refuse_single
 from tests.devices.rollout_cases import CASES, Counting, same
 
 cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
@@ -175,6 +176,23 @@ def test_rollouts_of_device_arrays_stay_on_the_device():
 @pytest.mark.parametrize("name", CASES)
 def test_rollouts_with_all_that_they_take_have_the_bits_of_the_rollout(name):
     assert same(sf.opencl_rollout, *CASES[name](40))
+
+
+def test_equal_steps_are_built_once(monkeypatch):
+    built = []
+
+    def counted(queue, source):
+        built.append(source)
+        return program_of(queue, source)
+
+    monkeypatch.setattr(rollouts, "program_of", counted)
+    rollouts._program.cache_clear()
+    for name, count, steps in [("pendulum", 3, 5), ("pendulum", 40, 9), ("cart_pendulum", 3, 5)]:
+        model = sf.load(name)  # equal models, not the same
+        q0 = np.full((count, model.nq), 0.1)
+        found = sf.opencl_rollout(model, q0, None, dt=1e-3, steps=steps)
+        assert np.array_equal(found[0], sf.rollout(model, q0, None, dt=1e-3, steps=steps)[0])
+    assert len(built) == 2
 
 
 def test_trajectories_that_leave_the_finite_numbers_are_named():

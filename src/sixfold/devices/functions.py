@@ -11,7 +11,7 @@ import numpy as np
 from sixfold.arrays import Shape
 from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
 from sixfold.choices import DeviceMath
-from sixfold.devices.opencl import MATH, built, launch, queue_of, refuse_single
+from sixfold.devices.opencl import MATH, built, launch, program_of, queue_of, refuse_single
 from sixfold.errors import ArgumentError, NumberError, ShapeError, one_of
 from sixfold.evaluate import Argument, ArrayFunction, array_function, checked, opencl_source
 from sixfold.model import Model
@@ -143,7 +143,9 @@ class OpenclFunction:
         if key not in self._kernels:
             if str(dtype) == "float64":
                 refuse_single(self.__name__, queue.device)
-            self._kernels[key] = built(queue, opencl_source(core, str(dtype), self._own))
+            self._kernels[key] = built(
+                program_of(queue, opencl_source(core, str(dtype), self._own))
+            )
         results = [array.empty(queue, (*lead, *shape), dtype) for shape in core.outputs]
         if prod(lead):
             full, made = ([x for x in some if x.size] for some in (arrays, results))

@@ -64,13 +64,17 @@ def _queue(device: Any) -> Any:
     return cl.CommandQueue(cl.Context([device]))
 
 
-def built(queue: Any, source: str) -> Any:
-    """Return the kernel `run` of a source text, compiled for a queue's device."""
+def program_of(queue: Any, source: str) -> Any:
+    """Return a source text compiled for a queue's device."""
     cl = optional("pyopencl", "opencl")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the device's compiler remarks
-        program = cl.Program(queue.context, source).build(options=list(opencl_options()))
-    return cl.Kernel(program, "run")
+        return cl.Program(queue.context, source).build(options=list(opencl_options()))
+
+
+def built(program: Any) -> Any:
+    """Return a new kernel `run` of a program; it holds the arguments of a call."""
+    return optional("pyopencl", "opencl").Kernel(program, "run")
 
 
 def launch(queue: Any, kernel: Any, arrays: Sequence[Any], results: int, *counts: int) -> None:

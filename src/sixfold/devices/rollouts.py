@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ from sixfold.choices import (
     Stabilization,
 )
 from sixfold.contact import Ground
-from sixfold.devices.opencl import MATH, built, launch, queue_of, refuse_single
+from sixfold.devices.opencl import MATH, built, launch, program_of, queue_of, refuse_single
 from sixfold.devices.trajectories import GIVEN, launch_of, step_kernel
 from sixfold.errors import NumberError, OptionError, one_of
 from sixfold.evaluate import model_checked, opencl_scan_source
@@ -27,6 +28,9 @@ from sixfold.simulation.rollout import Asked, asked_for, warn_not_finite
 from sixfold.simulation.stops import JointStops
 
 NAME = "opencl_rollout"
+
+MAX_PROGRAMS = 32
+"""Programs of steps that are kept, built for their device."""
 
 
 def opencl_rollout(
@@ -168,6 +172,14 @@ def _run(queue: Any, asked: Asked, own: bool) -> tuple[Any, ...]:
     results = [array.empty(queue, shape, work.dtype) for shape in work.results]
     if work.arrays:
         placed = [array.to_device(queue, x) for x in work.arrays]
-        code = built(queue, opencl_scan_source(kernel, work.shared, own))
-        launch(queue, code, [*placed, *results], len(results), *work.counts)
+        program = _program(queue, kernel.texts, kernel.scan, work.shared, own)
+        launch(queue, built(program), [*placed, *results], len(results), *work.counts)
     return tuple(results[: work.returned])
+
+
+@lru_cache(maxsize=MAX_PROGRAMS)
+def _program(
+    queue: Any, texts: tuple[str, ...], scan: Any, shared: tuple[bool, ...], own: bool
+) -> Any:
+    """Return the program of a step for a queue's device; equal steps have equal texts."""
+    return program_of(queue, opencl_scan_source(texts, scan, shared, own))

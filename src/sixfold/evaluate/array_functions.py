@@ -30,7 +30,7 @@ from sixfold.scalar import ZERO, plain
 
 if TYPE_CHECKING:
     from sixfold.graph import Program
-    from sixfold.llvm import Kernel, Scan, ScanKernel, XlaHandler
+    from sixfold.llvm import Kernel, Scan, XlaHandler
 
 Source = Callable[[], "tuple[Program, tuple[Shape, ...]]"]
 """Returns a program as traced and the shapes of its results."""
@@ -222,10 +222,12 @@ def opencl_source(core: ArrayFunction, dtype: str, own: bool) -> str:
     return text
 
 
-def opencl_scan_source(kernel: ScanKernel, shared: Sequence[bool], own: bool) -> str:
-    """Return OpenCL C with the kernel `run` of many trajectories, some arrays the same for all."""
-    text: str = compiler().opencl.scan_source(kernel.graph, kernel.scan, "run", shared, own)
-    return text
+def opencl_scan_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], own: bool) -> str:
+    """Return OpenCL C with the kernel `run` of many trajectories, some arrays the same for all.
+
+    The texts and sizes of a step are those of its `ScanKernel`.
+    """
+    return str(compiler().opencl_scan_text(texts, scan, "run", shared, own))
 
 
 PTX = "ptx"

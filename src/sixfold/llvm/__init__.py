@@ -6,7 +6,13 @@ from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache, result_memory
 from sixfold.llvm.runtime.build import build, loaded
-from sixfold.llvm.runtime.cross import TARGETS, cross_object, ptx_scan_text, ptx_text
+from sixfold.llvm.runtime.cross import (
+    TARGETS,
+    cross_object,
+    opencl_scan_text,
+    ptx_scan_text,
+    ptx_text,
+)
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, toolchain
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
@@ -30,6 +36,7 @@ __all__ = [
     "lanes",
     "loaded",
     "opencl",
+    "opencl_scan_text",
     "ptx_scan_text",
     "ptx_text",
     "result_memory",

@@ -12,7 +12,7 @@ from sixfold.errors import NotApplicableError
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.modules import c_call, ptx, ptx_scan, rolled, scan, straight
+from sixfold.llvm.modules import c_call, opencl, ptx, ptx_scan, rolled, scan, straight
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.runtime import jit
 from sixfold.llvm.runtime.kernel import Kernel
@@ -97,6 +97,21 @@ def ptx_scan_text(texts: Sequence[str], to: Scan, name: str, shared: Sequence[bo
         shared: which arrays are the same for all trajectories.
     """
     return _assembly(ptx_scan.module(parsed(texts), to, name, shared))
+
+
+def opencl_scan_text(
+    texts: Sequence[str], to: Scan, name: str, shared: Sequence[bool], own: bool
+) -> str:
+    """Return OpenCL C with one kernel: one trajectory a work item, the time loop inside.
+
+    Args:
+        texts: of the step and its subroutine, as `ScanKernel` keeps them.
+        to: sizes of its arrays.
+        name: of the kernel.
+        shared: which arrays are the same for all trajectories.
+        own: whether elementary functions are the device's own.
+    """
+    return opencl.scan_source(parsed(texts), to, name, shared, own)
 
 
 def _assembly(text: str) -> str:
