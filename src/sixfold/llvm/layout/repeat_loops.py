@@ -38,7 +38,7 @@ def routine_functions(
     """
     texts: list[str] = []
     for r, routine in enumerate(cut.routines):
-        own = _routine_name(name, r)
+        own = _routine_name(name, r, routine)
         body, how = routine.program, routine.plan
         if routine.lanes > 1:
             count = range(len(how.pieces))
@@ -59,8 +59,8 @@ def routine_functions(
     return texts
 
 
-def _routine_name(name: str, routine: int) -> str:
-    return f"{name}_r{routine}"
+def _routine_name(name: str, number: int, routine: Routine) -> str:
+    return f"{name}_r{number}" if routine.lanes == 1 else f"{name}_lanes{number}"
 
 
 def _enter(program: Program, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
@@ -121,7 +121,7 @@ def _run(layout: Layout, cut: Plan, run: Run, W: int, name: str, i: int) -> str:
     size = tile_size(layout, cut, W)
     enter = [f"  call void @{name}_enter{i}_{W}(ptr %tile_enter)"]
     leave = [f"  call void @{name}_leave{i}_{W}(ptr %tile_leave)"]
-    rounds = f"@{_routine_name(name, run.routine)}_rounds_{W}"
+    rounds = f"@{_routine_name(name, run.routine, cut.routines[run.routine])}_rounds_{W}"
     place = (run.returned or 0) * W * layout.item
     ends = every_block("leave", "between", leave, "end", size) if run.left(cut.slot) else ()
     lines = [

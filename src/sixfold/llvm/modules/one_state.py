@@ -22,9 +22,6 @@ from sixfold.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.llvm.modules import single_state
 from sixfold.llvm.text.writer import Block
 
-NAME = "one"
-"""Begins the names of its functions: they may stand beside those of another plan."""
-
 MAX_STATES = 2
 """States up to which scalar code is faster than vectors of states."""
 
@@ -61,9 +58,9 @@ def rows(program: Program, layout: Layout, lanes: int, more: str = ", i64 %strid
     return "\n".join(
         [
             gather(program, layout, cut, 1, True, False),
-            *(_scatter(program, layout, cut, o) for o in range(len(layout.outputs))),
-            *(piece(program, layout, cut, p, 1, NAME) for p in range(len(cut.pieces))),
-            *routine_functions(program, layout, cut, 1, NAME),
+            _scatter(program, layout, cut),
+            *(piece(program, layout, cut, p, 1) for p in range(len(cut.pieces))),
+            *routine_functions(program, layout, cut, 1),
             _rows(layout, cut, more),
         ]
     )
@@ -88,10 +85,10 @@ def _rows(layout: Layout, cut: Plan, more: str) -> str:
         f"  call void @gather_1({place}, i64 0)",
     ]
     for p, members in enumerate(cut.pieces):
-        lines += [*run_calls(cut, 1, p, NAME), *sincos_calls(layout, cut, 1, p)]
-        lines += [f"  call void @{NAME}_{p}_1(ptr %tiles)"] if members else []
-    lines += [f"  call void @{NAME}_results{o}({place})" for o in range(len(layout.outputs))]
+        lines += [*run_calls(cut, 1, p), *sincos_calls(layout, cut, 1, p)]
+        lines += [f"  call void @piece_{p}_1(ptr %tiles)"] if members else []
     lines += [
+        f"  call void @scatter_1({place})",
         "  %next = add i64 %at, 1",
         "  br label %each",
         "done:",
@@ -102,27 +99,28 @@ def _rows(layout: Layout, cut: Plan, more: str) -> str:
     return "\n".join(lines)
 
 
-def _scatter(program: Program, layout: Layout, cut: Plan, output: int) -> str:
-    """Return what moves results from slots to the row of an output, by vectors where it can."""
-    first = sum(layout.output_sizes[:output])
+def _scatter(program: Program, layout: Layout, cut: Plan) -> str:
+    """Return @scatter_1: results from slots to the rows of outputs, by vectors where it can."""
     block = Block(1, layout.scalar)
-    (row,) = block.rows(len(layout.inputs) + output)
-    results = range(first, first + layout.output_sizes[output])
-    for n, count, slot in _runs(program, cut, results, LINE_BYTES // layout.item):
-        kind = f"<{count} x {layout.scalar}>" if count > 1 else layout.scalar
-        if slot is None:
-            value = "zeroinitializer" if count > 1 else block.constant(_constant(program, n))
-        else:
-            value = block.emit(f"load {kind}, ptr {block.slot(slot)}, align {layout.item}")
-        where = block.place(row, n - first)
-        block.lines.append(f"  store {kind} {value}, ptr {where}, align {layout.item}")
-    return block.function(f"{NAME}_results{output}({PLACE})")
+    first = 0
+    for o, size in enumerate(layout.output_sizes):
+        (row,) = block.rows(len(layout.inputs) + o)
+        for n, count, slot in _runs(program, cut, first, size, LINE_BYTES // layout.item):
+            kind = f"<{count} x {layout.scalar}>" if count > 1 else layout.scalar
+            if slot is None:
+                value = "zeroinitializer" if count > 1 else block.constant(_constant(program, n))
+            else:
+                value = block.emit(f"load {kind}, ptr {block.slot(slot)}, align {layout.item}")
+            where = block.place(row, n - first)
+            block.lines.append(f"  store {kind} {value}, ptr {where}, align {layout.item}")
+        first += size
+    return block.function(f"scatter_1({PLACE})")
 
 
 def _runs(
-    program: Program, cut: Plan, results: range, most: int
+    program: Program, cut: Plan, first: int, size: int, most: int
 ) -> Iterator[tuple[int, int, int | None]]:
-    """Yield results that are moved together: the first, how many, and the first slot.
+    """Yield results of an output that are moved together: the first, how many, and the first slot.
 
     They are zeros or other constants where there is no slot.
     """
@@ -134,7 +132,7 @@ def _runs(
         zero = repr(_constant(program, n)) == "0.0"
         return ("zero", 0) if zero else ("constant", n)
 
-    for (kind, _), group in itertools.groupby(results, key):
+    for (kind, _), group in itertools.groupby(range(first, first + size), key):
         members = list(group)
         for k in range(0, len(members), most):
             part = members[k : k + most]
