@@ -84,6 +84,43 @@ def test_programs_without_routines(dtype):
     assert all(np.array_equal(a, b[1]) for a, b in zip(found, expected, strict=True))
 
 
+def angles(x):
+    """Angles of two levels, some of them given; one sine is a result."""
+    first = [(sf.sin(a), sf.cos(a)) for a in x]
+    second = [s * 3.0 + c * x[k] for k, (s, c) in enumerate(first)]
+    third = [sf.cos(a + 0.5) * sf.sin(2.0 * a) for a in second]
+    return [first[0][0], first[-1][1], *third, sf.sin(sum(third) * 1e3)]
+
+
+@LANES
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 9, 29])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sines_of_a_vector_of_angles(lanes, size, dtype):
+    program = trace(angles, [size])
+    layout = Layout(((size,),), ((len(program.outputs),),), dtype)
+    many, _ = build("many", program, layout)
+    few = one_state_kernel(program, layout, lanes)
+    x = inputs(dtype, 6, size)
+    x[1] *= 1e7
+    x[2, -1] = 1e30  # beyond the usual reduction
+    x[3, 0], x[3, -1] = -0.0, np.inf
+    x[4] = np.nan
+    expected = many(x)
+    for k, row in enumerate(x):
+        np.testing.assert_array_equal(few(row), expected[k])
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_angles_fill_whole_vectors(lanes):
+    cut = plan(optimise(trace(angles, [5])), lanes=lanes)
+    for group in cut.angles:
+        assert group.lanes == (lanes if len(group.nodes) > 2 else 1)
+        assert group.filled % group.lanes == group.first % group.lanes == 0
+        slots = [slot for n in range(len(group.nodes)) for slot in group.pair(n)]
+        assert len(set(slots)) == 2 * len(group.nodes)
+        assert set(slots) <= {*range(group.pairs, group.pairs + 2 * group.filled)}
+
+
 def test_not_a_number_stays_in_its_state():
     program = trace(from_outside, [N])
     layout = Layout(((N,),), ((len(program.outputs),),))

@@ -81,8 +81,8 @@ def run(program, cut, tile, call=None):
             if group.before == p:
                 for n in range(len(group.nodes)):
                     angle = tile[group.first + n]
-                    tile[group.pairs + 2 * n] = math.sin(angle)
-                    tile[group.pairs + 2 * n + 1] = math.cos(angle)
+                    sine, cosine = group.pair(n)
+                    tile[sine], tile[cosine] = math.sin(angle), math.cos(angle)
         here = {}
         for k in members:
             op, *arguments = nodes[k]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sixfold.graph.program import CONST, COPY, FMA, FMS, FNMA, INPUT, Argument, Call, Repeat
@@ -29,6 +30,36 @@ _LATENCY_CYCLES |= {"div": 13, "sqrt": 20}
 
 Nodes = Sequence[tuple[Any, ...]]
 Piece = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Angles:
+    """Values whose sine and cosine are computed together, between two pieces.
+
+    They lie one after the other: one loop goes over them.  In code for one state, a vector of them
+    is worked out at once, and its sines lie before its cosines.
+    """
+
+    before: int
+    """The piece that comes after."""
+    nodes: tuple[int, ...]
+    first: int
+    """Slot of the first angle; the others follow."""
+    pairs: int
+    """Slot of the first sine; its cosine and the other pairs follow."""
+    lanes: int = 1
+    """Angles of a vector; the last vector is filled up with zeros."""
+
+    @property
+    def filled(self) -> int:
+        """Slots of the angles, with the zeros."""
+        return -(-len(self.nodes) // self.lanes) * self.lanes
+
+    def pair(self, n: int) -> tuple[int, int]:
+        """Return the slots of the sine and of the cosine of angle n."""
+        vector, lane = divmod(n, self.lanes)
+        sine = self.pairs + 2 * self.lanes * vector + lane
+        return sine, sine + self.lanes
 
 
 def levels(

@@ -52,8 +52,8 @@ def gather(
         for group in cut.angles:
             for n, k in enumerate(group.nodes):
                 angle = block.read(cut.slot[k]) if strides else values[k]
-                for m, value in enumerate(block.sincos(angle)):
-                    block.write(group.pairs + 2 * n + m, value)
+                for slot, value in zip(group.pair(n), block.sincos(angle), strict=True):
+                    block.write(slot, value)
     return block.function(head)
 
 

@@ -44,9 +44,14 @@ def sincos_calls(layout: Layout, cut: Plan, W: int, p: int, tag: str = "") -> li
             for name, place in (("angles", group.first), ("sines", group.pairs)):
                 offset = place * W * layout.item
                 lines.append(f"  %{name}{n}{tag} = getelementptr i8, ptr %tiles, i64 {offset}")
+            for k in range(len(group.nodes), group.filled):
+                where = f"%zero{n}_{k}{tag}"
+                lines.append(f"  {where} = getelementptr double, ptr %angles{n}{tag}, i64 {k}")
+                lines.append(f"  store double 0.0, ptr {where}")
             lines.append(
-                f"  call void @sincos_to_{W}(ptr %angles{n}{tag}, ptr %sines{n}{tag}, "
-                f"i64 {len(group.nodes)}, i64 %count, i64 {tile_size(layout, cut, W)})"
+                f"  call void @sincos_to_{W * group.lanes}(ptr %angles{n}{tag}, "
+                f"ptr %sines{n}{tag}, i64 {group.filled // group.lanes}, i64 %count, "
+                f"i64 {tile_size(layout, cut, W)})"
             )
     return lines
 

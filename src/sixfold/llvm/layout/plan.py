@@ -18,23 +18,8 @@ from sixfold.graph.program import (
     Result,
 )
 from sixfold.llvm.layout.block_lines import LANES, BlockColumns, ColumnGroup, Group, Lines, due
+from sixfold.llvm.layout.cuts import Angles
 from sixfold.llvm.text.writer import RETURNED
-
-
-@dataclass(frozen=True)
-class Angles:
-    """Values whose sine and cosine are computed together, between two pieces.
-
-    They lie one after the other, and so do their sines and cosines: one loop goes over them.
-    """
-
-    before: int
-    """The piece that comes after."""
-    nodes: tuple[int, ...]
-    first: int
-    """Slot of the first angle; the others follow."""
-    pairs: int
-    """Slot of the first sine; its cosine and the other pairs follow."""
 
 
 @dataclass(frozen=True)
@@ -296,11 +281,15 @@ class _Check:
                     raise _wrong(f"angle {angle} does not lie among its group")
                 self._read(angle, "a sine")
             pairs = {
-                (op, angle): group.pairs + 2 * n + (op == "cos")
+                (op, angle): slot
                 for n, angle in enumerate(group.nodes)
-                for op in ("sin", "cos")
+                for op, slot in zip(("sin", "cos"), group.pair(n), strict=True)
             }
-            for slot in pairs.values():
+            if group.first % group.lanes or group.pairs % group.lanes:
+                raise _wrong(f"angles {group.nodes} do not have aligned slots")
+            written = range(group.pairs, group.pairs + 2 * group.filled)
+            zeros = range(group.first + len(group.nodes), group.first + group.filled)
+            for slot in (*written, *zeros):
                 self.tile.pop(slot, None)
             for k, node in self.sines:
                 if node in pairs and self.plan.slot.get(k) == pairs[node]:

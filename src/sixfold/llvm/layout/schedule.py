@@ -26,13 +26,13 @@ from sixfold.graph.program import (
 )
 from sixfold.llvm.layout.cuts import (
     MIN_SERIAL_RATIO,
+    Angles,
     equal_pieces,
     latency_ratio,
     levels,
     merged,
 )
 from sixfold.llvm.layout.plan import (
-    Angles,
     Plan,
     Routine,
     numbers,
@@ -59,6 +59,9 @@ MAX_OPERATIONS = 25_000
 """Nodes up to which there is scalar code for one state too, and pieces store results themselves.
 
 Longer programs take 5 s to compile without that; their scalar code is compiled by itself."""
+
+MIN_ANGLES = 3
+"""Angles from which code for one state works out sines and cosines by vectors."""
 
 MAX_TOGETHER_NUMBERS = 180
 """Numbers of a state, results counted twice, up to which L1 holds those of several blocks."""
@@ -254,7 +257,12 @@ class _Planner:
         for k in sorted(self.hoisted_sincos):
             groups.setdefault(self.level[k], {})[nodes[k][1]] = None
         inputs = [k for k, node in enumerate(nodes) if node[0] == INPUT]
-        for k in dict.fromkeys((*groups.get(0, ()), *inputs)):  # angles first, one after the other
+        self.used = self._aligned(self.used)
+        for k in groups.get(0, ()):  # angles first, one after the other
+            if k not in self.slot:
+                self.slot[k] = self._more(1)
+        self.used = self._aligned(self.used)
+        for k in inputs:
             if k not in self.slot:
                 self.slot[k] = self._more(1)
         angles = self._groups(groups)
@@ -318,6 +326,7 @@ class _Planner:
                 if room >= size and end < since:
                     del old[k]
                     return start
+            self.used = self._aligned(self.used)
             return self._more(size)
 
         def retire(start: int, size: int, before: int, owners: Sequence[int]) -> None:
@@ -328,18 +337,20 @@ class _Planner:
         for level, members in sorted(groups.items()):
             these, before = tuple(members), self.start[level]
             since = self.start[max(x for x in self.start if x < level)] if level else -1
-            start = self.slot[these[0]] if not level else block(len(these), since)
-            pairs = block(2 * len(these), before if level else -1)
+            lanes = self.lanes if len(these) >= MIN_ANGLES else 1
+            size = -(-len(these) // lanes) * lanes
+            start = self.slot[these[0]] if not level else block(size, since)
+            angles = Angles(before, these, start, block(2 * size, before if level else -1), lanes)
             for n, a in enumerate(these):
                 self.slot[a] = start + n
             made = [k for k in self.hoisted_sincos if self.level[k] == level]
             for k in made:
                 op, a = self.nodes[k]
-                self.slot[k] = pairs + 2 * these.index(a) + (op == "cos")
-            found.append(Angles(before, these, start, pairs))
-            retire(pairs, 2 * len(these), before, made)
+                self.slot[k] = angles.pair(these.index(a))[op == "cos"]
+            found.append(angles)
+            retire(angles.pairs, 2 * size, before, made)
             if level:  # inputs stay
-                retire(start, len(these), before, these)
+                retire(start, size, before, these)
         return found
 
     def _crossing(self) -> None:
