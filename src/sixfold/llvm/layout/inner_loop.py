@@ -121,7 +121,7 @@ class _Head:
 
 
 def _few(W: int, n: str, arguments: str) -> list[str]:
-    """Return the branch by which one or two states take the scalar twin."""
+    """Return the branch by which one or two states take scalar code."""
     return [
         f"  %one = icmp sle i64 {n}, {min(2, W - 1)}",
         "  br i1 %one, label %few, label %blocks",
@@ -132,10 +132,10 @@ def _few(W: int, n: str, arguments: str) -> list[str]:
     ]
 
 
-def direct_loop(layout: Layout, W: int, triple: str, twin: bool) -> str:
+def direct_loop(layout: Layout, W: int, triple: str, scalar: bool) -> str:
     """Return @loop(args, dims, steps, data), the inner loop that NumPy calls, for any strides.
 
-    Bit n of %strided tells that array n is not dense.  Where there is a scalar twin, one or two
+    Bit n of %strided tells that array n is not dense.  Where there is scalar code, one or two
     states in dense arrays take it, if they do not fill the lanes.
     """
     head = _Head(layout, triple)
@@ -151,7 +151,7 @@ def direct_loop(layout: Layout, W: int, triple: str, twin: bool) -> str:
         f"  %none = icmp eq i64 {strided}, 0",
         "  br i1 %none, label %straight, label %strided",
         "straight:",
-        *(_few(W, n, ", i64 0") if twin and W > 1 else ()),
+        *(_few(W, n, ", i64 0") if scalar and W > 1 else ()),
         f"  call void @rows_{W}(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, i64 0)",
         "  br label %end",
         "end:",
@@ -180,7 +180,7 @@ def array_bit(array: int) -> int:
 def tiled_loop(layout: Layout, W: int, triple: str) -> str:
     """Return @loop(args, dims, steps, data), where rows that are not dense are copied to tiles.
 
-    One or two states take the scalar twin, if they do not fill the lanes.
+    One or two states take scalar code, if they do not fill the lanes.
     """
     head = _Head(layout, triple)
     lines, n, strides = head.lines, head.states, head.strides

@@ -1,4 +1,4 @@
-"""A long program as LLVM text for one state: scalar code, with equal parts of it in lanes.
+"""A program as LLVM text for one state: scalar code, with equal parts of it in lanes.
 
 What a program does several times with other numbers (`Factor.column`, say) is done by vectors here,
 a run in each lane; all else is scalar.  The operations are those of the program, so results have
