@@ -145,8 +145,12 @@ def test_wrong_arguments_are_numpys_errors():
         kernel(x[:, :-1], y)
     with pytest.raises(ValueError, match="broadcast"):
         kernel(x, y[:3])
-    with pytest.raises(TypeError):
-        kernel(x)
+    fresh = long_kernel_of()
+    for given in [(), (x,)]:
+        with pytest.raises(TypeError, match=f"from 2 to 4 .* {len(given)} were given"):
+            fresh(*given)
+        assert fresh.quick(*given) is None
+    assert made(fresh) == set()
 
 
 def test_pickles_hold_the_program(monkeypatch):

@@ -121,6 +121,8 @@ class LongKernel(Kernel):
 
     def _states(self, given: Sequence[Any]) -> int | None:
         """Return how many states there are; None unless all are arrays of at most one more axis."""
+        if len(given) < len(self.layout.inputs):
+            return None
         most = 1
         for x, core in zip(given, self.layout.inputs, strict=False):
             if type(x) is not np.ndarray or x.dtype is not self._dtype:
@@ -137,6 +139,12 @@ class LongKernel(Kernel):
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         """Evaluate."""
+        if len(arrays) < len(self.layout.inputs):  # said before anything is compiled
+            wanted, most = len(self.layout.inputs), len(self.layout.shapes)
+            raise TypeError(
+                f"{self.name}() takes from {wanted} to {most} positional arguments "
+                f"but {len(arrays)} were given"
+            )
         found = None if options else self.quick(*arrays)
         if found is None:
             found = self.ufunc_for(0, self._any_states(arrays))(*arrays, **options)
