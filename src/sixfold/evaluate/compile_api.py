@@ -68,7 +68,9 @@ def compile(
 
     Returns:
         A callable, picklable kernel with `.ufunc`, `.signature`, `.graph`, `.llvm_ir`, `.assembly`,
-        `.operations` and `.flops`.
+        `.operations` and `.flops`.  A program of more than 25,000 nodes (derivatives of a humanoid
+        on a floating base) is compiled when it is first called: once for batches, once for one or
+        two states.  Where a first call must not take seconds, call the kernel once beforehand.
 
     Example:
         >>> import numpy as np, sixfold as sf
