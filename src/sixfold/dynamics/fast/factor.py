@@ -23,6 +23,7 @@ class Factor:
         self.paths = [tuple(path(parent, k)) for k in range(len(parent))]
         """The freedoms that support each one, nearest first."""
         self.n = len(parent)
+        self._hanging: dict[tuple[int, tuple[int, ...]], dict[int, Scalar]] = {}
 
     @classmethod
     def of(cls, M: Matrix, parent: Sequence[int]) -> Factor:
@@ -116,10 +117,6 @@ class Factor:
                     row[t] = row[t] - self.L[k][i] * other[t]
             self._hanging[k, below] = row
         return self._hanging[k, below]
-
-    @cached_property
-    def _hanging(self) -> dict[tuple[int, tuple[int, ...]], dict[int, Scalar]]:
-        return {}
 
 
 def ltdl(H: Sequence[Sequence[Scalar]], parent: Sequence[int]) -> tuple[Matrix, list[Scalar]]:
