@@ -178,7 +178,7 @@ _LATER = {
     "constraints": ("Mobility", "actuator_forces", "assemble", "mobility"),
     "contact": (
         *("ContactCapsule", "ContactForces", "ContactPair", "ContactPoint", "Ground"),
-        "contact_forces",
+        *("JointLaw", "contact_forces"),
     ),
     "control": (
         *("CrossEntropy", "InverseKinematics", "Linearization", "MPPI", "OptimalControl"),

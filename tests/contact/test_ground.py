@@ -26,7 +26,7 @@ from tests.contact.scenes import ball, feet, hopper, quadruped, standing
         (lambda: sf.Ground(normal=(0, 0, 0)), sf.OptionError, "normal"),
         (lambda: sf.Ground(height=float("inf")), sf.OptionError, "height"),
         (lambda: sf.Ground(solref=(0.02, -1.0)), sf.OptionError, "solref"),
-        (lambda: sf.Ground(solimp=(0.9, 1.5, 0.001, 0.5, 2)), sf.OptionError, "solimp"),
+        (lambda: sf.Ground(solimp=(0.9, float("nan"), 0.001, 0.5, 2)), sf.OptionError, "solimp"),
         (lambda: sf.Ground(points="feet"), sf.OptionError, "points"),
         (lambda: sf.Ground(iterations=0), sf.OptionError, "iterations"),
         (lambda: sf.Ground(restitution=0.5), sf.NotApplicableError, "restitution"),

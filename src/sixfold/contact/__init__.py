@@ -3,7 +3,7 @@
 from sixfold.contact.forces import ContactForces, contact_forces
 from sixfold.contact.ground import Ground
 from sixfold.contact.places import scene_of
-from sixfold.contact.shapes import ContactCapsule, ContactPair, ContactPoint
+from sixfold.contact.shapes import ContactCapsule, ContactPair, ContactPoint, JointLaw
 
 __all__ = [
     "ContactCapsule",
@@ -11,6 +11,7 @@ __all__ = [
     "ContactPair",
     "ContactPoint",
     "Ground",
+    "JointLaw",
     "contact_forces",
     "scene_of",
 ]

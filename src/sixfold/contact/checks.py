@@ -51,10 +51,32 @@ def count(owner: str, name: str, got: Any, least: int, most: int) -> int:
     return int(got)
 
 
+def solref(owner: str, name: str, got: Any) -> tuple[float, ...]:
+    """Return time constant and damping ratio, or both gains with a minus."""
+    words = "(time constant, damping ratio) > 0, or (-stiffness, -damping)"
+    found = numbers(owner, name, got, 2, words)
+    if not (min(found) > 0 or max(found) < 0):
+        raise OptionError(owner, name, words, got)
+    return found
+
+
+def solimp(owner: str, name: str, got: Any) -> tuple[float, ...]:
+    """Return five numbers of an impedance; 1 to 4 numbers are completed by MuJoCo's defaults."""
+    words = "(d0, dwidth, width, midpoint, power), finite numbers"
+    usual = (0.9, 0.95, 0.001, 0.5, 2.0)
+    try:
+        given = len(got)
+    except TypeError:
+        given = 0
+    if isinstance(got, str) or not 1 <= given <= 5:
+        raise OptionError(owner, name, words, got)
+    return (*numbers(owner, name, got, given, words), *usual[given:])
+
+
 def text(owner: str, name: str, got: Any) -> str:
     """Return a name."""
     if not isinstance(got, str) or not got:
-        raise OptionError(owner, name, "the name of a body or frame", got)
+        raise OptionError(owner, name, "a name", got)
     return got
 
 

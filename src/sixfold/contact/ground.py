@@ -6,15 +6,16 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from sixfold.contact import checks
-from sixfold.contact.shapes import ContactPair, ContactPoint
+from sixfold.contact.shapes import ContactPair, ContactPoint, JointLaw
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError
 from sixfold.evaluate import model_checked
-from sixfold.model import Model
+from sixfold.model import ContactOptions, Model
 from sixfold.show import fields_line
 
 MAX_LINES = 33
@@ -38,26 +39,32 @@ class Ground:
         grid_spacing: distance of lines along x and y [m].
         friction: Coulomb's coefficient of all contacts that have none of their own.  Where a robot
             file gives a shape's friction, the larger of both counts, as in MuJoCo.
-        points: points and spheres that may touch the ground.  Left out, those of the model's
+        points: points and spheres that may touch the ground.  By default those of the model's
             collision shapes: spheres, the ends of capsules and the corners of boxes.
         pairs: spheres that may touch spheres or capsules of other bodies.
         solref: time constant [s] and damping ratio with which penetration goes; two negative
             numbers are stiffness and damping themselves.
         solimp: impedance at the surface and at depth `width`, that width [m], and midpoint and
-            power of the sigmoid between them.
+            power of the sigmoid between them; impedances and midpoint are clamped to 0.0001 to
+            0.9999, as in MuJoCo.
         margin: gap below which a contact is active [m].
         impratio: softness along the normal over that of friction.
-        limits: joint limits push, as constraints of the same kind, with the same law.
-        dry_friction: the model's dry friction of joints holds them still with so much force, as a
-            constraint, in place of a force that follows the speed.
+        limits: joint limits push, as constraints of the same kind, with the same law unless
+            `joint_laws` has one of their own.
+        dry_friction: the model's dry friction of joints holds them still, up to its force, as a
+            constraint instead of a force that follows the speed.
         rigid: contacts without softness: the speed after a step is that of Newton's law of impact
-            in place of solref and solimp; needs semi-implicit Euler steps.
+            instead of solref and solimp; needs semi-implicit Euler steps.
         restitution: speed after an impact over that before it, with rigid=True.
-        iterations: rounds of the solver.  Left out, 16 where it starts from no force, as in
-            `contact_forces` and with a rigid ground; 8 in steps, which start from the forces of the
-            step before.  20 and 4 if some body has more than two points.
-        newton: steps of Newton's method after them.  Left out, 5 where the solver starts from no
-            force; none in steps, or 3 if some body has more than two points.
+        iterations: rounds of Newton's method at the most.  A state takes as many as it needs, 2 to
+            5 as a rule, until its relative residual is below 1e-12; where the rounds do not
+            suffice, `simulate`, `rollout` and `Stepper` warn.
+        joint_laws: solref, solimp and margin of the limits and of the dry friction of joints.
+        plane: contact options of the plane in a MuJoCo file: shapes that have such options, too,
+            meet it by MuJoCo's rules (priority, solmix, condim) instead of by `friction`, `solref`,
+            `solimp` and `margin`, which then hold for all others.
+        link_centers: centre of mass of links of a file that are welded together to one body, as
+            (name, (x, y, z)) in coordinates of the body [m]: MuJoCo's softness depends on them.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -86,8 +93,10 @@ class Ground:
     dry_friction: bool = False
     rigid: bool = False
     restitution: float = 0.0
-    iterations: int | None = None
-    newton: int | None = None
+    iterations: int = 30
+    joint_laws: tuple[JointLaw, ...] = ()
+    plane: ContactOptions | None = None
+    link_centers: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     def __repr__(self) -> str:
         """Print what differs from the defaults."""
@@ -106,14 +115,16 @@ class Ground:
 
         The first plane of the world is the ground; without one, points touch nothing.  A <pair> of
         a sphere with a sphere or a capsule becomes a `ContactPair`.  Friction, solref, solimp,
-        margin and impratio are those of MuJoCo's rules; cones are elliptic.  What has no
-        counterpart is said in one RobotFileWarning, with its line.
+        margin and impratio of each shape and each joint limit follow MuJoCo's rules (of MuJoCo
+        4.0: margins are added, and forces begin at the margin); cones are elliptic.  What has no
+        counterpart is named in one RobotFileWarning, with its line.
 
         Args:
             path: the file.
             model: the robot, as `sixfold.load` has it from that file.
             package_dirs: further folders under which included files and meshes may lie.
-            options: fields of `Ground`, in place of those of the file.
+            options: fields of `Ground` instead of those of the file.  With `friction`, `solref`,
+                `solimp` or `margin` the law of all shapes is given by hand.
 
         Raises:
             RobotFileError: with file and line, if the file cannot be read.
@@ -125,7 +136,10 @@ class Ground:
             fix = "pass the path of an MJCF file"
             raise ArgumentError("Ground.from_mjcf: argument 'path'", "a path", path, fix)
         model_checked("Ground.from_mjcf", model)
-        return cls(**{**ground_options(path, model, package_dirs), **options})
+        found = ground_options(path, model, package_dirs)
+        if options.keys() & {"friction", "solref", "solimp", "margin"}:
+            found.pop("plane", None)
+        return cls(**{**found, **options})
 
     def __post_init__(self) -> None:
         """Check every number; lists become tuples, so that the ground can be hashed."""
@@ -142,7 +156,8 @@ class Ground:
         put("normal", normal if length == 1.0 else tuple(x / length for x in normal))
         self._check_surface(put)
         put("friction", checks.not_negative("Ground", "friction", self.friction))
-        for name, kind in (("points", ContactPoint), ("pairs", ContactPair)):
+        kinds = {"points": ContactPoint, "pairs": ContactPair, "joint_laws": JointLaw}
+        for name, kind in kinds.items():
             given = getattr(self, name)
             if given is None and name == "points":
                 continue
@@ -161,10 +176,24 @@ class Ground:
         if e and not self.rigid:
             where = "soft contacts, whose rebound follows from solref"
             raise NotApplicableError("Ground: restitution", where, "pass rigid=True, or leave it")
-        if self.iterations is not None:
-            put("iterations", checks.count("Ground", "iterations", self.iterations, 1, 1000))
-        if self.newton is not None:
-            put("newton", checks.count("Ground", "newton", self.newton, 0, 100))
+        put("iterations", checks.count("Ground", "iterations", self.iterations, 1, 1000))
+        if not isinstance(self.plane, (ContactOptions, NoneType)):
+            raise OptionError("Ground", "plane", "a ContactOptions", self.plane)
+        words = "a list of (name, (x, y, z))"
+        try:
+            pairs = [(name, center) for name, center in self.link_centers]
+        except (TypeError, ValueError):
+            raise OptionError("Ground", "link_centers", words, self.link_centers) from None
+        put(
+            "link_centers",
+            tuple(
+                (
+                    checks.text("Ground", "link_centers", name),
+                    checks.numbers("Ground", "link_centers", center, 3, words),
+                )
+                for name, center in pairs
+            ),
+        )
 
     def _check_surface(self, put: Callable[[str, Any], None]) -> None:
         """Check the grid, and that only one surface is given."""
@@ -196,19 +225,8 @@ class Ground:
 
     def _check_law(self, put: Callable[[str, Any], None]) -> None:
         """Check what a contact gives way by."""
-        words = "(time constant, damping ratio) > 0, or (-stiffness, -damping)"
-        solref = checks.numbers("Ground", "solref", self.solref, 2, words)
-        if not (min(solref) > 0 or max(solref) < 0):
-            raise OptionError("Ground", "solref", words, self.solref)
-        put("solref", solref)
-        words = "(d0, dwidth, width, midpoint, power): 0 < d < 1, width >= 0, 0 < midpoint < 1 <= p"
-        d0, d1, width, midpoint, power = solimp = checks.numbers(
-            "Ground", "solimp", self.solimp, 5, words
-        )
-        fits = 0 < d0 < 1 and 0 < d1 < 1 and width >= 0 and 0 < midpoint < 1 and power >= 1
-        if not fits:
-            raise OptionError("Ground", "solimp", words, self.solimp)
-        put("solimp", solimp)
+        put("solref", checks.solref("Ground", "solref", self.solref))
+        put("solimp", checks.solimp("Ground", "solimp", self.solimp))
         put("margin", checks.not_negative("Ground", "margin", self.margin, " [m]"))
         words = "a number > 0"
         put("impratio", checks.number("Ground", "impratio", self.impratio, words, lambda x: x > 0))

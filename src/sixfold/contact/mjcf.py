@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sixfold.contact.shapes import ContactCapsule, ContactPair, ContactPoint
+from sixfold.contact import checks
+from sixfold.contact.mixing import MIN_FRICTION, SLIDING, can_meet, law_of, mix
+from sixfold.contact.shapes import ContactCapsule, ContactPair, ContactPoint, JointLaw
 from sixfold.errors import RobotFileWarning, visible
-from sixfold.formats.mjcf.contacts import Contacts, Pair, read_contacts
+from sixfold.formats.mjcf.contacts import Contacts, JointSoftness, Pair, read_contacts
 from sixfold.model import Capsule, ContactOptions, Geometry, Model, Sphere
 from sixfold.spatial import Vector3
-
-Law = tuple[tuple[float, ...], tuple[float, ...], float]
-"""Solref, solimp and margin."""
-SLIDING = 3
-"""Condim of a contact with friction along its two tangents; more twist and roll."""
 
 
 def ground_options(
@@ -34,17 +30,42 @@ def ground_options(
         found |= {"points": ()}
     if contacts.moving:
         left.append(f"{contacts.moving} planes of bodies")
-    law = tuple(found.get(name) for name in ("solref", "solimp", "margin"))
+    known = set(model.joint_names)
+    found["joint_laws"] = tuple(_joint_law(each) for each in contacts.joints if each.joint in known)
+    found["link_centers"] = _link_centers(contacts, model)
     pairs = []
     for pair in contacts.pairs:
-        made = _pair(pair, shapes, model, law, contacts, left)
+        made = _pair(pair, shapes, model, contacts, left)
         if made is not None:
             pairs.append(made)
     found["pairs"] = tuple(pairs)
     if left:
         text = f"Ground.from_mjcf: {path}: left out: {'; '.join(left)}"
         warnings.warn(visible(text), RobotFileWarning, stacklevel=3)
-    return {name: value for name, value in found.items() if value is not None}
+    return found
+
+
+def _joint_law(each: JointSoftness) -> JointLaw:
+    """Return the law of a joint's limits and dry friction."""
+    limit, friction = law_of(*each.laws[:2]), law_of(*each.laws[2:])
+    both = limit.solref, limit.solimp, friction.solref, friction.solimp
+    return JointLaw(each.joint, *both, each.margin)
+
+
+def _link_centers(contacts: Contacts, model: Model) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """Return the centre of mass of each link that is welded to another, in body coordinates."""
+    bodies = {body.name for body in model.bodies}
+    found = []
+    for frame in model.frames:
+        center = contacts.centers.get(frame.name)
+        if center is not None and frame.name not in bodies and frame.body >= 0:
+            E, r = frame.placement
+            place = tuple(float(x) for x in r + E.T @ Vector3.of(center))
+            found.append((frame.name, place))
+    # the link that carries others keeps its own centre, too
+    carriers = {model.bodies[frame.body].name for frame in model.frames if frame.body >= 0}
+    found += [(name, contacts.centers[name]) for name in sorted(carriers & contacts.centers.keys())]
+    return tuple(found)
 
 
 def _line(contacts: Contacts, place: Any) -> str:
@@ -55,60 +76,33 @@ def _line(contacts: Contacts, place: Any) -> str:
 
 
 def _ground(contacts: Contacts, model: Model, left: list[str]) -> dict[str, Any]:
-    """Return the first plane, and the law by which most shapes meet it."""
+    """Return the first plane and its own options, by which shapes meet it."""
     plane, *more = contacts.planes
     left += [f"a further plane{_line(contacts, each.place)}" for each in more]
     met = [
         g.contact
         for g in model.geometries
-        if g.contact is not None and g.body >= 0 and _meet(plane.contact, g.contact)
+        if g.contact is not None and g.body >= 0 and can_meet(plane.contact, g.contact)
     ]
-    laws = Counter(_mixed(plane.contact, each) for each in met)
-    solref, solimp, margin = laws.most_common(1)[0][0] if laws else _mixed(plane.contact, None)
-    others = sum(laws.values()) - laws[solref, solimp, margin] if laws else 0
-    if others:
-        left.append(f"solref, solimp or margin of {others} shapes that differ from the others'")
-    most = max([plane.contact.condim, *(each.condim for each in met)])
+    own = plane.contact
+    most = max([own.condim, *(each.condim for each in met)])
     if most > SLIDING:
         left.append("torsional and rolling friction")
     return {
         "height": plane.height,
         "normal": plane.normal,
-        "friction": float(plane.contact.friction[0]) if most >= SLIDING else 0.0,
-        "solref": solref,
-        "solimp": solimp,
-        "margin": margin,
+        "plane": own,
+        "friction": float(own.friction[0]) if most >= SLIDING else 0.0,
+        "solref": mix(own, own).law.solref,
+        "solimp": own.solimp,
+        "margin": own.margin,
     }
-
-
-def _meet(a: ContactOptions, b: ContactOptions) -> bool:
-    """Tell whether the bits of two shapes let them touch."""
-    return bool((a.contype & b.conaffinity) or (b.contype & a.conaffinity))
-
-
-def _mixed(a: ContactOptions, b: ContactOptions | None) -> Law:
-    """Return the law of two shapes: that of the higher priority, or the mean by `solmix`."""
-    if b is None or a.priority > b.priority:
-        return tuple(a.solref), tuple(a.solimp), a.margin - a.gap
-    margin = max(a.margin, b.margin) - max(a.gap, b.gap)
-    if b.priority > a.priority:
-        return tuple(b.solref), tuple(b.solimp), margin
-    both = a.solmix + b.solmix
-    share = a.solmix / both if both else 0.5
-
-    def mean(x: Iterable[float], y: Iterable[float]) -> tuple[float, ...]:
-        return tuple(share * p + (1.0 - share) * r for p, r in zip(x, y, strict=True))
-
-    soft = min(*a.solref, *b.solref) > 0
-    lowest = tuple(min(x, y) for x, y in zip(a.solref, b.solref, strict=True))
-    return mean(a.solref, b.solref) if soft else lowest, mean(a.solimp, b.solimp), margin
 
 
 def _pair(
     pair: Pair,
     shapes: dict[str, Geometry],
     model: Model,
-    law: tuple[Any, ...],
     contacts: Contacts,
     left: list[str],
 ) -> ContactPair | None:
@@ -129,15 +123,20 @@ def _pair(
     if first.body == second.body:
         left.append(f"{where}: both are on one body")
         return None
-    friction, own = _friction(pair, [x for x in found if x is not None]), []
-    for name, k in (("solref", 0), ("solimp", 1), ("margin", 2)):
-        given = pair.numbers.get(name)
-        usual = law[k] if isinstance(law[k], tuple) else (law[k],)
-        if given is not None and law[k] is not None and given != usual[: len(given)]:
-            own.append(name)
-    if own or pair.other:
-        left.append(f"{where}: {', '.join((*own, *pair.other))} of its own")
-    return ContactPair(first, second, friction)
+    if pair.other:
+        left.append(f"{where}: {', '.join(pair.other)}")
+    shared = mix(*(x.contact or ContactOptions() for x in found if x is not None))
+    own = pair.numbers
+    friction = shared.friction
+    if "condim" in own and own["condim"][0] < SLIDING:
+        friction = 0.0
+    elif "friction" in own or ("condim" in own and not friction):
+        usual = max((x.contact or ContactOptions()).friction[0] for x in found if x is not None)
+        friction = max(own.get("friction", (usual,))[0], MIN_FRICTION)
+    solref = (*own.get("solref", ()), *shared.law.solref[len(own.get("solref", ())) :])
+    margin = own.get("margin", (shared.margin,))[0]
+    law = law_of(solref, checks.solimp("pair", "solimp", own.get("solimp", shared.law.solimp)))
+    return ContactPair(first, second, friction, law.solref, law.solimp, margin)
 
 
 def _touching(shape: Geometry, model: Model) -> ContactPoint | ContactCapsule | None:
@@ -156,17 +155,3 @@ def _touching(shape: Geometry, model: Model) -> ContactPoint | ContactCapsule | 
             return ContactCapsule(body, at(-half), at(half), float(radius))
         case _:
             return None
-
-
-def _friction(pair: Pair, shapes: list[Geometry]) -> float:
-    """Return the coefficient: of the pair, or by MuJoCo's rule of its shapes."""
-    options = [x.contact or ContactOptions() for x in shapes]
-    condim = pair.numbers.get("condim", (float(max(x.condim for x in options)),))[0]
-    if condim < SLIDING:
-        return 0.0
-    if given := pair.numbers.get("friction"):
-        return given[0]
-    first, second = options
-    if first.priority != second.priority:
-        return float(max(options, key=lambda x: x.priority).friction[0])
-    return float(max(x.friction[0] for x in options))

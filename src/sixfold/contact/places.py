@@ -5,14 +5,23 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sixfold.contact.ground import Ground
-from sixfold.contact.shapes import ContactCapsule, ContactPoint
-from sixfold.dynamics.contact.scene import Ball, Drag, Law, Numbers3, Rod, Scene, Stop, Touch
+from sixfold.contact.mixing import can_meet, law_of, mix
+from sixfold.contact.shapes import ContactCapsule, ContactPoint, JointLaw
+from sixfold.dynamics.contact.scene import (
+    Ball,
+    DryFriction,
+    JointLimit,
+    Law,
+    Numbers3,
+    Rod,
+    Scene,
+    Touch,
+)
 from sixfold.dynamics.contact.surfaces import Grid, Heights, Plane
 from sixfold.errors import (
     ArgumentError,
@@ -21,23 +30,11 @@ from sixfold.errors import (
     UnknownNameError,
     visible,
 )
-from sixfold.evaluate import inverse_masses, neutral, program_text
+from sixfold.evaluate import inverse_masses, neutral, program_text, refuse_singular
 from sixfold.model import Box, Capsule, Model, Sphere
 from sixfold.model.geometry import Geometry
 from sixfold.spatial import Transform, Vector3
 
-FLAT_POINTS = 3
-"""Points on one body from which Newton's method is used: more rows than its freedoms bear."""
-ROUNDS = {
-    (False, "nothing"): (16, 5),
-    (False, "far"): (16, 0),
-    (False, "near"): (8, 0),
-    (True, "nothing"): (20, 5),
-    (True, "far"): (20, 5),
-    (True, "near"): (4, 3),
-}
-"""Rounds of ADMM and steps of Newton, by whether a body has so many points and by what the solver
-starts from: no force, or that of the step before, which may be far from this one."""
 MAX_SCENES = 64
 """Scenes that are kept; a scene is a few numbers and takes milliseconds to make."""
 
@@ -46,15 +43,15 @@ LeftOut = tuple[tuple[str, int], ...]
 _SCENES: dict[tuple[str, Ground], tuple[Scene, LeftOut]] = {}
 
 
-def scene_of(function: str, model: Model, ground: Any, *, stepping: bool = False) -> Scene:
+def scene_of(function: str, model: Model, ground: Any) -> Scene:
     """Return what a ground is for a model.
 
     Args:
         function: the caller, for messages.
         model: the robot.
         ground: what was given as `contacts`.
-        stepping: the solver starts from the forces of a step before.
     """
+    refuse_singular(model)
     if not isinstance(ground, Ground):
         fix = "pass sixfold.Ground(...)"
         raise ArgumentError(f"{function}: argument 'contacts'", "a sixfold.Ground", ground, fix)
@@ -67,13 +64,6 @@ def scene_of(function: str, model: Model, ground: Any, *, stepping: bool = False
             ContactShapeWarning,
             stacklevel=3,
         )
-    # an impact of rigid bodies is far from the forces of the step before
-    before = "far" if scene.rigid else "near"
-    rounds, steps = ROUNDS[scene.newton > 0, before if stepping else "nothing"]
-    if ground.iterations is None:
-        scene = replace(scene, iterations=rounds)
-    if ground.newton is None:
-        scene = replace(scene, newton=steps)
     return scene
 
 
@@ -94,58 +84,74 @@ def _scene(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
 
 def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
     left_out: Counter[str] = Counter()
-    points = ground.points
-    if points is None:
-        balls = _collision_balls(model, ground.friction, left_out)
+    law = law_of(ground.solref, ground.solimp)
+    felt = _Weights(model, ground)
+    touches: list[Touch] = []
+    if ground.points is None:
+        touches += _collision_touches(model, ground, felt, left_out)
     else:
-        balls = [(_ball(model, p), _or(p.friction, ground.friction)) for p in points]
-    touches: list[tuple[Ball, Ball | Rod | None, float]] = [
-        (ball, None, mu) for ball, mu in balls if ball.body
-    ]
+        for point in ground.points:
+            ball, mu = _ball(model, point), _or(point.friction, ground.friction)
+            if ball.body:
+                weight = felt.touch(ball, None, felt(point.body))
+                touches.append(Touch(ball, None, mu, weight, law, ground.margin))
     for pair in ground.pairs:
         first, second = _ball(model, pair.first), _shape(model, pair.second)
         if first.body == second.body:
             what = f"Ground: a pair on one body, '{pair.first.body}'"
             raise NotApplicableError(what, f"model '{model.name}'", "pair shapes of two bodies")
-        touches.append((first, second, _or(pair.friction, ground.friction)))
-    at, freedoms = inverse_masses(model, neutral(model).tolist())
-    felt = {0: 0.0}
-
-    def weight(*bodies: int) -> float:
-        for body in bodies:
-            if body not in felt:
-                inertia = model.tree.inertia[body]
-                center = _numbers(inertia.center) if inertia.m else (0.0, 0.0, 0.0)
-                felt[body] = at(body, center)
-        return sum(felt[body] for body in bodies)
-
-    found = tuple(
-        Touch(ball, other, mu, weight(ball.body, *(() if other is None else (other.body,))))
-        for ball, other, mu in touches
-    )
-    stops, drags = _stops(model, ground, freedoms), _drags(model, ground, freedoms)
-    if not found and not stops and not drags:
+        mu, margin = _or(pair.friction, ground.friction), _or(pair.margin, ground.margin)
+        own = law_of(pair.solref or ground.solref, pair.solimp or ground.solimp)
+        both = felt.touch(first, second, felt(pair.first.body) + felt(pair.second.body))
+        touches.append(Touch(first, second, mu, both, own, margin))
+    limits, frictions = _limits(model, ground, felt, law), _frictions(model, ground, felt, law)
+    if not touches and not limits and not frictions:
         where = f"model '{model.name}', nothing of which may touch it"
         raise NotApplicableError("a Ground", where, "pass points=[sixfold.ContactPoint(...)]")
-    newton = ground.newton
-    if newton is None:
-        most = max(Counter(t.ball.body for t in found).values(), default=0)
-        newton = int(most >= FLAT_POINTS)
-    law = Law(_pair(ground.solref), _five(ground.solimp))
     scene = Scene(
         _surface(ground),
-        found,
-        stops,
-        drags,
-        law,
-        ground.margin,
+        tuple(touches),
+        limits,
+        frictions,
         ground.impratio,
-        ground.iterations or 1,
-        newton,
+        ground.iterations,
         ground.rigid,
         ground.restitution,
     )
     return scene, tuple(left_out.items())
+
+
+class _Weights:
+    """Inverse masses and inertias that constraints feel at the neutral configuration."""
+
+    def __init__(self, model: Model, ground: Ground) -> None:
+        self.model = model
+        self.centers = {name: _three(center) for name, center in ground.link_centers}
+        self.at, self.joints = inverse_masses(model, neutral(model).tolist())
+        self.found: dict[str, float] = {}
+
+    def __call__(self, link: str) -> float:
+        """Return the weight of contacts on a body, a frame or a link of a file [1/kg]."""
+        if link not in self.found:
+            body, _ = _located(self.model, link)
+            inertia = self.model.tree.inertia[body]
+            center = _numbers(inertia.center) if inertia.m else (0.0, 0.0, 0.0)
+            self.found[link] = self.at(body, self.centers.get(link, center))
+        return self.found[link]
+
+    def touch(self, ball: Ball, other: Ball | Rod | None, weight: float) -> float:
+        """Return the weight of a contact; that at its own points if the centres cannot move."""
+        if weight > 0:
+            return weight
+        weight = self.at(ball.body, ball.center)
+        if other is not None:
+            weight += self.at(other.body, other.center if isinstance(other, Ball) else other.start)
+        if weight > 0:
+            return weight
+        name = self.model.bodies[ball.body - 1].name
+        what = f"a contact of '{visible(name)}', whose point cannot move,"
+        fix = "leave the point out, or give its body a joint that moves it"
+        raise NotApplicableError(what, f"model '{visible(self.model.name)}'", fix)
 
 
 def _surface(ground: Ground) -> Plane | Heights | Grid:
@@ -165,28 +171,33 @@ def _surface(ground: Ground) -> Plane | Heights | Grid:
     return Heights(function, hashlib.sha256(text.encode()).hexdigest())
 
 
-def _collision_balls(
-    model: Model, friction: float, left_out: Counter[str]
-) -> list[tuple[Ball, float]]:
-    """Return the balls of the collision shapes with their friction; count those that have none."""
-    found: list[tuple[Ball, float]] = []
+def _collision_touches(
+    model: Model, ground: Ground, felt: _Weights, left_out: Counter[str]
+) -> list[Touch]:
+    """Return the contacts of the collision shapes with the ground; count shapes that have none."""
+    found: list[Touch] = []
+    law = law_of(ground.solref, ground.solimp)
     for geometry in model.geometries:
-        touches = geometry.collides or geometry.contact is not None
-        if touches and geometry.body >= 0:
-            mu = _friction(geometry, friction)
-            found += [(ball, mu) for ball in _balls(geometry, left_out)]
+        options = geometry.contact
+        touches = geometry.collides or options is not None
+        if not touches or geometry.body < 0:
+            continue
+        friction, own, margin = ground.friction, law, ground.margin
+        if ground.plane is not None and options is not None:
+            if not can_meet(ground.plane, options):
+                continue
+            friction, own, margin = mix(ground.plane, options)
+        elif options is not None:
+            # MuJoCo's rule: the larger friction counts, or that of the shape with priority
+            friction = float(options.friction[0])
+            friction = friction if options.priority > 0 else max(friction, ground.friction)
+        link = geometry.link if geometry.link in felt.centers else ""
+        weight = felt(link or model.bodies[geometry.body].name)
+        found += [
+            Touch(ball, None, friction, felt.touch(ball, None, weight), own, margin)
+            for ball in _balls(geometry, left_out)
+        ]
     return found
-
-
-def _friction(geometry: Geometry, ground: float) -> float:
-    """Return the coefficient of a shape on the ground: by MuJoCo's rule, if a file gives its own.
-
-    The larger of both counts, or that of the shape if it has priority.
-    """
-    if geometry.contact is None:
-        return ground
-    own = float(geometry.contact.friction[0])
-    return own if geometry.contact.priority > 0 else max(own, ground)
 
 
 def _balls(geometry: Geometry, left_out: Counter[str]) -> list[Ball]:
@@ -232,19 +243,44 @@ def _shape(model: Model, shape: ContactPoint | ContactCapsule) -> Ball | Rod:
     return Rod(body, ends[0], ends[1], shape.radius)
 
 
-def _stops(model: Model, ground: Ground, weights: list[float]) -> tuple[Stop, ...]:
+def _limits(model: Model, ground: Ground, felt: _Weights, law: Law) -> tuple[JointLimit, ...]:
     if not ground.limits:
         return ()
     lower, upper = model.lower_position, model.upper_position
-    found = tuple(
-        Stop(i, j, _bounded(lower[i]), _bounded(upper[i]), weights[j])
-        for i, j in model.coordinates.additive
-        if np.isfinite(lower[i]) or np.isfinite(upper[i])
-    )
+    laws = _joint_laws(model, ground)
+    found = []
+    for i, j in model.coordinates.additive:
+        if np.isfinite(lower[i]) or np.isfinite(upper[i]):
+            own = laws.get(j)
+            margin = 0.0 if own is None else own.margin
+            weight = _felt_joint(model, felt, j)
+            bounds = _bounded(lower[i]), _bounded(upper[i])
+            each = law if own is None else law_of(own.limit_solref, own.limit_solimp)
+            found.append(JointLimit(i, j, *bounds, weight, each, margin))
     if not found:
         where = f"model '{model.name}', no joint of which has a limit"
         raise NotApplicableError("Ground: limits", where, "leave it out")
-    return found
+    return tuple(found)
+
+
+def _joint_laws(model: Model, ground: Ground) -> dict[int, JointLaw]:
+    """Return the laws of joints, by the place of their first velocity."""
+    own = {law.joint: law for law in ground.joint_laws}
+    unknown = own.keys() - set(model.joint_names)
+    if unknown:
+        where = f"Ground of '{model.name}': joint_laws"
+        raise UnknownNameError("joint", min(unknown), model.joint_names, where=where)
+    names = {free.v.start: model.bodies[free.body].joint_name for free in model.coordinates.free}
+    return {start: own[name] for start, name in names.items() if name in own}
+
+
+def _felt_joint(model: Model, felt: _Weights, j: int) -> float:
+    weight = felt.joints[j]
+    if not 0.0 < weight < np.inf:
+        what = "Ground: limits or dry_friction of a joint that moves no mass"
+        fix = "give its bodies inertias, or the joint an armature"
+        raise NotApplicableError(what, f"model '{visible(model.name)}'", fix)
+    return weight
 
 
 FAR = 1e300
@@ -255,17 +291,20 @@ def _bounded(limit: float) -> float:
     return float(min(max(limit, -FAR), FAR))
 
 
-def _drags(model: Model, ground: Ground, weights: list[float]) -> tuple[Drag, ...]:
+def _frictions(model: Model, ground: Ground, felt: _Weights, law: Law) -> tuple[DryFriction, ...]:
     if not ground.dry_friction:
         return ()
     found = []
+    laws = _joint_laws(model, ground)
     for free in model.coordinates.free:
         body = model.bodies[free.body]
         for k in range(body.joint.nv):
             levels = float(body.friction[k]), float(body.friction_negative[k])
             if any(levels):
                 v = free.v.start + k
-                found.append(Drag(v, *levels, weights[v]))
+                own = laws.get(free.v.start)
+                each = law if own is None else law_of(own.friction_solref, own.friction_solimp)
+                found.append(DryFriction(v, *levels, _felt_joint(model, felt, v), each))
     if not found:
         where = f"model '{model.name}', no joint of which has dry friction"
         raise NotApplicableError("Ground: dry_friction", where, "leave it out")
@@ -287,7 +326,3 @@ def _three(x: tuple[float, ...]) -> Numbers3:
 
 def _pair(x: tuple[float, ...]) -> tuple[float, float]:
     return x[0], x[1]
-
-
-def _five(x: tuple[float, ...]) -> tuple[float, float, float, float, float]:
-    return x[0], x[1], x[2], x[3], x[4]

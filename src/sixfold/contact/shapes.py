@@ -93,7 +93,10 @@ class ContactPair:
     Args:
         first: the sphere.
         second: what it may touch.
-        friction: Coulomb's coefficient; the ground's if left out.
+        friction: Coulomb's coefficient; that of the ground by default.
+        solref: as in `Ground`; that of the ground by default.
+        solimp: as in `Ground`; that of the ground by default.
+        margin: gap below which the contact is active [m]; that of the ground by default.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -110,6 +113,9 @@ class ContactPair:
     first: ContactPoint
     second: ContactPoint | ContactCapsule
     friction: float | None = None
+    solref: tuple[float, ...] | None = None
+    solimp: tuple[float, ...] | None = None
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no pair."""
@@ -120,6 +126,48 @@ class ContactPair:
             raise OptionError(owner, "second", "a ContactPoint or a ContactCapsule", self.second)
         if not self.first.radius and not self.second.radius:
             raise OptionError(owner, "first", "a sphere with a radius > 0", "two points")
-        if self.friction is not None:
-            friction = checks.not_negative(owner, "friction", self.friction)
-            object.__setattr__(self, "friction", friction)
+        for name in ("friction", "margin"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, checks.not_negative(owner, name, given))
+        for name, check in (("solref", checks.solref), ("solimp", checks.solimp)):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, check(owner, name, given))
+
+
+@dataclass(frozen=True)
+class JointLaw:
+    """How soft the limits and the dry friction of a joint are.
+
+    Args:
+        joint: name of the joint.
+        limit_solref: solref of its limits, as in `Ground`.
+        limit_solimp: solimp of its limits, as in `Ground`.
+        friction_solref: solref of its dry friction.
+        friction_solimp: solimp of its dry friction.
+        margin: distance from a limit below which it is active [rad or m].
+
+    Example:
+        >>> import sixfold as sf
+        >>> soft = sf.JointLaw("elbow", limit_solref=(0.1, 1.0))
+        >>> sf.Ground(limits=True, joint_laws=[soft]).joint_laws[0].joint
+        'elbow'
+    """
+
+    joint: str
+    limit_solref: tuple[float, ...] = (0.02, 1.0)
+    limit_solimp: tuple[float, ...] = (0.9, 0.95, 0.001, 0.5, 2.0)
+    friction_solref: tuple[float, ...] = (0.02, 1.0)
+    friction_solimp: tuple[float, ...] = (0.9, 0.95, 0.001, 0.5, 2.0)
+    margin: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check every number."""
+        owner = "JointLaw"
+        checks.text(owner, "joint", self.joint)
+        for name in ("limit_solref", "friction_solref"):
+            object.__setattr__(self, name, checks.solref(owner, name, getattr(self, name)))
+        for name in ("limit_solimp", "friction_solimp"):
+            object.__setattr__(self, name, checks.solimp(owner, name, getattr(self, name)))
+        object.__setattr__(self, "margin", checks.not_negative(owner, "margin", self.margin))

@@ -56,7 +56,7 @@ def with_bodies(program: Program, change: Callable[[Program], Program]) -> Progr
     if not new:
         return program
     nodes = tuple(
-        (Repeat(op.rounds, new[op.body]), *rest) if isinstance(op, Repeat) else (op, *rest)
+        (replace(op, body=new[op.body]), *rest) if isinstance(op, Repeat) else (op, *rest)
         for op, *rest in program.nodes
     )
     return replace(program, nodes=nodes)

@@ -67,6 +67,9 @@ class Repeat:
 
     rounds: int
     body: Program
+    going: int | None = None
+    """Place of a carried value: once it is not positive, a round changes nothing, so that the
+    remaining rounds may be skipped."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,8 @@ class Program:
                 lines.append(f"{k} {op if isinstance(op, str) else _printed(op)} {shown}")
                 continue
             same = first.setdefault(op.body, k)
-            lines.append(f"{k} repeat({op.rounds}{f',{same}' if same < k else ''}) {shown}")
+            going = "" if op.going is None else f"+{op.going}"
+            lines.append(f"{k} repeat({op.rounds}{going}{f',{same}' if same < k else ''}) {shown}")
             if same == k:
                 lines += [_BODY + line for line in op.body.text().splitlines()]
         lines.append("outputs " + " ".join(map(str, self.outputs)))
@@ -149,13 +153,15 @@ class Program:
                 nodes.append((op, float.fromhex(arguments[0])))
             elif op.startswith("repeat("):
                 rounds, _, same = op[7:-1].partition(",")
+                rounds, _, going = rounds.partition("+")
                 inner = itertools.takewhile(lambda x: x.startswith(_BODY), body[n + 1 :])
                 repeated = (
                     nodes[int(same)][0].body
                     if same
                     else cls.parse("\n".join(x[len(_BODY) :] for x in inner))
                 )
-                nodes.append((Repeat(int(rounds), repeated), *map(int, arguments)))
+                place = int(going) if going else None
+                nodes.append((Repeat(int(rounds), repeated, place), *map(int, arguments)))
             else:
                 nodes.append((op if op[-1] != ")" else _parsed(op), *map(int, arguments)))
         return cls(int(first.split()[1]), tuple(nodes), tuple(map(int, last.split()[1:])))
@@ -246,6 +252,8 @@ def _repeated(op: Repeat, k: int) -> Program:
     if op.rounds < 1 or (op.rounds > 1 and len(body.outputs) > body.inputs):
         what = f"{op.rounds} rounds of {body.inputs} inputs and {len(body.outputs)} results"
         raise _wrong(f"node {k} repeats {what}")
+    if op.going is not None and not 0 <= op.going < len(body.outputs):
+        raise _wrong(f"node {k} ends by carried value {op.going} of {len(body.outputs)}")
     if any(isinstance(inner, (Boundary, Argument, Call, Result)) for inner, *_ in body.nodes):
         raise _wrong(f"node {k} repeats a part of a call")
     return body

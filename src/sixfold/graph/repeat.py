@@ -37,9 +37,12 @@ Step = Callable[[Sequence[Scalar]], Sequence[Scalar]]
 
 
 def record(
-    graph: Graph, rounds: int, step: Step, values: Sequence[Scalar]
+    graph: Graph, rounds: int, step: Step, values: Sequence[Scalar], going: int | None = None
 ) -> Sequence[Scalar] | None:
-    """Return what is carried after so many rounds, or None where the rounds must be unrolled."""
+    """Return what is carried after n rounds, or None where the rounds must be unrolled.
+
+    Once the carried value `going` is not positive, a step must return what it takes.
+    """
     constant: set[int] = set()  # numbers that no round changes
     while True:
         begin = [x if n in constant else graph.carry() for n, x in enumerate(values)]
@@ -57,7 +60,8 @@ def record(
     if rounds * operations <= MAX_UNROLLED_OPERATIONS:
         return None
     given = [graph.lift(values[n]) for n in moving]
-    node = graph.keep(Repeat(rounds, body), *given, *outside)
+    place = moving.index(going) if going in moving else None
+    node = graph.keep(Repeat(rounds, body, place), *given, *outside)
     found = {n: Node(graph, graph.keep(Final(k), node)) for k, n in enumerate(moving)}
     return [found.get(n, x) for n, x in enumerate(values)]
 
@@ -151,7 +155,9 @@ def _formed(form: Any, numbers: Iterator[Any]) -> Any:
     return next(numbers)
 
 
-def _repeat(rounds: int, step: Callable[[Any], Any], carried: Any) -> Any:
+def _repeat(
+    rounds: int, step: Callable[[Any], Any], carried: Any, while_positive: int | None
+) -> Any:
     """Carry out `sixfold.repeat` on traced numbers."""
     values = list(_numbers(carried))
     graph = next(x.graph for x in values if isinstance(x, Node))
@@ -167,7 +173,9 @@ def _repeat(rounds: int, step: Callable[[Any], Any], carried: Any) -> Any:
             )
         return list(_numbers(result))
 
-    found = record(graph, rounds, flat, values) if type(graph) is Graph else None
+    # `repeat` takes numbers alone with while_positive: their places are those of the flat list
+    recorded = type(graph) is Graph
+    found = record(graph, rounds, flat, values, while_positive) if recorded else None
     if found is None:
         for left in range(rounds - 1, -1, -1):
             values = list(flat(values))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.contact import Ground, scene_of
-from sixfold.dynamics.contact.scene import Ball, Rod, Scene
+from sixfold.contact import Ground, JointLaw, scene_of
+from sixfold.dynamics.contact.scene import Ball, Rod, Scene, Touch
 from sixfold.dynamics.contact.surfaces import Plane
 from sixfold.errors import NotApplicableError
 from sixfold.formats.mjcf.read import mujoco_package
@@ -44,18 +44,22 @@ def to_mujoco_with_contacts(model: Model, ground: Ground, *, dt: float = 0.002) 
     _add_plane(mujoco, spec, scene)
     for k, touch in enumerate(scene.touches):
         bits = {"contype": POINTS, "conaffinity": 0} if touch.other is None else {}
-        _add_shape(mujoco, spec, bodies, f"touch{k}", touch.ball, scene, touch.friction, **bits)
+        _add_shape(mujoco, spec, bodies, f"touch{k}", touch.ball, touch, **bits)
         if touch.other is not None:
             name = f"touched{k}"
-            _add_shape(mujoco, spec, bodies, name, touch.other, scene, touch.friction)
-            _add_pair(spec, f"touch{k}", name, scene, touch.friction)
-    solref, solimp = list(scene.law.solref), list(scene.law.solimp)
+            _add_shape(mujoco, spec, bodies, name, touch.other, touch)
+            _add_pair(spec, f"touch{k}", name, touch)
+    own = {law.joint: law for law in ground.joint_laws}
     for joint in spec.joints:
-        joint.solref_limit, joint.solimp_limit = solref, solimp
-        joint.solref_friction, joint.solimp_friction = solref, solimp
-        if not scene.stops:
+        usual = JointLaw(joint.name, ground.solref, ground.solimp, ground.solref, ground.solimp)
+        law = own.get(joint.name, usual)
+        joint.solref_limit, joint.solimp_limit = list(law.limit_solref), list(law.limit_solimp)
+        joint.solref_friction = list(law.friction_solref)
+        joint.solimp_friction = list(law.friction_solimp)
+        joint.margin = law.margin
+        if not scene.limits:
             joint.limited = mujoco.mjtLimited.mjLIMITED_FALSE
-        if not scene.drags:
+        if not scene.frictions:
             joint.frictionloss = 0.0
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.impratio = scene.impratio
@@ -76,17 +80,21 @@ def _add_plane(mujoco: Any, spec: Any, scene: Scene) -> None:
         quat=turn / np.linalg.norm(turn) if turn.any() else [0, 1, 0, 0],
         contype=0,
         conaffinity=POINTS,
-        **_law(scene, 0.0),
+        condim=1,
+        friction=[0.0, 0.0, 0.0],
+        margin=0.0,
     )
 
 
-def _law(scene: Scene, friction: float) -> dict[str, Any]:
+def _law(touch: Touch) -> dict[str, Any]:
+    """Return the options of a shape, which decides by its priority; margins are added."""
     return {
-        "condim": 3 if friction else 1,
-        "friction": [friction, 0.0, 0.0],
-        "solref": list(scene.law.solref),
-        "solimp": list(scene.law.solimp),
-        "margin": 0.5 * scene.margin,
+        "condim": 3 if touch.friction else 1,
+        "friction": [touch.friction, 0.0, 0.0],
+        "solref": list(touch.law.solref),
+        "solimp": list(touch.law.solimp),
+        "margin": touch.margin,
+        "priority": 1,
     }
 
 
@@ -96,13 +104,12 @@ def _add_shape(
     bodies: list[Any],
     name: str,
     shape: Ball | Rod,
-    scene: Scene,
-    friction: float,
+    touch: Touch,
     **bits: int,
 ) -> None:
     body = bodies[shape.body - 1] if shape.body else spec.worldbody
     settings = {"name": name, "mass": 0.0, "contype": 0, "conaffinity": 0, **bits}
-    settings |= _law(scene, friction)
+    settings |= _law(touch)
     if isinstance(shape, Ball):
         kind, size = mujoco.mjtGeom.mjGEOM_SPHERE, [shape.radius or POINT_RADIUS, 0, 0]
         body.add_geom(type=kind, size=size, pos=shape.center, **settings)
@@ -112,9 +119,10 @@ def _add_shape(
         body.add_geom(type=kind, size=size, fromto=ends, **settings)
 
 
-def _add_pair(spec: Any, first: str, second: str, scene: Scene, friction: float) -> None:
+def _add_pair(spec: Any, first: str, second: str, touch: Touch) -> None:
+    friction = touch.friction
     pair = spec.add_pair(geomname1=first, geomname2=second)
     pair.condim = 3 if friction else 1
     pair.friction = [friction, friction, 0.0, 0.0, 0.0]
-    pair.solref, pair.solimp = list(scene.law.solref), list(scene.law.solimp)
-    pair.margin = scene.margin
+    pair.solref, pair.solimp = list(touch.law.solref), list(touch.law.solimp)
+    pair.margin = touch.margin

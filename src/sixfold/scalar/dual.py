@@ -104,8 +104,11 @@ def _apply(op: Op, *arguments: Any) -> Dual:
 register(Dual, 10, _apply, lambda x: max(precision(x.value), precision(x.dot)), takes_arrays=True)
 
 
-def _repeat(rounds: int, step: Callable[[Any], Any], carried: Any) -> Any:
-    """Repeat a step on values and rates, whose own kind of number may record it."""
+def _repeat(rounds: int, step: Callable[[Any], Any], carried: Any, _: int | None) -> Any:
+    """Repeat a step on values and rates, whose own kind of number may record it.
+
+    All rounds are run: a row that has ended keeps what it has.
+    """
     level = max(_level(carried), default=-1)
     if level < 0:  # in arrays: round by round
         for _ in range(rounds):

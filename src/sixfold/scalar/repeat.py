@@ -10,11 +10,11 @@ import numpy as np
 
 from sixfold.errors import ArgumentError, SixfoldError, TooLargeError, kind_of, shown
 from sixfold.scalar.check import is_number
-from sixfold.scalar.functions import reading_of
+from sixfold.scalar.functions import if_positive, reading_of
 
 T = TypeVar("T")
-Recorder = Callable[[int, Callable[[Any], Any], Any], Any]
-"""Takes rounds, step and what is carried; returns what is carried in the end."""
+Recorder = Callable[[int, Callable[[Any], Any], Any, int | None], Any]
+"""Takes rounds, step, what is carried and `while_positive`; returns what is carried in the end."""
 MAX_ROUNDS = 1_000_000
 """Most rounds: a solver in a step takes a few; more would look like a program that hangs."""
 MAX_DEPTH = 32
@@ -27,7 +27,9 @@ def on_repeat(kind: type, recorder: Recorder) -> None:
     _RECORDERS[kind] = recorder
 
 
-def repeat(rounds: int, step: Callable[[T], T], carried: T) -> T:
+def repeat(
+    rounds: int, step: Callable[[T], T], carried: T, *, while_positive: int | None = None
+) -> T:
     """Return what is carried after a fixed number of rounds: carried = step(carried) in each.
 
     On plain numbers, arrays, SymPy expressions and MPFR numbers this is a Python loop.  In a
@@ -39,6 +41,9 @@ def repeat(rounds: int, step: Callable[[T], T], carried: T) -> T:
         rounds: how often, from 0 to 1,000,000.
         step: one round; it may use any number of the functions around it, and is traced once.
         carried: a number, an array, or a tuple or list of them.
+        while_positive: place of a number in `carried`, which then is a tuple or list of numbers.
+            A row for which that number is not positive keeps what it has; when no row has one,
+            the remaining rounds are skipped.  The result of a row does not depend on other rows.
 
     Returns:
         What the last step returned, or `carried` itself after no rounds.
@@ -50,6 +55,9 @@ def repeat(rounds: int, step: Callable[[T], T], carried: T) -> T:
         True
         >>> sf.repeat(5, lambda s: (s[1], s[0] + s[1]), (0, 1))  # Fibonacci's numbers
         (5, 8)
+        >>> half = lambda s: (s[0] / 2, s[0] / 2 - 6.0)
+        >>> sf.repeat(50, half, (100.0, 1.0), while_positive=1)  # until it is not above 6
+        (3.125, -2.875)
     """
     if not isinstance(rounds, Integral) or isinstance(rounds, bool) or rounds < 0:
         fix = "pass how often the step is applied, the same for every state"
@@ -64,14 +72,45 @@ def repeat(rounds: int, step: Callable[[T], T], carried: T) -> T:
         if not is_number(x):
             fix = "pass a number, an array, or a tuple or list of them"
             raise ArgumentError("repeat: argument 'carried'", "numbers", x, fix)
+    if while_positive is not None:
+        step = _freezing(step, carried, while_positive)
     for done in range(int(rounds)):
         # numbers of the functions around may come in with the first round
         recorder = _recorder(carried) if done < 2 else None
         if recorder is not None:
-            recorded: T = recorder(int(rounds) - done, step, carried)
+            recorded: T = recorder(int(rounds) - done, step, carried, while_positive)
             return recorded
+        if while_positive is not None and not _any_positive(carried[while_positive]):
+            break
         carried = _next(step, carried, done)
     return carried
+
+
+def _freezing(step: Callable[[T], T], carried: T, place: int) -> Callable[[T], T]:
+    """Return a step that leaves rows as they are where the number at a place is not positive."""
+    flat = isinstance(carried, (tuple, list))
+    if not flat or any(isinstance(x, (tuple, list)) for x in carried):  # type: ignore[attr-defined]
+        fix = "carry a tuple or list of numbers, one of which is `while_positive`"
+        raise ArgumentError("repeat: argument 'carried'", "a flat list of numbers", carried, fix)
+    count = len(carried)  # type: ignore[arg-type]
+    if not isinstance(place, Integral) or isinstance(place, bool) or not 0 <= place < count:
+        fix = "pass the place of a number in `carried`"
+        expected = f"a whole number from 0 to {count - 1}"
+        raise ArgumentError("repeat: argument 'while_positive'", expected, place, fix)
+
+    def frozen_or_next(old: Any) -> Any:
+        new = step(old)
+        pairs = zip(old, new, strict=True)
+        return type(old)([if_positive(old[place], after, before) for before, after in pairs])
+
+    return frozen_or_next
+
+
+def _any_positive(x: Any) -> bool:
+    """Return whether some row of a number is positive; True where that is not known."""
+    if not isinstance(x, (int, float, np.ndarray, np.generic)):
+        return True
+    return bool((np.asarray(x) > 0).any())
 
 
 def _next(step: Callable[[T], T], carried: T, done: int) -> T:

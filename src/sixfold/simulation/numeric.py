@@ -89,17 +89,15 @@ class Numeric(System):
 
         return replace(self, rows=rows)
 
-    def touching(
-        self, t: Any, q: Sequence[Any], v: Sequence[Any], h: Any, warm: Sequence[Any]
-    ) -> tuple[Numeric, list[Any]]:
-        """Return the system whose accelerations under contact are known, and the memory after."""
+    def touching(self, t: Any, q: Sequence[Any], v: Sequence[Any], h: Any) -> tuple[Numeric, Any]:
+        """Return the system whose accelerations under contact are known, and the residual."""
         at, u, nv = joined(q), joined(v), self.model.nv
         both = self.forces(t, at, u)
-        found = self.response(t, at, u[..., :nv], both[..., :nv], warm, h)
+        found = self.response(t, at, u[..., :nv], both[..., :nv], h)
         a = joined(found.a, at.shape[:-1])
-        return replace(self, solved=split(a) + split(both[..., nv:])), found.memory
+        return replace(self, solved=split(a) + split(both[..., nv:])), found.residual
 
-    def response(self, t: Any, q: Array, v: Array, tau: Array, warm: Any, h: Any = None) -> Any:
+    def response(self, t: Any, q: Array, v: Array, tau: Array, h: Any = None) -> Any:
         """Return the response of contacts under these joint forces, in NumPy's arithmetic."""
         pushed, outside = self._pushed_by_stops(q, v, tau), self._outside(t, q, v)
         assert self.contacts is not None
@@ -110,7 +108,6 @@ class Numeric(System):
             split(v),
             split(pushed),
             None if outside is None else split(outside.reshape((*outside.shape[:-2], -1))),
-            warm,
             scene=self.contacts,
             frame=self.f_ext_frame,
             h=h,

@@ -13,7 +13,7 @@ from sixfold.arrays import Array, Shape
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.evaluate import numbers_array
 from sixfold.model import Model
-from sixfold.scalar import Scalar
+from sixfold.scalar import Scalar, if_positive
 from sixfold.simulation.callbacks.callbacks import Callback, declared
 from sixfold.simulation.ground_step import ground_step
 from sixfold.simulation.integrators import INTEGRATORS
@@ -30,9 +30,9 @@ number of axes that it has for one trajectory."""
 class Setup:
     """A motion to integrate: the robot, what acts on it, and how steps are taken.
 
-    The state of one trajectory is (q, v, x, carry, memory): x are the controller's own states, the
-    carry holds what rounding took from earlier sums, if steps are compensated, and the memory is
-    what the solver of contact starts from.
+    The state of one trajectory is (q, v, x, carry, residual): x are the controller's own states,
+    the carry holds what rounding took from earlier sums, if steps are compensated, and the residual
+    is the largest one of the contact solver in all steps so far.
     """
 
     caller: str
@@ -79,12 +79,12 @@ class Setup:
 
     @cached_property
     def carried(self) -> tuple[int, ...]:
-        """Sizes of the parts of a state that there are: q, v, x, carry, memory."""
+        """Sizes of the parts of a state that there are: q, v, x, carry, residual."""
         model, nx = self.model, self.states
         carry = len(model.coordinates.additive) + model.nv + nx
         more = [nx] if nx else []
         more += [carry] if self.compensated else []
-        more += [] if self.contacts is None else [self.contacts.memory]
+        more += [] if self.contacts is None else [1]
         return (model.nq, model.nv, *more)
 
     @property
@@ -193,11 +193,11 @@ class Setup:
             system: the equations of motion, on the kind of numbers that the state holds.
             t: time at the start of the step.
             h: length of the step.
-            state: q, v, x, carry and memory in one list.
+            state: q, v, x, carry and residual in one list.
             push: joint forces beside those of the controller.
         """
         q, v, *more = self.parts(state)
-        memory = more.pop() if self.contacts is not None else []
+        worst = more.pop() if self.contacts is not None else []
         carry = more.pop() if self.compensated else []
         v = [*v, *(more[0] if more else [])]
         following: list[Any] = []
@@ -207,9 +207,11 @@ class Setup:
         if push is not None:
             system = system.pushed(push)
         if self.contacts is not None:
-            system, memory = system.touching(t, q, v, h, memory)
+            system, residual = system.touching(t, q, v, h)
             moved, faster = ground_step(system, self.model, t, q, v, h)
-            return [*self._closed(system, moved, faster), *following, *memory]
+            # the largest of all steps so far
+            largest = if_positive(residual - worst[0], residual, worst[0])
+            return [*self._closed(system, moved, faster), *following, largest]
         method = INTEGRATORS[self.integrator]
         if not self.compensated:
             moved, faster = method(system, t, q, v, h)

@@ -269,7 +269,7 @@ def _trajectory(
         arrays |= {"contact_normals": each[..., 6:9], "contact_gaps": each[..., 9]}
     if setup.contacts is not None:
         arrays["contact_friction"] = [touch.friction for touch in setup.contacts.touches]
-    limited = bool(setup.stops) or bool(setup.contacts and setup.contacts.stops)
+    limited = bool(setup.stops) or bool(setup.contacts and setup.contacts.limits)
     return Trajectory(
         model,
         outcome.t,

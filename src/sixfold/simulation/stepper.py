@@ -81,7 +81,7 @@ class StepRunner:
         return self._observed(_numeric(self.setup, self.kernels, along=True), t, states)
 
     def _observed(self, system: Numeric, t: Any, states: Array) -> tuple[Array, ...]:
-        q, *_ = parts = self.setup.parts(states)
+        q, *_ = self.setup.parts(states)
         nq, nv, n = self.setup.model.nq, self.setup.model.nv, self.setup.states
         v = states[..., nq : nq + nv + n]
         tau = system.forces(t, q, v)[..., :nv]
@@ -89,20 +89,20 @@ class StepRunner:
             return tau, system.accelerations(t, q, v[..., :nv], tau)
         tau = np.broadcast_to(tau, v[..., :nv].shape)
         if np.ndim(t) == 0:
-            return tau, *self._touched(system, t, q, v[..., :nv], tau, parts[-1])
+            return tau, *self._touched(system, t, q, v[..., :nv], tau)
         # a few times at once: thousands of intermediate numbers are held for each state
         few = max(1, OBSERVED_STATES * len(t) // max(1, q[..., 0].size))
         found = [
-            self._touched(system, t[k], *(x[..., k, :] for x in (q, v[..., :nv], tau, parts[-1])))
+            self._touched(system, t[k], *(x[..., k, :] for x in (q, v[..., :nv], tau)))
             for k in (slice(start, start + few) for start in range(0, len(t), few))
         ]
         return tau, *(np.concatenate(each, axis=-2) for each in zip(*found, strict=True))
 
     def _touched(
-        self, system: Numeric, t: Any, q: Array, v: Array, tau: Array, memory: Array
+        self, system: Numeric, t: Any, q: Array, v: Array, tau: Array
     ) -> tuple[Array, Array]:
         """Return accelerations under contact, and the contacts."""
-        found = system.response(t, q, v, tau, split(memory), self.dt)
+        found = system.response(t, q, v, tau, self.dt)
         return joined(found.a, q.shape[:-1]), flat_contacts(found, q.shape[:-1])
 
     def advancing(self, advance: Advance, restart: Callable[[], None]) -> StepRunner:

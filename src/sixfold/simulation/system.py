@@ -76,12 +76,10 @@ class System:
             tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v], *gains)
         return tau, rates, None if self.force is None else self.force(t, q, v[:nv])
 
-    def touching(
-        self, t: Scalar, q: Numbers, v: Numbers, h: Scalar, warm: Numbers
-    ) -> tuple[System, list[Scalar]]:
+    def touching(self, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> tuple[System, Scalar]:
         """Return the system whose accelerations under contact are known at this state.
 
-        With it comes what the solver of the next step starts from, as `warm` is for this one.
+        With it comes the residual of the contact solver.
         """
         assert self.contacts is not None
         tau, rates, outside = self._pushes(t, q, v)
@@ -94,12 +92,11 @@ class System:
             v[: self.model.nv],
             tau,
             outside,
-            warm,
             scene=self.contacts,
             frame=self.f_ext_frame,
             h=h,
         )
-        return replace(self, solved=[*found.a, *rates]), found.memory
+        return replace(self, solved=[*found.a, *rates]), found.residual
 
     def _acceleration(self, time: Numbers, q: Numbers, v: Numbers) -> list[Scalar]:
         (t,) = time

@@ -5,12 +5,14 @@ The slope of a projection on a convex set is symmetric with eigenvalues from 0 t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from sixfold.scalar import Scalar, if_positive, positive, sqrt
+from sixfold.scalar import Scalar, dot, if_positive, positive, sqrt
 
 Numbers = Sequence[Scalar]
+Line = Callable[[Scalar], tuple[Scalar, Scalar]]
+"""Takes alpha; returns u . project(z + alpha u), and its derivative with respect to alpha."""
 TINY = 1e-36
 """Added to a squared length [N^2], so that the direction of no force is a number; single precision
 has it too."""
@@ -46,6 +48,29 @@ class Cone(NamedTuple):
         bt, bs, ct = b * t, b * s, c * t
         return [[a, bt, bs], [bt, ct * t + k, ct * s], [bs, ct * s, c * s * s + k]]
 
+    def along(self, z: Numbers, u: Numbers) -> Line:
+        """Return the force along a line, by the products of tangential parts alone."""
+        n0, *t = z
+        n1, *w = u
+        tt, tw, ww = dot(t, t), dot(t, w), dot(w, w)
+        mu, scale = self.mu, 1.0 / (1.0 + self.mu * self.mu)
+
+        def at(alpha: Scalar) -> tuple[Scalar, Scalar]:
+            inner = tw + alpha * ww
+            r = sqrt(positive(tt + alpha * (tw + inner)) + TINY)
+            n = n0 + alpha * n1
+            slide = positive((n + mu * r) * scale)
+            rate, k = inner / r, slide * mu / r
+            sticks = mu * n - r
+            outward = n1 + mu * rate
+            curved = if_positive(slide, outward * outward * scale, 0.0) + k * (ww - rate * rate)
+            return (
+                if_positive(sticks, n * n1 + inner, slide * n1 + k * inner),
+                if_positive(sticks, n1 * n1 + ww, curved),
+            )
+
+        return at
+
 
 class Push(NamedTuple):
     """One force that can only push."""
@@ -57,6 +82,10 @@ class Push(NamedTuple):
     def slope(self, z: Numbers) -> list[list[Scalar]]:
         """Return one number."""
         return [[if_positive(z[0], 1.0, 0.0)]]
+
+    def along(self, z: Numbers, u: Numbers) -> Line:
+        """Return the force along a line."""
+        return _along(self, z, u)
 
 
 class Box(NamedTuple):
@@ -73,3 +102,16 @@ class Box(NamedTuple):
     def slope(self, z: Numbers) -> list[list[Scalar]]:
         """Return one number."""
         return [[if_positive(z[0] - self.lower, if_positive(self.upper - z[0], 1.0, 0.0), 0.0)]]
+
+    def along(self, z: Numbers, u: Numbers) -> Line:
+        """Return the force along a line."""
+        return _along(self, z, u)
+
+
+def _along(cone: Push | Box, z: Numbers, u: Numbers) -> Line:
+    def at(alpha: Scalar) -> tuple[Scalar, Scalar]:
+        (x,) = z
+        moved = [x + alpha * u[0]]
+        return cone.project(moved)[0] * u[0], cone.slope(moved)[0][0] * (u[0] * u[0])
+
+    return at

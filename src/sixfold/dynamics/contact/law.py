@@ -15,7 +15,10 @@ CORRECTION = 0.1
 def impedance(law: Law, depth: Scalar) -> Scalar:
     """Return d of a constraint that is violated by `depth`, from d0 to dwidth by a sigmoid."""
     first, last, width, midpoint, power = law.solimp
-    first, last = (min(max(d, MIN_IMPEDANCE), MAX_IMPEDANCE) for d in (first, last))
+    first, last, midpoint = (
+        min(max(x, MIN_IMPEDANCE), MAX_IMPEDANCE) for x in (first, last, midpoint)
+    )
+    width, power = max(width, 0.0), max(power, 1.0)
     if first == last or width <= 1e-15:
         return 0.5 * (first + last)
     x = absolute(depth) * (1.0 / width)

@@ -40,10 +40,10 @@ class Places:
         """Take a tree and the positions of its joints."""
         self.tree = tree
         _, self.X0 = transforms(tree, q)
-        self._axes: dict[int, list[tuple[Vector3, Vector3]]] = {}
+        self.axes: dict[int, list[tuple[Vector3, Vector3]]] = {}
         for j in tree.bodies:
             S, turn = tree.joint[j].calc(q[j], tree.zero_velocity(j)).S, self.X0[j].E.T
-            self._axes[j] = [(turn @ s.ang, turn @ s.lin) for s in S.columns]
+            self.axes[j] = [(turn @ s.ang, turn @ s.lin) for s in S.columns]
 
     def point(self, body: int, place: tuple[float, float, float]) -> Vector3:
         """Return a point of a body in world coordinates."""
@@ -57,7 +57,7 @@ class Places:
         for j in self.tree.support(body) if body else ():
             arm = point - self.X0[j].r
             start = self.tree.velocity_slices[j].start
-            for k, (w, lin) in enumerate(self._axes[j], start):
+            for k, (w, lin) in enumerate(self.axes[j], start):
                 found[k] = lin + w.cross(arm)
         return found
 
@@ -66,7 +66,7 @@ class Places:
         turns: Columns = {}
         for j in self.tree.support(body):
             start = self.tree.velocity_slices[j].start
-            turns |= {k: w for k, (w, _) in enumerate(self._axes[j], start)}
+            turns |= {k: w for k, (w, _) in enumerate(self.axes[j], start)}
         slides = self.columns(body, self.X0[body].r)
         return [
             {k: column[i] for k, column in both.items()}

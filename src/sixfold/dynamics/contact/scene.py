@@ -1,11 +1,11 @@
-"""What may touch what, and by which law: data that the pages of this room read.
+"""What may touch what, and by which law: data that the contact algorithms read.
 
 Bodies are numbered as in a tree: 0 is the fixed base.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sixfold.model.tree import Tree
@@ -34,6 +34,16 @@ class Rod:
 
 
 @dataclass(frozen=True)
+class Law:
+    """How soft a constraint is, with MuJoCo's meaning."""
+
+    solref: tuple[float, float] = (0.02, 1.0)
+    """Time constant [s] and damping ratio."""
+    solimp: tuple[float, float, float, float, float] = (0.9, 0.95, 0.001, 0.5, 2.0)
+    """Impedance at the surface and at depth, that depth [m], midpoint and power of the sigmoid."""
+
+
+@dataclass(frozen=True)
 class Touch:
     """A contact that may close: a ball against the ground (other is None), a ball or a rod."""
 
@@ -42,10 +52,13 @@ class Touch:
     friction: float
     weight: float
     """Inverse of the mass felt at the contact at the neutral configuration [1/kg]."""
+    law: Law
+    margin: float
+    """Gap below which the contact is active [m]."""
 
 
 @dataclass(frozen=True)
-class Stop:
+class JointLimit:
     """A joint limit: places of the coordinate in q and v, limits, inverse of the inertia felt."""
 
     q: int
@@ -53,26 +66,20 @@ class Stop:
     lower: float
     upper: float
     weight: float
+    law: Law
+    margin: float
+    """Distance from the limit below which it is active [rad or m]."""
 
 
 @dataclass(frozen=True)
-class Drag:
-    """Dry friction of a joint: place in v, most force against either direction, weight."""
+class DryFriction:
+    """Dry friction of a joint: place in v, largest force against either direction, weight."""
 
     v: int
     forward: float
     backward: float
     weight: float
-
-
-@dataclass(frozen=True)
-class Law:
-    """How a constraint gives way, with MuJoCo's meaning."""
-
-    solref: tuple[float, float] = (0.02, 1.0)
-    """Time constant [s] and damping ratio."""
-    solimp: tuple[float, float, float, float, float] = (0.9, 0.95, 0.001, 0.5, 2.0)
-    """Impedance at the surface and at depth, that depth [m], midpoint and power of the way."""
+    law: Law
 
 
 @dataclass(frozen=True)
@@ -82,33 +89,44 @@ class Scene:
     surface: Any
     """Has `meet(point)`; see `surfaces`."""
     touches: tuple[Touch, ...]
-    stops: tuple[Stop, ...]
-    drags: tuple[Drag, ...]
-    law: Law
-    margin: float
-    """Gap below which a contact is active [m]."""
+    limits: tuple[JointLimit, ...]
+    frictions: tuple[DryFriction, ...]
     impratio: float
     iterations: int
-    newton: int
+    """Rounds of the solver at the most."""
     rigid: bool
     restitution: float
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Rows of each constraint: contacts, stops, drags."""
-        cones = [3 if touch.friction > 0 else 1 for touch in self.touches]
-        return (*cones, *[1] * len(self.stops), *[1] * len(self.drags))
-
     def bodies(self, tree: Tree) -> set[int]:
         """Return the bodies that constraints act on, directly or by their joints."""
-        freedoms = [stop.v for stop in self.stops] + [drag.v for drag in self.drags]
+        joints = [limit.v for limit in self.limits] + [each.v for each in self.frictions]
         at = tree.velocity_slices
-        found = {i for i in tree.bodies if any(at[i].start <= k < at[i].stop for k in freedoms)}
+        found = {i for i in tree.bodies if any(at[i].start <= k < at[i].stop for k in joints)}
         for touch in self.touches:
             found |= {touch.ball.body, touch.other.body if touch.other is not None else 0}
         return found
 
+    def with_step(self, h: float) -> Scene:
+        """Return the scene for steps of length h.
+
+        Time constants below two steps are raised to them, as MuJoCo does: a faster spring would
+        be unstable.
+        """
+
+        def slower(each: Any) -> Any:
+            time, ratio = each.law.solref
+            if not 0 < time < 2 * h:
+                return each
+            return replace(each, law=replace(each.law, solref=(2 * h, ratio)))
+
+        return replace(
+            self,
+            touches=tuple(map(slower, self.touches)),
+            limits=tuple(map(slower, self.limits)),
+            frictions=tuple(map(slower, self.frictions)),
+        )
+
     @property
-    def memory(self) -> int:
-        """How many numbers the solver keeps from one step to the next."""
-        return sum(self.sizes)
+    def grounded(self) -> set[int]:
+        """The bodies that may touch the ground."""
+        return {touch.ball.body for touch in self.touches if touch.other is None}

@@ -7,7 +7,7 @@ from copy import copy
 from functools import cached_property
 
 from sixfold.dynamics.book.factorization import path
-from sixfold.scalar import ZERO, Scalar, Zero, subroutine
+from sixfold.scalar import ZERO, Scalar, Zero, subroutine, total
 
 Matrix = list[list[Scalar]]
 
@@ -17,7 +17,7 @@ class Factor:
 
     def __init__(self, L: Matrix, pivots: Sequence[Scalar], parent: Sequence[int]) -> None:
         """Take L and D; `parent` is `Tree.dof_parent`."""
-        self.L = L
+        self.L, self.pivots, self.parent = L, list(pivots), parent
         self.reciprocals = [1.0 / d for d in pivots]
         """Of the pivots D; computed once, for all solves."""
         self.paths = [tuple(path(parent, k)) for k in range(len(parent))]
@@ -78,6 +78,20 @@ class Factor:
             support = self.beside(c)
             for k in range(c + 1):
                 found[k][c] = found[c][k] = self._outward(k, x, support)
+        return found
+
+    def matrix(self) -> Matrix:
+        """Return M = L^T D L, element by element."""
+        supported: list[list[int]] = [[k] for k in range(self.n)]
+        for k in range(self.n):
+            for i in self.paths[k]:
+                supported[i].append(k)
+        L = [[1.0 if k == j else x for j, x in enumerate(row)] for k, row in enumerate(self.L)]
+        found: Matrix = [[ZERO] * self.n for _ in range(self.n)]
+        for i in range(self.n):
+            for j in (i, *self.paths[i]):
+                products = [L[k][i] * L[k][j] * self.pivots[k] for k in supported[i]]
+                found[i][j] = found[j][i] = total(products)
         return found
 
     def half(self, b: Sequence[Scalar]) -> list[Scalar]:

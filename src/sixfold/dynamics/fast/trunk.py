@@ -45,7 +45,10 @@ class FreeMotion(NamedTuple):
 
     def outward(self, y: Sequence[Scalar]) -> list[Scalar]:
         """Return the same of D^-1 z."""
-        x = self.factor.outward(y)
+        return self.whole(self.factor.outward(y))
+
+    def whole(self, x: list[Scalar]) -> list[Scalar]:
+        """Return the accelerations of all joints from those of the trunk."""
         return x if self.trunk is None else self.trunk.outward(x)
 
 

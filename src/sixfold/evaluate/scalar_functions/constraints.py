@@ -28,14 +28,6 @@ def rows_of(model: Model, tree: Tree, q: Numbers, v: Numbers | None) -> list[con
     return [row._replace(J=model.gather({i: row.J[at[i]] for i in tree.bodies})) for row in found]
 
 
-def held(
-    model: Model, tree: Tree, q: Numbers, v: Numbers, M: Factor
-) -> tuple[Delassus, list[Scalar]]:
-    """Return the constraints as contact solvers take them, with the accelerations of their rows."""
-    found = rows_of(model, tree, q, v)
-    return Delassus(M, [row.J for row in found]), [-row.gamma for row in found]
-
-
 @page()
 def constraint_gaps(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """How far each row is from being satisfied."""

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sixfold.dynamics.constrained import rows as constrained
-from sixfold.dynamics.contact.carriers import carriers_of
 from sixfold.dynamics.contact.constraints import Reduce, State
-from sixfold.dynamics.contact.response import Response, respond, weights
+from sixfold.dynamics.contact.joint_space import JointSpace
+from sixfold.dynamics.contact.newton import Coordinates
+from sixfold.dynamics.contact.response import Loops, Response, respond, weights
 from sixfold.dynamics.contact.rows import Places
 from sixfold.dynamics.contact.scene import Numbers3, Scene
-from sixfold.evaluate.scalar_functions.constraints import held
+from sixfold.evaluate.scalar_functions.constraints import rows_of
 from sixfold.evaluate.scalar_functions.free_motion import factor as factor_of
 from sixfold.evaluate.scalar_functions.free_motion import free_motion
 from sixfold.evaluate.scalar_functions.page import Numbers, page
@@ -27,18 +28,17 @@ def contact_dynamics(
     v: Numbers,
     tau: Numbers,
     f_ext: Numbers | None = None,
-    warm: Numbers | None = None,
     *,
     scene: Scene,
     frame: str = "world",
     h: Scalar | None = None,
 ) -> Response:
-    """Accelerations and contact forces; the solver starts from `warm` or from no force.
+    """Accelerations and contact forces.
 
     Mass matrix and bias are those of `tree`, which may be the reduced one; places of contact are
     taken on the model's own.
     """
-    if scene.drags:
+    if scene.frictions:
         still = tuple(Column.zero(len(each)) for each in tree.friction)
         tree = replace(tree, friction=still, friction_negative=still)
     loaded = scene.bodies(tree) | constrained.loaded(model.constraints)
@@ -46,10 +46,21 @@ def contact_dynamics(
     places = Places(model.tree, model.positions(q))
     gravity = model.tree.gravity.lin
     reduce = _reduction(model)
-    carriers = carriers_of(scene, places, reduce)
-    loops = held(model, tree, q, v, motion.factor) if model.constraints else None
-    at = State(q, v, model.velocities(v), places, reduce, gravity, h, loops, carriers)
-    return respond(scene, at, motion, [ZERO] * scene.memory if warm is None else warm)
+    space = JointSpace(places, scene.grounded - {0})
+    qd = model.velocities(v)
+    at = State(q, v, qd, places, space, space.twists(qd), reduce, gravity, h)
+    loops = None
+    if model.constraints:
+        rows = rows_of(model, tree, q, v)
+        loops = Loops([row.J for row in rows], [-row.gamma for row in rows])
+    # contacts with the ground keep the sparsity of the mass matrix; pairs of bodies do not
+    sparse = not model.couplings and all(touch.other is None for touch in scene.touches)
+    coordinates = Coordinates(
+        model.velocities,
+        lambda row: reduce(dict(enumerate(row))),
+        motion.factor.parent if sparse else range(-1, model.nv - 1),
+    )
+    return respond(scene, at, motion, coordinates, loops)
 
 
 @page(joint_space=True)

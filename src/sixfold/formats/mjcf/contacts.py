@@ -37,14 +37,26 @@ class Pair(NamedTuple):
     place: Place
 
 
+class JointSoftness(NamedTuple):
+    """How soft the limits and the dry friction of a joint are."""
+
+    joint: str
+    laws: tuple[tuple[float, ...], ...]
+    """Solref and solimp of the limits, then those of dry friction."""
+    margin: float
+
+
 class Contacts(NamedTuple):
-    """What an MJCF file says of contacts beside its shapes."""
+    """What an MJCF file says of contacts, except for its shapes."""
 
     planes: list[Plane]
     pairs: list[Pair]
     impratio: float
     moving: int
     """Planes that are not fixed to the world itself."""
+    joints: list[JointSoftness]
+    centers: dict[str, tuple[float, ...]]
+    """Centre of mass of each body of the file, in its own coordinates [m]."""
     document: Document
 
 
@@ -58,7 +70,8 @@ def read_contacts(path: Path, package_dirs: Iterable[str | Path] = ()) -> Contac
     mujoco = mujoco_package()
     document = read_document(Path(path), map(Path, package_dirs))
     m = compiled(mujoco, document)
-    names = names_of(m).geoms
+    known = names_of(m)
+    names = known.geoms
     planes = [g for g in range(m.ngeom) if int(m.geom_type[g]) == PLANE]
     fixed = [g for g in planes if int(m.geom_bodyid[g]) == 0]
     places = document.planes if len(document.planes) == len(fixed) else []
@@ -68,7 +81,23 @@ def read_contacts(path: Path, package_dirs: Iterable[str | Path] = ()) -> Contac
         if options is not None:
             found.append(_plane(m, g, names[g], options, places[k] if places else None))
     pairs = [_pair(attributes, place) for attributes, place in document.pairs]
-    return Contacts(found, pairs, float(m.opt.impratio), len(planes) - len(fixed), document)
+    centers = {name: tuple(map(float, m.body_ipos[b])) for b, name in enumerate(known.bodies)}
+    return Contacts(
+        found,
+        pairs,
+        float(m.opt.impratio),
+        len(planes) - len(fixed),
+        [_softness(m, j, name) for j, name in enumerate(known.joints)],
+        centers,
+        document,
+    )
+
+
+def _softness(m: Any, j: int, name: str) -> JointSoftness:
+    dof = int(m.jnt_dofadr[j])
+    rows = m.jnt_solref[j], m.jnt_solimp[j], m.dof_solref[dof], m.dof_solimp[dof]
+    laws = tuple(tuple(float(x) for x in row) for row in rows)
+    return JointSoftness(name, laws, float(m.jnt_margin[j]))
 
 
 def _plane(m: Any, g: int, name: str, options: ContactOptions, place: Place | None) -> Plane:

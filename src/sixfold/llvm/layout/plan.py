@@ -40,6 +40,8 @@ class Routine:
     lanes: int = 1
     """Runs side by side: in code for one state, a value of the routine has a number in so many
     slots, one for each run.  Values from outside are one number for all."""
+    going: int | None = None
+    """Place of a carried value; rounds end when it is positive in no lane of a group."""
 
     def moved(self) -> list[int]:
         """Return which results are not in the place of the next round's input."""

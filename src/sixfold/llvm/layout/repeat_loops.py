@@ -22,6 +22,7 @@ from sixfold.llvm.layout.pieces import (
 )
 from sixfold.llvm.layout.plan import Plan, Routine, Run
 from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.text.writer import types
 
 
 def routine_functions(
@@ -48,6 +49,8 @@ def routine_functions(
         texts += [piece(body, layout, how, p, W, own) for p in range(len(how.pieces))]
         if routine.moved():
             texts.append(_advance(routine, layout, W, own))
+        if routine.going is not None:
+            texts.append(_going(routine, routine.going, layout, W, own))
         texts += routine_functions(body, layout, how, W, own)
         texts.append(_rounds(routine, layout, W, own))
     for i, run in enumerate(cut.runs):
@@ -100,6 +103,37 @@ def _advance(routine: Routine, layout: Layout, W: int, name: str) -> str:
     return block.function(f"{name}_advance_{W}(ptr %tile)")
 
 
+def _going(routine: Routine, place: int, layout: Layout, W: int, name: str) -> str:
+    """Return @name_going_W(tiles, count): whether a carried value is positive in any lane."""
+    real, _ = types(W, layout.scalar)
+    size, offset = tile_size(layout, routine.plan, W), routine.plan.inputs[place] * W * layout.item
+    mask = f"i{W}"
+    compared = "zeroinitializer" if W > 1 else "0.0"
+    lines = [
+        f"define internal i1 @{name}_going_{W}(ptr %tiles, i64 %count) noinline {{",
+        "entry:",
+        "  br label %tile",
+        "tile:",
+        "  %b = phi i64 [0, %entry], [%next, %tile]",
+        f"  %o = mul i64 %b, {size}",
+        f"  %from = add i64 %o, {offset}",
+        "  %at = getelementptr i8, ptr %tiles, i64 %from",
+        f"  %x = load {real}, ptr %at, align {layout.item}",
+        f"  %on = fcmp ogt {real} %x, {compared}",
+        f"  %bits = bitcast {f'<{W} x i1>' if W > 1 else 'i1'} %on to {mask}",
+        f"  %some = icmp ne {mask} %bits, 0",
+        "  %next = add i64 %b, 1",
+        "  %rest = icmp slt i64 %next, %count",
+        "  %none = xor i1 %some, true",
+        "  %more = and i1 %rest, %none",
+        "  br i1 %more, label %tile, label %end",
+        "end:",
+        "  ret i1 %some",
+        "}\n",
+    ]
+    return "\n".join(lines)
+
+
 def run_calls(cut: Plan, W: int, p: int, name: str = "piece") -> list[str]:
     """Return the calls that run repetitions before a piece, in all tiles.
 
@@ -147,11 +181,14 @@ def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
     """
     how = routine.plan
     size, label = tile_size(layout, how, W), "round"
+    ends_early = routine.going is not None and routine.lanes == 1
+    going = f"call i1 @{name}_going_{W}(ptr %tiles, i64 %count)"
     lines = [
         f"define internal void @{name}_rounds_{W}"
         "(ptr %tiles, i64 %count, i64 %rounds, i64 %place) noinline {",
         "entry:",
-        "  br label %round",
+        *([f"  %any = {going}"] if ends_early else ()),
+        f"  br {'i1 %any, label %round, label %end' if ends_early else 'label %round'}",
         "round:",
         "  %done = phi i64 [0, %entry], [%more, %again]",
     ]
@@ -179,7 +216,9 @@ def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
     lines += [
         "again:",
         "  %more = add i64 %done, 1",
-        "  %go = icmp slt i64 %more, %rounds",
+        "  %left = icmp slt i64 %more, %rounds",
+        *([f"  %still = {going}"] if ends_early else ()),
+        f"  %go = and i1 %left, {'%still' if ends_early else 'true'}",
         "  br i1 %go, label %round, label %end",
         "end:",
         "  ret void",

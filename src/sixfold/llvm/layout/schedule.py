@@ -178,7 +178,9 @@ class _Planner:
                 cut = replace(cut, serial=(False,) * len(cut.pieces))
             cut = cut.verify(body) if verifying() else cut
             region = range(self.used, self.used + lanes * (cut.slots - self.used))
-            found.append(Routine(body, cut, feeds, region, lanes))
+            ends = {self.nodes[k][0].going for k in each}
+            going = ends.pop() if len(ends) == 1 and feeds else None
+            found.append(Routine(body, cut, feeds, region, lanes, going))
         return found
 
     def _join(self, block: Plan) -> set[int]:

@@ -216,7 +216,8 @@ class _Writer:
         moved = [f"{name}[{k}] = n{name}_{k};" for k in range(results)]
         loop = f"for (int r{name} = 0; r{name} < {op.rounds}; ++r{name}) {{" if looped else "{"
         self.lines += [f"{self.kind} {name}[{results}];", *start, loop]
-        self.lines += [f"    {line}" for line in (*inner.lines, *new, *moved)] + ["}"]
+        stop = [] if op.going is None else [f"if (!({name}[{op.going}] > 0)) break;"]
+        self.lines += [f"    {line}" for line in (*stop, *inner.lines, *new, *moved)] + ["}"]
         return name
 
     def _constant(self, x: float) -> str:

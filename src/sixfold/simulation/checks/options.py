@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final, get_args
 
 import numpy as np
@@ -167,16 +166,13 @@ def touching(
     """
     if contacts is None:
         return None
-    scene = scene_of(function, model, contacts, stepping=True)
+    scene = scene_of(function, model, contacts).with_step(h)
     if integrator != EULER:
         where = "contacts, whose forces are those of a step"
         raise NotApplicableError(f"{function}: integrator '{integrator}'", where, f"use '{EULER}'")
     where = "contacts, whose step is one of its own"
     for option, given in idle.items():
         refuse_idle(function, option, given, where, "leave it out")
-    time, ratio = scene.law.solref
-    if 0 < time < 2 * h:
-        scene = replace(scene, law=replace(scene.law, solref=(2 * h, ratio)))
     return scene
 
 
