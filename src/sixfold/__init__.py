@@ -6,6 +6,7 @@ from sixfold import spatial
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
+    ContactResidualWarning,
     ContactShapeWarning,
     DeviceError,
     DisagreementError,
@@ -224,6 +225,7 @@ __all__ = [
     "ContactForces",
     "ContactPair",
     "ContactPoint",
+    "ContactResidualWarning",
     "ContactShapeWarning",
     "Converter",
     "CrossEntropy",

@@ -290,6 +290,10 @@ class PythonCallbackWarning(RuntimeWarning):
     """A controller runs as Python, which is slow: it could not be compiled."""
 
 
+class ContactResidualWarning(RuntimeWarning):
+    """The contact solver did not converge in some step: its forces are not accurate."""
+
+
 class ContactShapeWarning(UserWarning):
     """A model has collision shapes that contact has no counterpart for."""
 

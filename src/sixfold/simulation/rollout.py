@@ -34,6 +34,7 @@ from sixfold.evaluate import enough_memory, is_container, model_checked, refuse_
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
+from sixfold.simulation.checks.contacts import warn_residual
 from sixfold.simulation.checks.options import (
     check_fixed_step,
     check_force_frame,
@@ -116,8 +117,7 @@ def rollout(
             state that returns (nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
         limits: True or `JointStops(...)` makes joint limits push back; off when left out.
-        contacts: the ground and what may touch it, with semi-implicit Euler steps; the solver of
-            each step starts from the forces of the step before.
+        contacts: the ground and what may touch it, with semi-implicit Euler steps.
         events: refused; `simulate` finds them.
         inertias: inertial parameters of all bodies in place of the model's own, shape
             (..., nb, 10), each (m, h, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
@@ -192,9 +192,10 @@ def rollout(
         prepare(model, integrator, setup.tau_each, stepper.kernel)
     parts = asked.start()
     with enough_memory("rollout", f"trajectories {lead} of {count // between} states"):
-        results, not_finite = _run(stepper, parts, lead, count, between, out)
+        results, not_finite, residual = _run(stepper, parts, lead, count, between, out)
     if not_finite:
         warn_not_finite("rollout", model, results[0], results[1], h * between)
+    warn_residual("rollout", model, residual)
     return results
 
 
@@ -311,8 +312,11 @@ def _run(
     steps: int,
     every: int,
     out: tuple[Array, ...] | None,
-) -> tuple[tuple[Array, ...], bool]:
-    """Take all steps of all rows; return also whether some state may be not finite."""
+) -> tuple[tuple[Array, ...], bool, float]:
+    """Take all steps of all rows.
+
+    Return also whether some state may be not finite, and the residual of the contact solver.
+    """
     setup = stepper.setup
     kept = len(parts) - setup.compensated - (setup.contacts is not None)
     shapes = [(*lead, steps // every, n) for n in setup.carried]
@@ -322,7 +326,8 @@ def _run(
             out = (*out, *(np.empty(shape, setup.dtype) for shape in shapes[kept:]))
         arrays = setup.arrays(parts, stepper.dt, times)
         results, not_finite = run_scan(stepper.kernel, arrays, lead, steps, every, out)
-        return tuple(results if out is None else out)[:kept], not_finite
+        written = tuple(results if out is None else out)
+        return written[:kept], not_finite, _residual(setup, written[-1])
     found = tuple(map(np.empty, shapes[:kept])) if out is None else out
     state = np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], -1)
     tau = setup.tau if setup.tau_each else None
@@ -333,7 +338,14 @@ def _run(
             if (k + 1) % every == 0:
                 for result, part in zip(found, setup.parts(state), strict=False):
                     result[..., (k + 1) // every - 1, :] = part
-    return found, True
+    return found, True, _residual(setup, state[..., None, -1:])
+
+
+def _residual(setup: Setup, carried: Array) -> float:
+    """Return the largest residual of all rows, of the part of states that holds it."""
+    if setup.contacts is None or not carried.size:
+        return 0.0
+    return float(np.nanmax(carried[..., -1, 0], initial=0.0))
 
 
 def _check_out(

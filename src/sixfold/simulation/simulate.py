@@ -28,6 +28,12 @@ from sixfold.simulation.adaptive import adaptive_step
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.callbacks.progress import progress_of
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
+from sixfold.simulation.checks.contacts import (
+    MAX_RESIDUAL,
+    contact_notes,
+    residual_text,
+    warn_residual,
+)
 from sixfold.simulation.checks.failures import lost_pivot, not_converged, not_finite
 from sixfold.simulation.checks.limits import limit_notes
 from sixfold.simulation.checks.options import (
@@ -242,6 +248,7 @@ def simulate(
             problem = not_converged(stepper.system, made, grid.dt, hold)
         if problem is not None:
             raise problem
+    warn_residual("simulate", model, made.contact_residual)
     return made
 
 
@@ -270,6 +277,11 @@ def _trajectory(
     if setup.contacts is not None:
         arrays["contact_friction"] = [touch.friction for touch in setup.contacts.touches]
     limited = bool(setup.stops) or bool(setup.contacts and setup.contacts.limits)
+    notes = (*stepper.notes, *limit_notes(model, outcome.t, q, limited))
+    if setup.contacts is not None:
+        about["contact_residual"] = residual = float(np.nanmax(outcome.x[..., -1], initial=0.0))
+        notes += contact_notes(model, setup.contacts, outcome.t, q, arrays["contact_gaps"])
+        notes += (residual_text(residual),) if residual > MAX_RESIDUAL else ()
     return Trajectory(
         model,
         outcome.t,
@@ -278,5 +290,5 @@ def _trajectory(
         x=x if setup.states else None,
         steps=outcome.steps,
         events=crossings,
-        notes=(*stepper.notes, *limit_notes(model, outcome.t, q, limited)),
+        notes=notes,
     )

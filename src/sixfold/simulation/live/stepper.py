@@ -19,6 +19,7 @@ from sixfold.evaluate import (
 )
 from sixfold.model import Model
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
+from sixfold.simulation.checks.contacts import MAX_RESIDUAL, warn_residual
 from sixfold.simulation.checks.options import (
     check_fixed_step,
     check_force_frame,
@@ -44,6 +45,9 @@ from sixfold.simulation.live.functions import action_law, step_function, traced_
 from sixfold.simulation.live.program import StepProgram
 from sixfold.simulation.setup import Setup
 from sixfold.simulation.stops import JointStops, stops_of
+
+STEPS_BETWEEN_CHECKS = 100
+"""Steps between two looks at the residuals of contact."""
 
 
 class Stepper:
@@ -202,6 +206,7 @@ class Stepper:
         )
         self._rest = [x if self._lead else x[None] for x in own.values() if x is not None]
         self._prepare(compiled)
+        self._steps_to_check = STEPS_BETWEEN_CHECKS if scene is not None else -1
         self.reset()
 
     def _prepare(self, compiled: bool | None) -> None:
@@ -254,6 +259,13 @@ class Stepper:
         """Steps of the integrator since the last reset of each row, shape (rows,)."""
         return self._of_rows(0)[..., 0]
 
+    @property
+    def contact_residual(self) -> Array:
+        """Largest relative residual of the contact solver since the last reset, shape (rows,)."""
+        if self._program.setup.contacts is None:
+            return np.zeros(self._lead, self.dtype)
+        return self._of_rows(-1)[..., 0]
+
     def _of_rows(self, k: int) -> Array:
         return self._state[k] if self._lead else self._state[k][0]
 
@@ -264,7 +276,7 @@ class Stepper:
         *,
         rows: ArrayLike | None = None,
     ) -> Array | None:
-        """Put rows into a state, at time zero, with contacts that start from no force.
+        """Put rows into a state, at time zero, with residuals of contact at zero.
 
         Args:
             q: configurations, shape (nq,) or one for each of the rows; None for the neutral one.
@@ -345,7 +357,17 @@ class Stepper:
         run_kernel(self._kernel, (*self._state, given, *self._rest), (self.rows,), out)
         self._buffers.reverse()
         self._state = state
+        if self._steps_to_check >= 0:
+            self._steps_to_check -= 1
+            if not self._steps_to_check:
+                self._check_residual()
         return seen
+
+    def _check_residual(self) -> None:
+        """Warn once if the contact solver did not converge; states keep the largest residual."""
+        residual = float(self._state[-1].max(initial=0.0))
+        self._steps_to_check = -1 if residual > MAX_RESIDUAL else STEPS_BETWEEN_CHECKS
+        warn_residual("Stepper", self.model, residual, stacklevel=4)
 
     def returns(self, actions: ArrayLike) -> Array:
         """Return the sums of rewards of many sequences of actions, from where the robot is.

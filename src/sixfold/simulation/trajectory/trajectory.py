@@ -76,6 +76,8 @@ class Trajectory:
     """Distance of the surfaces, negative inside [m], shape (..., samples, nc)."""
     contact_friction: Array | None = None
     """Coulomb's coefficient of each contact, shape (nc,)."""
+    contact_residual: float = 0.0
+    """Largest relative residual of the contact solver in all steps; 0 without a ground."""
 
     def __post_init__(self) -> None:
         """Check the arrays against the model and each other, and make them read-only."""
@@ -104,6 +106,7 @@ class Trajectory:
             ("dt", (int, float), "a number [s]"),
             ("steps", (int, np.integer), "a whole number"),
             ("elapsed", (int, float), "a number [s]"),
+            ("contact_residual", (int, float), "a number"),
         ):
             if not isinstance(getattr(self, name), kinds):
                 raise OptionError("Trajectory", name, words, getattr(self, name))
