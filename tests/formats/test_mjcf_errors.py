@@ -54,9 +54,14 @@ def world(inside: str, top: str = "") -> str:
         (
             world("", '<asset><model name="m" file="m.xml"/></asset>\n'),
             2,
-            "<model>: parts of other",
+            "model file 'm.xml': there is no such file",
         ),
-        (world('<attach model="m" body="b" prefix="p"/>'), 3, "<attach>: parts of other model"),
+        (world('<attach model="m" body="b" prefix="p"/>'), 3, "<attach>: no <model> has the name"),
+        (
+            world("", '<asset><model name="m" file="robot.xml"/></asset>\n'),
+            2,
+            "<model>: 'robot.xml' contains itself",
+        ),
         (world('<include file="none.xml"/>'), 3, "included file 'none.xml': there is no such file"),
         (world('<include file="robot.xml"/>'), 3, "<include>: 'robot.xml' is included twice"),
         (world("<include/>"), 3, "<include>: no attribute 'file'"),

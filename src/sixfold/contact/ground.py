@@ -63,8 +63,9 @@ class Ground:
         plane: contact options of the plane in a MuJoCo file: shapes that have such options, too,
             meet it by MuJoCo's rules (priority, solmix, condim) instead of by `friction`, `solref`,
             `solimp` and `margin`, which then hold for all others.
-        link_centers: centre of mass of links of a file that are welded together to one body, as
-            (name, (x, y, z)) in coordinates of the body [m]: MuJoCo's softness depends on them.
+        link_weights: inverse mass that contacts of a link of a MuJoCo file feel, as (name, 1/kg):
+            softness is proportional to it.  By default it is that at the centre of mass of the
+            body, where links may have been welded together.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -96,7 +97,7 @@ class Ground:
     iterations: int = 30
     joint_laws: tuple[JointLaw, ...] = ()
     plane: ContactOptions | None = None
-    link_centers: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    link_weights: tuple[tuple[str, float], ...] = ()
 
     def __repr__(self) -> str:
         """Print what differs from the defaults."""
@@ -179,21 +180,19 @@ class Ground:
         put("iterations", checks.count("Ground", "iterations", self.iterations, 1, 1000))
         if not isinstance(self.plane, (ContactOptions, NoneType)):
             raise OptionError("Ground", "plane", "a ContactOptions", self.plane)
-        words = "a list of (name, (x, y, z))"
+        words = "a list of (name, number >= 0)"
         try:
-            pairs = [(name, center) for name, center in self.link_centers]
+            pairs = [(name, weight) for name, weight in self.link_weights]
         except (TypeError, ValueError):
-            raise OptionError("Ground", "link_centers", words, self.link_centers) from None
-        put(
-            "link_centers",
-            tuple(
-                (
-                    checks.text("Ground", "link_centers", name),
-                    checks.numbers("Ground", "link_centers", center, 3, words),
-                )
-                for name, center in pairs
-            ),
-        )
+            raise OptionError("Ground", "link_weights", words, self.link_weights) from None
+        checked = [
+            (
+                checks.text("Ground", "link_weights", name),
+                checks.not_negative("Ground", "link_weights", weight, " [1/kg]"),
+            )
+            for name, weight in pairs
+        ]
+        put("link_weights", tuple(checked))
 
     def _check_surface(self, put: Callable[[str, Any], None]) -> None:
         """Check the grid, and that only one surface is given."""

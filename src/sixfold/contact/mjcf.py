@@ -32,7 +32,7 @@ def ground_options(
         left.append(f"{contacts.moving} planes of bodies")
     known = set(model.joint_names)
     found["joint_laws"] = tuple(_joint_law(each) for each in contacts.joints if each.joint in known)
-    found["link_centers"] = _link_centers(contacts, model)
+    found["link_weights"] = contacts.weights
     pairs = []
     for pair in contacts.pairs:
         made = _pair(pair, shapes, model, contacts, left)
@@ -50,22 +50,6 @@ def _joint_law(each: JointSoftness) -> JointLaw:
     limit, friction = law_of(*each.laws[:2]), law_of(*each.laws[2:])
     both = limit.solref, limit.solimp, friction.solref, friction.solimp
     return JointLaw(each.joint, *both, each.margin)
-
-
-def _link_centers(contacts: Contacts, model: Model) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Return the centre of mass of each link that is welded to another, in body coordinates."""
-    bodies = {body.name for body in model.bodies}
-    found = []
-    for frame in model.frames:
-        center = contacts.centers.get(frame.name)
-        if center is not None and frame.name not in bodies and frame.body >= 0:
-            E, r = frame.placement
-            place = tuple(float(x) for x in r + E.T @ Vector3.of(center))
-            found.append((frame.name, place))
-    # the link that carries others keeps its own centre, too
-    carriers = {model.bodies[frame.body].name for frame in model.frames if frame.body >= 0}
-    found += [(name, contacts.centers[name]) for name in sorted(carriers & contacts.centers.keys())]
-    return tuple(found)
 
 
 def _line(contacts: Contacts, place: Any) -> str:

@@ -126,9 +126,9 @@ class _Weights:
 
     def __init__(self, model: Model, ground: Ground) -> None:
         self.model = model
-        self.centers = {name: _three(center) for name, center in ground.link_centers}
+        self.links = dict(ground.link_weights)
         self.at, self.joints = inverse_masses(model, neutral(model).tolist())
-        self.found: dict[str, float] = {}
+        self.found = dict(self.links)
 
     def __call__(self, link: str) -> float:
         """Return the weight of contacts on a body, a frame or a link of a file [1/kg]."""
@@ -136,7 +136,7 @@ class _Weights:
             body, _ = _located(self.model, link)
             inertia = self.model.tree.inertia[body]
             center = _numbers(inertia.center) if inertia.m else (0.0, 0.0, 0.0)
-            self.found[link] = self.at(body, self.centers.get(link, center))
+            self.found[link] = self.at(body, center)
         return self.found[link]
 
     def touch(self, ball: Ball, other: Ball | Rod | None, weight: float) -> float:
@@ -191,7 +191,7 @@ def _collision_touches(
             # MuJoCo's rule: the larger friction counts, or that of the shape with priority
             friction = float(options.friction[0])
             friction = friction if options.priority > 0 else max(friction, ground.friction)
-        link = geometry.link if geometry.link in felt.centers else ""
+        link = geometry.link if geometry.link in felt.links else ""
         weight = felt(link or model.bodies[geometry.body].name)
         found += [
             Touch(ball, None, friction, felt.touch(ball, None, weight), own, margin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -10,7 +11,14 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from sixfold.errors import RobotFileError
-from sixfold.formats.mjcf.xml import Document, MeshFile, Place, read_named, resolve_inside
+from sixfold.formats.mjcf.xml import (
+    Attachment,
+    Document,
+    MeshFile,
+    Place,
+    read_named,
+    resolve_inside,
+)
 from sixfold.formats.xml.parse import shown
 
 STAND_IN = [float(c) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1) for c in (x, y, z)]
@@ -39,14 +47,47 @@ def compiled(mujoco: Any, document: Document) -> Any:
     """
     with listening(mujoco, document.remarks):
         try:
-            spec = mujoco.MjSpec.from_string(document.text)
-            _drop_fields(mujoco, spec, document)
-            spec.assets = _assets(mujoco, spec, document)
+            assets: dict[str, bytes] = {}
+            spec = _spec(mujoco, document, assets)
+            spec.assets = assets
             return spec.compile()
         except RobotFileError:
             raise
         except Exception as error:
             raise _refused(str(error), document) from None
+
+
+def _spec(mujoco: Any, document: Document, assets: dict[str, bytes]) -> Any:
+    """Return the `MjSpec` of a document with its attachments; put its meshes among the assets."""
+    spec = mujoco.MjSpec.from_string(document.text)
+    _drop_fields(mujoco, spec, document)
+    _add_assets(mujoco, spec, document, assets)
+    for each in document.attachments:
+        _attach(spec, each, mujoco, document, assets)
+    return spec
+
+
+def _attach(
+    spec: Any, each: Attachment, mujoco: Any, document: Document, assets: dict[str, bytes]
+) -> None:
+    """Attach a part of another document; MuJoCo copies it, so that it may be attached again."""
+
+    def refuse(what: str, fix: str) -> RobotFileError:
+        place = each.place
+        return RobotFileError(what, file=place.file, line=place.line, element="<attach>", fix=fix)
+
+    if each.model not in document.models:
+        what = f"no <model> has the name '{shown(each.model)}'"
+        raise refuse(what, "name a <model> of the <asset> section")
+    part, frame = _spec(mujoco, document.models[each.model], assets), spec.frame(each.frame)
+    if each.body is None:
+        spec.attach(part, prefix=each.prefix, frame=frame)
+        return
+    body = part.body(each.body)
+    if body is None:
+        what = f"model '{shown(each.model)}' has no body '{shown(each.body)}'"
+        raise refuse(what, "name one of its bodies")
+    frame.attach_body(body, each.prefix, "")
 
 
 @contextmanager
@@ -75,20 +116,19 @@ def _drop_fields(mujoco: Any, spec: Any, document: Document) -> None:
             geom.delete()
 
 
-def _assets(mujoco: Any, spec: Any, document: Document) -> dict[str, bytes]:
+def _add_assets(mujoco: Any, spec: Any, document: Document, assets: dict[str, bytes]) -> None:
     """Give each mesh its content: the file's where it is needed, a cube elsewhere."""
     needed = _needed(mujoco, spec)
-    assets: dict[str, bytes] = {}
-    for k, mesh in enumerate(spec.meshes):
+    for mesh in spec.meshes:
         source = document.meshes.get(mesh.name)
         if source is None:
             continue
         if mesh.name in needed:
-            mesh.file = f"{k}{PurePosixPath(source.file.replace(chr(92), '/')).suffix.lower()}"
+            suffix = PurePosixPath(source.file.replace(chr(92), "/")).suffix.lower()
+            mesh.file = f"{len(assets)}{suffix}"
             assets[mesh.file] = _mesh_bytes(document, source, needed[mesh.name])
         else:
             mesh.uservert = STAND_IN
-    return assets
 
 
 def _needed(mujoco: Any, spec: Any) -> dict[str, str]:
@@ -107,6 +147,19 @@ def _needed(mujoco: Any, spec: Any) -> dict[str, str]:
                 geom.meshname, f"body '{shown(body.name)}'" if body.name else "a body"
             )
     return needed
+
+
+def mesh_paths(document: Document) -> dict[str, str]:
+    """Return the path of each mesh by its name, those of attached parts with their prefixes."""
+    found = {name: mesh_path(document, mesh.file) for name, mesh in document.meshes.items()}
+    folder = document.path.resolve().parent
+    for each in document.attachments:
+        part = document.models.get(each.model)
+        if part is not None:
+            inside = os.path.relpath(part.path.resolve().parent, folder)
+            for name, path in mesh_paths(part).items():
+                found[each.prefix + name] = str(PurePosixPath(inside.replace("\\", "/")) / path)
+    return found
 
 
 def mesh_path(document: Document, file: str) -> str:

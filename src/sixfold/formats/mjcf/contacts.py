@@ -55,8 +55,8 @@ class Contacts(NamedTuple):
     moving: int
     """Planes that are not fixed to the world itself."""
     joints: list[JointSoftness]
-    centers: dict[str, tuple[float, ...]]
-    """Centre of mass of each body of the file, in its own coordinates [m]."""
+    weights: tuple[tuple[str, float], ...]
+    """Mean inverse mass that contacts of each body of the file feel [1/kg]."""
     document: Document
 
 
@@ -81,14 +81,15 @@ def read_contacts(path: Path, package_dirs: Iterable[str | Path] = ()) -> Contac
         if options is not None:
             found.append(_plane(m, g, names[g], options, places[k] if places else None))
     pairs = [_pair(attributes, place) for attributes, place in document.pairs]
-    centers = {name: tuple(map(float, m.body_ipos[b])) for b, name in enumerate(known.bodies)}
+    named = enumerate(known.bodies)
+    weights = tuple((name, float(m.body_invweight0[b, 0])) for b, name in named if b)
     return Contacts(
         found,
         pairs,
         float(m.opt.impratio),
         len(planes) - len(fixed),
         [_softness(m, j, name) for j, name in enumerate(known.joints)],
-        centers,
+        weights,
         document,
     )
 

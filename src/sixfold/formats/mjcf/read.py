@@ -17,7 +17,7 @@ from sixfold.errors import (
     visible,
 )
 from sixfold.formats.mjcf.arrays import Lines, Off, model_from_arrays
-from sixfold.formats.mjcf.compile import compiled, mesh_path
+from sixfold.formats.mjcf.compile import compiled, mesh_paths
 from sixfold.formats.mjcf.notes import notes_on
 from sixfold.formats.mjcf.shapes import model_name
 from sixfold.formats.mjcf.xml import Document, read_document
@@ -75,7 +75,7 @@ def load_mjcf(
             lines=_lines(m, document),
             notes=notes,
             blemishes=document.notes.blemishes(),
-            meshes={key: mesh_path(document, mesh.file) for key, mesh in document.meshes.items()},
+            meshes=mesh_paths(document),
         )
         locked = lock_joints(model, lock) if lock else model
     except UnknownNameError:

@@ -56,6 +56,18 @@ class MeshFile:
     place: Place
 
 
+@dataclass(frozen=True)
+class Attachment:
+    """An `<attach>`: a body of another file, or all of it, at a frame of this one."""
+
+    frame: str
+    """Name of the frame that stands for it in the text."""
+    model: str
+    body: str | None
+    prefix: str
+    place: Place
+
+
 @dataclass
 class Document:
     """What MuJoCo gets, and what it does not."""
@@ -79,6 +91,9 @@ class Document:
     generated: bool = False
     """True where elements make more bodies than the file names one by one."""
     meshes: dict[str, MeshFile] = field(default_factory=dict)
+    models: dict[str, Document] = field(default_factory=dict)
+    """Other files that parts are attached from, by the name of their `<model>`."""
+    attachments: list[Attachment] = field(default_factory=list)
     left: dict[str, list[Place]] = field(default_factory=dict)
     """What was taken out: a place for each element."""
     first: dict[str, Place] = field(default_factory=dict)
@@ -128,15 +143,20 @@ class _Open:
 
 
 def read_document(path: Path, folders: Iterable[Path] = (), *, strict: bool = False) -> Document:
-    """Read an MJCF file and those it includes.
+    """Read an MJCF file, those it includes and those it attaches parts of.
 
     Raises:
         RobotFileError: if a file cannot be read, is no MJCF, or passes a limit; when strict, also
             for what could be read all the same.
     """
     notes = Notes(str(path), strict)
-    document = Document(path, notes, tuple(Path(folder) for folder in folders))
-    root = parse(read(path), str(path), max_depth=MAX_DEPTH, forgive=notes.blemish)
+    return _filled(Document(path, notes, tuple(Path(folder) for folder in folders)), read(path))
+
+
+def _filled(document: Document, data: bytes) -> Document:
+    """Read the content of a document's file."""
+    path, notes = document.path, document.notes
+    root = parse(data, str(path), max_depth=MAX_DEPTH, forgive=notes.blemish)
     if root.tag != "mujoco":
         raise RobotFileError(
             f"the root element is <{shown(root.tag)}>",
@@ -169,10 +189,15 @@ def read_named(path: Path, place: Place, called: str) -> bytes:
 
 
 def resolve_inside(document: Document, name: str, place: Place, role: str) -> Path:
-    """Return the path of a file named by the document: in its own folder or the one above."""
+    """Return the path of a file named by the document: in its own folder or the one above.
+
+    A name in an included file is relative to that file, or to the main file if there is none.
+    """
     folder = document.path.resolve().parent
     try:
-        path = (folder / name).resolve()
+        path = (Path(place.file).resolve().parent / name).resolve()
+        if not path.exists():
+            path = (folder / name).resolve()
         roots = (folder, folder.parent, *(more.resolve() for more in document.folders))
         allowed = any(path.is_relative_to(root) for root in roots)
     except (OSError, ValueError, RuntimeError):
@@ -190,20 +215,18 @@ def resolve_inside(document: Document, name: str, place: Place, role: str) -> Pa
 
 def _begin(document: Document, item: _Open) -> Iterator[_Open]:
     """Write the start of an element, unless it is taken out, and yield what comes inside."""
-    element, tag, place = item.element, item.element.tag, item.place
+    element, tag = item.element, item.element.tag
     if tag == "include":
         yield from _included(document, item)
         return
     if _taken_out(document, item):
         return
-    if tag in ("attach", "model"):
-        raise RobotFileError(
-            "parts of other model files are not read",
-            file=place.file,
-            line=place.line,
-            element=f"<{tag}>",
-            fix="write one flat file first: mujoco.MjSpec.from_file(path), .compile(), .to_xml()",
-        )
+    if tag == "model" and item.top == "asset":
+        _read_model(document, item)
+        return
+    if tag == "attach":
+        _attach(document, item)
+        return
     attributes = _attributes(document, item)
     copies = item.copies * _copies(item)
     _count(document, item, copies)
@@ -344,21 +367,59 @@ def _remember(document: Document, item: _Open) -> int:
     return item.body
 
 
+def _refusal(item: _Open, what: str, fix: str) -> RobotFileError:
+    place, element = item.place, f"<{item.element.tag}>"
+    return RobotFileError(what, file=place.file, line=place.line, element=element, fix=fix)
+
+
+def _read_model(document: Document, item: _Open) -> None:
+    """Read a file that parts are attached from; limits hold for all files together."""
+    place, name = item.place, item.element.attributes.get("file")
+    if not name:
+        raise _refusal(item, "no attribute 'file'", "name the file of the model")
+    path = resolve_inside(document, name, place, "model file")
+    if path in document.includes:
+        raise _refusal(item, f"'{shown(name)}' contains itself", "attach other files only")
+    if len(document.includes) > MAX_INCLUDES:
+        raise _refusal(item, f"more than {MAX_INCLUDES} files are read", "join the files")
+    data = read_named(path, place, f"model file '{shown(name)}'")
+    part = Document(path, document.notes, document.folders)
+    part.elements, part.copies = document.elements, document.copies
+    part.includes = {*document.includes, path}
+    _filled(part, data)
+    document.elements, document.copies = part.elements, part.copies
+    document.models[item.element.attributes.get("name", path.stem)] = part
+    # what is left out of the part is left out of the whole
+    for key, places in part.left.items():
+        for each in places:
+            document.leave(key, Place(each.file, each.line, place.root_line))
+
+
+def _attach(document: Document, item: _Open) -> None:
+    """Put a frame where a part of another model file belongs."""
+    given = item.element.attributes
+    frame = f"sixfold attachment {len(document.attachments)}"
+    document.attachments.append(
+        Attachment(
+            frame, given.get("model", ""), given.get("body"), given.get("prefix", ""), item.place
+        )
+    )
+    document.generated = True
+    _count(document, item, item.copies)
+    _write(document, item, f"<frame name={quoteattr(frame)}/>")
+
+
 def _included(document: Document, item: _Open) -> Iterator[_Open]:
     """Yield the elements of an included file in place of the include."""
     place = item.place
     name = item.element.attributes.get("file")
-
-    def refuse(what: str, fix: str) -> RobotFileError:
-        return RobotFileError(what, file=place.file, line=place.line, element="<include>", fix=fix)
-
     if not name:
-        raise refuse("no attribute 'file'", "name the file to include")
+        raise _refusal(item, "no attribute 'file'", "name the file to include")
     path = resolve_inside(document, name, place, "included file")
     if path in document.includes:
-        raise refuse(f"'{shown(name)}' is included twice", "include each file once")
+        raise _refusal(item, f"'{shown(name)}' is included twice", "include each file once")
     if len(document.includes) > MAX_INCLUDES:
-        raise refuse(f"more than {MAX_INCLUDES} files are included", "join the files")
+        raise _refusal(item, f"more than {MAX_INCLUDES} files are included", "join the files")
     document.includes.add(path)
     data = read_named(path, place, f"included file '{shown(name)}'")
     root = parse(data, str(path), max_depth=MAX_DEPTH, forgive=document.notes.blemish)

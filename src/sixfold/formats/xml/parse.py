@@ -15,7 +15,8 @@ from sixfold.formats.xml.tidy import tidied
 
 MAX_DEPTH = 100
 MAX_ELEMENTS = 400_000
-MAX_ATTRIBUTES = 65_536
+MAX_ATTRIBUTES = 8 * 2**20
+"""Characters of all attributes of an element: meshes are written as lists of vertices."""
 SHOWN = 60
 
 
