@@ -1,6 +1,7 @@
 """The rolled form of every quantity equals the NumPy reading, on trees of every kind of joint."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,6 +84,19 @@ def chain(n, seed=0):
             armature=rng.uniform(0, 0.1) if i % 2 else 0.0,
         )
     return builder.build()
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "bias_force"])
+def test_friction_by_sign_and_by_tanh_may_stand_in_one_chain(function):
+    model = chain(9)
+    speeds = (0.0, 0.1, 0.3)
+    bodies = [replace(b, friction_speed=(speeds[k % 3],)) for k, b in enumerate(model.bodies)]
+    model = replace(model, bodies=tuple(bodies))
+    x = state(model, 7)
+    arrays = [x[letter] for letter in ("q", "v", "a")][: 2 + (function != "bias_force")]
+    found = getattr(sf, function)(model, *arrays, backend="rolled")
+    assert np.isfinite(found).all()
+    assert_close(found, getattr(sf, function)(model, *arrays, backend="numpy"))
 
 
 def test_long_trees_choose_the_rolled_form_and_short_ones_do_not():

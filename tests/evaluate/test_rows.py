@@ -48,7 +48,8 @@ def values_of(model, function, argument):
 
     The slope of smooth friction f tanh(v / v_s) is zero at an infinite velocity, which is right.
     """
-    smooth = model.friction_speed and "derivatives" in function and argument == "v"
+    speeds = any(any(body.friction_speed) for body in model.bodies)
+    smooth = speeds and "derivatives" in function and argument == "v"
     return (np.nan,) if smooth else (np.nan, np.inf, -np.inf)
 
 

@@ -244,7 +244,7 @@ def test_our_own_elements_say_what_the_format_cannot(write):
     model = sf.load(write(OWN))
     body = model.bodies[0]
     assert model.gravity == (0.0, -9.81, 0.0)
-    assert model.friction_speed == 0.01
+    assert body.friction_speed == (0.01,)
     assert (body.upper, body.stiffness, body.rest) == ((math.inf,), (3.0,), (0.1,))
     assert (body.armature, body.friction, body.friction_negative) == ((0.2,), (0.0,), (0.3,))
     assert model.couplings[0].terms == ((0, 2.0), (1, -1.0))

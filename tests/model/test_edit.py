@@ -337,17 +337,15 @@ def test_attaching_to_the_base_moves_the_other_robot_there():
     assert both.children("world") == ("a", "x")
 
 
-def test_the_friction_speed_is_that_of_the_robot_with_friction():
-    def hand(speed, friction, base="world"):
+def test_each_joint_of_an_attached_robot_keeps_its_friction_speed():
+    def hand(speed, base="world"):
         builder = sf.ModelBuilder("h", friction_speed=speed, base_name=base)
-        name = base[0]
-        return builder.add_body(name, joint=sf.Revolute("z"), friction=friction).build()
+        return builder.add_body(base[0], joint=sf.Revolute("z"), friction=1.0).build()
 
-    smooth, rough = hand(0.1, 0.0), hand(0.2, 1.0, "palm")
-    assert sf.attach(smooth, rough, to="w").friction_speed == 0.2
-    assert sf.attach(hand(0.1, 1.0), hand(0.2, 0.0, "palm"), to="w").friction_speed == 0.1
-    with pytest.raises(sf.ModelError, match=r"friction speeds differ: 0.1 and 0.2"):
-        sf.attach(hand(0.1, 1.0), rough, to="w")
+    both = sf.attach(hand(0.1), hand(0.2, "palm"), to="w")
+    v = np.array([0.05, 0.05])
+    friction = sf.inverse_dynamics(both, np.zeros(2), v, np.zeros(2))
+    np.testing.assert_allclose(friction, np.tanh(v / [0.1, 0.2]), rtol=1e-14)
 
 
 @pytest.mark.parametrize(

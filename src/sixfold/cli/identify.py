@@ -91,6 +91,13 @@ def excite(
 @unknowns
 @click.option("--filter", "cutoff", type=float, help="Cut-off frequency of the filter [Hz].")
 @click.option("--lag", default="0", show_default=True, help="Torques are late by [s], or 'search'.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME=COLUMNS",
+    help="Columns of t, q, v, a or tau: names or numbers from 0, as q=1:8 or tau=m1,m2.",
+)
 @click.option("--prior", default=1.0, show_default=True, help="Weight of the loaded model.")
 @click.option("--free", is_flag=True, help="Let bodies be unphysical.")
 @click.option("--out", type=click.Path(), help="Write the new robot: .urdf or .json.")
@@ -105,6 +112,7 @@ def identify(
     bodies: tuple[str, ...],
     cutoff: float | None,
     lag: str,
+    columns: tuple[str, ...],
     prior: float,
     free: bool,
     out: str | None,
@@ -128,6 +136,7 @@ def identify(
         prior=prior,
         filter=cutoff,
         lag=_lag(lag),
+        columns=_columns(columns),
         progress=bar("samples"),
     )
     _print(result)
@@ -142,6 +151,21 @@ def identify(
     elif out is not None:
         click.echo("the robot was not written: the log is wrong", err=True)
     sys.exit(0 if result.ok else 1)
+
+
+def _columns(given: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return what `--column q=1:8 --column tau=m1,m2` says, as `Log.read` takes it."""
+    words = "NAME=COLUMNS such as t=0, q=1:8 or tau=m1,m2"
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, spec = text.partition("=")
+        first, colon, last = spec.partition(":")
+        if not equals or not spec or (colon and not (first.isdecimal() and last.isdecimal())):
+            raise OptionError("identify", "--column", words, text)
+        listed = [int(x) if x.isdecimal() else x for x in spec.split(",")]
+        several = range(int(first), int(last)) if colon else listed
+        found[name] = several if colon or len(listed) > 1 else listed[0]
+    return found or None
 
 
 def _lag(text: str) -> Any:

@@ -23,10 +23,10 @@ def passive_forces(tree: Tree, q: Table, qd: Table) -> Table:
 
 def passive_force(tree: Tree, i: int, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Column:
     """Return the force of one joint, at its own position and velocity."""
-    levels = zip(qd, tree.friction[i], tree.friction_negative[i], strict=True)
+    numbers = tree.friction[i], tree.friction_negative[i], tree.friction_speed[i]
     dry = Column(
-        _level(v, forward, backward) * _direction(v, tree.friction_speed)
-        for v, forward, backward in levels
+        _level(v, forward, backward) * _direction(v, speed)
+        for v, forward, backward, speed in zip(qd, *numbers, strict=True)
     )
     return _spring_force(tree, q, i) + tree.damping[i] * qd + dry
 

@@ -10,6 +10,7 @@ from sixfold.identification.data.log import Log
 from sixfold.identification.excitation import excitation
 from sixfold.identification.expected import expected_errors
 from sixfold.identification.findings import DataFinding
+from sixfold.identification.fit.friction import FrictionLaw
 from sixfold.identification.identification import Estimate, Identification, JointResidual
 from sixfold.identification.identify import identify
 
@@ -19,6 +20,7 @@ __all__ = [
     "BaseProjection",
     "DataFinding",
     "Estimate",
+    "FrictionLaw",
     "Identification",
     "JointResidual",
     "Log",

@@ -22,13 +22,25 @@ FIXES = {
     "unexplained": "check units, joint order and signs, the model's kinematics and gravity, and "
     "whether something touched the robot; friction=True or rotors=True may be missing",
     "constant-joint": "move that joint too, or lock it in the model with sixfold.lock_joints",
+    "torque-scale": "give joint torques in N m (forces in N), after the gears; or give gains= that "
+    "make them so; with a loaded model of the wrong weight this is right",
     "no-torque": "connect the sensor, or give the torques of all joints",
     "too-short": "record longer: 10 to 20 s of a motion from sixfold.excitation",
     "too-slow": "move faster: sixfold.excitation goes up to the limits of the joints",
     "saturated": "lower the amplitude, or raise the range of the sensor or amplifier",
     "nan-rows": "look for lost messages in the logger",
     "clock-jump": "log with a steady clock; stretches between jumps were used one by one",
+    "repeated-times": "log with finer times, or give the time between two samples: t=dt",
+    "wrapped": "nothing to do; positions that go on counting would be surer",
+    "wrong-v": "give v in rad/s or m/s, in the order and with the signs of q, and t in seconds; or "
+    "leave v out: it is then made from q",
+    "wrong-a": "give a in rad/s^2 or m/s^2, in the order and with the signs of v; or leave a out: "
+    "it is then made from v",
     "lag": "pass lag='search', or lag= with the delay that you know",
+    "friction-speed": "nothing to do where the new model has them; otherwise give the loaded model "
+    "these friction speeds, or a log that can be read twice",
+    "hysteresis": "move faster and farther between reversals, or judge the model away from them",
+    "held-at-zero": "check signs and units, and whether rotors=True or springs=True is needed",
     "outliers": "look at those samples; they count less here",
     "uncertain-gain": "give the gains that you know, or excite joints that share bodies more",
     "unseen": "use sixfold.excitation, or keep the loaded values, as the new model does",

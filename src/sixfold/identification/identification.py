@@ -17,6 +17,7 @@ from sixfold.evaluate import inverse_dynamics
 from sixfold.identification.data.source import LogInput, source_of
 from sixfold.identification.findings import ORDER, DataFinding
 from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.friction import FrictionLaw
 from sixfold.identification.fit.options import positive
 from sixfold.model import Model
 from sixfold.show import block, folded, plain
@@ -65,11 +66,12 @@ class JointResidual:
     load: float
     """Root mean square of the measured forces (known parts taken off) [N m or N]."""
     fit: float
-    """Root mean square residual of the new model on the samples of the fit [N m or N]."""
+    """Root mean square residual of the new model on all samples [N m or N]."""
     hold_out: float
-    """The same on samples that took no part [N m or N]; NaN if there were too few."""
+    """The same on every fifth block of samples, of a model fitted to the others [N m or N]; NaN if
+    there were too few."""
     free: float
-    """Residual on the fit of the base parameters, which need not be physical [N m or N]."""
+    """The same of the base parameters, which need not be physical [N m or N]."""
 
     @property
     def share(self) -> float:
@@ -90,6 +92,8 @@ class Identification:
     """The base parameters."""
     joints: tuple[JointResidual, ...]
     """Residuals by coordinate, nv of them."""
+    friction: tuple[FrictionLaw, ...]
+    """The law of dry friction of each joint whose friction was fitted, and how others fit."""
     condition: float
     """Of the scaled problem; up to some hundreds is good."""
     findings: tuple[DataFinding, ...]
@@ -140,6 +144,8 @@ class Identification:
     ) -> Array:
         """Return the root mean square residual of each joint on another log, shape (nv,).
 
+        Torques are taken to be late by the `lag` of the fit, if the log has times.
+
         Args:
             log: as in `identify`.
             v: velocities.
@@ -147,13 +153,15 @@ class Identification:
             tau: measured joint forces, or currents if gains were given.
             t: times.
             f_ext: external forces.
-            filter: cut-off frequency [Hz].
+            filter: cut-off frequency [Hz]; by default that of the fit, if the log has times.
         """
         if filter is not None:
             where = "Identification.evaluate"
             filter = positive(where, "filter", filter, "a frequency > 0 [Hz]")
         arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
-        source = source_of(self.model, log, arrays, filter, None)
+        source = source_of(self.model, log, arrays, filter, None, usual=self.filter)
+        if self.lag and source.logs and source.dt is not None:
+            source = source.shifted(self.lag)
         total, count = np.zeros(self.model.nv), 0
         for q, v_, a_, tau_, *rest in source.chunks():
             left = tau_ * self.gains - self.predict(q, v_, a_, rest[0] if rest else None)
@@ -189,11 +197,14 @@ class Identification:
             raise OptionError("Identification.text", "width", words, width)
         lines = [self._headline(), ""]
         names = max([len(visible(j.name)) for j in self.joints] + [5])
-        lines.append(f"  {'joint':<{names}}  torque rms  residual  hold-out  relative")
+        laws = {law.joint: law.words for law in self.friction}
+        head = "  dry friction" if laws else ""
+        lines.append(f"  {'joint':<{names}}  torque rms  residual  hold-out  relative{head}")
         for j in self.joints:
             held = "       -" if np.isnan(j.hold_out) else f"{j.hold_out:8.3g}"
             numbers = f"{j.load:10.4g}  {j.fit:8.3g}  {held}  {j.share:8.1%}"
-            lines.append(f"  {visible(j.name):<{names}}  {numbers}")
+            law = laws.get(j.name, "")
+            lines.append(f"  {visible(j.name):<{names}}  {numbers}  {law}".rstrip())
         counts = {word: sum(p.seen == word for p in self.parameters) for word in _WORDS}
         seen = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
         count = len(self.parameters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -18,8 +19,10 @@ from sixfold.identification.data.log import Columns, Log
 from sixfold.identification.data.record_checks import standing_still
 from sixfold.identification.data.source import LogInput, Source, source_of
 from sixfold.identification.findings import ORDER, DataFinding, listed
+from sixfold.identification.fit.bounded import fit_bounded
 from sixfold.identification.fit.columns import Choice, Problem, problem_of
-from sixfold.identification.fit.consistent import Consistent, fit_consistent
+from sixfold.identification.fit.consistent import fit_consistent
+from sixfold.identification.fit.friction import FrictionLaw, describe_laws, find_friction, speeds_of
 from sixfold.identification.fit.lag import find_lag
 from sixfold.identification.fit.least_squares import MAX_CONDITION, Sums, accumulate
 from sixfold.identification.fit.options import choice_of, positive
@@ -30,15 +33,16 @@ from sixfold.identification.fit.probe import (
     at_rest,
     huber,
     inflation,
-    outliers,
     robust_sigma,
 )
-from sixfold.identification.fit.solve import Fit, solve
+from sixfold.identification.fit.solve import Fit, residual_rms, solve
 from sixfold.identification.fit.suspects import UNEXPLAINED, find_suspect, unexplained
+from sixfold.identification.fit.torque_scale import strange_forces
 from sixfold.identification.identification import Identification
 from sixfold.identification.results import (
     described,
     estimates,
+    held_at_zero,
     model_of,
     not_shown,
     residuals_of,
@@ -52,8 +56,6 @@ UNPHYSICAL = 2.0
 """Ratio of residuals, physical to free, from which on the data contradict physics."""
 MIN_SAMPLES = 3
 """Samples for each unknown, at least."""
-CLEAR_LAG = 0.97
-"""Residual with a delay taken off, relative to without, below which there is a delay."""
 Progress = Callable[[int, int | None], object]
 """Called with the samples done and the number of samples, if it is known."""
 
@@ -187,38 +189,41 @@ def identify(
         fix = "let friction or the inertia of some body be unknown"
         raise NotApplicableError("identify", "a model with nothing unknown", fix)
     source, used, late = _with_lag(problem, source, lag)
-    fit, sums, held, probe, more, count = _fitted(problem, source, robust, progress)
-    findings = [*source.findings, *late, *more]
-    physical = _physical(problem, fit, prior, consistent)
-    beta = physical.beta
+    data = _summed(problem, source, robust, progress)
+    problem, probe = data.problem, data.probe
+    fit, p, hold_out = _fitted(data, prior, consistent)
+    beta = problem.base @ p
+    findings = [*source.findings, *late, *data.findings, *held_at_zero(problem, fit, p)]
     if not source.logs:
         q, tau_kept = probe.chunk[0], probe.chunk[3]
         findings += standing_still(model, Log(q, tau=tau_kept))
     # without gains nothing can be said about torques that do not fit
     suspect = uncertain_gains(problem, fit, beta)
     if not suspect:
-        suspect = _suspect(problem, probe, sums, fit, beta, prior)
+        suspect = _suspect(problem, probe, data.whole, fit, beta, prior)
     findings += suspect
-    joints = residuals_of(problem, sums, held, fit.beta, beta)
-    parameters = estimates(problem, sums, fit, beta)
+    joints = residuals_of(problem, data.plain, hold_out, fit.beta, beta)
+    parameters = estimates(problem, data.whole, fit, beta)
     if not any(f.severity == "error" for f in suspect):
+        findings += strange_forces(problem, probe)
         findings += described(problem, fit, probe, parameters)
     if np.isnan([j.hold_out for j in joints]).all():
         what = "too few samples to hold some out: residuals are those of the fit itself"
         findings.append(DataFinding("note", "no-hold-out", what))
-    new, shift, factors = model_of(problem, physical.p)
+    new, shift, factors = model_of(problem, p)
     findings.sort(key=lambda finding: ORDER.index(finding.severity))
     return Identification(
         model=new,
         loaded=model,
         parameters=parameters,
         joints=joints,
+        friction=data.laws,
         condition=fit.condition,
         findings=tuple(findings),
         not_shown=not_shown(problem, parameters),
         offsets=shift,
         gains=factors,
-        samples=count,
+        samples=data.count,
         lag=used,
         filter=source.filtered,
         consistent=bool(consistent),
@@ -244,25 +249,43 @@ def _with_lag(
         return source.shifted(float(lag)), float(lag), []
     if not source.logs or source.dt is None or max(map(len, source.logs)) < 200:
         return source, 0.0, []
-    found, ratio = find_lag(problem, source.logs, source.dt)
-    clear = ratio < CLEAR_LAG and abs(found) >= 0.5 * source.dt
-    if isinstance(lag, str):
-        return (source.shifted(found), found, []) if clear else (source, 0.0, [])
-    if not clear:
-        return source, 0.0, []
-    late = "late" if found > 0 else "early"
+    found = find_lag(problem, source.logs, source.dt, lambda c: problem_for(problem.model, c))
+    if not found.seconds or isinstance(lag, str):
+        return (source.shifted(found.seconds) if found.seconds else source), found.seconds, []
+    late = "late" if found.seconds > 0 else "early"
     what = (
-        f"torques seem to be recorded {abs(found) * 1e3:.3g} ms too {late}: residuals would fall "
+        f"torques seem to be recorded {abs(found.seconds) * 1e3:.3g} ms too {late}: held-out "
+        f"residuals would fall by {1 - found.ratio:.0%}, and friction does not explain it"
     )
-    finding = DataFinding("warning", "lag", f"{what}by {1 - ratio:.0%}", {"seconds": found})
-    return source, 0.0, [finding]
+    return source, 0.0, [DataFinding("warning", "lag", what, {"seconds": found.seconds})]
 
 
-def _fitted(
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """What the fits need to know of all samples."""
+
+    problem: Problem
+    """The columns, with the friction speeds that were found."""
+    laws: tuple[FrictionLaw, ...]
+    train: Sums
+    """Over four blocks of five, weighted if there are outliers."""
+    whole: Sums
+    """Over all of them, weighted as well."""
+    plain: Sums
+    """Over all of them as they are."""
+    plain_held: Sums
+    """Over every fifth block, as it is."""
+    exact: bool
+    probe: Probe
+    findings: list[DataFinding]
+    count: int
+
+
+def _summed(
     problem: Problem, source: Source, robust: bool | None, progress: Progress | None
-) -> tuple[Fit, Sums, Sums, Probe, list[DataFinding], int]:
-    """Return the fit of the base parameters, with weights, and the samples that were kept."""
-    keeper, findings = Keeper(), []
+) -> _Samples:
+    """Return sums over the samples, with weights if there are outliers, and friction laws."""
+    keeper, findings, exact = Keeper(), [], False
 
     def watch(seen: int, block: Any) -> None:
         keeper(seen, block)
@@ -275,18 +298,23 @@ def _fitted(
         fix = "record longer, or let fewer numbers be unknown"
         got = f"{count} samples for {problem.n} unknown numbers"
         raise StateError("identify", "enough samples", got, fix)
-    fit = solve(problem, sums)
-    exact = False
+    probe = keeper.probe()
+    friction = find_friction(problem, probe)
+    laws, far = friction.laws, friction.far
+    findings += describe_laws(laws, source.again)
+    if source.again and any(law.speed != law.loaded for law in laws):
+        problem = problem.with_speeds(speeds_of(problem, laws))
+        sums, held = accumulate(problem, source.chunks())
+    fit = solve(problem, sums + held)
     if fit.condition > MAX_CONDITION and source.again:
         exact = True
         sums, held = accumulate(problem, source.chunks(), exact=True)
-        fit = solve(problem, sums, exact=True)
+        fit = solve(problem, sums + held, exact=True)
     elif fit.condition > MAX_CONDITION:
         what = f"the condition is {fit.condition:.1e} and the samples cannot be read again"
         findings.append(DataFinding("warning", "hard-problem", f"{what} for a closer look"))
-    probe = keeper.probe()
+    train, whole, plain, plain_held = sums, sums + held, sums + held, held
     left = probe.residuals(problem, fit.beta)[1]
-    far = outliers(left)
     shares = far.mean(axis=0)
     if robust is True and not source.again:
         fix = "give a log that can be read twice, such as a list of chunks"
@@ -295,8 +323,9 @@ def _fitted(
         for _ in range(REWEIGHTINGS):
             sigma = np.maximum(robust_sigma(left), 1e-3 * fit.sigma)
             weigh = huber(problem, fit.beta, sigma)
-            sums, held = accumulate(problem, source.chunks(), exact=exact, weigh=weigh)
-            fit = solve(problem, sums, exact=exact)
+            train, held = accumulate(problem, source.chunks(), exact=exact, weigh=weigh)
+            whole = train + held
+            fit = solve(problem, whole, exact=exact)
             left = probe.residuals(problem, fit.beta)[1]
     # where a joint turns round, the sign of its friction is noise: nothing to worry about
     shares = (far & ~at_rest(probe.chunk[1])).mean(axis=0)
@@ -305,18 +334,27 @@ def _fitted(
         where = listed([names[j] for j in np.flatnonzero(shares > OUTLIER_SHARE)])
         what = f"{shares.max():.1%} of the residuals of {where} are far from the others"
         findings.append(DataFinding("note", "outliers", what))
-    fit = solve(problem, sums, exact=exact, inflation=inflation(probe, left))
-    return fit, sums, held, probe, findings, count
+    return _Samples(problem, laws, train, whole, plain, plain_held, exact, probe, findings, count)
 
 
-def _physical(problem: Problem, fit: Fit, prior: float, consistent: bool) -> Consistent:
-    """Return all unknowns: of physical bodies, or as near to the loaded model as the data allow."""
+def _fitted(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Array]:
+    """Return the free fit, all unknowns of the new model, and the held-out residuals.
+
+    What is held out is judged by a fit to the other samples; the new model is fitted to all.
+    """
+    problem, exact = data.problem, data.exact
+    left = data.probe.residuals(problem, solve(problem, data.whole, exact=exact).beta)[1]
+    fit = solve(problem, data.whole, exact=exact, inflation=inflation(data.probe, left))
+    hold_out, first = np.full(len(problem.rows), np.nan), None
+    if data.plain_held.counts.any():
+        part = solve(problem, data.train, exact=exact)
+        if consistent:
+            first = fit_consistent(problem, part, prior)
+        p = fit_bounded(problem, part) if first is None else first.p
+        hold_out = residual_rms(problem, data.plain_held, problem.base @ p)
     if consistent:
-        return fit_consistent(problem, fit, prior)
-    size = np.maximum(np.abs(problem.start), 1e-3)
-    step = np.linalg.lstsq(problem.base * size, fit.beta - problem.base @ problem.start, rcond=None)
-    p = problem.start + size * step[0]
-    return Consistent(p, problem.base @ p, 0.0, 0)
+        return fit, fit_consistent(problem, fit, prior, first).p, hold_out
+    return fit, fit_bounded(problem, fit), hold_out
 
 
 def _suspect(

@@ -10,7 +10,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.evaluate import gravity_force, inverse_dynamics
 from sixfold.identification.findings import DataFinding, Severity, listed
-from sixfold.identification.fit.columns import Problem
+from sixfold.identification.fit.columns import NOT_NEGATIVE, Problem, model_with_speeds
 from sixfold.identification.fit.least_squares import Sums
 from sixfold.identification.fit.probe import Probe
 from sixfold.identification.fit.solve import Fit, load_rms, residual_rms
@@ -24,6 +24,8 @@ NOTICED = 0.02
 """Share of a joint's force from which on a parameter matters."""
 UNCERTAIN = 0.05
 """Standard error of a gain, relative to the gain, above which it is not to be relied on."""
+SIGNIFICANT = 3.0
+"""Standard errors below zero from which on a negative number is no accident."""
 USELESS = 0.5
 """Relative error of a gain above which nothing is known about it."""
 FIELDS = {
@@ -74,14 +76,13 @@ def _noticed(problem: Problem, sums: Sums, sigma: Array) -> Array:
 
 
 def residuals_of(
-    problem: Problem, sums: Sums, held: Sums, free: Array, physical: Array
+    problem: Problem, sums: Sums, hold_out: Array, free: Array, physical: Array
 ) -> tuple[JointResidual, ...]:
-    """Return residuals by joint, on the fit and on what was held out."""
+    """Return residuals by joint: of the new model, held out, and of free parameters."""
     loads = load_rms(problem, sums)
     fit, own = residual_rms(problem, sums, physical), residual_rms(problem, sums, free)
-    out = residual_rms(problem, held, physical)
     names = problem.model.coordinates.v_names
-    rows = zip(names, loads, fit, out, own, strict=True)
+    rows = zip(names, loads, fit, hold_out, own, strict=True)
     return tuple(JointResidual(name, *map(float, numbers)) for name, *numbers in rows)
 
 
@@ -104,6 +105,25 @@ def described(
         what = f"{len(hidden)} base parameter{'s' * plural} {'are' if plural else 'is'} not shown: "
         found.append(DataFinding("note", "unseen", what + listed(hidden)))
     return found
+
+
+def held_at_zero(problem: Problem, fit: Fit, p: Array) -> list[DataFinding]:
+    """Return a finding if the data ask for negative friction, rotors or springs.
+
+    They are zero in the new model, and everything else was fitted with that.
+    """
+    found, grave = {}, False
+    for c, k in enumerate(problem.keep):
+        u, value, error = problem.unknowns[k], float(fit.beta[c]), float(fit.errors[c])
+        if u.kind in NOT_NEGATIVE and p[k] == 0 and value < -error:
+            found[u.words] = value
+            grave |= value < -SIGNIFICANT * error
+    if not found:
+        return []
+    words = [f"{name} ({value:.3g})" for name, value in found.items()]
+    what = f"the data ask for negative numbers, which are held at zero: {', '.join(words[:4])}"
+    what += f" and {len(words) - 4} more" if len(words) > 4 else ""
+    return [DataFinding("warning" if grave else "note", "held-at-zero", what, {"free": found})]
 
 
 def uncertain_gains(problem: Problem, fit: Fit, physical: Array) -> list[DataFinding]:
@@ -170,7 +190,10 @@ def model_of(problem: Problem, p: Array) -> tuple[Model, Array, Array]:
             place = u.index - joint.v.start
             for name in FIELDS[u.kind]:
                 numbers = list(getattr(bodies[joint.body], name))
-                numbers[place] = max(float(value), 0.0)
+                numbers[place] = float(value)
                 changed: dict[str, Any] = {name: tuple(numbers)}
                 bodies[joint.body] = replace(bodies[joint.body], **changed)
-    return replace(model, bodies=tuple(bodies)), offsets, gains
+    new = replace(model, bodies=tuple(bodies))
+    if problem.speeds is not None:
+        new = model_with_speeds(new, problem.speeds)
+    return new, offsets, gains

@@ -27,6 +27,8 @@ class Body:
     """Dry friction for positive speed."""
     friction_negative: Numbers
     """Dry friction for negative speed, as a positive number."""
+    friction_speed: Numbers
+    """v_s in friction = f tanh(v / v_s); 0 means f sign(v)."""
     stiffness: Numbers
     rest: Numbers
     """Position where the spring is relaxed, in q coordinates."""

@@ -37,7 +37,15 @@ from sixfold.scalar import exact
 from sixfold.spatial import Inertia, Transform
 
 PROPERTIES = (
-    *("damping", "friction", "friction_negative", "stiffness", "rest", "armature"),
+    *(
+        "damping",
+        "friction",
+        "friction_negative",
+        "friction_speed",
+        "stiffness",
+        "rest",
+        "armature",
+    ),
     *("lower", "upper", "velocity_limit", "effort_limit"),
 )
 """What a joint may have of its own, as options of `ModelBuilder.add_body`."""
@@ -64,7 +72,8 @@ class ModelBuilder(ConstraintBuilder):
         name: name of the model.
         gravity: in world axes [m/s^2].
         base_name: name of the fixed base.
-        friction_speed: v_s of the friction law [rad/s or m/s]; 0 for friction that jumps at rest.
+        friction_speed: v_s of the friction law [rad/s or m/s] of bodies that are given none; 0 for
+            friction that jumps at rest.
 
     Example:
         >>> import sixfold as sf
@@ -112,6 +121,7 @@ class ModelBuilder(ConstraintBuilder):
         damping: Values = None,
         friction: Values = None,
         friction_negative: Values = None,
+        friction_speed: Values = None,
         stiffness: Values = None,
         rest: Values = None,
         armature: Values = None,
@@ -132,6 +142,8 @@ class ModelBuilder(ConstraintBuilder):
             damping: viscous coefficient for each velocity coordinate.
             friction: dry friction for positive speed; both directions unless the next is given.
             friction_negative: dry friction for negative speed, as a positive number.
+            friction_speed: v_s of friction f tanh(v / v_s), 0 for f sign(v); the builder's when
+                left out.
             stiffness: spring constant for each velocity coordinate.
             rest: position where the spring is relaxed; the neutral position when left out.
             armature: rotor inertia x ratio^2 for each velocity coordinate.
@@ -160,6 +172,9 @@ class ModelBuilder(ConstraintBuilder):
             "friction_negative": forward
             if friction_negative is None
             else numbers_of(where, "friction_negative", friction_negative, nv, positive=True),
+            "friction_speed": numbers_of(
+                where, "friction_speed", friction_speed, nv, self.friction_speed, positive=True
+            ),
             "stiffness": numbers_of(where, "stiffness", stiffness, nv, 0.0, positive=True),
             "rest": joint.neutral() if rest is None else numbers_of(where, "rest", rest, nq),
             "armature": numbers_of(where, "armature", armature, nv, 0.0, positive=True),
@@ -271,7 +286,6 @@ class ModelBuilder(ConstraintBuilder):
             gravity=self.gravity,
             frames=tuple(frames),
             couplings=self._coupled(bodies),
-            friction_speed=self.friction_speed,
             base_name=self.base_name,
             constraints=self.constraints_of(named, bodies),
             **_extra_fields(extra_fields, attachments),

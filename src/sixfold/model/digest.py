@@ -14,15 +14,16 @@ from sixfold.scalar import is_plain
 from sixfold.spatial import Transform
 
 PER_FREEDOM = (
-    *("damping", "friction", "friction_negative", "stiffness", "rest", "armature"),
+    *("damping", "friction", "friction_negative", "friction_speed"),
+    *("stiffness", "rest", "armature"),
     *("lower", "upper", "velocity_limit", "effort_limit"),
 )
 
 
 def digest_of(model: Any) -> str:
     """Return a hash of a Model's content; all kinds of zero count alike."""
-    texts: list[Any] = ["sixfold model 2", model.name, model.base_name]
-    numbers: list[Any] = [*model.gravity, model.friction_speed]
+    texts: list[Any] = ["sixfold model 3", model.name, model.base_name]
+    numbers: list[Any] = [*model.gravity]
     seen: dict[int, tuple[list[Any], list[Any]]] = {}
     for body in model.bodies:
         texts += (body.name, body.joint_name, body.parent)

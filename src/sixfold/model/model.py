@@ -40,8 +40,6 @@ class Model:
     gravity: Numbers = (0.0, 0.0, -9.81)
     frames: tuple[Frame, ...] = ()
     couplings: tuple[Coupling, ...] = ()
-    friction_speed: float = 0.0
-    """v_s in friction = f tanh(v / v_s); 0 means the sign function."""
     base_name: str = "world"
     geometries: tuple[Geometry, ...] = ()
     """What the bodies look like; no algorithm reads it."""
@@ -339,7 +337,7 @@ def _tree(model: Model) -> Tree:
         damping=columns("damping"),
         friction=columns("friction"),
         friction_negative=columns("friction_negative"),
-        friction_speed=exact(model.friction_speed),
+        friction_speed=columns("friction_speed"),
         stiffness=columns("stiffness"),
         rest=columns("rest"),
     )

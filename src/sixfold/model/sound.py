@@ -12,7 +12,7 @@ from sixfold.model.values import check_name, numbers_of
 from sixfold.spatial import Inertia, Transform
 
 PER_VELOCITY = (
-    *("damping", "friction", "friction_negative", "stiffness", "armature"),
+    *("damping", "friction", "friction_negative", "friction_speed", "stiffness", "armature"),
     *("velocity_limit", "effort_limit"),
 )
 PER_POSITION = ("rest", "lower", "upper")
@@ -51,6 +51,7 @@ def check_bodies(bodies: tuple[Any, ...]) -> None:
                 values = getattr(body, field)
                 if type(values) is not tuple or len(values) != n:
                     raise ModelError(where, f"{field} = {shown(values)}", f"give {n} numbers")
+        numbers_of(where, "friction_speed", body.friction_speed, body.joint.nv, positive=True)
         own = body.joint.is_code and not of_the_library(type(body.joint))
         if own and id(body.joint) not in tried:
             tried.add(id(body.joint))
@@ -65,9 +66,6 @@ def check_rest(model: Any) -> None:
     numbers_of(where, "gravity", model.gravity, 3)
     if not isinstance(model.gravity, tuple):
         raise ModelError(where, f"gravity is {shown(model.gravity)}", "give a tuple (x, y, z)")
-    speed = model.friction_speed
-    if isinstance(speed, bool) or not isinstance(speed, (int, float)) or not 0 <= speed < 1e300:
-        raise ModelError(where, f"friction_speed = {shown(speed)}", "give a number >= 0 [m/s]")
     n = len(model.bodies)
     for each in model.constraints:
         numbers = (

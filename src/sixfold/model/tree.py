@@ -31,7 +31,7 @@ class Tree:
     damping: tuple[Column, ...]
     friction: tuple[Column, ...]
     friction_negative: tuple[Column, ...]
-    friction_speed: Scalar
+    friction_speed: tuple[Column, ...]
     stiffness: tuple[Column, ...]
     rest: tuple[Column, ...]
     back: tuple[Transform, ...] = ()
@@ -161,7 +161,7 @@ class Tree:
             damping=columns(self.damping),
             friction=columns(self.friction),
             friction_negative=columns(self.friction_negative),
-            friction_speed=keep(self.friction_speed),
+            friction_speed=columns(self.friction_speed),
             stiffness=columns(self.stiffness),
             rest=columns(self.rest),
         )

@@ -110,7 +110,7 @@ class RolledTree:
         """Take the bodies of each kind."""
         self.kinds, self.recorder = kinds, recorder
         self.bodies = lazily("sixfold.graph.rolled.recorder").Items(recorder)
-        self.gravity, self.friction_speed = kinds.tree.gravity, kinds.tree.friction_speed
+        self.gravity = kinds.tree.gravity
 
     @property
     def parent(self) -> _Parents:
@@ -239,11 +239,12 @@ def trace_rolled(
 
 
 def _kinds(tree: Tree) -> list[list[int]]:
-    """Return the bodies of each kind of joint."""
+    """Return the bodies of each kind of joint; dry friction by sign and by tanh are two kinds."""
     for rule in (_by_axis, _by_type):
         groups: dict[Any, list[int]] = {}
         for i in tree.bodies:
-            groups.setdefault(rule(tree.joint[i]), []).append(i)
+            smooth = tuple(not isinstance(x, Zero) for x in tree.friction_speed[i])
+            groups.setdefault((rule(tree.joint[i]), smooth), []).append(i)
         if len(groups) <= MAX_KINDS:
             break
     return list(groups.values())

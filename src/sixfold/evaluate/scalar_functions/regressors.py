@@ -40,7 +40,6 @@ def joint_regressor(
         offset: Scalar = ZERO  # springs of joints with a quaternion are not one number a freedom
         if j in places:
             offset = q[places[j]] - tree.rest[joint.body + 1][places[j] - joint.q.start]
-        found += [
-            unit_passive_force(kind, offset, v[j], a[j], tree.friction_speed) for kind in columns
-        ]
+        speed = tree.friction_speed[joint.body + 1][j - joint.v.start]
+        found += [unit_passive_force(kind, offset, v[j], a[j], speed) for kind in columns]
     return found

@@ -44,7 +44,6 @@ def _model(root: Node) -> Model:
             top["name"].text(),
             base_name=top["base_name"].text(),
             gravity=top["gravity"].numbers(3),
-            friction_speed=top["friction_speed"].number(),
         )
     except ModelError as error:
         root.fail(*reason(error))

@@ -29,7 +29,6 @@ def to_json(model: Model) -> str:
         "name": model.name,
         "base_name": model.base_name,
         "gravity": list(model.gravity),
-        "friction_speed": model.friction_speed,
         "bodies": [_body(body, carrier(body.parent)) for body in model.bodies],
         "frames": [
             {

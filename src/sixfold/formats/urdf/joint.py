@@ -27,7 +27,10 @@ DYNAMICS = frozenset({"damping", "friction"})
 MIMIC = frozenset({"joint", "multiplier", "offset"})
 TERM, TERMS = frozenset({"joint", "ratio"}), frozenset({"term"})
 SHORTEST = 1e-50
-PER_VELOCITY = ("damping", "friction", "friction_negative", "stiffness", "armature")
+PER_VELOCITY = (
+    *("damping", "friction", "friction_negative", "friction_speed"),
+    *("stiffness", "armature"),
+)
 PER_POSITION = ("rest", "lower", "upper")
 LIMITS = frozenset({"lower", "upper", "velocity_limit", "effort_limit"})
 OWN = LIMITS | {*PER_VELOCITY, *PER_POSITION, "offset"}

@@ -48,8 +48,6 @@ def to_urdf(model: Model) -> str:
     own: dict[str, str] = {}
     if repr(model.gravity) != repr(GRAVITY):
         own["gravity"] = _numbers(model.gravity)
-    if model.friction_speed != 0.0:
-        own["friction_speed"] = _numbers([model.friction_speed])
     if own:
         lines.append(f"  <sixfold {_attributes(**own)}/>")
     shapes = _by_body(model.geometries)

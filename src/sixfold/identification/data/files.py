@@ -1,4 +1,4 @@
-"""Logs in files: arrays in `.npz`, tables in `.csv` and `.parquet`."""
+"""Logs in files: arrays in `.npz`, tables in `.csv`, `.tsv`, `.txt` and `.parquet`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ NAMES = {
     "q": ("q", "position", "positions", "pos"),
     "v": ("v", "qd", "dq", "velocity", "velocities", "vel"),
     "a": ("a", "qdd", "ddq", "acceleration", "accelerations", "acc"),
-    "tau": ("tau", "torque", "torques", "effort", "efforts", "current", "currents"),
+    "tau": ("tau", "torque", "torques", "effort", "efforts"),
     "f_ext": ("f_ext",),
 }
 """What arrays and columns may be called."""
-SUFFIXES = (".npz", ".csv", ".parquet")
+SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".parquet")
+MAX_COLUMNS = 100_000
+"""Columns of one quantity."""
+Column = str | int
+"""A column by its name or its number, counted from 0."""
 
 
 def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[str, Any]:
@@ -56,26 +60,50 @@ def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[s
         found["tau"] = _found(source, table, "tau", motors, chosen.get("tau"))
     for name, words in (("q", "positions"), ("tau", "joint forces")):
         if found[name] is None:
-            listed = ", ".join(list(table)[:8]) + (", ..." if len(table) > 8 else "")
-            fix = f"name them: columns={{'{name}': [...]}}; the file has {listed}"
+            fix = _advice(model, name, list(table))
             raise TrajectoryFileError(source, f"{words} of '{model.name}' are not in it", fix)
     return found
 
 
-def _checked(columns: Any) -> dict[str, str | list[str]]:
-    """Return the user's own names."""
-    words = f"names by {', '.join(NAMES)}, such as {{'t': 'stamp', 'tau': ['m1', 'm2']}}"
+def _advice(model: Model, name: str, names: list[str]) -> str:
+    """Return how to say which columns hold a quantity."""
+    if names == [str(k) for k in range(len(names))]:
+        q, tau = f"range(1, {model.nq + 1})", f"range({model.nq + 1}, {model.nq + model.nv + 1})"
+        fix = f"it has {len(names)} columns without names: give their numbers, counted from 0, as "
+        return fix + f"columns={{'t': 0, 'q': {q}, 'tau': {tau}}}"
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    fix = f"name them: columns={{'{name}': [...]}}; the file has {shown}"
+    if name == "tau" and any("current" in one.lower() for one in names):
+        fix += "; currents need gains= too"
+    return fix
+
+
+def _checked(columns: Any) -> dict[str, Column | list[Column]]:
+    """Return the user's own names or numbers of columns."""
+    words = f"names or numbers of columns by {', '.join(NAMES)}, such as "
+    words += "{'t': 'stamp', 'tau': ['m1', 'm2']} or {'t': 0, 'q': range(1, 3)}"
     if columns is None:
         return {}
     if not isinstance(columns, Mapping) or not columns.keys() <= NAMES.keys():
         raise OptionError("Log.read", "columns", words, columns)
-    chosen: dict[str, str | list[str]] = {}
+    chosen: dict[str, Column | list[Column]] = {}
     for name, given in columns.items():
-        several = not isinstance(given, str) and isinstance(given, Sequence)
-        if not isinstance(given, str) and not (several and all(isinstance(x, str) for x in given)):
+        listed = [given] if isinstance(given, (str, int, np.integer)) else given
+        several = isinstance(listed, (list, tuple, range)) or getattr(listed, "ndim", 0) == 1
+        if not several or not 0 < len(listed) <= MAX_COLUMNS:
             raise OptionError("Log.read", "columns", words, columns)
-        chosen[name] = given if isinstance(given, str) else list(given)
+        good = [x if isinstance(x, str) else _whole(x) for x in listed]
+        if any(x is None for x in good):
+            raise OptionError("Log.read", "columns", words, columns)
+        found = [x for x in good if x is not None]
+        chosen[name] = found[0] if listed is not given else found
     return chosen
+
+
+def _whole(x: Any) -> int | None:
+    """Return the number of a column, None for anything else."""
+    good = isinstance(x, (int, np.integer)) and not isinstance(x, bool) and x >= 0
+    return int(x) if good else None
 
 
 def _found(
@@ -83,31 +111,58 @@ def _found(
     table: Mapping[str, Array],
     name: str,
     labels: Sequence[str],
-    chosen: str | list[str] | None,
+    chosen: Column | list[Column] | None,
 ) -> Array | None:
     """Return one array of a log: as a whole, or from a column for each coordinate."""
     if chosen is not None:
-        listed = [chosen] if isinstance(chosen, str) else chosen
-        for one in listed:
-            if one not in table:
-                near = near_names(one, table)
-                fix = f"did you mean {', '.join(near)}?" if near else "look at its first line"
-                raise TrajectoryFileError(source, f"has no column '{one}'", fix)
-        parts = [table[one] for one in listed]
-        return parts[0] if isinstance(chosen, str) else np.stack(parts, axis=-1)
+        if isinstance(chosen, list):
+            return np.stack([_column(source, table, one) for one in chosen], axis=-1)
+        array = _column(source, table, chosen)
+        alone = name not in ("t", "f_ext") and array.ndim == 1 and len(labels) == 1
+        return array[:, None] if alone else array
+    # capitals count only where two names differ by them
+    lowered: dict[str, list[str]] = {}
+    for one in table:
+        lowered.setdefault(one.lower(), []).append(one)
+
+    def named(one: str) -> str | None:
+        near = lowered.get(one.lower(), [])
+        return one if one in table else near[0] if len(near) == 1 else None
+
     for alias in NAMES[name]:
-        if alias in table and (name == "t" or table[alias].ndim > 1 or len(labels) == 1):
-            array = table[alias]
+        there = named(alias)
+        if there and (name == "t" or table[there].ndim > 1 or len(labels) == 1):
+            array = _column(source, table, there)
             return array if name == "t" or array.ndim > 1 else array[:, None]
     if name in ("t", "f_ext"):
         return None
     for patterns in _patterns(NAMES[name], len(labels)):
         wanted = [
-            p.format(label) if "{}" in p else p for p, label in zip(patterns, labels, strict=False)
+            named(p.format(label) if "{}" in p else p)
+            for p, label in zip(patterns, labels, strict=False)
         ]
-        if all(one in table for one in wanted):
-            return np.stack([table[one] for one in wanted], axis=-1)
+        if wanted and all(wanted):
+            return np.stack([_column(source, table, one) for one in wanted if one], axis=-1)
     return None
+
+
+def _column(source: Path, table: Mapping[str, Array], one: Column) -> Array:
+    """Return a column or an array by its name or number; it has to hold numbers."""
+    if isinstance(one, int):
+        if source.suffix.lower() == ".npz":
+            raise TrajectoryFileError(source, "has no numbered columns", "name its arrays")
+        if one >= len(table):
+            what = f"has no column {one}: it has {len(table)}, counted from 0"
+            raise TrajectoryFileError(source, what, "give numbers of its columns")
+        one = list(table)[one]
+    if one not in table:
+        near = near_names(one, table)
+        fix = f"did you mean {', '.join(near)}?" if near else "look at its first line"
+        raise TrajectoryFileError(source, f"has no column '{one}'", fix)
+    if np.isnan(table[one]).all():
+        fix = "write numbers, with points; for times seconds from the start"
+        raise TrajectoryFileError(source, f"has no numbers in column '{one}'", fix)
+    return table[one]
 
 
 def _patterns(aliases: Iterable[str], count: int) -> Iterable[list[str]]:
@@ -128,26 +183,71 @@ def _npz(source: Path) -> dict[str, Array]:
 def _csv(source: Path) -> dict[str, Array]:
     try:
         with open(source, encoding="utf-8-sig", newline="") as stream:
-            names = [name.strip() for name in next(csv.reader([stream.readline()]), [])]
-            rows = _numbers(stream)
+            names, delimiter = _head(stream)
+            rows = _numbers(stream, delimiter)
     except (OSError, UnicodeError, ValueError, csv.Error) as error:
         first = (str(error).splitlines() or [""])[0]
         fix = "give a line of names, then numbers with commas between them"
         raise TrajectoryFileError(source, f"cannot be read ({first})", fix) from None
+    if names is None:
+        names = [str(k) for k in range(rows.shape[1])]
     if rows.shape[1:] != (len(names),) or not len(rows):
         what = f"has {len(names)} names in its first line and {rows.shape} numbers below"
         raise TrajectoryFileError(source, what, "give each line one number for each name")
-    return {name: rows[:, k] for k, name in enumerate(names)}
+    twice = next((name for k, name in enumerate(names) if name and name in names[:k]), None)
+    if twice is not None:
+        fix = "give each column its own name"
+        raise TrajectoryFileError(source, f"has two columns '{twice}'", fix)
+    return {name or f"column {k}": rows[:, k] for k, name in enumerate(names)}
 
 
-def _numbers(stream: Any) -> Array:
+def _head(stream: Any) -> tuple[list[str] | None, str | None]:
+    """Return the names of columns, None without any, and what stands between columns.
+
+    Names stand in the first line, or in the last comment before the numbers.  The stream is then at
+    the first line of numbers.
+    """
+    comment, place, line = "", stream.tell(), stream.readline()
+    while line and (not line.strip() or line.lstrip().startswith("#")):
+        comment = line.strip().lstrip("#").strip() or comment
+        place, line = stream.tell(), stream.readline()
+    marks = [mark for mark in (";", "\t", ",") if mark in line]
+    delimiter = marks[0] if marks else None
+    fields = _fields(line, delimiter)
+    if not _is_numeric(fields):
+        return fields, delimiter
+    stream.seek(place)
+    named = _fields(comment, delimiter)
+    if not comment or len(named) != len(fields) or _is_numeric(named):
+        return None, delimiter
+    return named, delimiter
+
+
+def _fields(line: str, delimiter: str | None) -> list[str]:
+    if delimiter is None:
+        return line.split()
+    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
+
+
+def _is_numeric(fields: list[str]) -> bool:
+    """Return whether a line holds numbers; some may be missing."""
+    try:
+        return bool([float(field) for field in fields if field])
+    except ValueError:
+        return False
+
+
+def _numbers(stream: Any, delimiter: str | None) -> Array:
     """Return the rows of a table; empty fields are NaN."""
     place = stream.tell()
     try:
-        return np.loadtxt(stream, delimiter=",", ndmin=2)
+        return np.loadtxt(stream, delimiter=delimiter, ndmin=2)
     except ValueError:
         stream.seek(place)
-        rows = np.genfromtxt(stream, delimiter=",")
+        if delimiter == ";" and "," in stream.readline():
+            raise ValueError("it has decimal commas: write points") from None
+        stream.seek(place)
+        rows = np.genfromtxt(stream, delimiter=delimiter)
         if np.isnan(rows).mean() > 0.5:
             raise ValueError("most fields are not numbers") from None
         return np.atleast_2d(rows)
@@ -171,4 +271,4 @@ def _parquet(source: Path) -> dict[str, Array]:
         raise TrajectoryFileError(source, f"cannot be read ({error})", fix) from None
 
 
-_READERS = {".npz": _npz, ".csv": _csv, ".parquet": _parquet}
+_READERS = {".npz": _npz, ".csv": _csv, ".tsv": _csv, ".txt": _csv, ".parquet": _parquet}

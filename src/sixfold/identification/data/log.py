@@ -16,7 +16,7 @@ from sixfold.model import Model
 
 Chunk = tuple[Array, ...]
 """q, v, a, tau and f_ext (if measured), one row for each sample."""
-Columns = Mapping[str, str | Sequence[str]]
+Columns = Mapping[str, str | int | Sequence[str | int]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,19 +105,22 @@ class Log:
     def read(
         cls, path: str | os.PathLike[str], model: Model, *, columns: Columns | None = None
     ) -> Log:
-        """Read a log from an `.npz`, `.csv` or `.parquet` file.
+        """Read a log from an `.npz`, `.csv`, `.tsv`, `.txt` or `.parquet` file.
 
         Arrays of an `.npz` file are named t, q, v, a, tau and f_ext, one row for each sample.  A
         table has one column for each number, as `Trajectory.save` writes it: t and q[joint],
         tau[joint]...; also understood are q_joint, q.joint, joint_position, and q1 to qn or q0 to
         qn-1 in the order of the model's coordinates, with the names position, velocity,
-        acceleration and torque or effort as well.
+        acceleration and torque or effort as well.  A table of text has commas, semicolons, tabs or
+        spaces between its columns and names in its first line, or in a comment above the numbers;
+        without names columns are given by number.
 
         Args:
             path: the file.
             model: the robot, for the names and the order of its joints.
-            columns: names of columns or arrays that are called otherwise, such as {"t": "stamp",
-                "tau": ["m1", "m2"]}: for a table one name for each coordinate.
+            columns: names of columns or arrays that are called otherwise, or numbers of columns,
+                counted from 0, such as {"t": "stamp", "tau": ["m1", "m2"]} or {"t": 0, "q":
+                range(1, 3)}: for a table one for each coordinate.
 
         Raises:
             TrajectoryFileError: if the file cannot be read or has no positions or joint forces.

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import StateError
+from sixfold.identification.data.agreement import disagreements
 from sixfold.identification.data.log import Log
 from sixfold.identification.data.signals import MAX_GAP
 from sixfold.identification.findings import DataFinding, listed
-from sixfold.model import Model
+from sixfold.model import Model, Revolute
 
 MIN_RANGE = 1e-3
 """Least motion of a joint [rad or m] that counts as one."""
 MIN_SECONDS = 2.0
 """Least length of a record [s] that can show dynamics."""
+MAX_STEP = 1.0
+"""Largest change of an angle between two samples [rad] for which full turns can be recognised."""
 SATURATED_SHARE = 2e-3
 """Share of samples at the very same extreme value that no moving joint has."""
 SATURATED_RUN = 5
@@ -40,6 +45,14 @@ def cleaned(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]
         if bad.all():
             fix = "look at the log: no sample is whole"
             raise StateError("identify", "finite samples", "none", fix)
+    times = log.times
+    if times is not None:
+        again = good & _repeated(times, good)
+        if again.any():
+            good &= ~again
+            what = f"{again.sum()} samples have the time of the one before, the first is row "
+            what += f"{int(np.argmax(again))}; they are left out"
+            findings.append(DataFinding("warning", "repeated-times", what))
     stuck, names = _saturated(model, log, good)
     if stuck.any():
         good &= ~stuck
@@ -53,7 +66,8 @@ def cleaned(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]
         findings += standing_still(model, _rows(log, good))
     if not good.all():
         log = _rows(log, good)
-    return log, findings
+    log, wrapped = _unwrapped(model, log)
+    return log, findings + wrapped + disagreements(model, log)
 
 
 def _rows(log: Log, good: Array) -> Log:
@@ -67,6 +81,36 @@ def _not_finite(log: Log) -> Array:
         if x is not None and not np.isfinite(np.sum(x)):
             bad |= ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)
     return bad
+
+
+def _repeated(times: Array, good: Array) -> Array:
+    """Return which samples have the same time as the last good one before them."""
+    found = np.zeros(len(times), bool)
+    rows = np.flatnonzero(good)
+    found[rows[1:]] = np.diff(times[rows]) == 0
+    return found
+
+
+def _unwrapped(model: Model, log: Log) -> tuple[Log, list[DataFinding]]:
+    """Return a log whose angles do not jump by full turns, and a finding if they did."""
+    q, names = log.q, []
+    for i, j in model.coordinates.additive:
+        joint = model.coordinates.v_joints[j].joint
+        if not isinstance(joint, Revolute):
+            continue
+        turns = np.round(np.diff(q[:, i]) / (2 * np.pi))
+        if not turns.any():
+            continue
+        # a turn between two samples, and neighbours that hardly move
+        steps = np.diff(q[:, i]) - 2 * np.pi * turns
+        if np.abs(steps).max() < MAX_STEP:
+            q = q.copy() if q is log.q else q
+            q[1:, i] -= 2 * np.pi * np.cumsum(turns)
+            names.append(model.coordinates.q_names[i])
+    if not names:
+        return log, []
+    what = f"positions of {listed(names)} jump by full turns; the turns are taken off"
+    return replace(log, q=q), [DataFinding("note", "wrapped", what)]
 
 
 def _saturated(model: Model, log: Log, good: Array) -> tuple[Array, list[str]]:
@@ -99,14 +143,14 @@ def _clock(log: Log, good: Array) -> list[DataFinding]:
         return []
     t = times[np.isfinite(times)]
     steps = np.diff(t)
-    usual = float(np.median(steps))
-    back, gaps = steps <= 0, steps > MAX_GAP * max(usual, 0.0)
+    usual = float(np.median(steps[steps != 0])) if steps.any() else 0.0
+    back, gaps = steps < 0, steps > MAX_GAP * max(usual, 0.0)
     if not (back.any() or gaps.any()):
         return []
     first = int(np.argmax(back | gaps))
     words = []
     if back.any():
-        words.append(f"goes back or stands still {back.sum()} times")
+        words.append(f"goes back {back.sum()} times")
     if gaps.any():
         words.append(f"jumps forward {gaps.sum()} times, by up to {steps.max():.3g} s")
     what = f"the clock {' and '.join(words)}, first after row {first} (t = {t[first]:.6g} s)"

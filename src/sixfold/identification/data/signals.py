@@ -66,9 +66,9 @@ def complete(model: Model, log: Log, cutoff: float | None) -> list[Log]:
         log: what was measured, without NaN; with times if something is missing.
         cutoff: of the filter [Hz]; None leaves arrays that are there as they are.
     """
-    if cutoff is None and log.v is not None and log.a is not None:
-        return [log]
     t = log.times
+    if cutoff is None and log.v is not None and log.a is not None:
+        return [log] if t is None or len(t) < 2 else [_part(log, one) for one in stretches(t)[0]]
     assert t is not None
     assert cutoff is not None
     parts, dt = stretches(t)
@@ -76,7 +76,7 @@ def complete(model: Model, log: Log, cutoff: float | None) -> list[Log]:
     found = []
     for part in parts:
         if part.stop - part.start > 2 * cut + 8:
-            found.append(_completed(model, _even(_part(log, part), dt), dt, cutoff, cut))
+            found.append(_completed(model, evened(_part(log, part), dt), dt, cutoff, cut))
     return found
 
 
@@ -86,7 +86,7 @@ def _part(log: Log, part: slice) -> Log:
     return Log(*(None if x is None else x[part] for x in arrays))  # type: ignore[arg-type]
 
 
-def _even(log: Log, dt: float) -> Log:
+def evened(log: Log, dt: float) -> Log:
     """Return a record at even times, by straight lines between samples if they are uneven."""
     t = log.times
     assert t is not None

@@ -59,7 +59,12 @@ class Source:
 
 
 def source_of(
-    model: Model, given: Any, arrays: Mapping[str, Any], cutoff: float | None, columns: Any
+    model: Model,
+    given: Any,
+    arrays: Mapping[str, Any],
+    cutoff: float | None,
+    columns: Any,
+    usual: float | None = None,
 ) -> Source:
     """Return the samples that the arguments of `identify` stand for.
 
@@ -69,7 +74,9 @@ def source_of(
         arrays: v, a, tau, t and f_ext, as given.
         cutoff: of the filter [Hz], if the user chose one.
         columns: names of columns in a file.
+        usual: cut-off frequency [Hz] where velocities or accelerations are made and none is chosen.
     """
+    usual = CUTOFF if usual is None else usual
     beside = [name for name, x in arrays.items() if x is not None]
     is_path = isinstance(given, (str, os.PathLike))
     if columns is not None and not is_path:
@@ -80,12 +87,12 @@ def source_of(
             where = "a log that holds everything itself"
             raise NotApplicableError(f"identify: argument '{beside[0]}'", where, "leave it out")
         if is_path:
-            return _in_memory(model, Log.read(given, model, columns=columns), cutoff)
+            return _in_memory(model, Log.read(given, model, columns=columns), cutoff, usual)
         if isinstance(given, Trajectory):
-            return _in_memory(model, _of_trajectory(given), cutoff)
+            return _in_memory(model, _of_trajectory(given), cutoff, usual)
         if isinstance(given, Log):
-            return _in_memory(model, given, cutoff)
-        return _in_chunks(model, given, cutoff)
+            return _in_memory(model, given, cutoff, usual)
+        return _in_chunks(model, given, cutoff, usual)
     whole = all(arrays[name] is not None for name in ("v", "a", "tau"))
     sliced = hasattr(given, "shape") and hasattr(given, "__getitem__")
     if whole and cutoff is None and sliced and not isinstance(given, np.ndarray):
@@ -93,7 +100,7 @@ def source_of(
     if given is None:
         fix = "pass q, v, a, tau, a Log, a Trajectory or the path of a file"
         raise ArgumentError("identify: argument 'log'", "measured positions", given, fix)
-    return _in_memory(model, Log(q=given, **arrays), cutoff)
+    return _in_memory(model, Log(q=given, **arrays), cutoff, usual)
 
 
 def _is_chunks(given: Any) -> bool:
@@ -115,7 +122,9 @@ def _of_trajectory(given: Trajectory) -> Log:
     return Log(*rows)
 
 
-def _in_memory(model: Model, log: Log, cutoff: float | None, whole: bool = True) -> Source:
+def _in_memory(
+    model: Model, log: Log, cutoff: float | None, usual: float, whole: bool = True
+) -> Source:
     if not len(log):
         raise StateError("identify", "samples to fit", "none", "give a log that is not empty")
     log, findings = cleaned(model, fitted(model, log), whole)
@@ -125,16 +134,20 @@ def _in_memory(model: Model, log: Log, cutoff: float | None, whole: bool = True)
         fix = "pass t=, the times of the samples or the time between two, or v and a"
         raise StateError("identify", f"times to make {words} with", "no times", fix)
     if missing and cutoff is None:
-        cutoff = CUTOFF
+        cutoff = usual
     dt = None
     times = log.times
     if times is not None and len(times) > 1:
         dt = float(np.median(np.diff(times)))
         if not dt > 0:
-            fix = "give times in seconds that grow"
+            fix = "give times in seconds that grow, or the time between two samples"
             raise StateError("identify: argument 't'", "growing times", times[:3], fix)
     if cutoff is not None and dt is not None and not cutoff < 0.5 / dt:
         words = f"a frequency below {0.5 / dt:.4g} Hz, half that of the samples"
+        if dt >= 0.5:
+            fix = "divide t by 1e3 if it is in ms (1e6: us, 1e9: ns), or record faster"
+            got = f"samples that are {dt:.4g} s apart"
+            raise StateError("identify: argument 't'", "times in seconds", got, fix)
         raise OptionError("identify", "filter", words, cutoff)
     logs = tuple(complete(model, log, cutoff))
     if not sum(map(len, logs)):
@@ -149,7 +162,7 @@ def _in_memory(model: Model, log: Log, cutoff: float | None, whole: bool = True)
     return Source(chunks, True, forces, sum(map(len, logs)), dt, findings, cutoff, logs)
 
 
-def _in_chunks(model: Model, given: Iterable[Any], cutoff: float | None) -> Source:
+def _in_chunks(model: Model, given: Iterable[Any], cutoff: float | None, usual: float) -> Source:
     """Return chunks of an iterable; each is a record of its own."""
     again = iter(given) is not given
     findings: list[DataFinding] = []
@@ -159,7 +172,9 @@ def _in_chunks(model: Model, given: Iterable[Any], cutoff: float | None) -> Sour
     except StopIteration:
         fix = "give at least one chunk"
         raise StateError("identify", "chunks of samples", "none", fix) from None
-    forces = _as_log(first).f_ext is not None
+    one = _as_log(first)
+    forces = one.f_ext is not None
+    filtered = usual if cutoff is None and (one.v is None or one.a is None) else cutoff
     state: dict[str, Any] = {"first": [first], "rest": start}
 
     def chunks() -> Iterator[Chunk]:
@@ -171,12 +186,12 @@ def _in_chunks(model: Model, given: Iterable[Any], cutoff: float | None) -> Sour
         else:  # pragma: no cover - callers ask `again` first
             raise AssertionError("chunks of an iterator are read once")
         for item in items:
-            one = _in_memory(model, _as_log(item), cutoff, whole=False)
+            one = _in_memory(model, _as_log(item), cutoff, usual, whole=False)
             known = {finding.code for finding in findings}
             findings.extend(f for f in one.findings if f.code not in known)
             yield from one.chunks()
 
-    return Source(chunks, again, forces, None, None, findings, cutoff)
+    return Source(chunks, again, forces, None, None, findings, filtered)
 
 
 def _chained(first: list[Any], rest: Iterable[Any]) -> Iterator[Any]:
@@ -212,7 +227,8 @@ def _lazy(model: Model, q: Any, arrays: Mapping[str, Any]) -> Source:
     def chunks() -> Iterator[Chunk]:
         for i, j in pairwise(edges):
             parts = {name: np.asarray(arrays[name][i:j], float) for name in names}
-            one = _in_memory(model, Log(q=np.asarray(q[i:j], float), **parts), None, whole=False)
+            log = Log(q=np.asarray(q[i:j], float), **parts)
+            one = _in_memory(model, log, None, CUTOFF, whole=False)
             known = {finding.code for finding in findings}
             findings.extend(f for f in one.findings if f.code not in known)
             yield from one.chunks()

@@ -114,6 +114,38 @@ class Problem:
     """For each freedom: which base columns are not zero in its row."""
     start: Array
     """The unknowns in the loaded model, shape (unknowns,)."""
+    speeds: Array | None = None
+    """v_s of each freedom's dry friction, shape (nv,); None for those of the model."""
+
+    def with_speeds(self, speeds: Array) -> Problem:
+        """Return the problem with other friction speeds, and with the same kernel if it can be."""
+        if self.choice.offsets and self.choice.dry == "direction":
+            # by sign, friction of both directions makes an offset; by tanh it does not
+            return problem_of(model_with_speeds(self.model, speeds), self.choice)
+        found = replace(self, speeds=speeds)
+        found.__dict__["kernel"] = self.kernel
+        return found
+
+    def evaluate(self, chunk: Sequence[Array], out: Array | None = None) -> Array:
+        """Return columns and targets of samples, as the kernel makes them, shape (samples, width).
+
+        Columns of dry friction are made again where its speeds are not those of the model.
+        """
+        flat: Array = self.kernel(*chunk) if out is None else self.kernel(*chunk, out=out)
+        if self.speeds is not None:
+            for place, u in self.dry_places:
+                flat[:, place] = dry_column(u.kind, chunk[1][:, u.index], self.speeds[u.index])
+        return flat
+
+    @cached_property
+    def dry_places(self) -> tuple[tuple[int, Unknown], ...]:
+        """Places of the columns of dry friction among those of the kernel, and the unknowns."""
+        return tuple(
+            (place.start + n, self.base_unknowns[c])
+            for place, columns in zip(self.places, self.rows, strict=True)
+            for n, c in enumerate(columns)
+            if self.base_unknowns[c].scale == "dry"
+        )
 
     @cached_property
     def kernel(self) -> Any:
@@ -177,6 +209,23 @@ class Problem:
             for w, name in terms
         )
         return text.removeprefix("+ ")
+
+
+def dry_column(kind: str, v: Array, speed: float) -> Array:
+    """Return the column of dry friction, as `sixfold.dynamics.passive` defines it."""
+    direction: Array = np.tanh(v / speed) if speed else np.sign(v)
+    if kind == "dry":
+        return direction
+    return np.where((v > 0) == (kind == "dry+"), direction, 0.0)
+
+
+def model_with_speeds(model: Model, speeds: Array) -> Model:
+    """Return the model with other friction speeds, one for each freedom."""
+    bodies = list(model.bodies)
+    for joint in model.coordinates.free:
+        own = tuple(speeds[joint.v].tolist())
+        bodies[joint.body] = replace(bodies[joint.body], friction_speed=own)
+    return replace(model, bodies=tuple(bodies))
 
 
 def _place(u: Unknown) -> int:

@@ -46,6 +46,8 @@ class Consistent:
     excess: float
     """By how much the sum of squares, in units of noise, exceeds that of free parameters."""
     rounds: int
+    z: Array
+    """Where the descent ended: log-Cholesky parameters, then the joints' own numbers."""
 
 
 def pseudo_inertia(pi: Array) -> Array:
@@ -111,7 +113,9 @@ def factors(theta: Array) -> tuple[Array, Array]:
     return U, D
 
 
-def fit_consistent(problem: Problem, fit: Fit, prior: float) -> Consistent:
+def fit_consistent(
+    problem: Problem, fit: Fit, prior: float, near: Consistent | None = None
+) -> Consistent:
     """Return unknowns that real bodies can have and that fit the data best.
 
     Args:
@@ -119,6 +123,7 @@ def fit_consistent(problem: Problem, fit: Fit, prior: float) -> Consistent:
         fit: what the data say.
         prior: weight of the divergence from the loaded model; 1 lets a body that the data do not
             show differ by about its own size.
+        near: a fit to other samples of the same robot, to start from.
     """
     bodies = problem.choice.bodies
     nb = len(bodies)
@@ -160,7 +165,9 @@ def fit_consistent(problem: Problem, fit: Fit, prior: float) -> Consistent:
         linear[10 * k : 10 * k + 4] = np.array([-8.0, -2.0, -2.0, -2.0]) * prior
     z, rounds = np.concatenate([theta0, np.where(bounded, np.maximum(x0, 0.0), x0)]), 0
     free = np.concatenate([np.zeros(10 * nb, bool), bounded])
-    for weight, settled in STAGES:
+    if near is not None:
+        z = near.z
+    for weight, settled in STAGES if near is None else STAGES[-1:]:
         A = np.sqrt(weight) * fit.A @ problem.base
         b = np.sqrt(weight) * fit.b
         z, used = _descend(z, A, b, point, linear, free, settled)
@@ -168,7 +175,7 @@ def fit_consistent(problem: Problem, fit: Fit, prior: float) -> Consistent:
     p = point(z)[0]
     beta = problem.base @ p
     excess = float(np.sum((fit.A @ beta - fit.b) ** 2) - np.sum((fit.A @ fit.beta - fit.b) ** 2))
-    return Consistent(p, beta, max(excess, 0.0), rounds)
+    return Consistent(p, beta, max(excess, 0.0), rounds, z)
 
 
 def _start(problem: Problem, fit: Fit) -> Array:

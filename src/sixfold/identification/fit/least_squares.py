@@ -45,6 +45,15 @@ class Sums:
     R: tuple[Array, ...] | None = None
     """Triangular factors, R^T R = G, where the products are not exact enough."""
 
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums over the samples of both."""
+        G = tuple(a + b for a, b in zip(self.G, other.G, strict=True))
+        R = None
+        if self.R is not None and other.R is not None:
+            pairs = zip(self.R, other.R, strict=True)
+            R = tuple(_factor(np.concatenate(pair), len(pair[0])) for pair in pairs)
+        return Sums(G, self.counts + other.counts, R)
+
 
 def blocks(chunks: Iterable[Chunk], size: int = BLOCK) -> Iterator[Chunk]:
     """Yield the samples of chunks again in blocks of one size; the last may be shorter."""
@@ -129,7 +138,7 @@ def block_sums(
 ) -> tuple[list[Array], Array]:
     """Return the products, or the triangular factor, of each joint's columns in one block."""
     rows = out[: len(block[0])]
-    problem.kernel(*block, out=rows)
+    problem.evaluate(block, rows)
     parts = []
     counts = np.full(len(problem.rows), float(len(rows)))
     weights = None if weigh is None else weigh(rows, block)

@@ -58,7 +58,7 @@ class Probe:
 
     def residuals(self, problem: Problem, beta: Array) -> tuple[Array, Array]:
         """Return targets and their residuals, each of shape (samples, nv)."""
-        flat = problem.kernel(*self.chunk)
+        flat = problem.evaluate(self.chunk)
         return targets(problem, flat), residuals(problem, flat, beta)
 
     def runs(self) -> list[slice]:
@@ -115,12 +115,6 @@ def robust_sigma(left: Array) -> Array:
     """Return the standard deviation of residuals by their median, for each joint."""
     middle = np.median(left, axis=0)
     return 1.4826 * np.median(np.abs(left - middle), axis=0)
-
-
-def outliers(left: Array) -> Array:
-    """Return which residuals are far from the others of their joint, shape (samples, nv)."""
-    found: Array = np.abs(left) > OUTLIER * np.maximum(robust_sigma(left), 1e-300)
-    return found
 
 
 def at_rest(v: Array) -> Array:

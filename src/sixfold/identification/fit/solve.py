@@ -75,7 +75,7 @@ def solve(
     sigma, used = loads, sums
     gains = np.isnan(problem.choice.gains)
     for _ in range(4 * ROUNDS if gains.any() else ROUNDS):
-        beta = start + _step(problem, used, sigma, exact, start)
+        beta = start + _step(problem, used, _spreads(sigma), exact, start)
         sigma = np.sqrt(squares(problem, sums, beta) / left)
         # rows without a measured force fit best where all parameters vanish: judge them by ratio
         now = activity(problem, sums, beta)
@@ -84,14 +84,16 @@ def solve(
         sigma = np.maximum(sigma, noise * loads)
         if gains.any():
             used = _without_noise(problem, sums, sigma, beta)
-    whole = _decomposed(problem, used, sigma, exact)
+    spreads = _spreads(sigma)
+    whole = _decomposed(problem, used, spreads, exact)
     beta = start + whole.step(start)
     s, V, seen, scale = whole.s, whole.V, whole.seen, whole.scale
     inverse = V[:, seen] / s[seen]
     covariance = inverse @ inverse.T
-    if inflation is not None:
-        middle, _ = _weighted(problem, sums, sigma / np.sqrt(inflation))
-        covariance = covariance @ (middle / np.outer(scale, scale)) @ covariance
+    # the weights are not those of the noise: a sandwich
+    noisy = sigma * np.sqrt(np.ones(len(sigma)) if inflation is None else inflation)
+    middle, _ = _weighted(problem, sums, spreads**2 / noisy)
+    covariance = covariance @ (middle / np.outer(scale, scale)) @ covariance
     covariance = covariance / np.outer(scale, scale)
     unseen = V[:, ~seen]
     hidden = (np.abs(unseen) > 1e-4).any(axis=1) if unseen.size else np.zeros(len(beta), bool)
@@ -99,6 +101,16 @@ def solve(
     A = s[:, None] * V.T * scale
     condition = float(s[0] / s[-1]) if len(s) and s[-1] > 0 else np.inf
     return Fit(beta, covariance, errors, sigma, condition, A, whole.b, unseen, scale)
+
+
+def _spreads(sigma: Array) -> Array:
+    """Return what the rows of each joint are divided by: between its noise and that of all joints.
+
+    Residuals are noise in part; the rest is what no rigid body and no friction law describes.  Rows
+    divided by their residual alone would let a large joint follow the friction of a small one.
+    """
+    found: Array = np.sqrt(sigma * np.exp(np.mean(np.log(np.maximum(sigma, 1e-300)))))
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,8 @@ FAR_BETTER = 0.5
 """How much smaller residuals have to become for a suspicion to count."""
 ROUGH = 1e-3
 """Noise relative to the forces that is good enough here; fits then take few steps."""
+UNSEEN = 1e-10
+"""Relative eigenvalue of the products below which columns count as dependent."""
 MAX_JOINTS = 8
 """Joints among which columns are exchanged: those that fit worst."""
 ALIKE = 1.3
@@ -107,8 +109,7 @@ def _quick(problem: Problem, chunk: Chunk) -> float:
         goal[columns] += G[:-1, -1] / square
     scale = np.sqrt(np.maximum(np.diag(total), 1e-300))
     total = total / np.outer(scale, scale)
-    total.flat[:: problem.n + 1] += 1e-10
-    beta = np.linalg.solve(total, goal / scale)
+    beta = np.linalg.lstsq(total, goal / scale, rcond=UNSEEN)[0]
     left = float((squares / np.maximum(squares, floor)).sum() - beta @ (goal / scale))
     return float(np.sqrt(max(left, 0.0) / len(squares)))
 

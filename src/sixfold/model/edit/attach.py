@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
-from sixfold.errors import ModelError
 from sixfold.model.body import Frame
 from sixfold.model.edit.attachments import Attachment, closed_again, moved, renumbered, with_load
 from sixfold.model.edit.rename import checked, prefixed, refuse_clashes
@@ -90,7 +89,6 @@ def attach(
             *model.constraints,
             *(closed_again(each, attachments) for each in added.constraints),
         ),
-        friction_speed=_friction_speed(where, model, other),
         geometries=(*model.geometries, *(moved(g, attachments) for g in added.geometries)),
     )
 
@@ -104,20 +102,3 @@ def _base_inertia(model: Model) -> Inertia:
         if link.body < 0 and link.inertia is not None
     )
     return reduce(Inertia.__add__, moved, Inertia.zero())
-
-
-def _friction_speed(where: str, model: Model, other: Model) -> float:
-    """Return the one friction speed of both: of the one that has friction, if only one has."""
-
-    def rubs(m: Model) -> bool:
-        return any(x for b in m.bodies for x in (*b.friction, *b.friction_negative))
-
-    if model.friction_speed == other.friction_speed or not rubs(other):
-        return model.friction_speed
-    if not rubs(model):
-        return other.friction_speed
-    raise ModelError(
-        where,
-        f"friction speeds differ: {model.friction_speed:g} and {other.friction_speed:g}",
-        "give both one friction_speed, or take friction away with without(friction=True)",
-    )
