@@ -29,6 +29,7 @@ from sixfold.simulation.callbacks.callbacks import control_callback, declared, f
 from sixfold.simulation.callbacks.progress import progress_of
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.failures import lost_pivot, not_converged, not_finite
+from sixfold.simulation.checks.friction import friction_notes
 from sixfold.simulation.checks.limits import limit_notes
 from sixfold.simulation.checks.options import (
     EULER,
@@ -270,6 +271,7 @@ def _trajectory(
     if setup.contacts is not None:
         arrays["contact_friction"] = [touch.friction for touch in setup.contacts.touches]
     limited = bool(setup.stops) or bool(setup.contacts and setup.contacts.stops)
+    notes = (*limit_notes(model, outcome.t, q, limited), *friction_notes(model, v))
     return Trajectory(
         model,
         outcome.t,
@@ -278,5 +280,5 @@ def _trajectory(
         x=x if setup.states else None,
         steps=outcome.steps,
         events=crossings,
-        notes=(*stepper.notes, *limit_notes(model, outcome.t, q, limited)),
+        notes=(*stepper.notes, *notes),
     )
