@@ -1,4 +1,4 @@
-"""No controller makes a motor chatter: dry friction is fed by the speed that is wanted, or smoothed.
+"""No controller makes a motor chatter: dry friction follows the wanted speed, or is smoothed.
 
 Each law drives an arm with dry friction: one whose friction is smooth about rest, and one whose
 friction jumps there, so that the sign of a speed of 1e-18 rad/s decides over 25 N m.
