@@ -32,7 +32,7 @@ test-long: $(READY)
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.simulation.damaged --files 5000
 	$(BIN)/python -m tests.battery.run --calls 24000 --processes $(PROCESSES)
-	$(BIN)/python -m tests.long.many_models --models 100000 --minutes 180
+	$(BIN)/python -m tests.long.many_models --models 4000 --minutes 120
 	$(BIN)/python -m tests.long.forks --forks 500
 	$(BIN)/python -m tests.long.compile_threads
 	$(BIN)/python -m tests.long.cold_processes
