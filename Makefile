@@ -12,13 +12,20 @@ LOWEST_READY := $(LOWEST)/.ready
 LOWEST_PYTHON ?= python3.11
 LANES ?= 1 2 4 8
 
-.PHONY: demo test test-lanes test-lowest test-long lint bench docs dist clean
+.PHONY: demo test coverage test-lanes test-lowest test-long lint bench docs dist clean
 
 demo: $(READY)
 	$(BIN)/sixfold demo
 
 test: lint
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
+
+# Branch coverage of the whole suite, or of some tests: make coverage TESTS="tests/control tests/sweeps"
+coverage: $(READY)
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest $(TESTS)
+	$(BIN)/python -m coverage combine
+	$(BIN)/python -m coverage report
 
 test-long: $(READY)
 	SIXFOLD_LAWS=all $(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
@@ -32,7 +39,7 @@ test-long: $(READY)
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.simulation.damaged --files 5000
 	$(BIN)/python -m tests.battery.run --calls 24000 --processes $(PROCESSES)
-	$(BIN)/python -m tests.long.many_models --models 100000 --minutes 180
+	$(BIN)/python -m tests.long.many_models --models 4000 --minutes 120
 	$(BIN)/python -m tests.long.forks --forks 500
 	$(BIN)/python -m tests.long.compile_threads
 	$(BIN)/python -m tests.long.cold_processes

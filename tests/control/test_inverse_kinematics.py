@@ -239,3 +239,65 @@ def test_models_with_loops_are_refused():
     bars = four_bar(1.0, 0.5, 1.2, 0.9, (0.5, 1.2, 0.9))
     with pytest.raises(sf.NotApplicableError, match="constraints"):
         sf.inverse_kinematics(bars, {bars.body_names[0]: np.eye(4)})
+
+
+def test_the_pose_of_zero_is_answered_in_the_turn_of_zero():
+    arm = sf.load("puma560")
+    frame = arm.body_names[-1]
+    found = sf.inverse_kinematics(arm, {frame: sf.frame_pose(arm, np.zeros(6), frame)})
+    assert found.converged and np.abs(found.q).max() <= np.pi
+
+
+def test_angles_are_given_in_the_turn_nearest_to_the_start():
+    arm = sf.load("puma560")
+    frame = arm.body_names[-1]
+    poses = sf.frame_pose(arm, sf.random_state(arm, 200, seed=4)[0], frame)
+    for start in (np.zeros(6), np.full(6, 9.0), np.full(6, -20.0)):
+        found = sf.inverse_kinematics(arm, {frame: poses}, start)
+        assert found.converged.all()
+        assert np.abs(found.q - start).max() <= np.pi + 1e-12
+        assert np.allclose(sf.frame_pose(arm, found.q, frame), poses, atol=1e-7)
+    found = sf.inverse_kinematics(arm, {frame: poses})
+    assert np.abs(found.q).max() <= np.pi + 1e-12
+
+
+def hinge(**properties):
+    builder = sf.ModelBuilder("hinge")
+    rod = sf.Inertia.from_mass(1.0, rotational=(1.0, 1.0, 1.0))
+    builder.add_body("rod", joint=sf.Revolute("z"), joint_name="j", inertia=rod, **properties)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("limits", "start", "wanted"),
+    [
+        ((3.0, 12.0), 0.0, 0.5 + 2 * np.pi),
+        ((3.0, 20.0), 19.0, 0.5 + 6 * np.pi),
+        ((-12.0, -3.0), 0.0, 0.5 - 2 * np.pi),
+        ((-20.0, 20.0), 0.0, 0.5),
+    ],
+)
+def test_the_turn_that_is_given_is_within_the_limits(limits, start, wanted):
+    model = hinge(lower=limits[0], upper=limits[1])
+    pose = sf.frame_pose(model, [0.5], "rod")
+    found = sf.inverse_kinematics(model, {"rod": pose}, [start])
+    assert found.converged
+    np.testing.assert_allclose(found.q, [wanted], atol=1e-7)
+
+
+def test_joints_that_are_asked_for_keep_the_turn_that_is_asked_for():
+    found = sf.inverse_kinematics(hinge(), [sf.targets.Joints([7.0])])
+    np.testing.assert_allclose(found.q, [7.0], atol=1e-7)
+    assert found.converged
+
+
+def test_a_turn_of_a_joint_that_another_follows_is_kept():
+    builder = sf.ModelBuilder("pair")
+    rod = sf.Inertia.from_mass(1.0, rotational=(1.0, 1.0, 1.0))
+    builder.add_body("a", joint=sf.Revolute("z"), joint_name="ja", inertia=rod)
+    builder.add_body("b", joint=sf.Revolute("z"), joint_name="jb", inertia=rod)
+    builder.couple("jb", ("ja", 0.5))
+    model = builder.build()
+    pose = sf.frame_pose(model, [7.0], "b")
+    found = sf.inverse_kinematics(model, {"b": pose}, [6.5])
+    np.testing.assert_allclose(found.q, [7.0], atol=1e-6)

@@ -263,7 +263,7 @@ def test_both_backward_sweeps_find_the_same_gains(monkeypatch, method, mu):
     ways = [lambda: sweeps._swept_in_forces(state, rows, near)]
     ways.append(lambda: sweeps._swept(state, rows, near))
     if method == "ilqr":  # nodes by inverse dynamics, not by F and G
-        ways.append(lambda: sweeps._backward(state, rows))
+        ways.append(lambda: sweeps._backward(state, rows)[0])
     for sweep in ways:
         state.k[:] = state.K[:] = state.expected[:] = np.nan
         kept.append(sweep())
@@ -291,3 +291,54 @@ def test_one_start_is_solved_as_in_a_batch():
     for k in range(4):
         one = sf.optimal_control(model, q0[k], None, **options)
         assert one.cost == pytest.approx(many.cost[k], rel=1e-8)
+
+
+def hanging(q, v):
+    """Cost of not standing upright; the pendulum hangs at 0."""
+    return 100 * ((1 + np.cos(q[0])) ** 2 + np.sin(q[0]) ** 2 + v[0] ** 2)
+
+
+def slight(t, q, v, tau):
+    return 0.01 * tau[0] ** 2
+
+
+def test_the_zero_guess_of_a_swing_up_is_pushed_off_its_saddle_point():
+    options = {"dt": 0.02, "steps": 100, "cost": slight, "final_cost": hanging}
+    found = sf.optimal_control(sf.load("pendulum"), [0.0], [0.0], **options)
+    assert found.history[0] > 399.0  # it hangs, and no force changes the cost to first order
+    assert found.converged and found.pushed and found.cost < 0.1
+    assert "1 pushed off a saddle point" in repr(found)
+
+
+def test_a_cart_that_balances_is_not_taken_for_the_best_way_to_fall():
+    def down(q, v):
+        return 200 * (2 - 2 * np.cos(q[1]) + v @ v + q[0] ** 2)
+
+    options = {"dt": 0.02, "steps": 150, "cost": slight, "final_cost": down, "joints": ["slide"]}
+    found = sf.optimal_control(CART, [0.0, np.pi], None, **options)
+    assert found.converged and found.pushed and found.cost < 10.0
+
+
+def test_each_row_says_why_it_stopped():
+    guess = np.zeros((3, 100, 1))
+    guess[1] = 1e200
+    guess[2] = np.linspace(0.0, 5.0, 100)[:, None]
+    options = {"dt": 0.02, "steps": 100, "cost": slight, "final_cost": hanging}
+    found = sf.optimal_control(sf.load("pendulum"), [0.0], [0.0], guess, iterations=3, **options)
+    assert found.status.tolist() == ["iterations", "not finite", "iterations"]
+    assert "0 of 3 converged, 2 used up their iterations, 1 began with a cost" in repr(found)
+    whole = sf.optimal_control(sf.load("pendulum"), [0.0], [0.0], guess, **options)
+    assert whole.status.tolist() == ["converged", "not finite", "converged"]
+    assert (whole.converged == (whole.status == "converged")).all()
+    assert whole.pushed.tolist() == [True, False, False]
+    alone = sf.optimal_control(sf.load("pendulum"), [0.0], [0.0], **options)
+    assert np.allclose(alone.cost, whole.cost[0], rtol=1e-6)
+
+
+def test_a_row_that_no_state_within_the_limits_can_serve_says_so():
+    model = limited(sf.load("pendulum"), lower=0.5, upper=1.0)
+    options = {"dt": 0.02, "steps": 20, "cost": slight, "final_cost": hanging}
+    found = sf.optimal_control(model, [0.0], [0.0], state_limits=True, **options)
+    assert not found.converged and found.violation > 0.4
+    assert found.status in ("state limits", "iterations", "stalled")
+    assert "0 of 1 converged, 1 " in repr(found)

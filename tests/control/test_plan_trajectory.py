@@ -96,6 +96,8 @@ def test_the_plan_can_be_simulated():
         ({"waypoints": WAY[[0, 0]]}, sf.NumberError),
         ({"times": [0, 1]}, sf.ShapeError),
         ({"times": [0, 2, 1]}, sf.OptionError),
+        ({"times": [0, 1, 1]}, sf.OptionError),
+        ({"times": [0, 0, 1]}, sf.OptionError),
         ({"duration": -1.0}, sf.OptionError),
         ({"dt": 0.0}, sf.OptionError),
         ({"spline": "quadratic"}, sf.OptionError),

@@ -254,3 +254,70 @@ def test_a_force_on_a_body_that_mujoco_does_not_have_is_refused():
     f_ext[0, 3] = 1.0
     with pytest.raises(sf.NotApplicableError, match="'b/x'"):
         c.f_ext_to([0, 0], f_ext)
+
+
+def test_every_floating_robot_converts_to_what_pinocchio_builds_by_default():
+    """Pinocchio calls a floating base "root_joint" unless told otherwise."""
+    pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+    from sixfold.formats import bundled
+
+    known = [name for name in sorted(bundled.robots()) if name != "ur3_empty"]  # without a link
+    if not known:
+        pytest.skip("example-robot-data is not installed")
+    for name in known:
+        model = sf.load(name, floating_base=True)
+        model = model.without(damping=True, friction=True, armature=True)
+        other = pin.buildModelFromUrdf(str(model.origin.file), pin.JointModelFreeFlyer())
+        assert "root_joint" in other.names, name
+        c = sf.convert(model, other)
+        q, v, a, _ = (x[0, 0] for x in states(model, (1, 1)))
+        there = c.q_to(q)
+        assert np.allclose(c.q_from(there), wrapped(model, other, q), atol=1e-12), name
+        assert np.allclose(c.v_from(there, c.v_to(q, v)), v, atol=1e-12), name
+        other.gravity.linear = np.array(model.gravity)
+        other.armature = np.zeros(other.nv)
+        data = other.createData()
+        force = c.tau_from(there, pin.rnea(other, data, there, c.v_to(q, v), c.a_to(q, v, a)))
+        expected = sf.inverse_dynamics(model, q, v, a, backend="numpy")
+        size = np.abs(expected).max()
+        assert np.abs(force - expected).max() < 1e-11 * size, name
+        upper = np.triu(pin.crba(other, data, there))
+        M = c.mass_matrix_from(there, upper + np.triu(upper, 1).T)
+        inertia = sf.mass_matrix(model, q, backend="numpy")
+        assert np.abs(M - inertia).max() < 1e-12 * np.abs(inertia).max(), name
+
+
+def wrapped(model, other, q):
+    """Return q with the angles that Pinocchio has as cosine and sine in (-pi, pi]."""
+    q = q.copy()
+    for j in range(1, other.njoints):
+        if other.nqs[j] == 2 and other.names[j] in model.joint_names:
+            part = model.q_slice(other.names[j])
+            q[part] = np.arctan2(np.sin(q[part]), np.cos(q[part]))
+    return q
+
+
+def test_a_floating_base_is_not_guessed_where_there_are_two():
+    pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
+    builder = sf.ModelBuilder("two")
+    inertia = sf.Inertia.from_mass(1.0, rotational=(0.1, 0.2, 0.25))
+    for name in ("a", "b"):
+        builder.add_body(name, joint=sf.Free(), joint_name=f"{name}_free", inertia=inertia)
+    model, other = builder.build(), pin.Model()
+    for name in ("first", "second"):
+        other.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), name)
+    with pytest.raises(sf.UnknownNameError, match="a_free"):
+        sf.convert(model, other)
+
+
+def test_a_floating_base_of_mujoco_may_have_a_name_of_its_own():
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    text = """<mujoco><worldbody><body name="box"><freejoint name="floating"/>
+    <inertial pos="0 0 0" mass="1" diaginertia="0.1 0.2 0.25"/></body></worldbody></mujoco>"""
+    builder = sf.ModelBuilder("box")
+    inertia = sf.Inertia.from_mass(1.0, rotational=(0.1, 0.2, 0.25))
+    builder.add_body("box", joint=sf.Free(), joint_name="base", inertia=inertia)
+    model, other = builder.build(), mujoco.MjModel.from_xml_string(text)
+    q, v = sf.random_state(model, seed=2)
+    c = sf.convert(model, other)
+    assert np.allclose(c.v_from(c.q_to(q), c.v_to(q, v)), v)

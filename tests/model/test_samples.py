@@ -195,10 +195,16 @@ def test_puma560_velocity_forces():
 
 def test_friction_of_the_puma560_differs_by_direction():
     model = sf.load("puma560")
-    up, down = (sf.bias_force(model, QN, s * np.ones(6) * 1e-9) for s in (1, -1))
-    still = sf.gravity_force(model, QN)
-    np.testing.assert_allclose(up[0] - still[0], 0.395 * 62.6111, rtol=1e-6)
-    np.testing.assert_allclose(still[0] - down[0], 0.435 * 62.6111, rtol=1e-6)
+    bare = model.without(friction=True)
+    v = np.full(6, 0.3)  # full friction: 30 times the friction speed
+    up, down = (sf.bias_force(model, QN, w) - sf.bias_force(bare, QN, w) for w in (v, -v))
+    np.testing.assert_allclose(up[0], 0.395 * 62.6111, rtol=1e-12)
+    np.testing.assert_allclose(down[0], -0.435 * 62.6111, rtol=1e-12)
+
+
+def test_dry_friction_of_the_puma560_does_not_jump_at_rest():
+    still, moved = (sf.bias_force(sf.load("puma560"), QN, [v] * 6) for v in (0.0, 1e-12))
+    np.testing.assert_allclose(moved, still, rtol=0, atol=1e-8)
 
 
 def test_the_rolling_ball_rolls_without_slipping():

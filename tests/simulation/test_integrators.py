@@ -150,3 +150,57 @@ def test_joints_of_a_coupled_model_skip_the_followers():
     assert [joint.v for joint in model.coordinates.free] == [slice(0, 1)]
     run = sf.simulate(model, [0.3], [1.0], 1.0)
     assert run.q.shape == (1001, 1) and run.energy_drift < 1e-10
+
+
+def top(inertias=(1.0, 2.0, 3.0), center=(0.0, 0.0, 0.0), gravity=(0.0, 0.0, 0.0)):
+    """Return a body that spins freely."""
+    builder = sf.ModelBuilder("top", gravity=gravity)
+    inertia = sf.Inertia.from_mass(1.0, center, inertias)
+    builder.add_body("top", joint=sf.Free(), inertia=inertia)
+    return builder.build()
+
+
+def errors_on_the_top(model, push, integrator, steps):
+    """Return errors of pose and velocity 12 s after a spin about the middle axis, by steps."""
+    v = [push, 5.0, 0.0, 0.1, 0.2, 0.3]
+    end = {"every": 10**6}
+    exact = sf.simulate(model, None, v, 12.0, dt=2e-4, integrator="rk4", **end)
+    found = []
+    for dt in steps:
+        run = sf.simulate(model, None, v, 12.0, dt=dt, integrator=integrator, **end)
+        off = sf.difference(model, run.q[-1], exact.q[-1])
+        found.append((np.linalg.norm(off), np.linalg.norm(run.v[-1] - exact.v[-1])))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("push", [0.1, 0.01, 1e-4])
+@pytest.mark.parametrize("inertias", [(1.0, 2.0, 3.0), (0.2, 0.5, 0.6)])
+def test_lie_rk4_is_no_less_accurate_than_rk4_on_the_dzhanibekov_top(inertias, push):
+    model, steps = top(inertias), (0.02, 0.01)
+    lie, plain = (errors_on_the_top(model, push, name, steps) for name in ("lie_rk4", "rk4"))
+    assert (lie[:, 0] < plain[:, 0]).all()
+    assert (lie[:, 1] < 4 * plain[:, 1]).all()
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "lie_rk4"])
+def test_the_order_on_the_dzhanibekov_top_is_four(integrator):
+    errors = errors_on_the_top(top(), 0.01, integrator, (0.04, 0.02, 0.01))
+    orders = np.log2(errors[:-1] / errors[1:])
+    np.testing.assert_allclose(orders[:, 0], 4.0, atol=0.25)
+
+
+def test_lie_rk4_keeps_momentum_and_energy_of_a_tumbling_body():
+    model = top((0.1, 0.2, 0.25), center=(0.1, -0.2, 0.05), gravity=(0.0, 0.0, -9.81))
+    v = [1e-3, 5.0, 0.0, 1.0, 0.0, 3.0]
+    run = sf.simulate(model, None, v, 20.0, dt=5e-3, integrator="lie_rk4", every=10)
+    L = sf.centroidal_momentum(model, run.q, run.v)[:, :3]
+    assert np.abs(L - L[0]).max() < 1e-12 * np.abs(L[0]).max()
+    assert run.energy_drift < 1e-6 * run.kinetic[0]
+
+
+def test_lie_rk4_leaves_a_body_at_rest_alone():
+    run = sf.simulate(top(), None, None, 0.1, integrator="lie_rk4")
+    assert not run.v.any() and np.isfinite(run.q).all()
+    options = {"dt": 1e-2, "steps": 5, "integrator": "lie_rk4", "dtype": "float32"}
+    q, v = sf.rollout(top(), None, np.zeros((3, 6)), **options)
+    assert not v.any() and np.isfinite(q).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.sweeps.reducers import Extremes, Reducer
 from sixfold.sweeps.tree import Tree, leaf_size
 from tests.sweeps.studies import REDUCTIONS, reduced, same, same_sweeps, torques
 
@@ -137,3 +138,57 @@ def test_bad_reducers_are_refused(call, error):
 def test_every_reduction_by_name_is_there(whole):
     assert tuple(whole) == REDUCTIONS and len(whole) == len(REDUCTIONS)
     assert same(whole["mean"], dict(whole)["mean"])
+
+
+class Starts(Reducer):
+    """Keeps the number of the first row of each leaf, and what that row holds."""
+
+    name = "starts"
+
+    def leaf(self, results, start):
+        return [(start, int(results["result"][0]))]
+
+    def combine(self, one, other):
+        return one + other
+
+    def result(self, state):
+        return state
+
+
+@pytest.mark.parametrize("block", [None, 64, 300])
+def test_a_leaf_is_told_the_number_of_its_first_row(block):
+    found = sf.sweep(lambda row: row, 2500, reduce=Starts(), engine="serial", block=block)["starts"]
+    assert [start for start, _ in found] == [row for _, row in found]
+    assert len(found) > 1 and found[0] == (0, 0)
+
+
+@pytest.mark.parametrize("at", [0, 1, 1237, 2499])
+@pytest.mark.parametrize("block", [None, 64, 300])
+def test_extremes_have_the_numbers_of_their_rows_wherever_blocks_end(at, block):
+    x = np.zeros(2500)
+    x[at] = 5.0
+    for sign, end in ((1.0, "max"), (-1.0, "min")):
+        run = sf.sweep(
+            lambda x: x, {"x": sign * x}, reduce="extremes", engine="serial", block=block
+        )
+        ends = run["extremes"]["result"]
+        assert (ends[end], ends[f"{end}_row"]) == (sign * 5.0, at)
+
+
+def test_extremes_join_in_any_order_and_the_first_of_equal_rows_counts():
+    reducer = Extremes()
+    for x in (
+        np.array([2.0, 7.0, 2.0, 7.0]),
+        np.array([1.0, np.nan, np.nan, np.nan]),
+        np.array([np.nan, np.nan, np.nan, 1.0]),
+        np.array([np.nan, 3.0, np.nan, 3.0]),
+        np.full(4, np.nan),
+    ):
+        whole = reducer.one(x, 0)
+        for cut in (1, 2, 3):
+            first, second = reducer.one(x[:cut], 0), reducer.one(x[cut:], cut)
+            for joined in (reducer.two(first, second), reducer.two(second, first)):
+                for key in ("nan", "min_row", "max_row"):
+                    assert joined[key] == whole[key], (x, cut, key)
+                if whole["min_row"] >= 0:
+                    assert joined["min"] == whole["min"] and joined["max"] == whole["max"]

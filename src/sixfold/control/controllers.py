@@ -3,18 +3,26 @@
 Those with states of their own are functions of (t, q, v, x), and return dx/dt as well.  Each is
 built from arithmetic and sixfold functions, so it compiles into a simulation; called by
 hand on one state it returns plain numbers.  A floating base has no motor: free joints get no force.
+
+Dry friction is never fed by the sign of the measured speed, which about rest is noise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.control.stateful import PID, DisturbanceObserver, FilteredVelocity, driven
+from sixfold.control.stateful import (
+    PID,
+    DisturbanceObserver,
+    FilteredVelocity,
+    driven,
+    smooth_friction,
+)
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -26,6 +34,7 @@ from sixfold.errors import (
 )
 from sixfold.evaluate import (
     Argument,
+    bias_force,
     checked,
     difference,
     frame_pose,
@@ -36,6 +45,7 @@ from sixfold.evaluate import (
 )
 from sixfold.model import Model
 from sixfold.scalar import if_positive
+from sixfold.spatial import Inertia
 
 Numbers = tuple[float, ...]
 Reference = Callable[[Any], tuple[Any, Any, Any]]
@@ -76,19 +86,40 @@ class PD:
 
 @dataclass(frozen=True)
 class ComputedTorque:
-    """tau = ID(q, v, a_ref + kd (v_ref - v) + kp (q_ref - q)): linear, decoupled error motion."""
+    """tau = ID(q, v, a_ref + kd (v_ref - v) + kp (q_ref - q)): linear, decoupled error motion.
+
+    Dry friction in ID is that of v_ref: by the sign of v, a motor that is to rest would chatter.
+    """
 
     model: Model
     reference: Reference
     kp: Numbers
     kd: Numbers
+    _rigid: Model = field(init=False, repr=False, compare=False)
+    _dry: Model | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Part the model: all but dry friction, and dry friction alone."""
+        rigid, dry = self.model, None
+        if any(any(body.friction) or any(body.friction_negative) for body in rigid.bodies):
+            rigid = self.model.without(friction=True)
+            alone = self.model.without(
+                damping=True, springs=True, armature=True, gravity=True, constraints=True
+            )
+            massless = tuple(replace(body, inertia=Inertia.zero()) for body in alone.bodies)
+            dry = smooth_friction(replace(alone, bodies=massless))
+        object.__setattr__(self, "_rigid", rigid)
+        object.__setattr__(self, "_dry", dry)
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
         q_ref, v_ref, a_ref = self.reference(t)
         error = difference(self.model, q, _objects(q_ref, q))
         a = a_ref + np.array(self.kd) * (v_ref - v) + np.array(self.kp) * error
-        return inverse_dynamics(self.model, q, v, a)
+        tau = inverse_dynamics(self._rigid, q, v, a)
+        if self._dry is None:
+            return tau
+        return tau + bias_force(self._dry, q, _objects(v_ref, q))
 
 
 @dataclass(frozen=True)
@@ -245,6 +276,9 @@ def computed_torque(
     model: Model, reference: Reference, kp: ArrayLike, kd: ArrayLike
 ) -> ComputedTorque:
     """Return a controller that cancels the dynamics and follows a motion.
+
+    Dry friction is fed by the reference's velocity, smoothed with the model's `friction_speed`, or
+    with 0.01 rad/s or m/s where the model's friction jumps at rest.
 
     Args:
         model: the robot; every joint must have a motor.

@@ -7,15 +7,17 @@ step for one that returns x at the next step (hold=True).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sixfold.evaluate import bias_force, coriolis_matrix, difference, gravity_force, mass_matrix
-from sixfold.model import Model
+from sixfold.model import Body, Model
 
 Numbers = tuple[float, ...]
+FRICTION_SPEED = 0.01
+"""v_s [rad/s or m/s] with which a controller smooths dry friction that jumps at rest."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class DisturbanceObserver:
 
     With the momentum p = M v, the estimate is r = K (p - x), and x is what p would be without a
     disturbance d: dx/dt = tau - C + dM/dt v + r, with C = ID(q, v, 0).  Then dr/dt = K (d - r).
+    Dry friction in C is smoothed, so that noise about rest does not shake the estimate.
     (De Luca, Albu-Schaeffer, Haddadin and Hirzinger 2006, with passive forces in C.)
     """
 
@@ -110,7 +113,16 @@ class DisturbanceObserver:
         if self.compensate:
             tau = driven(self.model, tau - r)
         C = coriolis_matrix(self.model, q, v)
-        return tau, tau - bias_force(self.model, q, v) + (C + C.T) @ v + r
+        return tau, tau - bias_force(smooth_friction(self.model), q, v) + (C + C.T) @ v + r
+
+
+def smooth_friction(model: Model) -> Model:
+    """Return a model whose dry friction does not jump at rest."""
+
+    def smooth(body: Body) -> Body:
+        return replace(body, friction_speed=tuple(x or FRICTION_SPEED for x in body.friction_speed))
+
+    return replace(model, bodies=tuple(map(smooth, model.bodies)))
 
 
 def driven(model: Model, tau: Any) -> Any:

@@ -28,7 +28,8 @@ def convert(model: Model, other: Any) -> Converter:
 
     Args:
         model: the robot here.
-        other: a `pinocchio.Model` or a `mujoco.MjModel` whose joints have the same names.
+        other: a `pinocchio.Model` or a `mujoco.MjModel` whose joints have the same names.  Only a
+            floating base may be called otherwise, such as Pinocchio's "root_joint".
 
     Returns:
         A `Converter` with methods for positions, velocities, accelerations, joint forces, external
@@ -69,6 +70,12 @@ def convert(model: Model, other: Any) -> Converter:
 
 def _with_pinocchio(model: Model, other: Any) -> Converter:
     names = list(other.names)
+    floating = [
+        j
+        for j in range(1, len(names))
+        if other.parents[j] == 0 and other.joints[j].shortname() == "JointModelFreeFlyer"
+    ]
+    _rename_base(model, names, floating)
     number = {name: j for j, name in enumerate(names)}
     pieces = []
     for k in _present(model, number, "pinocchio"):
@@ -101,7 +108,9 @@ def _pinocchio_block(joint: Joint, kind: str, nq: int) -> Block | None:
 
 def _with_mujoco(model: Model, other: Any) -> Converter:
     names = names_of(other)
-    number = {name: j for j, name in enumerate(names.joints)}
+    joints = list(names.joints)
+    _rename_base(model, joints, [j for j, kind in enumerate(other.jnt_type) if kind == FREE])
+    number = {name: j for j, name in enumerate(joints)}
     # joints of several freedoms that MuJoCo has as several joints, and the other way round
     parts = {
         body.joint_name: _mujoco_parts(body.joint_name, body.joint, number) for body in model.bodies
@@ -122,8 +131,8 @@ def _with_mujoco(model: Model, other: Any) -> Converter:
             q += {"": _range(first, nq), "t": _range(first, 3), "r": _range(first + 3, 4)}[part]
             v += {"": _range(start, nv), "t": _range(start, 3), "r": _range(start + 3, 3)}[part]
         pieces.append(Piece(k, block, q, v))
-    known = {names.joints[j] for part in parts.values() for j, _ in part}
-    _nothing_more(names.joints, model, "mujoco", known)
+    known = {joints[j] for part in parts.values() for j, _ in part}
+    _nothing_more(joints, model, "mujoco", known)
     sites = [_mujoco_site(model, other, b, name) for b, name in enumerate(names.bodies)]
     return Converter(model, "mujoco", int(other.nq), int(other.nv), tuple(pieces), tuple(sites))
 
@@ -158,6 +167,15 @@ def _mujoco_site(model: Model, other: Any, b: int, name: str) -> Site | None:
 
 
 # -- what must match
+
+
+def _rename_base(model: Model, names: list[str], floating: list[int]) -> None:
+    """Give the other library's floating base its name here, if there is no doubt which it is."""
+    free = [body for body in model.bodies if body.parent < 0 and isinstance(body.joint, Free)]
+    here = [body.joint_name for body in free if body.joint_name not in names]
+    there = [j for j in floating if names[j] not in model.joint_names]
+    if len(here) == len(there) == 1:
+        names[there[0]] = here[0]
 
 
 def _range(start: int, size: int) -> tuple[int, ...]:

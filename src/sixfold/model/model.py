@@ -308,6 +308,18 @@ class Model:
             raise ModelError(f"model '{self.name}'", what, "pass (x, y, z)")
         return replace(self, gravity=numbers_of(f"model '{self.name}'", "gravity", gravity, 3))
 
+    def with_friction_speed(self, speed: float) -> Model:
+        """Return the model whose dry friction rises as tanh(v / speed) in all joints.
+
+        Args:
+            speed: [rad/s or m/s]; 0 for friction that jumps at rest.
+        """
+
+        def changed(body: Body) -> Body:
+            return replace(body, friction_speed=(speed,) * body.joint.nv)
+
+        return replace(self, bodies=tuple(map(changed, self.bodies)))
+
     def over(self, convert: Callable[[Scalar], Scalar]) -> Tree:
         """Return the tree with its constants in another kind of number (MPFR, SymPy...)."""
         return self.tree.over(convert)

@@ -1,9 +1,14 @@
 """Free flight: a floating tree on which only gravity acts conserves its momentum.
 
 Where nothing but gravity acts on a floating base, the centre of mass flies along a parabola and the
-angular momentum about it is constant.  A step of order p violates that by O(h^(p+1)); position and
+angular momentum about it is constant.  A step of order p violates that by O(h^(p+1)); pose and
 velocity of the base are corrected by this error, so that the order is unchanged and both laws hold
 to rounding.
+
+For a single rigid body the velocity may change its length only.  Near the middle axis, omega moves
+along planes through the origin, I1 (I2 - I1) wx^2 = I3 (I3 - I2) wz^2, which a Runge-Kutta method
+keeps exactly, as any invariant subspace; a correction across them lets the body flip at another
+time.  So the body is turned until its momentum has the old direction.
 """
 
 from __future__ import annotations
@@ -17,6 +22,9 @@ from sixfold.model import Free, Model, Tree
 from sixfold.model.tree import Table
 from sixfold.scalar import Scalar, Zero
 from sixfold.spatial import Force, Inertia, Motion, Transform, Vector3, ldl, ldl_solve
+
+TINY = 1e-37
+"""Keeps ratios of momenta finite at rest."""
 
 
 def has_free_base(model: Model) -> bool:
@@ -36,6 +44,27 @@ def are_zero(values: Any) -> bool:
     )
 
 
+def turned_base(tree: Tree, q0: Table, v0: Table, q1: Table, v1: Table, turn: Vector3) -> Vector3:
+    """Return a rigid body's rotation vector in a step, corrected so that momentum keeps its axis.
+
+    The velocity takes no part in it, as the planes that omega moves along are not to be left.
+    """
+    _, h0, I0 = _whole(tree, q0, v0)
+    _, h1, I1 = _whole(tree, q1, v1)
+    u, w = _relative(q0[1][3:], q1[1][3:])
+    L, after = _spin(h0, I0), _spin(h1, I1)
+    before = L + _turned(u, L, -w)
+
+    # the small rotation that gives the momentum its direction
+    rho = after.cross(before) / (before.dot(before) + TINY)
+
+    # d(turn) with exp(turn + d) = exp(turn) exp(rho): the inverse right Jacobian, as a series
+    square = turn.dot(turn)
+    third = 1.0 / 12.0 + square * (1.0 / 720.0 + square * (1.0 / 30240.0))
+    across = turn.cross(rho)
+    return turn + (rho + across * 0.5 + turn.cross(across) * third)
+
+
 def momentum_drift(
     tree: Tree, q0: Table, v0: Table, q1: Table, v1: Table, h: Scalar
 ) -> tuple[Vector3, tuple[Scalar, ...]]:
@@ -49,23 +78,25 @@ def momentum_drift(
     c0, c1, m = I0.h / I0.m, I1.h / I1.m, I0.m
     u, w = _relative(q0[1][3:], q1[1][3:])
 
-    def turned(x: Vector3, w: Scalar) -> Vector3:
-        """Return R x - x for the rotation of the step, without forming R x."""
-        across = u.cross(x)
-        return (across * w + u.cross(across)) * 2.0
-
     # the centre of mass is in free fall
     g = X0.E @ (tree.Xtree[1].E @ tree.gravity.lin)
     way = h0.lin * (h / m) + g * (h * h * 0.5)
-    apart = (c0 - c1) - turned(c1, w) + (way - X0.E @ (X1.r - X0.r))
+    apart = (c0 - c1) - _turned(u, c1, w) + (way - X0.E @ (X1.r - X0.r))
 
     # linear momentum gains the impulse of gravity, angular momentum about the centre is constant
     p = h0.lin + g * (m * h)
-    push = (p - h1.lin) + turned(p, -w)
-    L = h0.ang - c0.cross(h0.lin)
-    spin = (L - (h1.ang - c1.cross(h1.lin))) + turned(L, -w)
+    push = (p - h1.lin) + _turned(u, p, -w)
+    L, after = _spin(h0, I0), _spin(h1, I1)
+    spin = (L - after) + _turned(u, L, -w)
+    if is_rigid(tree):  # all but rounding is along the momentum: the velocity changes its length
+        spin = after * (after.dot(spin) / (after.dot(after) + TINY))
     omega = Vector3(*ldl_solve(*ldl(_rows(I1)), tuple(spin)))
     return apart, (*omega, *(push / m + c1.cross(omega)))
+
+
+def is_rigid(tree: Tree) -> bool:
+    """Return whether nothing moves within the tree."""
+    return all(joint.nv == 0 for joint in list(tree.joint)[2:])
 
 
 def _relative(q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Vector3, Scalar]:
@@ -73,6 +104,17 @@ def _relative(q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Vector3, Scal
     a, b = Vector3(*q0[:3]), Vector3(*q1[:3])
     u = (b * q0[3] - a * q1[3]) - a.cross(b)
     return u, q0[3] * q1[3] + a.dot(b)
+
+
+def _turned(u: Vector3, x: Vector3, w: Scalar) -> Vector3:
+    """Return R x - x for the rotation (u, w), without forming R x."""
+    across = u.cross(x)
+    return (across * w + u.cross(across)) * 2.0
+
+
+def _spin(h: Force, I: Inertia) -> Vector3:
+    """Return the angular momentum about the centre of mass."""
+    return h.ang - (I.h / I.m).cross(h.lin)
 
 
 def _rows(I: Inertia) -> tuple[tuple[Scalar, ...], ...]:

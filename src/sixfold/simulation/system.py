@@ -14,8 +14,15 @@ from sixfold.evaluate import evaluated, kernel_tree, numbers_array, scalar_funct
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks.callbacks import Callback
-from sixfold.simulation.free_flight import are_zero, has_free_base, momentum_drift
+from sixfold.simulation.free_flight import (
+    are_zero,
+    has_free_base,
+    is_rigid,
+    momentum_drift,
+    turned_base,
+)
 from sixfold.simulation.stops import Stop
+from sixfold.spatial import Vector3
 
 Numbers = Sequence[Scalar]
 
@@ -169,7 +176,11 @@ class System:
             model, tree, nv = self.model, self.tree or self.model.tree, self.model.nv
             before = model.positions(q), model.velocities(v[:nv])
             faster = [a + b for a, b in zip(v, dv, strict=True)]
-            after = model.positions(self.move(q, dq)), model.velocities(faster[:nv])
+            speeds = model.velocities(faster[:nv])
+            for _ in range(2 if is_rigid(tree) else 0):  # the first leaves the square of its angle
+                moved = model.positions(self.move(q, dq))
+                dq[:3] = turned_base(tree, *before, moved, speeds, Vector3(*dq[:3]))
+            after = model.positions(self.move(q, dq)), speeds
             way, speed = momentum_drift(tree, *before, *after, h)
             dq[3:6] = [a + b for a, b in zip(dq[3:6], way, strict=True)]
             dv[:6] = [a + b for a, b in zip(dv[:6], speed, strict=True)]

@@ -10,20 +10,18 @@ from sixfold.arrays import Array
 from sixfold.control.kinematics.solve import Solver, start_table, tolerance_of
 from sixfold.control.kinematics.targets import Targets
 from sixfold.control.kinematics.task import Task, task_of
+from sixfold.control.kinematics.turns import TURN, turning, unwound
 from sixfold.errors import NotApplicableError, yes_or_no
 from sixfold.evaluate import enough_memory, model_checked
 from sixfold.evaluate.quantities import refuse_constraints
-from sixfold.model import Joint, Model
-from sixfold.scalar import plain
+from sixfold.model import Model
 from sixfold.simulation.checks.start import step_count
-from sixfold.spatial import Column
 
 NAME = "all_solutions"
 SAME = 1e-5
 """Largest difference [rad or m] of two copies of one solution."""
 MAX_ROWS = 1 << 20
 """Starts that are worked on together."""
-TURN = 2 * math.pi
 
 
 def all_solutions(
@@ -106,42 +104,10 @@ def _of_rows(solver: Solver, goals: Array, table: Array) -> list[list[Array]]:
     n, k = len(goals), len(table)
     first = np.broadcast_to(table, (n, *table.shape)).reshape(n * k, table.shape[-1])
     found = solver.run(first, np.repeat(goals, k, axis=0), polish=False)
-    model, at = solver.task.model, _turning(solver.task.model)
-    turned = _unwound(model, found.q, at, solver.bounded).reshape(n, k, -1)
+    model, at = solver.task.model, turning(solver.task.model)
+    turned = unwound(model, found.q, at, 0.0, solver.bounded).reshape(n, k, -1)
     met = solver.met(found).reshape(n, k)
     return [_distinct(model, q[good], at) for q, good in zip(turned, met, strict=True)]
-
-
-def _turning(model: Model) -> Array:
-    """Return the places in q of angles: a turn of such a coordinate puts its joint where it was."""
-    places: list[int] = []
-    for free in model.coordinates.free:
-        if not free.joint.velocity_is_rate:
-            continue
-        at = [0.3 + 0.1 * k for k in range(free.joint.nq)]
-        for k in range(free.joint.nq):
-            turned = [x + TURN * (i == k) for i, x in enumerate(at)]
-            if np.abs(_pose(free.joint, turned) - _pose(free.joint, at)).max() < SAME:
-                places.append(free.q.start + k)
-    return np.array(places, int)
-
-
-def _pose(joint: Joint, q: list[float]) -> Array:
-    X = joint.calc(Column(q), Column.zero(joint.nv)).XJ
-    return np.array([[float(plain(x)) for x in row] for row in X.pose()])
-
-
-def _unwound(model: Model, q: Array, at: Array, bounded: bool) -> Array:
-    """Return configurations with angles as near to zero as their limits allow."""
-    q = q.copy()
-    low = model.lower_position[at] if bounded else np.full(len(at), -np.inf)
-    high = model.upper_position[at] if bounded else np.full(len(at), np.inf)
-    near = np.remainder(q[:, at] + math.pi, TURN) - math.pi
-    near = np.where(near < low, near + TURN, near)
-    near = np.where(near > high, near - TURN, near)
-    inside = (near >= low) & (near <= high)
-    q[:, at] = np.where(inside, near, q[:, at])
-    return q
 
 
 def _distinct(model: Model, q: Array, at: Array) -> list[Array]:

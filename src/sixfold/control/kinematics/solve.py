@@ -20,6 +20,7 @@ from sixfold.control.kinematics import rows
 from sixfold.control.kinematics.step import MU, ik_step, moved, settling_step
 from sixfold.control.kinematics.targets import Targets
 from sixfold.control.kinematics.task import Task, task_of
+from sixfold.control.kinematics.turns import turning, unwound
 from sixfold.errors import OptionError, yes_or_no
 from sixfold.evaluate import (
     KERNELS,
@@ -135,7 +136,8 @@ def inverse_kinematics(
         An `InverseKinematics`: for each row q, the error of each part, and `converged`.  A row that
         did not converge has the configuration with the least error that was found; where targets
         cannot be met, that is the nearest one, up to other local minima.  `converged` is about the
-        first priority; the others have their error.
+        first priority; the others have their error.  Angles are given in the turn nearest to q0, or
+        to zero without q0, that the limits allow.
 
     Raises:
         ArgumentError, ShapeError, NumberError, OptionError, StateError: if an argument makes no
@@ -170,7 +172,11 @@ def inverse_kinematics(
         goals = np.broadcast_to(task.numbers, (*lead, task.numbers.shape[-1]))
         goals = np.ascontiguousarray(goals).reshape(rows_, task.numbers.shape[-1])
         solver = Solver(task, bool(limits), good, table)
-        found = solver.run(first.reshape(rows_, model.nq) if q0 is not None else None, goals)
+        given = first.reshape(rows_, model.nq) if q0 is not None else None
+        found = solver.run(given, goals)
+        fixed = {k for target in task.targets for k in target.coordinates(model)}
+        about = 0.0 if given is None else given
+        found.q = unwound(model, found.q, turning(model, fixed), about, bool(limits))
     met = solver.met(found)
     return InverseKinematics(
         found.q.reshape((*lead, model.nq)),

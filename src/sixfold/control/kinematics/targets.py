@@ -59,6 +59,10 @@ class Target(ABC):
         """Return what the kernel depends on, beside the goal; refuse what makes no sense."""
         return None
 
+    def coordinates(self, model: Model) -> tuple[int, ...]:
+        """Return the velocity coordinates that it fixes one by one, to a turn of its own."""
+        return ()
+
     def row_count(self, model: Model) -> int:
         """Return how many numbers it fixes."""
         return sum({"position": 3, "rotation": 3, "direction": 2}[kind] for kind in self.kinds)
@@ -242,9 +246,13 @@ class Joints(Target):
         places = [range(model.nv)[model.v_slice(name)] for name in self.joints]
         return tuple(k for place in places for k in place)
 
+    def coordinates(self, model: Model) -> tuple[int, ...]:
+        """Return which velocity coordinates count."""
+        return self.fixed(model)  # type: ignore[return-value]
+
     def row_count(self, model: Model) -> int:
         """Return how many coordinates it fixes."""
-        return len(self.fixed(model))  # type: ignore[arg-type]
+        return len(self.coordinates(model))
 
     def parts(self, model: Model, frames: Frames, q: rows.Numbers, goal: Any) -> list[rows.Part]:
         """Return the joints."""

@@ -14,7 +14,7 @@ from sixfold.arrays import Array, Shape
 from sixfold.choices import Callback, Search
 from sixfold.control.optimal.problem import Problem
 from sixfold.control.optimal.state_limits import StateLimits
-from sixfold.control.optimal.sweeps import State, Sweeps
+from sixfold.control.optimal.sweeps import STATUSES, State, Sweeps
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -62,6 +62,12 @@ class OptimalControl:
     """Running and final cost, in the units of your functions, shape (...)."""
     converged: Array
     """Whether no more than the tolerance can be gained, and state limits hold, shape (...)."""
+    status: Array
+    """Why each motion stopped, shape (...): "converged", "iterations" (used up), "saddle point"
+    (no slope, and the cost curves downward), "stalled" (no step costs less), "not finite" (the
+    guess costs infinity) or "state limits" (exceeded)."""
+    pushed: Array
+    """Whether the motion came to a saddle point, was pushed and then cost less, shape (...)."""
     iterations: Array
     """How many were done, shape (...)."""
     gains: Array
@@ -99,9 +105,14 @@ class OptimalControl:
         ends = [f"{x:.6g}" for x in (costs.min(initial=np.inf), costs.max(initial=-np.inf))]
         span = ends[0] if rows == 1 else " to ".join(ends) if rows else "of none"
         most = int(self.iterations.max(initial=0))
+        found = self.status.reshape(-1).tolist()
+        others = {name: found.count(name) for name in STATUSES if name != "converged"}
+        why = "".join(f", {count} {STATUSES[name]}" for name, count in others.items() if count)
+        left = int(self.pushed.sum())
+        pushed = f", {left} pushed off a saddle point" if left else ""
         return (
-            f"OptimalControl of '{visible(self.model.name)}': {good} of {rows} converged, "
-            f"cost {span}, {most} iterations"
+            f"OptimalControl of '{visible(self.model.name)}': {good} of {rows} converged{why}"
+            f"{pushed}, cost {span}, {most} iterations"
         )
 
     def _repr_html_(self) -> str:
@@ -264,7 +275,7 @@ def _minimise(sweeps: Sweeps, state: State, tolerance: float, most: int) -> None
             state.k[:] = 0.0
             *_, state.cost = sweeps.forward(state, everything, np.zeros(len(state.q)))
             state.done = ~np.isfinite(state.cost)
-            state.converged[:] = False
+            state.status[~state.done] = "iterations"
             state.mu[:] = 0.0
         while not state.done.all() and len(state.history) <= most:
             sweeps.iterate(state, tolerance)
@@ -280,10 +291,11 @@ def _result(sweeps: Sweeps, state: State, lead: Shape, tolerance: float) -> Opti
     rows, steps, _ = state.u.shape
     tau, gains = np.zeros((rows, steps, model.nv)), np.zeros((rows, steps, model.nv, 2 * model.nv))
     tau[..., driven], gains[:, :, driven] = state.u, state.K
-    converged, violation, cost = state.converged, np.zeros(rows), state.cost
+    status, violation, cost = state.status, np.zeros(rows), state.cost
     if sweeps.bounds is not None:
         violation = _violation(sweeps.bounds, state)
-        converged = converged & (violation <= math.sqrt(tolerance))
+        beyond = violation > math.sqrt(tolerance)
+        status[beyond & (status == "converged")] = "state limits"
         cost = cost - sweeps.bounds.cost(state.q, state.v, np.arange(rows))
     history = np.array(state.history)
 
@@ -297,7 +309,9 @@ def _result(sweeps: Sweeps, state: State, lead: Shape, tolerance: float) -> Opti
         shaped(state.v),
         shaped(tau),
         shaped(cost),
-        shaped(converged),
+        shaped(status == "converged"),
+        shaped(status),
+        shaped(state.cost < state.saddle - tolerance * (1.0 + np.abs(state.saddle))),
         shaped(state.iterations),
         shaped(gains),
         shaped(violation),

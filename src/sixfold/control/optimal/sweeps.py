@@ -23,7 +23,7 @@ from sixfold.control.optimal.buffers import (
 )
 from sixfold.control.optimal.problem import Problem
 from sixfold.control.optimal.state_limits import StateLimits, diagonal
-from sixfold.evaluate import share
+from sixfold.evaluate import mass_matrix, share
 
 STEP_LENGTHS = 0.45 ** np.arange(8.0)
 """Of the line search, tried together for one problem."""
@@ -33,6 +33,18 @@ CHUNK_ROWS = 8
 """Problems that are worked on together: all lanes are busy, and their nodes stay in a cache."""
 LEAST_MU, MAX_MU, MU_FACTOR = 1e-8, 1e12, 8.0
 """Regularisation of Q_uu."""
+PUSH = 1e-3
+"""Motion [rad or m] of each joint by which a saddle point is left."""
+
+STATUSES = {
+    "converged": "converged",
+    "iterations": "used up their iterations",
+    "saddle point": "stopped at a saddle point",
+    "stalled": "found no step that costs less",
+    "not finite": "began with a cost that is not finite",
+    "state limits": "exceed state limits",
+}
+"""Why a motion stopped, and the words of a summary."""
 
 
 @dataclass
@@ -54,7 +66,10 @@ class State:
     iterations: Array
     done: Array
     """Rows that no longer move."""
-    converged: Array
+    status: Array
+    """Why each row stopped, of `STATUSES`; "iterations" while it moves."""
+    saddle: Array
+    """Cost where a row was pushed to see whether it was at a saddle point; NaN if it was not."""
     history: list[Array]
     """Costs after each iteration."""
 
@@ -88,10 +103,13 @@ class Sweeps:
         state = State(
             *(q, v, u, zero, zero.copy(), np.zeros((rows, steps, m))),
             np.zeros((rows, steps, m, 2 * n)),
-            *(zero + np.inf, np.zeros(rows, int), flags, flags.copy(), []),
+            *(zero + np.inf, np.zeros(rows, int), flags),
+            np.full(rows, "iterations", object),
+            *(np.full(rows, np.nan), []),
         )
         state.q, state.v, state.u, state.cost = self.forward(state, np.arange(rows), np.ones(rows))
         state.done = ~np.isfinite(state.cost)
+        state.status[state.done] = "not finite"
         state.history.append(state.cost.copy())
         return state
 
@@ -107,34 +125,68 @@ class Sweeps:
 
     def _improve(self, state: State, live: Array, tolerance: float) -> None:
         """Improve some rows once."""
-        good = self._backward(state, live)
+        good, convex = self._backward(state, live)
         rows = _at(live)
         state.iterations[rows] += 1
         mu = state.mu[rows]
-        ended = state.expected[rows] <= tolerance * (1.0 + np.abs(state.cost[rows]))
-        ended &= good & (mu <= 1.0)
+        enough = tolerance * (1.0 + np.abs(state.cost[rows]))
+        ended = good & (mu <= 1.0) & (state.expected[rows] <= enough)
+        convex &= mu == 0.0
         moving, better = good & ~ended, np.zeros(len(live), bool)
         if moving.any():
             better[moving] = self._search(state, live[moving])
         less, more = mu / MU_FACTOR, np.maximum(mu * MU_FACTOR, LEAST_MU)
         less[less < LEAST_MU] = 0.0
         state.mu[rows] = mu = np.where(better, less, np.where(ended, mu, more))
-        state.converged[rows] |= ended
-        state.done[rows] |= ended | (mu > MAX_MU)
+        # without slope: at a minimum, if it is convex or a push did not help; or at a saddle point
+        stuck = mu > MAX_MU
+        flat = stuck & good & (state.expected[rows] * MAX_MU <= enough)
+        least = ended & (convex | np.isfinite(state.saddle[rows]))
+        status = state.status[rows]
+        status[stuck] = "stalled"
+        status[flat | (ended & ~least)] = "saddle point"
+        status[least] = "converged"
+        state.status[rows] = status
+        state.done[rows] |= ended | stuck
+        self._push_off(state, live[status == "saddle point"])
 
-    def _backward(self, state: State, live: Array) -> Array:
-        """Find the changes of all controls; return which rows have one."""
+    def _push_off(self, state: State, rows: Array) -> None:
+        """Leave saddle points, once for each row: no step along the slope, which is zero, does."""
+        rows = rows[np.isnan(state.saddle[rows])]
+        if not len(rows):
+            return
+        n, (steps, m) = len(rows), state.u.shape[1:]
+        # slow forces with which each joint alone would move by PUSH in the whole time
+        model, s = self.problem.model, (np.arange(steps) + 0.5) / steps
+        waves = np.cos(np.pi * np.arange(3)[:, None] * s)
+        M = mass_matrix(model, state.q[rows, 0])
+        heavy = M[:, list(self.problem.driven), list(self.problem.driven)]
+        force = np.random.default_rng(0).standard_normal((m, 3)) @ waves
+        state.k[rows] = (2 * PUSH / (steps * self.h) ** 2) * heavy[:, None] * force.T
+        state.K[rows] = 0.0
+        moved = self.forward(state, rows, np.ones(n))
+        fine = np.isfinite(moved[3])
+        at = rows[fine]
+        state.saddle[at] = state.cost[at]
+        state.q[at], state.v[at], state.u[at], state.cost[at] = (x[fine] for x in moved)
+        state.done[at], state.mu[at] = False, 0.0
+        state.status[at] = "iterations"
+
+    def _backward(self, state: State, live: Array) -> tuple[Array, Array]:
+        """Find the changes of all controls; return which rows have one, and are convex."""
         driven = self.problem.fully_driven
         if driven and not self.second:
             self._driven_nodes(state, live)
-            return self._within_limits(state, live, *self._swept_in_velocities(state, live))
+            good = self._within_limits(state, live, *self._swept_in_velocities(state, live))
+            return good, good
         near = self._nodes(state, live)
         curved = self._curved(state, live, near) if self.second else near
         good = self._swept(state, live, curved)
+        convex = good.copy()
         if self.second and not good.all():  # without second derivatives where they fail
             left = np.flatnonzero(~good)
             good[left] = self._swept(state, live[left], [x[left] for x in near])
-        return good
+        return good, convex
 
     def _swept(self, state: State, live: Array, near: list[Array]) -> Array:
         """Go backward through the steps; return which rows have positive definite Q_uu."""

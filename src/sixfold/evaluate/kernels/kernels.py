@@ -34,6 +34,9 @@ MAX_NODES = 40_000
 MAX_TRACED_NODES = 60_000
 """Nodes as traced up to which it is compiled anyway: passes leave about two thirds."""
 
+MAX_RESULTS = 200_000
+"""Results of one state up to which straight-line code is made: each is a store in its text."""
+
 FORMS: tuple[str, ...] = get_args(Form)
 """Loops over the bodies, or straight-line code for all of them."""
 
@@ -169,6 +172,8 @@ def _program(
         )
     if form == "rolled" or (rolled is not None and rolled.work() > 2 * MAX_STRAIGHT_OPERATIONS):
         return rolled, data
+    if form is None and sum(prod(shape) for shape in layout.outputs) > MAX_RESULTS:
+        return rolled, data  # NumPy, where there is no rolled form
     tree = kernel_tree(core, model)
     program = graphs().trace(partial(core, model, tree), [prod(s) for s in layout.inputs])
     if (

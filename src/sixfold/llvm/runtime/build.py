@@ -9,6 +9,7 @@ from sixfold.llvm.layout.schedule import MAX_OPERATIONS
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.runtime import jit
 from sixfold.llvm.runtime.kernel import Kernel, compiled
+from sixfold.llvm.runtime.limits import check_length
 from sixfold.llvm.runtime.long_kernel import LongKernel
 
 
@@ -26,6 +27,8 @@ def build(
     A long program has no code yet: it is compiled when it is called.
     """
     straight = isinstance(program, Program)
+    if isinstance(program, Program):
+        check_length(program.length, len(program.outputs))
     text = (optimise(program) if isinstance(program, Program) else program).text()
     lanes = lanes or jit.lanes(layout.dtype)
     if straight and text.count("\n") > MAX_OPERATIONS:
