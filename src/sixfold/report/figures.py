@@ -9,7 +9,7 @@ import numpy as np
 
 from sixfold.errors import NumberError, OutputFileError
 from sixfold.evaluate import model_checked
-from sixfold.formats.files import path_of
+from sixfold.files import path_of, replacement
 from sixfold.identification import Identification
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -107,8 +107,10 @@ def _as_text(name: str) -> str:
 
 def _save(figure: Figure, path: str | os.PathLike[str]) -> None:
     target = path_of("plot", path, "motion.svg")
-    try:
-        figure.savefig(target)
-    except (OSError, ValueError, TypeError) as error:
-        fix = "name a file .svg, .png or .pdf in a folder that is yours"
-        raise OutputFileError(target, f"cannot be written ({error})", fix) from None
+    with replacement(target) as part:
+        try:
+            # without a suffix, matplotlib's own default
+            figure.savefig(part, format=target.suffix[1:] or None)
+        except (ValueError, TypeError) as error:
+            fix = "name a file .svg, .png or .pdf"
+            raise OutputFileError(target, f"cannot be written ({error})", fix) from None

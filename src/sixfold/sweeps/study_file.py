@@ -17,8 +17,8 @@ import numpy as np
 
 from sixfold import evaluate
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief
+from sixfold.files import path_of
 from sixfold.formats import load
-from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.sweeps import draws
 from sixfold.sweeps.draws import Draw

@@ -15,7 +15,7 @@ from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
 from sixfold.codegen.c99 import c_files, object_header
 from sixfold.codegen.program import DTYPES, LANGUAGES, Function, Output, identifier
 from sixfold.codegen.scripts import script
-from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
+from sixfold.errors import NotApplicableError, OptionError, brief, one_of, visible
 from sixfold.evaluate import (
     QUANTITIES,
     Quantity,
@@ -25,7 +25,7 @@ from sixfold.evaluate import (
     target_text,
     targets,
 )
-from sixfold.formats.files import path_of
+from sixfold.files import not_written, path_of, write_files
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
 from sixfold.show import block, folded, listing, plain
@@ -77,18 +77,22 @@ class Code:
         return block(f"<p>{plain(repr(self)[1:-1])}</p>", *parts)
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write all files into a folder, made if need be; return their paths."""
+        """Write all files into a folder, made if need be; return their paths.
+
+        Raises:
+            OutputFileError: if one of them cannot be written; those that were there then stay.
+        """
         place = path_of("Code.write", folder, "generated")
-        paths = [place / name for name in self.files]
+        contents = {
+            place / name: content if isinstance(content, bytes) else content.encode()
+            for name, content in self.files.items()
+        }
         try:
             place.mkdir(parents=True, exist_ok=True)
-            for path in paths:
-                content = self.files[path.name]
-                path.write_bytes(content if isinstance(content, bytes) else content.encode())
         except OSError as error:
-            what = f"cannot be written ({error.strerror or error})"
-            raise RobotFileError(what, file=brief(place), fix="name a folder") from None
-        return paths
+            raise not_written(place, error) from None
+        write_files(contents)
+        return list(contents)
 
 
 def export(

@@ -13,7 +13,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import OptionError, TrajectoryFileError, near_names
 from sixfold.evaluate import model_checked
-from sixfold.formats.files import path_of
+from sixfold.files import path_of
 from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.simulation.trajectory.storage import read_arrays

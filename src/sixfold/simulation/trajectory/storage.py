@@ -14,13 +14,13 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, TrajectoryFileError
 from sixfold.evaluate import model_checked
-from sixfold.formats.files import path_of
+from sixfold.files import path_of, replacement
 from sixfold.formats.json.read import read_json
 from sixfold.formats.json.write import to_json
 from sixfold.model import Model
 from sixfold.simulation.events import Crossing
 from sixfold.simulation.mcap.log import McapLog
-from sixfold.simulation.trajectory.tables import at_once, to_csv, to_parquet
+from sixfold.simulation.trajectory.tables import to_csv, to_parquet
 
 FORMAT = "sixfold trajectory 1"
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
@@ -71,7 +71,7 @@ def _save_npz(trajectory: Any, target: Path) -> None:
     # joints of the user's own classes are code: load then needs the model as an argument
     with suppress(NotApplicableError):
         arrays["model"] = _bytes(to_json(trajectory.model))
-    with at_once(target) as part, open(part, "wb") as stream:
+    with replacement(target) as part, open(part, "wb") as stream:
         np.savez_compressed(stream, **arrays)
 
 
@@ -81,8 +81,14 @@ def _save_mcap(trajectory: Any, target: Path) -> None:
         where = f"a motion of {int(np.prod(trajectory.lead))} starts"
         fix = "save one of them: trajectory.select(0).save(path)"
         raise NotApplicableError("Trajectory.save as .mcap", where, fix)
-    with at_once(target) as part, McapLog(part, trajectory.model) as log:
+    with _WholeLog(target, trajectory.model) as log:
         log.write(trajectory.t, trajectory.q, trajectory.v, trajectory.tau)
+
+
+class _WholeLog(McapLog):
+    """A log of a motion that is still there: no part of it is worth keeping."""
+
+    _keeps_part = False
 
 
 WRITERS: dict[str, Callable[[Any, Path], None]] = {
