@@ -17,7 +17,7 @@ import numpy as np
 
 from sixfold import evaluate
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief
-from sixfold.files import path_of
+from sixfold.files import path_of, read_regular
 from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.sweeps import draws
@@ -25,6 +25,8 @@ from sixfold.sweeps.draws import Draw
 from sixfold.sweeps.rows import Grid
 
 KEYS = ("title", "robot", "quantity", "function", "rows", "seed", "draw", "grid", "options")
+MAX_BYTES = 2**20
+"""Size of a study's file."""
 KINDS = ("configuration", "uniform", "normal", "log_uniform", "choice")
 
 
@@ -46,10 +48,14 @@ def read_study(path: str | os.PathLike[str]) -> StudyFile:
     """Return the study of a TOML file, or say what is wrong with it."""
     place = path_of("read_study", path, "study.toml")
     try:
-        given = tomllib.loads(place.read_text(encoding="utf-8"))
+        given = tomllib.loads(read_regular(place, MAX_BYTES).decode("utf-8-sig"))
     except OSError as error:
-        raise OptionError("sweep", str(place), "a file that can be read", brief(error)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = brief(error.strerror or error)
+        raise OptionError("sweep", str(place), "a file that can be read", reason) from None
+    except RecursionError:
+        got = "lists or tables that are nested too deep"
+        raise OptionError("sweep", str(place), "a study in TOML", got) from None
+    except ValueError as error:  # of the decoder, or of TOML
         raise OptionError("sweep", str(place), "a study in TOML", brief(error)) from None
     for key in given:
         if key not in KEYS:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,10 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import OptionError, TrajectoryFileError, near_names
 from sixfold.evaluate import model_checked
-from sixfold.files import path_of
+from sixfold.files import open_regular, path_of
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.simulation.trajectory.storage import read_arrays
+from sixfold.simulation.trajectory.npz import first_line, read_arrays
 
 NAMES = {
     "t": ("t", "time", "timestamp", "stamp"),
@@ -28,6 +30,8 @@ NAMES = {
 }
 """What arrays and columns may be called."""
 SUFFIXES = (".npz", ".csv", ".parquet")
+MAX_LINE = 2**20
+"""Characters of the line of names."""
 
 
 def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[str, Any]:
@@ -39,8 +43,6 @@ def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[s
     if suffix not in SUFFIXES:
         fix = f"save the log as one of *{', *'.join(SUFFIXES)}"
         raise TrajectoryFileError(source, f"no log is kept in files '*{source.suffix}'", fix)
-    if not source.is_file():
-        raise TrajectoryFileError(source, "does not exist", "give the path of a log")
     table = _READERS[suffix](source)
     lengths = {len(x) for x in table.values() if x.ndim}
     if suffix != ".npz" and len(lengths) > 1:
@@ -127,13 +129,16 @@ def _npz(source: Path) -> dict[str, Array]:
 
 def _csv(source: Path) -> dict[str, Array]:
     try:
-        with open(source, encoding="utf-8-sig", newline="") as stream:
-            names = [name.strip() for name in next(csv.reader([stream.readline()]), [])]
+        with TextIOWrapper(open_regular(source), encoding="utf-8-sig", newline="") as stream:
+            first = stream.readline(MAX_LINE + 1)
+            if len(first) > MAX_LINE:
+                raise ValueError(f"the first line has more than {MAX_LINE:,} characters")
+            names = [name.strip() for name in next(csv.reader([first]), [])]
             rows = _numbers(stream)
     except (OSError, UnicodeError, ValueError, csv.Error) as error:
-        first = (str(error).splitlines() or [""])[0]
+        reason = getattr(error, "strerror", None) or first_line(error)
         fix = "give a line of names, then numbers with commas between them"
-        raise TrajectoryFileError(source, f"cannot be read ({first})", fix) from None
+        raise TrajectoryFileError(source, f"cannot be read ({reason})", fix) from None
     if rows.shape[1:] != (len(names),) or not len(rows):
         what = f"has {len(names)} names in its first line and {rows.shape} numbers below"
         raise TrajectoryFileError(source, what, "give each line one number for each name")
@@ -147,16 +152,25 @@ def _numbers(stream: Any) -> Array:
         return np.loadtxt(stream, delimiter=",", ndmin=2)
     except ValueError:
         stream.seek(place)
-        rows = np.genfromtxt(stream, delimiter=",")
+        # numbers one by one, in an array from the start: lists of texts would take much more memory
+        rows = np.loadtxt(stream, delimiter=",", ndmin=2, converters=_number)
         if np.isnan(rows).mean() > 0.5:
             raise ValueError("most fields are not numbers") from None
-        return np.atleast_2d(rows)
+        return rows
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _parquet(source: Path) -> dict[str, Array]:
     parquet = optional("pyarrow.parquet", "Log.read of a .parquet file")
     try:
-        table = parquet.read_table(os.fspath(source))
+        with open_regular(source) as stream:
+            table = parquet.read_table(stream)
         columns = zip(table.column_names, table.columns, strict=True)
         found = {}
         for name, column in columns:
@@ -168,7 +182,8 @@ def _parquet(source: Path) -> dict[str, Array]:
         return found
     except Exception as error:  # pyarrow has errors of its own
         fix = "write it with pandas, polars or Trajectory.to_parquet"
-        raise TrajectoryFileError(source, f"cannot be read ({error})", fix) from None
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise TrajectoryFileError(source, f"cannot be read ({reason})", fix) from None
 
 
 _READERS = {".npz": _npz, ".csv": _csv, ".parquet": _parquet}
