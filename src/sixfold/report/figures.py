@@ -83,10 +83,10 @@ def _floats(trajectory: Any, name: str) -> Any:
 
 def _panel(panel: Any, t: Any, lines: Lines) -> None:
     colors = lines.colors
-    for k, name in enumerate(lines.names):
-        panel.plot(
-            t, lines.values[:, k], color=colors[k % len(colors)], lw=1.3, label=_as_text(name)
-        )
+    drawn = [
+        panel.plot(t, lines.values[:, k], color=colors[k % len(colors)], lw=1.3)[0]
+        for k in range(len(lines.names))
+    ]
     unit = f" [{lines.unit}]" if lines.unit else ""
     panel.set_title(lines.title + unit, loc="left", fontsize=10, color=INK, weight="bold")
     panel.grid(color=FAINT)
@@ -96,7 +96,8 @@ def _panel(panel: Any, t: Any, lines: Lines) -> None:
         side.set_visible(False)
     if len(lines.names) <= MAX_NAMES:
         box = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
-        panel.legend(**box, fontsize=8, labelcolor=SOFT)
+        # by hand: of its own accord a legend leaves names out that begin with an underscore
+        panel.legend(drawn, list(map(_as_text, lines.names)), **box, fontsize=8, labelcolor=SOFT)
 
 
 def _as_text(name: str) -> str:

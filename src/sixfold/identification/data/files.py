@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from io import TextIOWrapper
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import TextIOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -130,10 +130,7 @@ def _npz(source: Path) -> dict[str, Array]:
 def _csv(source: Path) -> dict[str, Array]:
     try:
         with TextIOWrapper(open_regular(source), encoding="utf-8-sig", newline="") as stream:
-            first = stream.readline(MAX_LINE + 1)
-            if len(first) > MAX_LINE:
-                raise ValueError(f"the first line has more than {MAX_LINE:,} characters")
-            names = [name.strip() for name in next(csv.reader([first]), [])]
+            names = [name.strip() for name in next(csv.reader(_lines(stream)), [])]
             rows = _numbers(stream)
     except (OSError, UnicodeError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
@@ -143,6 +140,14 @@ def _csv(source: Path) -> dict[str, Array]:
         what = f"has {len(names)} names in its first line and {rows.shape} numbers below"
         raise TrajectoryFileError(source, what, "give each line one number for each name")
     return {name: rows[:, k] for k, name in enumerate(names)}
+
+
+def _lines(stream: TextIOBase) -> Iterator[str]:
+    """Yield lines of bounded length; a quoted name may have line breaks."""
+    while line := stream.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise ValueError(f"the first line has more than {MAX_LINE:,} characters")
+        yield line
 
 
 def _numbers(stream: Any) -> Array:
