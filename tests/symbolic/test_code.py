@@ -302,7 +302,7 @@ def test_matlab_returns_handles_of_all_terms():
     text = sf.equations(sf.load("cart_pendulum")).code("matlab")
     assert text.startswith("function robot_ = cart_pendulum()")
     for letter, word in (("M", "mass_matrix"), ("V", "velocity_force"), ("G", "gravity_force")):
-        assert f"robot.{letter} = @cart_pendulum_{word};" in text
+        assert f"robot_.{letter} = @cart_pendulum_{word};" in text
 
 
 # -- small things
