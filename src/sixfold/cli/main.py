@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -36,13 +36,20 @@ FULL = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 class Commands(Group):
     """A group whose commands end with a plain message instead of a traceback."""
 
-    def main(self, *arguments: Any, standalone_mode: bool = True, **options: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run a command line and exit with its status; a reader that has gone is no error."""
         if not standalone_mode:
-            return super().main(*arguments, standalone_mode=False, **options)
+            return super().main(args, prog_name, complete_var, False, **extra)
         status: Any = 0
         try:
-            status = super().main(*arguments, standalone_mode=False, **options)
+            status = super().main(args, prog_name, complete_var, False, **extra)
         except click.ClickException as error:
             error.show()
             status = error.exit_code

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
@@ -29,6 +30,8 @@ from sixfold.sweeps.rows import Grid
 KEYS = ("title", "robot", "quantity", "function", "rows", "seed", "draw", "grid", "options")
 MAX_BYTES = 2**20
 """Size of a study's file."""
+LONG_KEY = re.compile(r"(?:[^\s.,=\[\]{}#]++[ \t]*+\.[ \t]*+){30}")
+"""The time and memory that the parser of TOML takes for a key grow with the square of its parts."""
 FUNCTION = "'package.module:name', or 'file.py:name'"
 KINDS = ("configuration", "uniform", "normal", "log_uniform", "choice")
 
@@ -59,7 +62,10 @@ def read_study(path: str | os.PathLike[str], *, allow_code: bool = False) -> Stu
     yes_or_no("read_study", allow_code=allow_code)
     place = path_of("read_study", path, "study.toml")
     try:
-        given = tomllib.loads(read_regular(place, MAX_BYTES).decode("utf-8-sig"))
+        text = read_regular(place, MAX_BYTES).decode("utf-8-sig")
+        if LONG_KEY.search(text):
+            raise ValueError("a key of more than 30 parts")
+        given = tomllib.loads(text)
     except OSError as error:
         reason = brief(error.strerror or error)
         raise OptionError("sweep", str(place), "a file that can be read", reason) from None
