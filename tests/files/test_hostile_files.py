@@ -117,6 +117,9 @@ def files():
     for name, text in {
         "deep": "a = " + "[" * 100_000,
         "deep keys": ".".join("a" * 50_000) + " = 1",
+        "deep keys, quoted": " . ".join(['"a"'] * 20_000) + " = 1",
+        "deep tables": "[" + ".".join("a" * 50_000) + "]",
+        "deep keys inside": "x = {" + ".".join("a" * 50_000) + " = 1}",
         "many rows": STUDY.replace("rows = 6", "rows = 9" + "0" * 30),
         "wrong types": STUDY.replace("seed = 3", "seed = [3]"),
         "device as robot": STUDY.replace("double_pendulum", "/dev/zero"),
