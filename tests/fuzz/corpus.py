@@ -52,7 +52,7 @@ def _arm():
 def _leg():
     """Return the file of a robot without the loops that a file of its own holds."""
     path = Path(tempfile.mkdtemp()) / "leg.urdf"
-    sf.save(sf.load("four_bar_leg").without(constraints=True), path)
+    sf.save(sf.load("gripper").without(constraints=True), path)
     return path
 
 
@@ -83,7 +83,7 @@ def _loops():
     """Return constraints in a file of their own."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "loops.json"
-        sf.save(sf.load("four_bar_leg"), Path(folder) / "x.urdf", constraints=path)
+        sf.save(sf.load("gripper"), Path(folder) / "x.urdf", constraints=path)
         return path.read_bytes()
 
 
