@@ -38,6 +38,7 @@ test-long: $(READY)
 	$(BIN)/python benchmarks/robots_vs_mujoco.py
 	$(BIN)/python -m tests.adversarial --models 5000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.simulation.damaged --files 5000
+	$(BIN)/python -m tests.fuzz all --seconds 60
 	$(BIN)/python -m tests.battery.run --calls 24000 --processes $(PROCESSES)
 	$(BIN)/python -m tests.long.many_models --models 4000 --minutes 120
 	$(BIN)/python -m tests.long.forks --forks 500
@@ -56,6 +57,12 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.optimal_shares --starts 100
 	$(BIN)/python -m tests.long.humanoid_trajectory
 	$(BIN)/python -m tests.long.opencl_robots
+
+# allocators that fill and guard memory: Python's own and the C library's
+.PHONY: test-memory
+test-memory: $(READY)
+	PYTHONMALLOC=debug MALLOC_PERTURB_=165 MALLOC_CHECK_=3 SIXFOLD_CACHE=off \
+	  $(BIN)/python -X dev -m pytest -n $(PROCESSES) tests/llvm tests/evaluate
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)

@@ -53,8 +53,8 @@ def test_conda_recipe_asks_for_what_the_wheel_asks_for(recipe):
         "pip",
         f"python {PROJECT['requires-python']}",
     }
-    assert recipe["build"]["entry_points"] == ["sixfold = sixfold.cli:main"]
-    assert PROJECT["scripts"] == {"sixfold": "sixfold.cli:main"}
+    assert recipe["build"]["entry_points"] == ["sixfold = sixfold_command:main"]
+    assert PROJECT["scripts"] == {"sixfold": "sixfold_command:main"}
 
 
 def test_workflow_runs_everywhere_and_on_every_python_that_is_named():
@@ -106,3 +106,14 @@ def test_release_notes_are_by_version():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     heads = re.findall(r"^## (.*)$", text, re.M)
     assert heads and all(re.fullmatch(r"Unreleased|\d+\.\d+\.\d+( .*)?", head) for head in heads)
+
+
+def test_workflows_use_actions_by_digest_and_may_only_read():
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        text = path.read_text(encoding="utf-8")
+        uses = re.findall(r"uses: *(\S+)(.*)", text)
+        assert uses and "permissions:\n  contents: read\n" in text
+        for action, after in uses:
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), action
+            assert re.fullmatch(r" # v\d+\.\d+\.\d+", after), action
+        assert text.count("write") == 0

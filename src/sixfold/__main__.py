@@ -1,6 +1,6 @@
 """`python -m sixfold` is the command `sixfold`."""
 
-from sixfold.cli import main
+from sixfold_command import main
 
 if __name__ == "__main__":
     main(prog_name="python -m sixfold")

@@ -259,10 +259,14 @@ class TrajectoryFileError(SixfoldError, ValueError):
 
 
 class OutputFileError(SixfoldError, OSError):
-    """A report or picture that cannot be written."""
+    """A file that cannot be written: a robot, a motion, a report, a picture, code."""
+
+    what: str
+    fix: str
 
     def __init__(self, file: object, what: str, fix: str) -> None:
         """Name the file and what is wrong with it."""
+        self.what, self.fix = what, fix
         super().__init__(_message(f"{file}: {what}", fix=fix))
 
 

@@ -165,7 +165,7 @@ def test_equations_are_printed_escaped(arm, style):
 
 def test_base_parameters_are_explained_escaped(arm):
     pytest.importorskip("sympy", reason="sympy is not installed")
-    assert "\\nFORGED" in run("equations", arm, "--terms", "G", "--matlab", "--explain")
+    assert "\\nFORGED" in run("equations", arm, "--terms", "G", "--explain")
 
 
 @pytest.mark.parametrize("language", ["c", "python", "julia", "matlab"])

@@ -199,7 +199,7 @@ def test_the_old_file_stays_when_saving_fails(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(sf.RobotFileError, match="cannot be written"):
+    with pytest.raises(sf.OutputFileError, match="cannot be written"):
         sf.save(sf.load("pendulum"), tmp_path / "nowhere" / "x.urdf")
 
 

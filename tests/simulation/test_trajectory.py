@@ -170,7 +170,7 @@ def test_files_that_hold_no_trajectory_are_named(single, tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named(single, tmp_path):
-    with pytest.raises(sf.TrajectoryFileError, match="cannot be written"):
+    with pytest.raises(sf.OutputFileError, match="cannot be written"):
         single.save(tmp_path / "nowhere" / "run.npz")
     with pytest.raises(sf.ArgumentError, match="'path'"):
         single.save(3)

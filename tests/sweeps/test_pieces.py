@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.sweeps.pieces import pieces_in, remove, write_piece
+from sixfold.files import discard
+from sixfold.sweeps.pieces import pieces_in, write_piece
 from tests.sweeps.studies import REDUCTIONS, ROWS, draw, reduced, same_sweeps, torques
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -92,7 +93,7 @@ def test_zarr_pieces_hold_the_same_rows_and_go_on_beside_parquet(tmp_path, rows)
     assert np.array_equal(group["tau"][...], rows["tau"][:700])
     table = xarray.open_zarr(pieces[0].path, consolidated=False)
     assert table["tau"].dims == ("row", "tau_1") and table["energy"].dims == ("row",)
-    remove(pieces[1].path)
+    discard(pieces[1].path)
     again = written(tmp_path, block=100)  # the rest in Parquet
     assert (again.reused, again.computed) == (2300, 700)
     assert {p.path.suffix for p in pieces_in(tmp_path)} == {".zarr", ".parquet"}
@@ -117,7 +118,7 @@ def test_a_damaged_zarr_piece_is_found_and_computed_again(tmp_path, rows, kind):
     elif kind == "note gone":
         (path / "zarr.json").unlink()
     else:
-        remove(path)
+        discard(path)
         path.write_text("no folder")
     again = written(tmp_path, block=1000, format="zarr")
     assert len(again.damaged) == 1 and path.name in again.damaged[0]

@@ -1,5 +1,7 @@
 """`sixfold sweep STUDY`: what a file may say, the page, and what is refused."""
 
+import sys
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -83,11 +85,12 @@ def test_a_function_of_ones_own_a_grid_and_rows_on_disk(tmp_path):
     """
     folder = str(tmp_path / "rows")
     for reused in (False, True):
-        done = run(tmp_path, text, "--write", folder, "--workers", "1", "--out", f"{folder}.html")
+        where = ("--write", folder, "--out", f"{folder}.html")
+        done = run(tmp_path, text, *where, "--workers", "1", "--allow-code")
         assert done.exit_code == 0, done.output
         assert ("6 of them from" in done.output) == reused
     assert "grid of 3 values" in (tmp_path / "rows.html").read_text()
-    again = run(tmp_path, text, "--engine", "processes", "--workers", "1")
+    again = run(tmp_path, text, "--engine", "processes", "--workers", "1", "--allow-code")
     assert again.exit_code == 0, again.output
 
 
@@ -97,7 +100,7 @@ def test_a_function_of_ones_own_a_grid_and_rows_on_disk(tmp_path):
         (("rows = 600", "rows = 'many'"), "a number of rows"),
         (("rows = 600", ""), "either rows = NUMBER or a [grid]"),
         (("rows = 600", "row = 600"), "did you mean 'rows'"),
-        (("quantity = ", "function = "), "file.py:name"),
+        (("quantity = ", "function = "), "--allow-code"),
         (("inverse_dynamics", "inverse_dynamic"), "did you mean 'inverse_dynamics'"),
         (('robot = "double_pendulum"', ""), "the name or file of a robot"),
         (("[draw.v]", "[draw.w]"), "no argument named 'w'"),
@@ -126,3 +129,84 @@ def test_options_without_effect_are_refused(tmp_path):
         assert done.exit_code == 2 and words in done.output
     missing = CliRunner().invoke(main, ["sweep", str(tmp_path / "none.toml")])
     assert missing.exit_code == 2 and "can be read" in missing.output
+
+
+# -- code that a study names
+
+EVIL = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\ndef f(x):\n    return x\n"
+GRID = "[grid]\nx = [1.0, 2.0]\n"
+
+
+def study(folder, function):
+    path = folder / "study.toml"
+    path.write_text(f"function = {function!r}\n{GRID}")
+    return path
+
+
+def test_no_code_runs_unless_the_user_allows_it(tmp_path):
+    (tmp_path / "mine.py").write_text(EVIL)
+    for function in ("mine.py:f", f"{tmp_path}/mine.py:f", "os:getcwd", "antigravity:x"):
+        path = study(tmp_path, function)
+        with pytest.raises(sf.NotApplicableError, match="--allow-code"):
+            read_study(path)
+        done = CliRunner().invoke(main, ["sweep", str(path)])
+        assert done.exit_code == 2 and "--allow-code" in done.output
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_file_outside_the_folder_of_the_study_is_never_run(tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir(), outside.mkdir()
+    (outside / "evil.py").write_text(EVIL)
+    (inside / "link.py").symlink_to(outside / "evil.py")
+    for function in (f"{outside}/evil.py:f", "../outside/evil.py:f", "link.py:f", "none.py:f"):
+        with pytest.raises(sf.OptionError, match="in the folder of the study"):
+            read_study(study(inside, function), allow_code=True)
+    assert not (outside / "ran").exists()
+
+
+def test_a_file_of_a_study_takes_the_name_of_no_module(tmp_path):
+    (tmp_path / "colorsys.py").write_text(EVIL)
+    before = set(sys.modules)
+    read = read_study(study(tmp_path, "colorsys.py:f"), allow_code=True)
+    assert read.function(3) == 3 and (tmp_path / "ran").exists()
+    new = {name for name in set(sys.modules) - before if not name.startswith("sixfold")}
+    assert not [name for name in new if name.isidentifier() and name not in ALLOWED]
+    import colorsys
+
+    assert hasattr(colorsys, "rgb_to_hls")
+
+
+ALLOWED = {"cloudpickle", "colorsys"}
+"""What may be imported meanwhile: the packer of functions, and the library's own module."""
+
+
+def test_a_function_of_an_installed_module_is_found_by_its_name(tmp_path):
+    read = read_study(study(tmp_path, "numpy:square"), allow_code=True)
+    assert read.function is np.square
+    for function, words in (
+        ("no_such_module:f", "no_such_module"),
+        ("numpy:no_such_function", "no function named"),
+        ("numpy/../os:x", "package.module:name"),
+        (":f", "package.module:name"),
+        ("mine", "package.module:name"),
+    ):
+        with pytest.raises(sf.SixfoldError, match=words):
+            read_study(study(tmp_path, function), allow_code=True)
+
+
+def test_classes_of_a_file_of_a_study_travel_to_other_processes(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "@dataclass\nclass Gain:\n    k: float\nTWICE = Gain(2.0)\n"
+        "def f(x):\n    return TWICE.k * x\n"
+    )
+    path = study(tmp_path, "mine.py:f")
+    options = ["--allow-code", "--engine", "processes", "--workers", "1"]
+    done = CliRunner().invoke(main, ["sweep", str(path), *options])
+    assert done.exit_code == 0, done.output
+
+
+def test_leave_for_code_without_code_is_refused(tmp_path):
+    done = run(tmp_path, STUDY, "--allow-code")
+    assert done.exit_code == 2 and "allow_code" in done.output

@@ -7,6 +7,7 @@ import os
 import socket
 import time
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -21,6 +22,13 @@ from sixfold.viewer import guard  # noqa: E402
 SECONDS = 5.0
 
 
+@pytest.fixture(autouse=True)
+def known_token(monkeypatch, request):
+    """Give windows a token that these tests know, but for those about tokens."""
+    if "token" not in request.node.name:
+        monkeypatch.setattr(guard.secrets, "token_urlsafe", lambda _: "known")
+
+
 @pytest.fixture(scope="module")
 def arm():
     return sf.load("puma560")
@@ -32,9 +40,9 @@ def window(arm):
         yield viewer
 
 
-def ask(port, *headers, path="/"):
+def ask(port, *headers, path="/", token="/known"):
     """Return status and headers of an answer over a plain socket."""
-    lines = [f"GET {path} HTTP/1.1", *headers, "", ""]
+    lines = [f"GET {token}{path} HTTP/1.1", *headers, "", ""]
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
         connection.sendall("\r\n".join(lines).encode("latin-1"))
         data = b""
@@ -109,6 +117,63 @@ def test_the_default_port_may_be_left_out():
     assert guard.refusal(81, ["localhost:81"], ["http://localhost:81"] * 2)
 
 
+# -- the token
+
+
+def test_without_the_token_nobody_gets_in(window):
+    port, host = window.port, f"Host: 127.0.0.1:{window.port}"
+    token = urlsplit(window.url).path.strip("/")
+    assert len(token) >= 20
+    wrong = token[:-1] + ("A" if token[-1] != "A" else "B")
+    for path in (
+        "/",
+        "",
+        "/index.html",
+        f"/{wrong}/",
+        f"/{token}x/",
+        f"/x/{token}/",
+        f"//{token}/",
+    ):
+        assert ask(port, host, path=path or "/", token="")[0] == 403, path
+        assert ask(port, *upgrade(host), path=path or "/", token="")[0] == 403, path
+    assert ask(port, host, path=f"/?token={token}", token="")[0] == 403
+    for path in (f"/{token}/", f"/{token}", f"/{token}?websocket=x", f"/{token}/index.html"):
+        assert ask(port, host, path=path, token="")[0] == 200, path
+    assert ask(port, host, path=f"/{token}/nothing", token="")[0] == 404
+    assert ask(port, host, path=f"/{token}/../../etc/passwd", token="")[0] == 404
+    assert ask(port, *upgrade(host), path=f"/{token}", token="")[0] == 101
+
+
+def test_each_window_has_a_token_of_its_own(arm):
+    with sf.view(arm, block=False) as one, sf.view(arm, block=False) as other:
+        tokens = [urlsplit(each.url).path for each in (one, other)]
+        assert tokens[0] != tokens[1]
+        host = f"Host: 127.0.0.1:{other.port}"
+        assert ask(other.port, host, path=tokens[0], token="")[0] == 403
+
+
+def test_the_command_line_of_the_browser_holds_a_token_for_one_request_only(arm, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    with sf.view(arm, block=False, open_browser=True) as viewer:
+        (address,) = opened
+        host, ticket = f"Host: 127.0.0.1:{viewer.port}", urlsplit(address).path
+        token = urlsplit(viewer.url).path
+        assert token.strip("/") not in address
+        assert ask(viewer.port, "Host: evil.example", path=ticket, token="")[0] == 403
+        status, headers = ask(viewer.port, host, path=ticket, token="")
+        assert status == 302 and headers["location"] == token
+        assert ask(viewer.port, host, path=ticket, token="")[0] == 403
+
+
+def test_a_token_for_one_request_is_spent_by_no_other_path():
+    keys = guard.Keys()
+    ticket = keys.new_ticket()
+    assert keys.inside(f"/{ticket}/") is None
+    assert not keys.spend("/") and not keys.spend(f"/{keys.token}/")
+    assert keys.spend(f"/{ticket}/") and not keys.spend(f"/{ticket}/")
+
+
 # -- the policy
 
 
@@ -136,7 +201,7 @@ def test_every_answer_is_under_the_policy(window):
 
 
 def test_pages_of_other_names_and_origins_cannot_reach_the_window(window, browser):
-    foreign = f"http://evil.localhost:{window.port}/"
+    foreign = f"http://evil.localhost:{window.port}/known/"
     with page(browser, "about:blank") as (shown, _):
         answer = shown.goto(foreign)
         assert answer.status == 403
@@ -148,7 +213,7 @@ def test_pages_of_other_names_and_origins_cannot_reach_the_window(window, browse
                 socket.onerror = () => done(false);
                 setTimeout(() => done(false), 5000);
             })""",
-            [f"ws://127.0.0.1:{window.port}", f"viser-v{viser.__version__}"],
+            [f"ws://127.0.0.1:{window.port}/known", f"viser-v{viser.__version__}"],
         )
         assert opened is False
 
@@ -171,7 +236,7 @@ def sent(viewer, *messages):
         "up_direction": (0.0, 0.0, 1.0),
     }
     with connect(
-        f"ws://127.0.0.1:{viewer.port}",
+        f"ws://127.0.0.1:{viewer.port}/known",
         origin=f"http://127.0.0.1:{viewer.port}",
         subprotocols=[f"viser-v{viser.__version__}"],
         max_size=None,

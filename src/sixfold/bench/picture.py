@@ -12,6 +12,7 @@ from sixfold.bench.run import Settings
 from sixfold.bench.sections.speed import Speed
 from sixfold.bench.tables import ENGINES, times, words
 from sixfold.errors import OptionError
+from sixfold.files import replacement
 from sixfold.optional import optional
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -59,7 +60,8 @@ def draw(file: str, records: Sequence[Speed], settings: Settings) -> None:
         above.set(title=TITLE, alignment="left", frame_on=False)
         above.get_title().set(weight="bold", fontsize=11, color=INK)
         figure.supxlabel(_caption(settings), x=0.008, ha="left", fontsize=7.5, color=GREY)
-        figure.savefig(file, dpi=160)
+        with replacement(Path(file)) as part:
+            figure.savefig(part, dpi=160, format=Path(file).suffix[1:])
 
 
 def _engines(records: Sequence[Speed]) -> list[str]:

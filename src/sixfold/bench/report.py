@@ -14,6 +14,7 @@ from sixfold.bench.run import Results, Settings
 from sixfold.bench.sections.accuracy import BITS
 from sixfold.bench.sections.speed import Speed
 from sixfold.errors import NotApplicableError
+from sixfold.files import write_files
 
 FORMAT = 1
 """Raised when the meaning of a field changes."""
@@ -21,7 +22,8 @@ FORMAT = 1
 
 def write(file: str, results: Results, settings: Settings, missing: Sequence[str]) -> None:
     """Write every figure, the machine and how it was run."""
-    Path(file).write_text(json.dumps(document(results, settings, missing), indent=1) + "\n")
+    text = json.dumps(document(results, settings, missing), indent=1) + "\n"
+    write_files({Path(file): text.encode()})
 
 
 def document(results: Results, settings: Settings, missing: Sequence[str]) -> dict[str, Any]:

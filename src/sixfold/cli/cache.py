@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sixfold.cli.options import refuse_idle
 from sixfold.errors import visible
 from sixfold.llvm import cache as store
 
@@ -13,6 +14,7 @@ from sixfold.llvm import cache as store
 def cache(clear: bool) -> None:
     """Show where compiled kernels are kept and how many, or clear them."""
     folder = store.folder()
+    refuse_idle("--clear", folder is None, "a cache that is switched off (SIXFOLD_CACHE=off)")
     if folder is None:
         click.echo("the cache is switched off (SIXFOLD_CACHE=off)")
         return

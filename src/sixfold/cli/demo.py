@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.cli.options import Group, robot_names
+from sixfold.cli.options import Group, refuse_idle, robot_names
 from sixfold.cli.show import tree_lines
 from sixfold.control import controllers
 from sixfold.errors import visible
@@ -62,6 +62,9 @@ from sixfold.verify.check import check
 def demo(context: click.Context, robot: str, states: int, report: str) -> None:
     """Show a robot, its dynamics by every formulation, its speed, and a motion in a page."""
     if context.invoked_subcommand is not None:
+        where = f"demo {context.invoked_subcommand}"
+        for option in ("--robot", "--states", "--report"):
+            refuse_idle(option, True, where, f"write it behind {where}, if that has one")
         return
     model = load(robot)
     _show(model)
@@ -103,6 +106,7 @@ def quadruped(
     seconds: float, pushes: int, impulse: float, seed: int, live: bool, report: str
 ) -> None:
     """Let a quadruped trot and push it: whole-body MPPI with contact, planned as it goes."""
+    refuse_idle("--impulse", not pushes, "a robot that is not pushed")
     from sixfold.learn.trot import side_pushes, trot
     from sixfold.viewer import view
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, cast
 
 import click
 
 from sixfold.choices import CodeLanguage, InertiaForm
-from sixfold.cli.options import robot_argument
+from sixfold.cli.options import refuse_idle, robot_argument
+from sixfold.errors import NotApplicableError
 from sixfold.formats import load
 from sixfold.progress import working
 
-STYLES = ("text", "latex", "html", "python", "c", "julia", "matlab")
+Style = CodeLanguage | Literal["text", "latex", "html"]
 
 
 @click.command()
 @robot_argument()
-@click.option("--latex", "style", flag_value="latex", help="A LaTeX document.")
-@click.option("--html", "style", flag_value="html", help="A page that any browser shows.")
-@click.option("--python", "style", flag_value="python", help="NumPy functions.")
-@click.option("--c", "style", flag_value="c", help="C99 functions, header first.")
-@click.option("--julia", "style", flag_value="julia", help="Julia functions.")
-@click.option("--matlab", "style", flag_value="matlab", help="MATLAB functions.")
+@click.option("--latex", is_flag=True, help="A LaTeX document.")
+@click.option("--html", is_flag=True, help="A page that any browser shows.")
+@click.option("--python", is_flag=True, help="NumPy functions.")
+@click.option("--c", is_flag=True, help="C99 functions, header first.")
+@click.option("--julia", is_flag=True, help="Julia functions.")
+@click.option("--matlab", is_flag=True, help="MATLAB functions.")
 @click.option(
     "--terms",
     default="M,V,G",
@@ -46,12 +48,12 @@ STYLES = ("text", "latex", "html", "python", "c", "julia", "matlab")
 @click.option("--explain", is_flag=True, help="Also explain the minimal set of parameters.")
 def equations(
     robot: str,
-    style: CodeLanguage | Literal["latex", "html"] | None,
     terms: str,
     numbers: bool,
     inertias: InertiaForm,
     angle_tolerance: float,
     explain: bool,
+    **styles: bool,
 ) -> None:
     """Print the equations of motion of ROBOT, a file or a name, in closed form.
 
@@ -60,6 +62,9 @@ def equations(
     from sixfold.identification import base_parameters
     from sixfold.symbolic import equations as closed_form
 
+    style = _chosen(styles)
+    where = f"{style}, which has no place for it"
+    refuse_idle("--explain", style != "text", where, "ask for it without a style")
     model = load(robot)
     with working(f"deriving the equations of {model.name}"):
         found = closed_form(
@@ -72,9 +77,18 @@ def equations(
         click.echo(found.latex(terms, document=True), nl=False)
     elif style == "html":
         click.echo(found.html(terms), nl=False)
-    elif style is None:
+    elif style == "text":
         click.echo(found.text(terms), nl=False)
     else:
         click.echo(found.code(style, terms), nl=False)
     if explain:
         click.echo(f"\n{base_parameters(model)}")
+
+
+def _chosen(styles: Mapping[str, bool]) -> Style:
+    """Return the one style that was asked for; text if none was."""
+    given = [name for name, asked in styles.items() if asked]
+    if len(given) > 1:
+        first, second, *_ = given
+        raise NotApplicableError(f"option --{first}", f"--{second}", "keep one of the two")
+    return cast(Style, given[0] if given else "text")

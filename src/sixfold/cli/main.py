@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -26,18 +28,92 @@ from sixfold.cli.sweep import sweep
 from sixfold.cli.view import view
 from sixfold.errors import RobotFileWarning, SixfoldError, visible
 
+INTERRUPTED, PIPE_CLOSED = 128 + 2, 128 + 13
+"""How shells show processes that ended by Ctrl-C, and for want of a reader."""
+FULL = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 class Commands(Group):
     """A group whose commands end with a plain message instead of a traceback."""
 
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line and exit with its status; a reader that has gone is no error."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, False, **extra)
+        status: Any = 0
+        try:
+            status = super().main(args, prog_name, complete_var, False, **extra)
+        except click.ClickException as error:
+            error.show()
+            status = error.exit_code
+        except click.Abort:
+            status = INTERRUPTED
+        except _OutputError as error:
+            status = error.status
+        sys.exit(status if isinstance(status, int) else 0)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Let NO_COLOR and FORCE_COLOR decide whether words are coloured."""
+        extra.setdefault("color", _color())
+        with _output():  # of the help
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; print a library error and exit with 2."""
         try:
-            with _plain_warnings():
+            with _output(), _plain_warnings():
                 return super().invoke(ctx)
         except SixfoldError as error:
             click.echo(f"error: {error}", err=True)
             sys.exit(2)
+
+
+def _color() -> bool | None:
+    """Return what the environment says of colours; by itself, terminals have them."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR", "0") not in ("", "0") else None
+
+
+class _OutputError(Exception):
+    """The standard output takes no more."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@contextmanager
+def _output() -> Iterator[None]:
+    """Say that the standard output takes no more; errors of files are the library's own."""
+    try:
+        yield
+    except SixfoldError:
+        raise
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        # what could not be written is flushed to nowhere when the interpreter ends
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:
+            raise _OutputError(PIPE_CLOSED) from None
+        reason = visible(error.strerror or error)
+        click.echo(f"error: the output cannot be written ({reason})", err=True)
+        raise _OutputError(2) from None
 
 
 @contextmanager

@@ -35,6 +35,9 @@ from sixfold.optional import optional
     help="Format of the pieces; parquet if left out.",
 )
 @click.option("--out", type=click.Path(), help="Page to write; STUDY with .html if left out.")
+@click.option(
+    "--allow-code", is_flag=True, help="Let STUDY name a function and run it; only if you trust it."
+)
 def sweep(
     study: str,
     engine: str,
@@ -44,6 +47,7 @@ def sweep(
     write: str | None,
     format: PieceFormat | None,
     out: str | None,
+    allow_code: bool,
 ) -> None:
     """Run STUDY, a TOML file, and write one HTML page: what varied, what came out, plots.
 
@@ -57,7 +61,7 @@ def sweep(
     from sixfold.sweeps import sweep as run
     from sixfold.sweeps.study_file import read_study
 
-    described = read_study(study)
+    described = read_study(study, allow_code=allow_code)
     target = Path(out) if out is not None else Path(study).with_suffix(".html")
     with ExitStack() as stack:
         chosen: Any = engine if engine != "dask" else _client(stack, address, workers)

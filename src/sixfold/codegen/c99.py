@@ -28,7 +28,7 @@ def c_files(
     """
     if dtype not in DTYPES:
         raise OptionError("code", "dtype", DTYPES, dtype)
-    guard = f"{name.upper()}_H"
+    guard = f"{name}_H"
     table = _table(name, parameters or {}, dtype)
     declarations = "\n".join(f"/* {f.about} */\n{_head(f, dtype)};\n" for f in functions)
     header = (
@@ -55,7 +55,7 @@ def object_header(
     sizes = "".join(f"   {x}: {n} numbers a state\n" for x, n in full)
     for x, shape in results:
         sizes += f"   {x}: {' x '.join(map(str, shape)) or 1} numbers a state, row by row\n"
-    guard = f"{name.upper()}_H"
+    guard = f"{name}_H"
     return f"""/* {about} */
 #ifndef {guard}
 #define {guard}

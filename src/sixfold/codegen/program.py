@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +10,16 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from sixfold.choices import CodePrecision
-from sixfold.errors import OptionError
+from sixfold.codegen.reserved import is_reserved
+from sixfold.errors import OptionError, visible
 
 if TYPE_CHECKING:
     from sixfold.evaluate import Program
 
 DTYPES: tuple[str, ...] = get_args(CodePrecision)
+MAX_NAME = 150
+"""Characters of a function's name, which names a file too."""
+MAX_MATLAB_NAME = 63
 
 
 class Output(NamedTuple):
@@ -129,10 +134,35 @@ def language(name: str) -> Language:
     return LANGUAGES[name]
 
 
-def identifier(name: str) -> str:
-    """Return a name that every language accepts."""
+def identifier(name: str, most: int = MAX_NAME) -> str:
+    """Return a name of at most some characters that every language accepts.
+
+    One that is too long ends in a digest, so that names which differ at their end stay apart.
+    """
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "robot"
-    return f"robot_{plain}" if plain[0].isdigit() else plain
+    if plain[0].isdigit() or is_reserved(plain):
+        plain = f"robot_{plain}"
+    if len(plain) <= most:
+        return plain
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{plain[: most - 9]}_{digest}"
+
+
+def stem_of(robot: str, language: str, longest: str) -> str:
+    """Return the beginning of the names of a robot's functions; the longest one ends in a word."""
+    most = MAX_MATLAB_NAME if language == "matlab" else MAX_NAME
+    return identifier(robot, most - len(longest) - 1)
+
+
+def comment(text: str) -> str:
+    """Return a line that ends no comment, docstring or line of any language.
+
+    Each character is replaced on its own: no replacement makes a sequence that another one missed.
+    """
+    return visible(text).translate(_IN_COMMENTS)
+
+
+_IN_COMMENTS = str.maketrans({"\\": "/", "*": "+", '"': "'"})
 
 
 def statements(

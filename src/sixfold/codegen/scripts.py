@@ -56,10 +56,11 @@ def _julia(name: str, about: str, functions: Sequence[Function], p: Parameters) 
 
 
 def _matlab(name: str, about: str, functions: Sequence[Function], p: Parameters) -> str:
-    handles = "\n".join(f"    robot.{f.outputs[0].name} = @{f.name};" for f in functions)
-    values = f"    robot.p = [\n{_matlab_values(p)}\n    ];\n" if p else ""
+    # no function has a name that ends so
+    handles = "\n".join(f"    robot_.{f.outputs[0].name} = @{f.name};" for f in functions)
+    values = f"    robot_.p = [\n{_matlab_values(p)}\n    ];\n" if p else ""
     struct = (
-        f"function robot = {name}()\n    % {about}\n    % robot = {name}(); robot.M(q) and so on\n"
+        f"function robot_ = {name}()\n    % {about}\n    % robot = {name}(); robot.M(q) and so on\n"
         f"{handles}\n{values}end"
     )
     alone = [f.name for f in functions] == [name]  # the function of the file itself

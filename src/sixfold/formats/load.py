@@ -23,6 +23,7 @@ from sixfold.errors import (
     visible,
     yes_or_no,
 )
+from sixfold.files import path_of
 from sixfold.formats import bundled, files
 from sixfold.formats.json.constraints import read_side_file
 from sixfold.formats.json.read import read_json
@@ -91,7 +92,7 @@ def load(
         fix = "pass a path, or a name that `sixfold robots` lists"
         raise ArgumentError("load", "a path or the name of a robot", source, fix)
     folders = _listed(package_dirs)
-    beside = None if constraints is None else files.path_of("load", constraints, "loops.json")
+    beside = None if constraints is None else path_of("load", constraints, "loops.json")
     path = _path(source, text)
     if path is None:
         _only_urdf(floating_base, f"sample '{text}'")

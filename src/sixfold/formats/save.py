@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, RobotFileError
-from sixfold.formats import files
+from sixfold.files import path_of, write_files
 from sixfold.formats.json.constraints import plain_side_file, read_side_file
 from sixfold.formats.json.read import read_json
 from sixfold.formats.json.write import text_of, to_json
@@ -37,7 +37,7 @@ def save(
 
     Raises:
         NotApplicableError: if the format has no counterpart for a joint, a name or a constraint.
-        RobotFileError: if the file cannot be written.
+        OutputFileError: if the file cannot be written.
 
     Example:
         >>> import sixfold as sf
@@ -52,7 +52,7 @@ def save(
     if not isinstance(model, Model):
         fix = "pass a model, such as the result of sixfold.load"
         raise ArgumentError("save: argument 'model'", "a Model", model, fix)
-    target = files.path_of("save", path, "robot.urdf")
+    target = path_of("save", path, "robot.urdf")
     ways: dict[str, tuple[Callable[[Model], str], Callable[[bytes], Model]]] = {
         ".urdf": (to_urdf, _urdf),
         ".json": (to_json, _json),
@@ -65,17 +65,18 @@ def save(
     alone = model if beside is None else model.without(constraints=True)
     data = _encoded(write(alone), model)
     _check(alone, data, read, suffix)
+    contents = {target: data}
     if beside is not None:
         loops = _encoded(text_of(plain_side_file(model)), model)
         _check(model, loops, lambda found: read_side_file(found, "saved", alone), ".json")
-        files.write(beside, loops)
-    files.write(target, data)
+        contents[beside] = loops
+    write_files(contents)
 
 
 def _beside(model: Model, suffix: str, constraints: str | os.PathLike[str] | None) -> Path | None:
     """Return the file for constraints beside a URDF; refuse to lose them."""
     if constraints is not None:
-        beside = files.path_of("save", constraints, "loops.json")
+        beside = path_of("save", constraints, "loops.json")
         if suffix != ".urdf":
             fix = "leave it out: the file holds the constraints itself"
             raise NotApplicableError("save: option 'constraints'", f"a {suffix} file", fix)

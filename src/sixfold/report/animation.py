@@ -15,7 +15,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, OutputFileError, visible
 from sixfold.evaluate import body_poses
-from sixfold.formats.files import path_of
+from sixfold.files import path_of, replacement
 from sixfold.optional import optional
 from sixfold.progress import bar
 from sixfold.scene import Part, Record, Stage, figure, record, stage
@@ -47,14 +47,11 @@ def animate(
         raise OptionError(NAME, "fps", words, fps)
     times = motion.t[0] + np.arange(count) * fast / rate
     frames = _frames(motion, times, width, height)
-    try:
+    with replacement(target) as part:
         if kind == ".gif":
-            _write_gif(target, frames, rate)
+            _write_gif(part, frames, rate)
         else:
-            _write_mp4(target, frames, rate, program, width, height)
-    except OSError as error:
-        fix = "name a file in a folder that exists and is yours"
-        raise OutputFileError(target, f"cannot be written ({error})", fix) from None
+            _write_mp4(part, frames, rate, program, width, height)
     return target
 
 
@@ -99,6 +96,7 @@ def _write_mp4(
 ) -> None:
     how = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{rate:g}"]
     code = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+    code += ["-f", "mp4"]  # the part of a file has no suffix that tells
     command = [program, "-y", "-loglevel", "error", *how, "-i", "-", *code]
     with subprocess.Popen(
         [*command, os.path.abspath(target)], stdin=subprocess.PIPE, stderr=subprocess.PIPE

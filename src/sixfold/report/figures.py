@@ -9,7 +9,7 @@ import numpy as np
 
 from sixfold.errors import NumberError, OutputFileError
 from sixfold.evaluate import model_checked
-from sixfold.formats.files import path_of
+from sixfold.files import path_of, replacement
 from sixfold.identification import Identification
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -83,10 +83,10 @@ def _floats(trajectory: Any, name: str) -> Any:
 
 def _panel(panel: Any, t: Any, lines: Lines) -> None:
     colors = lines.colors
-    for k, name in enumerate(lines.names):
-        panel.plot(
-            t, lines.values[:, k], color=colors[k % len(colors)], lw=1.3, label=_as_text(name)
-        )
+    drawn = [
+        panel.plot(t, lines.values[:, k], color=colors[k % len(colors)], lw=1.3)[0]
+        for k in range(len(lines.names))
+    ]
     unit = f" [{lines.unit}]" if lines.unit else ""
     panel.set_title(lines.title + unit, loc="left", fontsize=10, color=INK, weight="bold")
     panel.grid(color=FAINT)
@@ -96,7 +96,8 @@ def _panel(panel: Any, t: Any, lines: Lines) -> None:
         side.set_visible(False)
     if len(lines.names) <= MAX_NAMES:
         box = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
-        panel.legend(**box, fontsize=8, labelcolor=SOFT)
+        # by hand: of its own accord a legend leaves names out that begin with an underscore
+        panel.legend(drawn, list(map(_as_text, lines.names)), **box, fontsize=8, labelcolor=SOFT)
 
 
 def _as_text(name: str) -> str:
@@ -107,8 +108,10 @@ def _as_text(name: str) -> str:
 
 def _save(figure: Figure, path: str | os.PathLike[str]) -> None:
     target = path_of("plot", path, "motion.svg")
-    try:
-        figure.savefig(target)
-    except (OSError, ValueError, TypeError) as error:
-        fix = "name a file .svg, .png or .pdf in a folder that is yours"
-        raise OutputFileError(target, f"cannot be written ({error})", fix) from None
+    with replacement(target) as part:
+        try:
+            # without a suffix, matplotlib's own default
+            figure.savefig(part, format=target.suffix[1:] or None)
+        except (ValueError, TypeError) as error:
+            fix = "name a file .svg, .png or .pdf"
+            raise OutputFileError(target, f"cannot be written ({error})", fix) from None

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.errors import OutputFileError, visible
+from sixfold.errors import visible
+from sixfold.files import write_files
 from sixfold.model import Model
 from sixfold.report.summary import versions
 from sixfold.sweeps import Sweep
@@ -50,12 +51,7 @@ class Number:
 
 def write_sweep_page(path: Path, study: StudyFile, found: Sweep) -> Path:
     """Write the page of a sweep that was reduced to mean, deviation, extremes and quantiles."""
-    text = _page(study, found)
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        fix = "name a file in a folder that exists and is yours"
-        raise OutputFileError(path, f"cannot be written ({error})", fix) from None
+    write_files({path: _page(study, found).encode("utf-8", "backslashreplace")})
     return path
 
 

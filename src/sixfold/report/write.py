@@ -8,9 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sixfold.errors import OptionError, OutputFileError, visible
+from sixfold.errors import OptionError, visible
 from sixfold.evaluate import model_checked
-from sixfold.formats.files import path_of
+from sixfold.files import path_of, write_files
 from sixfold.identification import Identification
 from sixfold.model import Model
 from sixfold.report.encode import json_text
@@ -37,11 +37,7 @@ def write(path: str | os.PathLike[str], model: Model, trajectory: Any, title: st
         text = page(content.motion, picture, title or model.name, content)
     else:
         text = page(record("write_report", model, trajectory), picture, title or model.name)
-    try:
-        target.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        fix = "name a file in a folder that exists and is yours"
-        raise OutputFileError(target, f"cannot be written ({error})", fix) from None
+    write_files({target: text.encode("utf-8", "backslashreplace")})
     return target
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.errors import RobotFileError
+from sixfold.files import read_regular
 from sixfold.optional import optional
 from sixfold.scene.colors import Color
 from sixfold.scene.triangles import Triangles
@@ -32,14 +33,10 @@ def read_surfaces(path: Path) -> list[tuple[Triangles, Color | None]]:
         fix = "convert the mesh to STL, OBJ, DAE, PLY or GLB"
         raise RobotFileError(f"mesh format '{suffix}' is not known", file=path, fix=fix)
     try:
-        if path.stat().st_size > LARGEST:
-            fix = "simplify the mesh"
-            raise RobotFileError(
-                "mesh is too large", file=path, expected=f"at most {LARGEST} bytes", fix=fix
-            )
-        data = path.read_bytes()
+        data = read_regular(path, LARGEST)
     except OSError as error:
-        raise RobotFileError(f"cannot be read: {error.strerror}", file=path, fix="check") from None
+        fix = "check the path; a large mesh can be simplified"
+        raise RobotFileError(f"cannot be read: {error.strerror}", file=path, fix=fix) from None
     try:
         # bytes and no resolver: a mesh cannot make the reader open another file
         with np.errstate(all="ignore"):

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from sixfold.arrays import Array
+from sixfold.files import open_regular
 from sixfold.optional import optional
 
 KEY = "sixfold"
@@ -41,7 +42,8 @@ def _write_parquet(path: Path, results: Mapping[str, Array], note: Note) -> None
 
 
 def _read_parquet(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    table = optional("pyarrow.parquet", PURPOSE).read_table(path, memory_map=False)
+    with open_regular(path) as stream:
+        table = optional("pyarrow.parquet", PURPOSE).read_table(stream)
     note = json.loads(table.schema.metadata[KEY.encode()])
     shapes = note["shapes"].items()
     return {name: _numbers(table.column(name)).reshape(-1, *shape) for name, shape in shapes}, note

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import shutil
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +17,15 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import OutputFileError, brief
+from sixfold.files import not_written, read_regular, replacement, write_files
 from sixfold.optional import optional
 from sixfold.sweeps.piece_formats import FORMATS
 
 NAME = "rows-{:015d}-{:015d}.{}"
 PATTERN = re.compile(rf"rows-(\d{{15}})-(\d{{15}})\.({'|'.join(FORMATS)})")
 STUDY = "study.json"
+MAX_NOTE = 64 * 2**20
+"""Bytes of the file about a study."""
 
 
 class DamagedPieceError(Exception):
@@ -48,33 +48,9 @@ def write_piece(
     """Write the rows from start up to stop, in the format of a name."""
     note = {"study": digest, "start": start, "stop": stop, "content": content_digest(results)}
     target = Path(folder) / NAME.format(start, stop, kind)
-    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-    try:
+    # another worker may have written the same rows meanwhile
+    with replacement(target) as part:
         FORMATS[kind].write(part, results, note)
-        _rename(part, target)
-    except OSError as error:
-        remove(part)
-        fix = "name a folder that all workers can write to"
-        raise OutputFileError(target, f"cannot be written ({error})", fix) from None
-
-
-def _rename(part: Path, target: Path) -> None:
-    """Give a piece its name; another worker may have written the same rows meanwhile."""
-    try:
-        os.replace(part, target)
-    except OSError:
-        # a file takes the place of another one, a folder does not
-        if not (part.is_dir() and target.is_dir()):
-            raise
-        remove(part)
-
-
-def remove(path: Path) -> None:
-    """Delete a piece, a file or a folder, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def read_piece(piece: Piece, digest: str) -> dict[str, Array]:
@@ -115,22 +91,16 @@ def prepare_folder(folder: Path, digest: str, about: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if place.exists():
             try:
-                known = json.loads(place.read_text(encoding="utf-8"))["digest"]
+                known = json.loads(read_regular(place, MAX_NOTE))["digest"]
             except Exception:  # a damaged note; the pieces themselves tell
                 known = digest
             if known != digest:
                 what = f"is the folder of another study ({known[:8]}, not {digest[:8]})"
                 fix = "write to another folder, or delete this one; a changed function is another"
                 raise OutputFileError(folder, what, fix)
-        part = place.with_name(f".{STUDY}.{uuid.uuid4().hex}")
-        text = json.dumps({"digest": digest, **about}, indent=1)
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, place)
+        write_files({place: json.dumps({"digest": digest, **about}, indent=1).encode()})
     except OSError as error:
-        if isinstance(error, OutputFileError):
-            raise
-        fix = "name a folder that can be written to"
-        raise OutputFileError(folder, f"cannot be written to ({error})", fix) from None
+        raise not_written(folder, error) from None
 
 
 def pieces_in(folder: Path) -> list[Piece]:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Engine, PieceFormat, Progress, Reduction
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief, one_of
-from sixfold.formats.files import path_of
+from sixfold.files import discard, path_of
 from sixfold.model.values import SEED_LIMIT
 from sixfold.optional import optional
 from sixfold.show import block, plain, table
@@ -32,7 +32,6 @@ from sixfold.sweeps.pieces import (
     pieces_in,
     prepare_folder,
     read_piece,
-    remove,
     stored_rows,
     write_piece,
 )
@@ -313,7 +312,7 @@ def _whole_pieces(folder: Path, digest: str) -> tuple[list[Piece], list[str]]:
             read_piece(piece, digest)
         except DamagedPieceError as error:
             damaged.append(str(error))
-            remove(piece.path)
+            discard(piece.path)
         else:
             whole.append(piece)
     return whole, damaged

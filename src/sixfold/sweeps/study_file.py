@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from sixfold import evaluate
-from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief
+from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief, yes_or_no
+from sixfold.files import path_of, read_regular
 from sixfold.formats import load
-from sixfold.formats.files import path_of
 from sixfold.model import Model
 from sixfold.sweeps import draws
 from sixfold.sweeps.draws import Draw
 from sixfold.sweeps.rows import Grid
 
 KEYS = ("title", "robot", "quantity", "function", "rows", "seed", "draw", "grid", "options")
+MAX_BYTES = 2**20
+"""Size of a study's file."""
+LONG_KEY = re.compile(r"(?:[^\s.,=\[\]{}#]++[ \t]*+\.[ \t]*+){30}")
+"""The time and memory that the parser of TOML takes for a key grow with the square of its parts."""
+FUNCTION = "'package.module:name', or 'file.py:name'"
 KINDS = ("configuration", "uniform", "normal", "log_uniform", "choice")
 
 
@@ -42,14 +50,29 @@ class StudyFile:
     """Sizes of the axes of each result, where they are known: "nv", "6"."""
 
 
-def read_study(path: str | os.PathLike[str]) -> StudyFile:
-    """Return the study of a TOML file, or say what is wrong with it."""
+def read_study(path: str | os.PathLike[str], *, allow_code: bool = False) -> StudyFile:
+    """Return the study of a TOML file, or say what is wrong with it.
+
+    Args:
+        path: of the file.
+        allow_code: whether it may name a function: "package.module:name" of an installed module, or
+            "file.py:name" of a file in the study's own folder.  Reading the study then imports the
+            module or runs the file, as `import` does, so say so only for studies that you trust.
+    """
+    yes_or_no("read_study", allow_code=allow_code)
     place = path_of("read_study", path, "study.toml")
     try:
-        given = tomllib.loads(place.read_text(encoding="utf-8"))
+        text = read_regular(place, MAX_BYTES).decode("utf-8-sig")
+        if LONG_KEY.search(text):
+            raise ValueError("a key of more than 30 parts")
+        given = tomllib.loads(text)
     except OSError as error:
-        raise OptionError("sweep", str(place), "a file that can be read", brief(error)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = brief(error.strerror or error)
+        raise OptionError("sweep", str(place), "a file that can be read", reason) from None
+    except RecursionError:
+        got = "lists or tables that are nested too deep"
+        raise OptionError("sweep", str(place), "a study in TOML", got) from None
+    except ValueError as error:  # of the decoder, or of TOML
         raise OptionError("sweep", str(place), "a study in TOML", brief(error)) from None
     for key in given:
         if key not in KEYS:
@@ -58,6 +81,13 @@ def read_study(path: str | os.PathLike[str]) -> StudyFile:
         got = "both" if "quantity" in given else "neither"
         words = "either quantity = '...' or function = 'file.py:name'"
         raise OptionError(place.name, "quantity", words, got)
+    if "function" in given and not allow_code:
+        what, where = "the key 'function', which runs code,", f"study '{place.name}'"
+        fix = "if you trust it: sixfold sweep --allow-code, or read_study(path, allow_code=True)"
+        raise NotApplicableError(what, where, fix)
+    if "quantity" in given and allow_code:
+        where = f"study '{place.name}', which names no function"
+        raise NotApplicableError("option 'allow_code'", where, "leave it out")
     model = load(_robot(given["robot"], place)) if "robot" in given else None
     build = _quantity if "quantity" in given else _function
     function, shapes, outputs = build(given, place, model)
@@ -120,25 +150,24 @@ class _Evaluation:
 
 
 def _function(given: Mapping[str, Any], place: Path, model: Model | None) -> _Built:
-    """Return a function of a Python file beside the study."""
+    """Return a function of an installed module, or of a Python file in the study's own folder."""
     if "options" in given:
         where, fix = "a function of yours", "leave [options] out"
         raise NotApplicableError(f"{place.name}: options", where, fix)
-    file, _, name = str(given["function"]).rpartition(":")
-    source = place.parent / file
-    if not file or not source.is_file():
-        raise OptionError(
-            place.name, "function", "'file.py:name' of a file there", given["function"]
-        )
-    spec = importlib.util.spec_from_file_location(source.stem, source)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    where, _, name = str(given["function"]).rpartition(":")
+    if where.endswith(".py"):
+        module = _run_file(place, where, given["function"])
+    elif where and all(part.isidentifier() for part in where.split(".")):
+        try:
+            module = importlib.import_module(where)
+        except ImportError as error:
+            raise OptionError(place.name, "function", FUNCTION, brief(error)) from None
+    else:
+        raise OptionError(place.name, "function", FUNCTION, given["function"])
     function = getattr(module, name, None)
     if not callable(function):
         known = [n for n, x in vars(module).items() if inspect.isfunction(x)]
-        raise UnknownNameError("function", name, known, where=str(source))
-    _by_value(module)
+        raise UnknownNameError("function", name, known, where=where)
     takes = "model" in inspect.signature(function).parameters
     if takes and model is None:
         raise OptionError(place.name, "robot", "a robot for the argument 'model'", "none")
@@ -148,14 +177,27 @@ def _function(given: Mapping[str, Any], place: Path, model: Model | None) -> _Bu
     return (partial(function, model=model) if takes else function), {}, {}
 
 
-def _by_value(module: Any) -> None:
-    """Let functions of a file that workers cannot import travel as they are."""
-    sys.modules.setdefault(module.__name__, module)
+def _run_file(place: Path, file: str, given: Any) -> ModuleType:
+    """Run a Python file of the study's folder, as a module that no import can find.
+
+    Functions of it travel to other processes by value.
+    """
+    folder, source = place.parent.resolve(), (place.parent / file).resolve()
+    if Path(file).is_absolute() or not source.is_relative_to(folder) or not source.is_file():
+        words = f"{FUNCTION}, with the file in the folder of the study"
+        raise OptionError(place.name, "function", words, given)
+    name = f"<study {source.name}>"
+    spec = importlib.util.spec_from_file_location(name, source)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # classes look for their module while they are made
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
     if importlib.util.find_spec("cloudpickle") is not None:
         import cloudpickle
 
-        if sys.modules[module.__name__] is module:
-            cloudpickle.register_pickle_by_value(module)
+        cloudpickle.register_pickle_by_value(module)
+    return module
 
 
 def _robot(name: Any, place: Path) -> Any:

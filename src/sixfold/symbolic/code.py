@@ -13,9 +13,19 @@ from sixfold import evaluate
 from sixfold.arrays import Shape
 from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
 from sixfold.codegen.c99 import c_files, object_header
-from sixfold.codegen.program import DTYPES, LANGUAGES, Function, Output, identifier
+from sixfold.codegen.program import (
+    DTYPES,
+    LANGUAGES,
+    MAX_MATLAB_NAME,
+    MAX_NAME,
+    Function,
+    Output,
+    comment,
+    identifier,
+    stem_of,
+)
 from sixfold.codegen.scripts import script
-from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
+from sixfold.errors import NotApplicableError, OptionError, brief, one_of, visible
 from sixfold.evaluate import (
     QUANTITIES,
     Quantity,
@@ -25,7 +35,7 @@ from sixfold.evaluate import (
     target_text,
     targets,
 )
-from sixfold.formats.files import path_of
+from sixfold.files import not_written, path_of, write_files
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
 from sixfold.show import block, folded, listing, plain
@@ -77,18 +87,22 @@ class Code:
         return block(f"<p>{plain(repr(self)[1:-1])}</p>", *parts)
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write all files into a folder, made if need be; return their paths."""
+        """Write all files into a folder, made if need be; return their paths.
+
+        Raises:
+            OutputFileError: if one of them cannot be written; those that were there then stay.
+        """
         place = path_of("Code.write", folder, "generated")
-        paths = [place / name for name in self.files]
+        contents = {
+            place / name: content if isinstance(content, bytes) else content.encode()
+            for name, content in self.files.items()
+        }
         try:
             place.mkdir(parents=True, exist_ok=True)
-            for path in paths:
-                content = self.files[path.name]
-                path.write_bytes(content if isinstance(content, bytes) else content.encode())
         except OSError as error:
-            what = f"cannot be written ({error.strerror or error})"
-            raise RobotFileError(what, file=brief(place), fix="name a folder") from None
-        return paths
+            raise not_written(place, error) from None
+        write_files(contents)
+        return list(contents)
 
 
 def export(
@@ -147,9 +161,8 @@ def export(
         if language != "c":
             where = f"target '{target}'"
             raise NotApplicableError(f"export: language '{language}'", where, "leave it out")
-    if name is not None and (not isinstance(name, str) or not 0 < len(name) <= 1000):
-        raise OptionError("export", "name", "a text of at most 1000 characters", name)
-    stem = identifier(name or f"{model.name}_{word}")
+    usual = f"{stem_of(model.name, language, word)}_{word}"
+    stem = usual if name is None else _own_stem(name)
     row = QUANTITIES[word]
     public: Any = getattr(evaluate, word, function)
     if at is None and row.place:
@@ -161,7 +174,7 @@ def export(
     shapes = {a: row.argument(model, a, None).shape for a in _arguments(row)}
     if target is not None:
         bound = partial(public, **place) if place else public
-        of = _plain(f"Sixfold: {word} of '{model.name}'" + (f" at '{at}'" if at else ""))
+        of = comment(f"Sixfold: {word} of '{model.name}'" + (f" at '{at}'" if at else ""))
         return _object(bound, model, shapes, stem, of, dtype, target)
     program, found = graph_of(
         lambda *x: public(model, **dict(zip(shapes, x, strict=True)), **place),
@@ -173,9 +186,21 @@ def export(
     of = f"'{model.name}'" + (f" at '{at}'" if at else "")
     about = f"{word} of {of}: nq = {model.nq}, nv = {model.nv}; angular parts first; {listed}."
     sizes = tuple((a, prod(shape)) for a, shape in shapes.items())
-    made = Function(stem, _plain(about), sizes, results, program)
-    files = _files(stem, _plain(f"Sixfold: {about}"), [made], language, dtype, {})
+    made = Function(stem, comment(about), sizes, results, program)
+    files = _files(stem, comment(f"Sixfold: {about}"), [made], language, dtype, {})
     return Code(files, program.flops())
+
+
+def _own_stem(name: Any) -> str:
+    """Return the user's own name of the files and the function."""
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_MATLAB_NAME:
+        words = f"a text of at most {MAX_MATLAB_NAME} characters"
+        raise OptionError("export", "name", words, name)
+    stem = identifier(name, MAX_NAME)
+    if stem == f"robot_{name}":
+        words = "a name that is not reserved in C, C++, Python, Julia or MATLAB"
+        raise OptionError("export", "name", words, name)
+    return stem
 
 
 def _object(
@@ -207,10 +232,11 @@ def _object(
 def closed_form(equations: Any, language: str, terms: str, *, dtype: str = "double") -> Code:
     """Return functions of the closed forms; parameters are an argument p unless numbers."""
     _checked(language, dtype)
-    stem = identifier(equations.model.name)
+    words = [_WORDS[term][0] for term in chosen(terms)]
+    stem = stem_of(equations.model.name, language, max(words, key=len, default=""))
     values = equations.values
     functions = [_function(equations, stem, term, values) for term in chosen(terms)]
-    about = _plain(f"Sixfold: closed-form equations of motion of '{equations.model.name}'")
+    about = comment(f"Sixfold: closed-form equations of motion of '{equations.model.name}'")
     files = _files(stem, about, functions, language, dtype, values)
     return Code(files, sum(f.program.flops() for f in functions))
 
@@ -298,8 +324,3 @@ def _checked(language: str, dtype: str) -> None:
     if dtype != "double" and language != "c":
         fix = "leave it out: the type of the arguments decides"
         raise NotApplicableError("option 'dtype'", f"code in language '{language}'", fix)
-
-
-def _plain(text: str) -> str:
-    """Return a line that closes no comment and no string."""
-    return visible(text).replace("*/", "* /").replace("\\", "/").replace('"', "'")

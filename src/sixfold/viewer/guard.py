@@ -1,18 +1,21 @@
-"""Who may talk to the window: pages of its own address only.
+"""Who may talk to the window: who knows its address, and pages of that address only.
 
-A page from elsewhere could reach a server on loopback by a name that points to 127.0.0.1 (DNS
-rebinding) or open a websocket to it from its own origin.  Viser checks neither.  The guard stands
-between viser and the websockets package: it refuses such requests before viser sees them, sends the
-page under a content security policy, and ends a connection whose messages make no sense.
+Other users of the machine can reach a server on loopback: so every path begins with a random token.
+A page from elsewhere could reach it by a name that points to 127.0.0.1 (DNS rebinding) or open a
+websocket to it from its own origin.  Viser checks none of these.  The guard stands between viser
+and the websockets package: it refuses such requests before viser sees them, sends the page under a
+content security policy, and ends a connection whose messages make no sense.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+import secrets
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http import HTTPStatus
 from importlib import import_module
 from typing import Any
@@ -40,6 +43,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -67,13 +71,55 @@ def refusal(port: int, hosts: list[str], origins: list[str]) -> str:
     return ""
 
 
+class Keys:
+    """The token of a window's address, and a ticket that leads to it once.
+
+    The command line of a browser can be read by all users of a machine.  So a browser is started
+    with the ticket, which is worth nothing after the first request.
+    """
+
+    def __init__(self) -> None:
+        """Draw both."""
+        self.token = secrets.token_urlsafe(18)
+        self._ticket: str | None = None
+
+    def address(self, port: int, key: str = "") -> str:
+        """Return where the page is; with a ticket instead of the token, for one request."""
+        return f"http://127.0.0.1:{port}/{key or self.token}/"
+
+    def new_ticket(self) -> str:
+        """Return a ticket; those before lose their worth."""
+        self._ticket = secrets.token_urlsafe(18)
+        return self._ticket
+
+    def inside(self, path: str) -> str | None:
+        """Return a path without the token that it has to begin with, None if it does not."""
+        first, _, rest = path.removeprefix("/").partition("/")
+        key, mark, query = first.partition("?")
+        if not path.startswith("/") or not _equal(key, self.token):
+            return None
+        return f"/{rest}{mark}{query}"
+
+    def spend(self, path: str) -> bool:
+        """Return whether a path is that of the ticket, and cancel it then."""
+        if self._ticket is None or not _equal(path.strip("/"), self._ticket):
+            return False
+        self._ticket = None
+        return True
+
+
+def _equal(one: str, other: str) -> bool:
+    """Compare in a time that tells nothing of how much is right."""
+    return secrets.compare_digest(one.encode("utf-8", "replace"), other.encode())
+
+
 def _http(hosts: set[str]) -> set[str]:
     return {f"http://{host}" for host in hosts}
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """Guard the server that viser starts inside the `with`.
+def guarded() -> Iterator[Keys]:
+    """Guard the server that viser starts inside the `with`; yield the keys to it.
 
     Raises:
         NotApplicableError: if viser did not start it by way of the guard.
@@ -81,10 +127,11 @@ def guarded() -> Iterator[None]:
     infra: Any = import_module("viser.infra._infra")
     with _one_at_a_time:
         real = infra.websockets
-        watched = _Websockets(real)
+        keys = Keys()
+        watched = _Websockets(real, keys)
         infra.websockets = watched
         try:
-            yield
+            yield keys
         finally:
             infra.websockets = real
     if not watched.serves:
@@ -107,8 +154,9 @@ class _Overlay:
 class _Websockets(_Overlay):
     """The package websockets, but for `asyncio.server.serve`."""
 
-    def __init__(self, real: Any) -> None:
+    def __init__(self, real: Any, keys: Keys) -> None:
         self.serves = 0
+        self.keys = keys
         server = _Overlay(real.asyncio.server, serve=self._serve)
         super().__init__(real, asyncio=_Overlay(real.asyncio, server=server))
 
@@ -117,20 +165,27 @@ class _Websockets(_Overlay):
     ) -> Any:
         self.serves += 1
         serve = self._module.asyncio.server.serve
-        checked = _checked(self._module, process_request)
+        checked = _checked(process_request, self.keys)
         return serve(_quiet(handler), host, port, process_request=checked, **options)
 
 
-def _checked(websockets: Any, answer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _checked(answer: Callable[[Any, Any], Any], keys: Keys) -> Callable[[Any, Any], Any]:
     """Return the function that answers requests: refusals first, then viser, under a policy."""
 
     def checked(connection: Any, request: Any) -> Any:
         port = int(connection.local_address[1])
         headers = request.headers
         why = refusal(port, headers.get_all("Host"), headers.get_all("Origin"))
+        path = keys.inside(request.path)
+        if not why and path is None and keys.spend(request.path):
+            moved = connection.respond(HTTPStatus.FOUND, "")
+            moved.headers["Location"] = f"/{keys.token}/"
+            return _sealed(moved, port)
+        if path is None and not why:
+            why = "the address has no valid token: open the one that the program printed"
         if why:
             return _sealed(connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n"), port)
-        response = answer(connection, request)
+        response = answer(connection, replace(request, path=path))
         return None if response is None else _sealed(response, port)
 
     return checked

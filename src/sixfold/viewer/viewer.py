@@ -52,17 +52,21 @@ class Viewer:
     """An open window on this machine.  Close it with `close()` or by leaving `with`.
 
     Attributes:
-        url: where the page is.
+        url: where the page is; it holds a random token, without which nobody gets in.
         port: the port it listens on, on 127.0.0.1 only.
     """
 
     def __init__(
-        self, server: Any, model: Model, scenario: Scenario, live: LivePlayer | None = None
+        self,
+        server: Any,
+        url: str,
+        model: Model,
+        scenario: Scenario,
+        live: LivePlayer | None = None,
     ) -> None:
         """Build scene and panel on a running server, draw the first picture and start drawing."""
-        self._server, self._model = server, model
+        self._server, self.url, self._model = server, url, model
         self.port = int(server.get_port())
-        self.url = f"http://127.0.0.1:{self.port}"
         self._wake, self._closed = threading.Event(), threading.Event()
         self._scenario = scenario
         self._has_mass = any(float(body.inertia.m) > 0 for body in model.bodies)

@@ -20,7 +20,7 @@ from sixfold.progress import working
 from sixfold.scene import finite, record
 from sixfold.scene.poses import within_limits
 from sixfold.simulation import Stepper
-from sixfold.viewer.guard import guarded, hush
+from sixfold.viewer.guard import Keys, guarded, hush
 from sixfold.viewer.hands import LivePlayer, live_stepper
 from sixfold.viewer.hands.frame_drag import check_frame
 from sixfold.viewer.panel import closed
@@ -48,10 +48,10 @@ def open_window(
     player = None if live is False else _live(model, scenario, live, q is not None)
     if drag is not None:
         check_frame("view", model, drag)
-    server = _server(_port(port))
+    server, keys = _server(_port(port))
     try:
         with working(f"drawing {model.name}"):
-            viewer = Viewer(server, model, scenario, player)
+            viewer = Viewer(server, keys.address(server.get_port()), model, scenario, player)
         viewer.drag(drag)
     except BaseException:
         server.stop()
@@ -60,7 +60,7 @@ def open_window(
     if play and (player is not None or (motion is not None and len(motion.t) > 1)):
         viewer.play()
     if open_browser:
-        webbrowser.open(viewer.url)
+        webbrowser.open(keys.address(viewer.port, keys.new_ticket()))
     return viewer
 
 
@@ -113,13 +113,13 @@ def _port(port: int) -> int:
     return int(port)
 
 
-def _server(port: int) -> Any:
-    """Return a viser server that listens on loopback and never asks anything of the network."""
+def _server(port: int) -> tuple[Any, Keys]:
+    """Return a viser server on loopback that asks nothing of the network, and the keys to it."""
     viser = optional("viser", "view")
     server: Any = None
     try:
         # viser prints a box of its own
-        with guarded(), contextlib.redirect_stdout(io.StringIO()):
+        with guarded() as keys, contextlib.redirect_stdout(io.StringIO()):
             server = viser.ViserServer(host=HOST, port=port, verbose=False)
     except NotApplicableError:
         if server is not None:
@@ -128,4 +128,4 @@ def _server(port: int) -> Any:
     hush(server)
     # a page could ask it to open a tunnel to the internet: there is none
     server.request_share_url = lambda verbose=True: None
-    return server
+    return server, keys

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import itertools
+import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import TextIOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,10 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import OptionError, TrajectoryFileError, near_names
 from sixfold.evaluate import model_checked
-from sixfold.formats.files import path_of
+from sixfold.files import open_regular, path_of
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.simulation.trajectory.storage import read_arrays
+from sixfold.simulation.trajectory.npz import first_line, read_arrays
 
 NAMES = {
     "t": ("t", "time", "timestamp", "stamp"),
@@ -30,6 +33,8 @@ NAMES = {
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".parquet")
 MAX_COLUMNS = 100_000
 """Columns of one quantity."""
+MAX_LINE = 2**20
+"""Characters of a line before the numbers."""
 Column = str | int
 """A column by its name or its number, counted from 0."""
 
@@ -43,8 +48,6 @@ def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[s
     if suffix not in SUFFIXES:
         fix = f"save the log as one of *{', *'.join(SUFFIXES)}"
         raise TrajectoryFileError(source, f"no log is kept in files '*{source.suffix}'", fix)
-    if not source.is_file():
-        raise TrajectoryFileError(source, "does not exist", "give the path of a log")
     table = _READERS[suffix](source)
     lengths = {len(x) for x in table.values() if x.ndim}
     if suffix != ".npz" and len(lengths) > 1:
@@ -182,13 +185,13 @@ def _npz(source: Path) -> dict[str, Array]:
 
 def _csv(source: Path) -> dict[str, Array]:
     try:
-        with open(source, encoding="utf-8-sig", newline="") as stream:
+        with TextIOWrapper(open_regular(source), encoding="utf-8-sig", newline="") as stream:
             names, delimiter = _head(stream)
             rows = _numbers(stream, delimiter)
     except (OSError, UnicodeError, ValueError, csv.Error) as error:
-        first = (str(error).splitlines() or [""])[0]
+        reason = getattr(error, "strerror", None) or first_line(error)
         fix = "give a line of names, then numbers with commas between them"
-        raise TrajectoryFileError(source, f"cannot be read ({first})", fix) from None
+        raise TrajectoryFileError(source, f"cannot be read ({reason})", fix) from None
     if names is None:
         names = [str(k) for k in range(rows.shape[1])]
     if rows.shape[1:] != (len(names),) or not len(rows):
@@ -201,32 +204,42 @@ def _csv(source: Path) -> dict[str, Array]:
     return {name or f"column {k}": rows[:, k] for k, name in enumerate(names)}
 
 
-def _head(stream: Any) -> tuple[list[str] | None, str | None]:
+def _head(stream: TextIOBase) -> tuple[list[str] | None, str | None]:
     """Return the names of columns, None without any, and what stands between columns.
 
     Names stand in the first line, or in the last comment before the numbers.  The stream is then at
     the first line of numbers.
     """
-    comment, place, line = "", stream.tell(), stream.readline()
+    lines = _lines(stream)
+    comment, place, line = "", stream.tell(), next(lines, "")
     while line and (not line.strip() or line.lstrip().startswith("#")):
         comment = line.strip().lstrip("#").strip() or comment
-        place, line = stream.tell(), stream.readline()
+        place, line = stream.tell(), next(lines, "")
     marks = [mark for mark in (";", "\t", ",") if mark in line]
     delimiter = marks[0] if marks else None
-    fields = _fields(line, delimiter)
+    # a quoted name may have line breaks
+    fields = _fields(itertools.chain([line], lines), delimiter)
     if not _is_numeric(fields):
         return fields, delimiter
     stream.seek(place)
-    named = _fields(comment, delimiter)
+    named = _fields([comment], delimiter)
     if not comment or len(named) != len(fields) or _is_numeric(named):
         return None, delimiter
     return named, delimiter
 
 
-def _fields(line: str, delimiter: str | None) -> list[str]:
+def _lines(stream: TextIOBase) -> Iterator[str]:
+    """Yield lines of bounded length."""
+    while line := stream.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise ValueError(f"a line has more than {MAX_LINE:,} characters")
+        yield line
+
+
+def _fields(lines: Iterable[str], delimiter: str | None) -> list[str]:
     if delimiter is None:
-        return line.split()
-    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
+        return next(iter(lines), "").split()
+    return [field.strip() for field in next(csv.reader(lines, delimiter=delimiter), [])]
 
 
 def _is_numeric(fields: list[str]) -> bool:
@@ -247,16 +260,25 @@ def _numbers(stream: Any, delimiter: str | None) -> Array:
         if delimiter == ";" and "," in stream.readline():
             raise ValueError("it has decimal commas: write points") from None
         stream.seek(place)
-        rows = np.genfromtxt(stream, delimiter=delimiter)
+        # numbers one by one, in an array from the start: lists of texts would take much more memory
+        rows = np.loadtxt(stream, delimiter=delimiter, ndmin=2, converters=_number)
         if np.isnan(rows).mean() > 0.5:
             raise ValueError("most fields are not numbers") from None
-        return np.atleast_2d(rows)
+        return rows
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _parquet(source: Path) -> dict[str, Array]:
     parquet = optional("pyarrow.parquet", "Log.read of a .parquet file")
     try:
-        table = parquet.read_table(os.fspath(source))
+        with open_regular(source) as stream:
+            table = parquet.read_table(stream)
         columns = zip(table.column_names, table.columns, strict=True)
         found = {}
         for name, column in columns:
@@ -268,7 +290,8 @@ def _parquet(source: Path) -> dict[str, Array]:
         return found
     except Exception as error:  # pyarrow has errors of its own
         fix = "write it with pandas, polars or Trajectory.to_parquet"
-        raise TrajectoryFileError(source, f"cannot be read ({error})", fix) from None
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise TrajectoryFileError(source, f"cannot be read ({reason})", fix) from None
 
 
 _READERS = {".npz": _npz, ".csv": _csv, ".tsv": _csv, ".txt": _csv, ".parquet": _parquet}

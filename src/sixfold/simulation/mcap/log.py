@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from sixfold.errors import (
     ShapeError,
 )
 from sixfold.evaluate import Argument, checked, model_checked
-from sixfold.formats.files import path_of
+from sixfold.files import new_file, not_written, path_of
 from sixfold.formats.urdf.write import to_urdf
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -56,10 +57,13 @@ class McapLog:
     be written so), and for a model with other joints `/coordinates` (all of q) and `/velocities`
     (all of v and tau) with names as in `model.coordinates`.  Messages are those of ROS 2, in CDR.
 
-    Use it in a `with` statement, or call `close`.  Needs the package mcap.
+    Use it in a `with` statement, or call `close`.  Until then the messages are in a file
+    `run.mcap.*.part` in the same folder, and an older `run.mcap` stays as it was.  If the disk is
+    full or the process is killed, that part remains: readers of MCAP streams, and `mcap recover`,
+    find in it all chunks (of about 1 MiB) that were written.  Needs the package mcap.
 
     Args:
-        path: of the file, `run.mcap` for example; it is written anew.
+        path: of the file, `run.mcap` for example; one that is there is replaced at `close`.
         model: the robot.
         start: time stamp of t = 0 [s], for example `time.time()`.
 
@@ -79,6 +83,9 @@ class McapLog:
         <McapLog of 'double_pendulum' in run.mcap: 100 states, closed>
     """
 
+    _keeps_part = True
+    """Whether what was written stays on disk when the rest cannot be."""
+
     def __init__(self, path: str | os.PathLike[str], model: Model, *, start: float = 0.0) -> None:
         self._file: Any = None
         self.model = model_checked("McapLog", model)
@@ -87,13 +94,12 @@ class McapLog:
         self.samples = 0
         """How many states were written."""
         writer = optional("mcap.writer", "McapLog")
+        self._new = new_file(self.path)
         try:
-            self._file = self.path.open("wb")
+            self._file = self._new.part.open("xb")
         except OSError as error:
-            fix = "choose a folder that exists and can be written"
-            raise OutputFileError(self.path, f"cannot be written ({error})", fix) from None
+            raise not_written(self.path, error) from None
         self._writer = writer.Writer(self._file)
-        self._writer.start(profile="ros2", library="sixfold")
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
         self._templates: dict[tuple[Any, ...], Template] = {}
@@ -104,7 +110,9 @@ class McapLog:
         free = model.coordinates.free
         self._single = [j for j in free if j.q.stop - j.q.start == 1 == j.v.stop - j.v.start]
         self._all_single = len(self._single) == len(free)
-        self._describe()
+        with self._writing():
+            self._writer.start(profile="ros2", library="sixfold")
+            self._describe()
 
     def _describe(self) -> None:
         """Write what stays as it is: the robot and the frames on its bodies."""
@@ -133,6 +141,7 @@ class McapLog:
         Raises:
             ShapeError, NumberError, OptionError: if an argument makes no sense.
             NotApplicableError: if the log is closed.
+            OutputFileError: if the disk is full; then the log is closed.
         """
         if self._file is None:
             fix = "write to it before close, inside of its with statement"
@@ -161,10 +170,11 @@ class McapLog:
             if name != "t"
         }
         poses = messages.relative_poses(model, rows["q"])
-        for k, at in enumerate(stamps):
-            self._put("/tf", messages.TRANSFORMS, at, self._poses.filled(at, poses[k]))
-            self._joints(at, {name: x[k] for name, x in rows.items()})
-        self.samples += len(stamps)
+        with self._writing():
+            for k, at in enumerate(stamps):
+                self._put("/tf", messages.TRANSFORMS, at, self._poses.filled(at, poses[k]))
+                self._joints(at, {name: x[k] for name, x in rows.items()})
+                self.samples += 1
 
     def record(self, stepper: Stepping, tau: ArrayLike | None = None, *, row: int = 0) -> None:
         """Write the state that a stepper is in.
@@ -189,11 +199,33 @@ class McapLog:
         self.write(float(t), q, v, tau)
 
     def close(self) -> None:
-        """Finish the file; a second time does nothing."""
+        """Finish the file and give it its name; a second time does nothing.
+
+        Raises:
+            OutputFileError: if the disk is full.
+        """
         if self._file is not None:
-            self._writer.finish()
-            self._file.close()
+            with self._writing():
+                self._writer.finish()
+                self._file.close()
+                self._new.finish()
             self._file = None
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Close the log where the disk is full, and say where what was written is."""
+        try:
+            yield
+        except OSError as error:
+            with suppress(OSError):
+                self._file.close()
+            self._file = None
+            failed = not_written(self.path, error)
+            if not self._keeps_part:
+                self._new.discard()
+                raise failed from None
+            kept = f"what was recorded before is in {self._new.part}, for mcap recover"
+            raise OutputFileError(self.path, failed.what, f"{failed.fix}; {kept}") from None
 
     def __enter__(self) -> McapLog:
         """Return the log."""

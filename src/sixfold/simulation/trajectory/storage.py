@@ -14,13 +14,15 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, TrajectoryFileError
 from sixfold.evaluate import model_checked
-from sixfold.formats.files import path_of
+from sixfold.files import path_of, replacement
+from sixfold.formats.files import MAX_BYTES
 from sixfold.formats.json.read import read_json
 from sixfold.formats.json.write import to_json
 from sixfold.model import Model
 from sixfold.simulation.events import Crossing
 from sixfold.simulation.mcap.log import McapLog
-from sixfold.simulation.trajectory.tables import at_once, to_csv, to_parquet
+from sixfold.simulation.trajectory.npz import allowed_bytes, first_line, read_arrays
+from sixfold.simulation.trajectory.tables import to_csv, to_parquet
 
 FORMAT = "sixfold trajectory 1"
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
@@ -72,8 +74,13 @@ def _save_npz(trajectory: Any, target: Path) -> None:
     # joints of the user's own classes are code: load then needs the model as an argument
     with suppress(NotApplicableError):
         arrays["model"] = _bytes(to_json(trajectory.model))
-    with at_once(target) as part, open(part, "wb") as stream:
-        np.savez_compressed(stream, **arrays)
+    with replacement(target) as part:
+        with open(part, "wb") as stream:
+            np.savez_compressed(stream, **arrays)
+        # a motion at rest comes out so small that it would not be read again
+        if sum(x.nbytes for x in arrays.values()) > allowed_bytes(part.stat().st_size):
+            with open(part, "wb") as stream:
+                np.savez(stream, **arrays)
 
 
 def _save_mcap(trajectory: Any, target: Path) -> None:
@@ -82,8 +89,14 @@ def _save_mcap(trajectory: Any, target: Path) -> None:
         where = f"a motion of {int(np.prod(trajectory.lead))} starts"
         fix = "save one of them: trajectory.select(0).save(path)"
         raise NotApplicableError("Trajectory.save as .mcap", where, fix)
-    with at_once(target) as part, McapLog(part, trajectory.model) as log:
+    with _WholeLog(target, trajectory.model) as log:
         log.write(trajectory.t, trajectory.q, trajectory.v, trajectory.tau)
+
+
+class _WholeLog(McapLog):
+    """A log of a motion that is still there: no part of it is worth keeping."""
+
+    _keeps_part = False
 
 
 WRITERS: dict[str, Callable[[Any, Path], None]] = {
@@ -111,7 +124,7 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
     fix = "write it with Trajectory.save"
     # whatever a damaged file makes its readers raise, it is one error to the caller
     try:
-        about = json.loads(bytes(data["about"]))
+        about = json.loads(_text(data["about"]))
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             raise TrajectoryFileError(source, f"is not of the form '{FORMAT}'", fix)
         if model is None:
@@ -136,33 +149,11 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
     except KeyError as error:
         raise TrajectoryFileError(source, f"has no entry {error}", fix) from None
     except Exception as error:
-        raise TrajectoryFileError(source, f"cannot be understood ({_first(error)})", fix) from None
+        raise TrajectoryFileError(
+            source, f"cannot be understood ({first_line(error)})", fix
+        ) from None
     _check_shapes(source, model, fields)
     return fields
-
-
-def read_arrays(source: Path) -> dict[str, Array]:
-    """Return the arrays of an `.npz` file; nothing in it is run.
-
-    Raises:
-        TrajectoryFileError: whatever is wrong with the file.
-    """
-    fix = "give the path of a file that Trajectory.save wrote"
-    try:
-        with np.load(source, allow_pickle=False) as stored:
-            if not isinstance(stored, np.lib.npyio.NpzFile):
-                raise TrajectoryFileError(source, "is not an npz file", fix)
-            return {name: stored[name] for name in stored.files}
-    except TrajectoryFileError:
-        raise
-    except Exception as error:
-        # NumPy, zipfile, zlib, the tokenizer and the parser of headers all have errors of their own
-        raise TrajectoryFileError(source, f"cannot be read ({_first(error)})", fix) from None
-
-
-def _first(error: Exception) -> str:
-    """Return the first line of a message, the kind of the error where there is none."""
-    return (str(error).splitlines() or [""])[0][:200] or type(error).__name__
 
 
 def _numbers(data: dict[str, Array], name: str) -> Array:
@@ -176,7 +167,13 @@ def _model(source: Path, data: dict[str, Array]) -> Model:
     if "model" not in data:
         what = "holds no model: it has joints of the user's own making"
         raise TrajectoryFileError(source, what, "pass model= to Trajectory.load")
-    return read_json(bytes(data["model"]), f"{source}:model")
+    return read_json(_text(data["model"]), f"{source}:model")
+
+
+def _text(array: Array) -> bytes:
+    if array.dtype != np.uint8 or array.ndim != 1 or array.size > MAX_BYTES:
+        raise ValueError(f"a text of shape {array.shape} and type {array.dtype}")
+    return array.tobytes()
 
 
 def _crossings(model: Model, names: list[str], data: dict[str, Array]) -> tuple[Crossing, ...]:

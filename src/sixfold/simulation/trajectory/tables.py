@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.errors import TrajectoryFileError
-from sixfold.formats.files import path_of
+from sixfold.files import path_of, replacement
 from sixfold.model import Model
 from sixfold.optional import optional
 
@@ -62,7 +58,7 @@ def to_parquet(trajectory: Any, path: str | os.PathLike[str]) -> None:
     target = path_of("Trajectory.to_parquet", path, "run.parquet")
     table = arrow.table(columns(trajectory))
     table = table.replace_schema_metadata({"model": trajectory.model.name, "units": "SI"})
-    with at_once(target) as part:
+    with replacement(target) as part:
         parquet.write_table(table, os.fspath(part))
 
 
@@ -70,27 +66,13 @@ def to_csv(trajectory: Any, path: str | os.PathLike[str]) -> None:
     """Write the long table as text, a line of names first; numbers read back as they were."""
     target = path_of("Trajectory.to_csv", path, "run.csv")
     table = columns(trajectory)
-    with at_once(target) as part, open(part, "w", encoding="utf-8", newline="") as stream:
+    with replacement(target) as part, open(part, "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(table)
         # in chunks: Python's numbers take several times the memory of NumPy's
         for start in range(0, len(table["t"]), 10_000):
             part_of = [column[start : start + 10_000].tolist() for column in table.values()]
             writer.writerows(zip(*part_of, strict=True))
-
-
-@contextmanager
-def at_once(target: Path) -> Iterator[Path]:
-    """Yield a temporary path, and rename that file to the target when it is complete."""
-    part = target.with_name(target.name + ".part")
-    try:
-        yield part
-        os.replace(part, target)
-    except (OSError, ValueError) as error:
-        with suppress(OSError, ValueError):
-            part.unlink(missing_ok=True)
-        fix = "choose a folder that exists and can be written"
-        raise TrajectoryFileError(target, f"cannot be written ({error})", fix) from None
 
 
 def to_xarray(trajectory: Any) -> Any:

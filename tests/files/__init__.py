@@ -1,0 +1,1 @@
+"""Files as a hostile or an unlucky user has them: full disks, strange names, damaged content."""

@@ -1,0 +1,1 @@
+"""Random changes to files of every kind that is read, for as long as one likes."""
