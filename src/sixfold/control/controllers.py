@@ -353,15 +353,19 @@ def _objects(reference: Any, like: Any) -> Any:
 
 
 def _gains(model: Model, name: str, value: ArrayLike) -> Numbers:
-    numbers = _numbers("controllers", name, value, model.nv)
+    numbers = _numbers("controllers", name, value, model.nv, spread=True)
     if any(x < 0 for x in numbers):
         raise OptionError("controllers", name, "numbers >= 0", value)
     return numbers
 
 
-def _numbers(function: str, name: str, value: ArrayLike, n: int) -> Numbers:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        value = [value] * n
+def _numbers(
+    function: str, name: str, value: ArrayLike, n: int, *, spread: bool = False
+) -> Numbers:
+    """Return n finite numbers; one stands for all where a gain is wanted, never for a vector."""
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if (n == 1 or spread) and (plain or getattr(value, "ndim", 1) == 0):
+        value = [value] * n  # type: ignore[list-item]
     array = checked(function, name, Argument(value, (n,), f"{n} numbers"))
     if array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
         where, fix = f"{function}: argument '{name}'", "give one number for each coordinate"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from math import inf
 from typing import Any
@@ -153,24 +154,22 @@ class ModelBuilder(ConstraintBuilder):
         X = placement_of(where, placement)
         body_inertia = Inertia.zero() if inertia is None else inertia_of(where, inertia)
         nq, nv = joint.nq, joint.nv
-        forward = numbers_of(where, "friction", friction, nv, 0.0, positive=True)
+        # one number stands for every axis, though not for the numbers of a quaternion
+        axes = partial(numbers_of, where, n=nv, positive=True, spread=True)
+        limits = partial(numbers_of, where, n=nq, finite=False, spread=joint.quaternion() is None)
+        forward = axes("friction", friction, default=0.0)
+        backward = axes("friction_negative", friction_negative, default=0.0)
         properties = {
-            "damping": numbers_of(where, "damping", damping, nv, 0.0, positive=True),
+            "damping": axes("damping", damping, default=0.0),
             "friction": forward,
-            "friction_negative": forward
-            if friction_negative is None
-            else numbers_of(where, "friction_negative", friction_negative, nv, positive=True),
-            "stiffness": numbers_of(where, "stiffness", stiffness, nv, 0.0, positive=True),
+            "friction_negative": forward if friction_negative is None else backward,
+            "stiffness": axes("stiffness", stiffness, default=0.0),
             "rest": joint.neutral() if rest is None else numbers_of(where, "rest", rest, nq),
-            "armature": numbers_of(where, "armature", armature, nv, 0.0, positive=True),
-            "lower": numbers_of(where, "lower", lower, nq, -inf, finite=False),
-            "upper": numbers_of(where, "upper", upper, nq, inf, finite=False),
-            "velocity_limit": numbers_of(
-                where, "velocity_limit", velocity_limit, nv, inf, finite=False, positive=True
-            ),
-            "effort_limit": numbers_of(
-                where, "effort_limit", effort_limit, nv, inf, finite=False, positive=True
-            ),
+            "armature": axes("armature", armature, default=0.0),
+            "lower": limits("lower", lower, default=-inf),
+            "upper": limits("upper", upper, default=inf),
+            "velocity_limit": axes("velocity_limit", velocity_limit, default=inf, finite=False),
+            "effort_limit": axes("effort_limit", effort_limit, default=inf, finite=False),
         }
         if any(a > b for a, b in zip(properties["lower"], properties["upper"], strict=True)):
             raise ModelError(where, "a lower limit is above its upper limit", "swap the limits")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, shown, visible
+from sixfold.errors import ArgumentError, OptionError, UnknownNameError, visible
 from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.constraint import Constraint, check_discs
 from sixfold.model.coordinates import Coordinates
@@ -305,9 +305,6 @@ class Model:
 
     def with_gravity(self, gravity: Sequence[float]) -> Model:
         """Return the model under another gravity [m/s^2]."""
-        if not isinstance(gravity, Iterable) or getattr(gravity, "ndim", 1) == 0:
-            what = f"gravity {shown(gravity)} is not three finite numbers"
-            raise ModelError(f"model '{self.name}'", what, "pass (x, y, z)")
         return replace(self, gravity=numbers_of(f"model '{self.name}'", "gravity", gravity, 3))
 
     def over(self, convert: Callable[[Scalar], Scalar]) -> Tree:

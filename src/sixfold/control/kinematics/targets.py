@@ -21,6 +21,7 @@ from sixfold.control.kinematics import rows
 from sixfold.errors import ArgumentError, NumberError, OptionError
 from sixfold.evaluate import Argument, checked
 from sixfold.model import Model
+from sixfold.model.values import numbers_of
 
 __all__ = ["CenterOfMass", "Direction", "Joints", "LookAt", "Pose", "Position", "Velocity"]
 
@@ -146,7 +147,7 @@ class Position(Target):
 
     def fixed(self, model: Model) -> Hashable:
         """Return the point."""
-        return None if self.point is None else _three("Position", "point", self.point)
+        return None if self.point is None else numbers_of("Position", "point", self.point, 3)
 
     def parts(self, model: Model, frames: Frames, q: rows.Numbers, goal: Any) -> list[rows.Part]:
         """Return the position."""
@@ -286,20 +287,9 @@ def _real(x: Any) -> bool:
     return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
 
 
-def _three(where: str, argument: str, given: Any) -> tuple[float, float, float]:
-    """Return three finite numbers."""
-    try:
-        numbers = tuple(float(x) for x in given)
-    except (TypeError, ValueError):
-        numbers = ()
-    if len(numbers) != 3 or not all(map(isfinite, numbers)):
-        raise OptionError(where, argument, "three finite numbers", given)
-    return numbers
-
-
 def _unit(where: str, axis: Any) -> tuple[float, ...]:
     """Return a unit vector."""
-    given = np.array(_three(where, "axis", axis))
+    given = np.array(numbers_of(where, "axis", axis, 3))
     size = float(np.linalg.norm(given))
     if not size > 0:
         raise OptionError(where, "axis", "a vector that is not zero", axis)
