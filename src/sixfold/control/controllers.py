@@ -7,7 +7,7 @@ hand on one state it returns plain numbers.  A floating base has no motor: free 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -163,7 +163,7 @@ def pd(
     """
     model_checked("pd", model)
     yes_or_no("pd", gravity=gravity)
-    goal = _numbers("pd", "target", target, model.nq)
+    goal = _numbers("pd", "target", target, model.nq, names=model.coordinates.q_names)
     return PD(model, goal, _gains(model, "kp", kp), _gains(model, "kd", kd), bool(gravity))
 
 
@@ -191,7 +191,7 @@ def pid(
         sample_time: length of a step [s], for a digital controller (hold=True).
     """
     model_checked("pid", model)
-    goal = _numbers("pid", "target", target, model.nq)
+    goal = _numbers("pid", "target", target, model.nq, names=model.coordinates.q_names)
     gains = {name: _gains(model, name, k) for name, k in (("kp", kp), ("ki", ki), ("kd", kd))}
     if sample_time is not None:
         (sample_time,) = _numbers("pid", "sample_time", sample_time, 1)
@@ -218,7 +218,7 @@ def filtered_velocity(
             where = f"a {joint.kind} joint, whose velocity is no rate of coordinates"
             fix = "leave the velocities of such joints as they are, in a controller of your own"
             raise NotApplicableError("filtered_velocity", where, fix)
-    x0 = _numbers("filtered_velocity", "start", start, model.nq)
+    x0 = _numbers("filtered_velocity", "start", start, model.nq, names=model.coordinates.q_names)
     return FilteredVelocity(control, _gains(model, "bandwidth", bandwidth), x0)
 
 
@@ -353,20 +353,27 @@ def _objects(reference: Any, like: Any) -> Any:
 
 
 def _gains(model: Model, name: str, value: ArrayLike) -> Numbers:
-    numbers = _numbers("controllers", name, value, model.nv, spread=True)
+    names = model.coordinates.v_names
+    numbers = _numbers("controllers", name, value, model.nv, spread=True, names=names)
     if any(x < 0 for x in numbers):
         raise OptionError("controllers", name, "numbers >= 0", value)
     return numbers
 
 
 def _numbers(
-    function: str, name: str, value: ArrayLike, n: int, *, spread: bool = False
+    function: str,
+    name: str,
+    value: ArrayLike,
+    n: int,
+    *,
+    spread: bool = False,
+    names: Sequence[str] | None = None,
 ) -> Numbers:
     """Return n finite numbers; one stands for all where a gain is wanted, never for a vector."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     if (n == 1 or spread) and (plain or getattr(value, "ndim", 1) == 0):
         value = [value] * n  # type: ignore[list-item]
-    array = checked(function, name, Argument(value, (n,), f"{n} numbers"))
+    array = checked(function, name, Argument(value, (n,), f"{n} numbers", labels=(names,)))
     if array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
         where, fix = f"{function}: argument '{name}'", "give one number for each coordinate"
         raise StateError(where, f"{n} finite numbers", shown(value), fix)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array, Shape
 from sixfold.control.kinematics import rows
 from sixfold.errors import ArgumentError, NumberError, OptionError
-from sixfold.evaluate import Argument, checked
+from sixfold.evaluate import Argument, Names, checked, names_along
 from sixfold.model import Model
 from sixfold.model.values import numbers_of
 
@@ -52,6 +52,10 @@ class Target(ABC):
         """Return the shape of the goal for one state."""
         return self.sizes
 
+    def names(self, model: Model) -> tuple[Names, ...]:
+        """Return the names along each axis of the goal for one state."""
+        return tuple(names_along(model, str(n)) for n in self.sizes)
+
     @abstractmethod
     def parts(self, model: Model, frames: Frames, q: rows.Numbers, goal: Any) -> list[rows.Part]:
         """Return its parts, unweighted."""
@@ -78,6 +82,7 @@ class Target(ABC):
         """Return the goal as finite numbers, shape (..., *shape)."""
         what = f"{type(self).__name__} of '{self.name}'"
         argument = Argument(getattr(self, self.holds), self.shape(model), "the goal")
+        argument = replace(argument, labels=self.names(model))
         given = checked(function, what, argument)
         try:
             array = np.asarray(given, np.float64)
@@ -232,6 +237,10 @@ class Joints(Target):
     def shape(self, model: Model) -> Shape:
         """Return (nq,)."""
         return (model.nq,)
+
+    def names(self, model: Model) -> tuple[Names, ...]:
+        """Return the names of the coordinates."""
+        return (model.coordinates.q_names,)
 
     def fixed(self, model: Model) -> Hashable:
         """Return which velocity coordinates count."""
