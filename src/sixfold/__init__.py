@@ -31,6 +31,7 @@ from sixfold.errors import (
     TooLargeError,
     TrajectoryFileError,
     UnknownNameError,
+    UnlikelyInputWarning,
 )
 from sixfold.evaluate import (
     compile,
@@ -293,6 +294,7 @@ __all__ = [
     "Translational",
     "Universal",
     "UnknownNameError",
+    "UnlikelyInputWarning",
     "Vector3",
     "VectorEnv",
     "actuator_forces",

@@ -278,6 +278,10 @@ class RobotFileWarning(UserWarning):
     """A robot file says something that the model has no counterpart for."""
 
 
+class UnlikelyInputWarning(UserWarning):
+    """Numbers that can be computed with but are hardly meant: degrees, an inertia of no body."""
+
+
 class SingularPivotWarning(RuntimeWarning):
     """Some states of a batch have a joint with no inertia behind it; those rows are NaN."""
 

@@ -7,6 +7,7 @@ hand on one state it returns plain numbers.  A floating base has no motor: free 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -21,7 +22,9 @@ from sixfold.errors import (
     NumberError,
     OptionError,
     StateError,
+    UnlikelyInputWarning,
     shown,
+    visible,
     yes_or_no,
 )
 from sixfold.evaluate import (
@@ -36,6 +39,7 @@ from sixfold.evaluate import (
 )
 from sixfold.model import Model
 from sixfold.scalar import if_positive
+from sixfold.simulation.checks.limits import degree_notes
 
 Numbers = tuple[float, ...]
 Reference = Callable[[Any], tuple[Any, Any, Any]]
@@ -163,7 +167,7 @@ def pd(
     """
     model_checked("pd", model)
     yes_or_no("pd", gravity=gravity)
-    goal = _numbers("pd", "target", target, model.nq, names=model.coordinates.q_names)
+    goal = _goal("pd", model, target)
     return PD(model, goal, _gains(model, "kp", kp), _gains(model, "kd", kd), bool(gravity))
 
 
@@ -191,7 +195,7 @@ def pid(
         sample_time: length of a step [s], for a digital controller (hold=True).
     """
     model_checked("pid", model)
-    goal = _numbers("pid", "target", target, model.nq, names=model.coordinates.q_names)
+    goal = _goal("pid", model, target)
     gains = {name: _gains(model, name, k) for name, k in (("kp", kp), ("ki", ki), ("kd", kd))}
     if sample_time is not None:
         (sample_time,) = _numbers("pid", "sample_time", sample_time, 1)
@@ -350,6 +354,15 @@ def _stateless(function: str, control: Any) -> None:
 
 def _objects(reference: Any, like: Any) -> Any:
     return np.asarray(reference, dtype=getattr(like, "dtype", float))
+
+
+def _goal(function: str, model: Model, target: ArrayLike) -> Numbers:
+    """Return a configuration to go to; say so if it is many turns beyond a joint's limits."""
+    goal = _numbers(function, "target", target, model.nq, names=model.coordinates.q_names)
+    for note in degree_notes(model, np.array(goal)):
+        text = f"{function} of '{visible(model.name)}': argument 'target' is {note}"
+        warnings.warn(text, UnlikelyInputWarning, stacklevel=3)
+    return goal
 
 
 def _gains(model: Model, name: str, value: ArrayLike) -> Numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,12 +11,15 @@ from graphlib import CycleError, TopologicalSorter
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
     ModelError,
     SixfoldError,
     UnknownNameError,
+    UnlikelyInputWarning,
     kind_of,
     shown,
     visible,
@@ -26,6 +30,7 @@ from sixfold.model.couplings import resolved
 from sixfold.model.joint.joint import Joint
 from sixfold.model.joint.standard import Fixed
 from sixfold.model.model import Model
+from sixfold.model.suspicions import degree_limits, impossible
 from sixfold.model.values import (
     Values,
     check_name,
@@ -264,7 +269,7 @@ class ModelBuilder(ConstraintBuilder):
         _unique("joint", (body.joint_name for body in bodies))
         attachments = {name: (k, placed[name]) for name, k in index.items()}
         named = attachments | {frame.name: (frame.body, frame.placement) for frame in frames}
-        return Model(
+        model = Model(
             name=self.name,
             bodies=tuple(bodies),
             gravity=self.gravity,
@@ -275,6 +280,24 @@ class ModelBuilder(ConstraintBuilder):
             constraints=self.constraints_of(named, bodies),
             **_extra_fields(extra_fields, attachments),
         )
+        if model.origin is None:  # the files of others are the doctor's business
+            self._warn_of_suspicions(model)
+        return model
+
+    def _warn_of_suspicions(self, model: Model) -> None:
+        """Tell of inertias that no body has, and of limits that look like degrees."""
+        parts = list(self._parts.values())
+        with np.errstate(all="ignore"):
+            found = list(impossible([part.inertia for part in parts]))
+        for k, why in found:
+            text = f"no body has the inertia of body '{parts[k].name}' ({why})"
+            _warn(model, f"{text}; sixfold.diagnose(model) explains it")
+        for body in model.bodies:
+            for _, low, high in degree_limits(body):
+                text = (
+                    f"limits {low:g} to {high:g} rad of joint '{body.joint_name}' look like degrees"
+                )
+                _warn(model, f"{text}; numpy.deg2rad converts them")
 
     def _ordered(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
         """Return parts with parents first, otherwise in the order they were added."""
@@ -375,6 +398,10 @@ def _extra_fields(
             "build: argument 'extra_fields'", "fields of the model", shown(fields), fix
         )
     return dict(fields)
+
+
+def _warn(model: Model, text: str) -> None:
+    warnings.warn(visible(f"{model.name}: {text}"), UnlikelyInputWarning, stacklevel=4)
 
 
 def _with(body: Body, **changes: Any) -> Body:

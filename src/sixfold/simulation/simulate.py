@@ -29,7 +29,7 @@ from sixfold.simulation.callbacks.callbacks import control_callback, declared, f
 from sixfold.simulation.callbacks.progress import progress_of
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.failures import lost_pivot, not_converged, not_finite
-from sixfold.simulation.checks.limits import limit_notes
+from sixfold.simulation.checks.limits import degree_notes, limit_notes
 from sixfold.simulation.checks.options import (
     EULER,
     check_force_frame,
@@ -278,5 +278,9 @@ def _trajectory(
         x=x if setup.states else None,
         steps=outcome.steps,
         events=crossings,
-        notes=(*stepper.notes, *limit_notes(model, outcome.t, q, limited)),
+        notes=(
+            *stepper.notes,
+            *degree_notes(model, q[..., :1, :]),
+            *limit_notes(model, outcome.t, q, limited),
+        ),
     )
