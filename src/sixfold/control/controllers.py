@@ -385,7 +385,7 @@ def _numbers(
     """Return n finite numbers; one stands for all where a gain is wanted, never for a vector."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     if (n == 1 or spread) and (plain or getattr(value, "ndim", 1) == 0):
-        value = [value] * n  # type: ignore[list-item]
+        value = [value] * n  # type: ignore[assignment]
     array = checked(function, name, Argument(value, (n,), f"{n} numbers", labels=(names,)))
     if array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
         where, fix = f"{function}: argument '{name}'", "give one number for each coordinate"

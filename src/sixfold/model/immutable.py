@@ -25,7 +25,7 @@ def immutable(title: str, ways: Mapping[str, str]) -> Callable[[type[T]], type[T
 
     def decorate(kind: type[T]) -> type[T]:
         # a frozen dataclass refuses methods of these names in its own body
-        kind.__setattr__ = kind.__delattr__ = refuse  # type: ignore[method-assign, assignment]
+        kind.__setattr__ = kind.__delattr__ = refuse  # type: ignore[method-assign]
         return kind
 
     return decorate
