@@ -32,6 +32,7 @@ from sixfold.errors import (
     TooLargeError,
     TrajectoryFileError,
     UnknownNameError,
+    UnlikelyInputWarning,
 )
 from sixfold.evaluate import (
     compile,
@@ -295,6 +296,7 @@ __all__ = [
     "Translational",
     "Universal",
     "UnknownNameError",
+    "UnlikelyInputWarning",
     "Vector3",
     "VectorEnv",
     "actuator_forces",

@@ -107,13 +107,16 @@ class OptionError(SixfoldError, ValueError):
         self, function: str, option: str, choices: Iterable[object] | str, got: object
     ) -> None:
         """List the choices, or say in words what is taken, beside what was given."""
+        given = " ".join(shown(got).split())
         if isinstance(choices, str):
-            wrong, listed, fix = "does not fit", choices, f"pass {choices}"
-        else:
-            wrong, fix = "is not one of its choices", "pass one of the choices"
-            listed = ", ".join(repr(choice) for choice in choices)
-        what = f"{function}: option '{option}' {wrong}"
-        super().__init__(_message(what, expected=listed, got=" ".join(shown(got).split()), fix=fix))
+            what = f"{function}: option '{option}' does not fit"
+            super().__init__(_message(what, got=given, fix=f"pass {choices}"))
+            return
+        words = list(choices)
+        near = near_names(got, map(str, words)) if isinstance(got, str) else []
+        fix = f"did you mean {', '.join(map(repr, near))}?" if near else "pass one of the choices"
+        what = f"{function}: option '{option}' is not one of its choices"
+        super().__init__(_message(what, expected=", ".join(map(repr, words)), got=given, fix=fix))
 
 
 class UnknownNameError(SixfoldError, KeyError):
@@ -122,9 +125,10 @@ class UnknownNameError(SixfoldError, KeyError):
     def __init__(self, kind: str, name: object, known: Iterable[str], *, where: str) -> None:
         """Name the model or list searched and the nearest names in it."""
         names = [str(other) for other in known]
-        near = near_names(name, names, cutoff=0.4) if isinstance(name, str) else []
+        near = near_names(name, names) if isinstance(name, str) else []
         listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"known: {listed}"
+        some = "pass one of the known names" if names else "there is none to name"
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else some
         what = f"{where}: no {kind} named {shown(name)}"
         super().__init__(_message(what, known=listed, fix=hint))
 
@@ -280,6 +284,10 @@ class KernelMemoryError(MemoryError, SixfoldError):  # in this order it can be m
 
 class RobotFileWarning(UserWarning):
     """A robot file says something that the model has no counterpart for."""
+
+
+class UnlikelyInputWarning(UserWarning):
+    """Numbers that can be computed with but are hardly meant: degrees, an inertia of no body."""
 
 
 class SingularPivotWarning(RuntimeWarning):

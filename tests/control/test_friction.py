@@ -4,7 +4,6 @@ Each law drives an arm with dry friction: one whose friction is smooth about res
 friction jumps there, so that the sign of a speed of 1e-18 rad/s decides over 25 N m.
 """
 
-
 import numpy as np
 import pytest
 

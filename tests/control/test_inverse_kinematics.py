@@ -211,7 +211,7 @@ def test_velocities_respect_limits():
         ({TOOL: np.full((4, 4), np.nan)}, sf.NumberError),
         ([sf.targets.Position(TOOL, [0, 0, 0], weight=-1)], sf.OptionError),
         ([sf.targets.Position(TOOL, [0, 0, 0], priority=1.5)], sf.OptionError),
-        ([sf.targets.Position(TOOL, [0, 0, 0], point=(1, 2))], sf.OptionError),
+        ([sf.targets.Position(TOOL, [0, 0, 0], point=(1, 2))], sf.ModelError),
         ([sf.targets.Direction(TOOL, [0, 0, 0])], sf.NumberError),
         ([sf.targets.Direction(TOOL, [0, 0, 1], axis=(0, 0, 0))], sf.OptionError),
         ([sf.targets.Joints(np.zeros(6), joints="shoulder")], sf.ArgumentError),

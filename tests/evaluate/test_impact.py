@@ -400,7 +400,7 @@ def test_single_precision_stays_single():
         ({"frame": 3}, "frame"),
         ({"against": ""}, "against"),
         ({"position": (1, 2)}, "position"),
-        ({"position": 1.0}, "three"),
+        ({"position": 1.0}, "one number, not 3"),
         ({"position": (1, 2, math.nan)}, "finite"),
         ({"normal": (0, 0, 0)}, "direction"),
         ({"restitution": -0.1}, "negative"),

@@ -180,6 +180,60 @@ def test_states_beyond_all_numbers_end_the_episode():
     assert terminated.all() and (reward == 0).all() and np.isfinite(seen).all()
 
 
+@pytest.mark.parametrize("name", ["cart_pole", "acrobot"])
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_an_action_that_is_not_a_number_ends_the_episode_of_its_row_alone(name, autoreset, dtype):
+    envs, others = (sf.VectorEnv(name, 4, autoreset=autoreset, dtype=dtype) for _ in range(2))
+    envs.reset(seed=3)
+    others.reset(seed=3)
+    still = np.zeros((4, 1), dtype)
+    spoilt = still.copy()
+    spoilt[1] = np.nan
+    with pytest.warns(sf.NonFiniteStateWarning, match=rf"1 of 4 environments of '{name}'") as told:
+        seen, reward, terminated, truncated, infos = envs.step(spoilt)
+    assert len(told) == 1
+    assert terminated.tolist() == [False, True, False, False] and not truncated.any()
+    assert reward[1] == 0 and np.isfinite(seen).all() and np.isfinite(reward).all()
+    assert infos["not_finite"].tolist() == [False, True, False, False]
+    assert ("final_obs" in infos) == (autoreset == "same_step")
+    expected = others.step(still)
+    rest = [0, 2, 3]
+    np.testing.assert_array_equal(seen[rest], expected[0][rest])
+    np.testing.assert_array_equal(reward[rest], expected[1][rest])
+    if autoreset == "disabled":
+        envs.reset(options={"reset_mask": infos["not_finite"]})
+    # no further word, and the row is at the start of an episode or in it
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in range(3):
+            seen, reward, terminated, _, infos = envs.step(still)
+            assert np.isfinite(seen).all() and not terminated.any() and not infos
+            assert (reward[1] == 0) == (autoreset == "next_step" and k == 0)
+
+
+def test_infinite_actions_are_clipped_to_the_bounds():
+    envs, others = sf.VectorEnv("cart_pole", 2), sf.VectorEnv("cart_pole", 2)
+    envs.reset(seed=1)
+    others.reset(seed=1)
+    found = envs.step(np.array([[np.inf], [-np.inf]]))[0]
+    np.testing.assert_array_equal(found, others.step(np.array([[1e9], [-1e9]]))[0])
+
+
+def test_one_environment_ends_at_an_action_that_is_not_a_number():
+    env = Env("cart_pole")
+    env.reset(seed=1)
+    with pytest.warns(sf.NonFiniteStateWarning):
+        seen, reward, terminated, *_ = env.step([np.nan])
+    assert terminated and reward == 0 and np.isfinite(seen).all()
+    assert np.isfinite(env.reset(seed=1)[0]).all()
+
+
+def test_a_step_before_the_first_reset_says_what_to_call():
+    with pytest.raises(sf.StateError, match=r"no episode has begun(.|\n)*call envs.reset"):
+        sf.VectorEnv("cart_pole", 2).step(np.zeros((2, 1)))
+
+
 def test_draws_are_uniform_and_apart():
     u = uniforms(streams(5, np.arange(4000)), np.arange(4000) % 3, 6)
     assert u.min() >= 0 and u.max() < 1
@@ -198,8 +252,6 @@ def test_bad_arguments_are_named():
     with pytest.raises(sf.OptionError, match="autoreset"):
         sf.VectorEnv("cart_pole", 2, autoreset="always")
     env = sf.VectorEnv("cart_pole", 2)
-    with pytest.raises(sf.NotApplicableError, match="reset"):
-        env.step(np.zeros((2, 1)))
     with pytest.raises(sf.OptionError, match="seed"):
         env.reset(seed=-1)
     env.reset(seed=0)

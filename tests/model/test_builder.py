@@ -204,11 +204,6 @@ def test_numbers_may_be_of_any_real_kind(value):
     assert sf.ModelBuilder().add_body("a", joint=sf.Revolute("z"), damping=value).build() == plain
 
 
-def test_one_number_serves_all_freedoms():
-    body = sf.ModelBuilder().add_body("a", joint=sf.Free(), damping=2, upper=9).build().bodies[0]
-    assert body.damping == (2.0,) * 6 and body.upper == (9.0,) * 7
-
-
 def test_friction_serves_both_directions_unless_told():
     builder = sf.ModelBuilder().add_body("a", joint=sf.Revolute("z"), friction=2)
     builder.add_body("b", joint=sf.Revolute("z"), friction=2, friction_negative=3)

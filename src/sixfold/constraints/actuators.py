@@ -18,7 +18,7 @@ from sixfold.evaluate import (
     inverse_mass_matrix,
     mass_matrix,
     model_checked,
-    without_labels,
+    plain_argument,
 )
 from sixfold.model import Model
 
@@ -81,8 +81,13 @@ def actuator_forces(
         raise NotApplicableError("actuator_forces", where, "use sixfold.inverse_dynamics")
     motors = _motors(model, actuated)
     q, v, a, f_ext = (
-        without_labels("actuator_forces", name, x)
-        for name, x in (("q", q), ("v", v), ("a", a), ("f_ext", f_ext))
+        plain_argument("actuator_forces", name, x, model, sizes)
+        for name, x, sizes in (
+            ("q", q, "nq"),
+            ("v", v, "nv"),
+            ("a", a, "nv"),
+            ("f_ext", f_ext, "nb 6"),
+        )
     )
     options: dict[str, Any] = {} if f_ext is None else {"f_ext_frame": f_ext_frame}
     need = inverse_dynamics(model, q, v, a, f_ext, **options)

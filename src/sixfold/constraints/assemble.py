@@ -72,7 +72,8 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
         where = f"model '{model.name}', which has no constraints beside its joints"
         raise NotApplicableError("assemble", where, "leave it out")
     given = neutral(model) if q is None else q
-    argument = Argument(given, (model.nq,), f"nq coordinates of model '{model.name}'")
+    meaning, names = f"nq coordinates of model '{model.name}'", model.coordinates.q_names
+    argument = Argument(given, (model.nq,), meaning, labels=(names,))
     start = checked("assemble", "q", argument)
     moving = _moving(model, hold)
     try:

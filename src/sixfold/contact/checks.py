@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from sixfold.errors import OptionError
@@ -32,7 +32,7 @@ def numbers(owner: str, name: str, got: Any, count: int, words: str) -> tuple[fl
         listed: Sequence[Any] = list(got)
     except Exception:  # no list at all
         listed = []
-    if isinstance(got, (str, bytes)) or len(listed) != count:
+    if isinstance(got, (str, bytes, Mapping, Set)) or len(listed) != count:
         raise OptionError(owner, name, words, got)
     found = []
     for x in listed:

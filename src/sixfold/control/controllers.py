@@ -9,7 +9,8 @@ Dry friction is never fed by the sign of the measured speed, which about rest is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -29,7 +30,9 @@ from sixfold.errors import (
     NumberError,
     OptionError,
     StateError,
+    UnlikelyInputWarning,
     shown,
+    visible,
     yes_or_no,
 )
 from sixfold.evaluate import (
@@ -45,6 +48,7 @@ from sixfold.evaluate import (
 )
 from sixfold.model import Model
 from sixfold.scalar import if_positive
+from sixfold.simulation.checks.limits import degree_notes
 from sixfold.spatial import Inertia
 
 Numbers = tuple[float, ...]
@@ -194,7 +198,7 @@ def pd(
     """
     model_checked("pd", model)
     yes_or_no("pd", gravity=gravity)
-    goal = _numbers("pd", "target", target, model.nq)
+    goal = _goal("pd", model, target)
     return PD(model, goal, _gains(model, "kp", kp), _gains(model, "kd", kd), bool(gravity))
 
 
@@ -222,7 +226,7 @@ def pid(
         sample_time: length of a step [s], for a digital controller (hold=True).
     """
     model_checked("pid", model)
-    goal = _numbers("pid", "target", target, model.nq)
+    goal = _goal("pid", model, target)
     gains = {name: _gains(model, name, k) for name, k in (("kp", kp), ("ki", ki), ("kd", kd))}
     if sample_time is not None:
         (sample_time,) = _numbers("pid", "sample_time", sample_time, 1)
@@ -249,7 +253,7 @@ def filtered_velocity(
             where = f"a {joint.kind} joint, whose velocity is no rate of coordinates"
             fix = "leave the velocities of such joints as they are, in a controller of your own"
             raise NotApplicableError("filtered_velocity", where, fix)
-    x0 = _numbers("filtered_velocity", "start", start, model.nq)
+    x0 = _numbers("filtered_velocity", "start", start, model.nq, names=model.coordinates.q_names)
     return FilteredVelocity(control, _gains(model, "bandwidth", bandwidth), x0)
 
 
@@ -386,17 +390,37 @@ def _objects(reference: Any, like: Any) -> Any:
     return np.asarray(reference, dtype=getattr(like, "dtype", float))
 
 
+def _goal(function: str, model: Model, target: ArrayLike) -> Numbers:
+    """Return a configuration to go to; say so if it is many turns beyond a joint's limits."""
+    goal = _numbers(function, "target", target, model.nq, names=model.coordinates.q_names)
+    for note in degree_notes(model, np.array(goal)):
+        text = f"{function} of '{visible(model.name)}': argument 'target' is {note}"
+        warnings.warn(text, UnlikelyInputWarning, stacklevel=3)
+    return goal
+
+
 def _gains(model: Model, name: str, value: ArrayLike) -> Numbers:
-    numbers = _numbers("controllers", name, value, model.nv)
+    names = model.coordinates.v_names
+    numbers = _numbers("controllers", name, value, model.nv, spread=True, names=names)
     if any(x < 0 for x in numbers):
         raise OptionError("controllers", name, "numbers >= 0", value)
     return numbers
 
 
-def _numbers(function: str, name: str, value: ArrayLike, n: int) -> Numbers:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        value = [value] * n
-    array = checked(function, name, Argument(value, (n,), f"{n} numbers"))
+def _numbers(
+    function: str,
+    name: str,
+    value: ArrayLike,
+    n: int,
+    *,
+    spread: bool = False,
+    names: Sequence[str] | None = None,
+) -> Numbers:
+    """Return n finite numbers; one stands for all where a gain is wanted, never for a vector."""
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if (n == 1 or spread) and (plain or getattr(value, "ndim", 1) == 0):
+        value = [value] * n  # type: ignore[assignment]
+    array = checked(function, name, Argument(value, (n,), f"{n} numbers", labels=(names,)))
     if array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
         where, fix = f"{function}: argument '{name}'", "give one number for each coordinate"
         raise StateError(where, f"{n} finite numbers", shown(value), fix)

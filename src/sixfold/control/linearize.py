@@ -13,7 +13,7 @@ from sixfold.arrays import Array
 from sixfold.choices import Backend, FixedStep, ForceFrame
 from sixfold.control.step_derivatives import rate_derivatives, step_derivatives
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.evaluate import model_checked, quantity, without_labels
+from sixfold.evaluate import model_checked, plain_argument, quantity
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -191,8 +191,13 @@ def linearize(
         refuse_constraints("linearize: option 'dt'", model, fix)
     n = model.nv
     q, v, tau, f_ext = (
-        without_labels("linearize", name, x)
-        for name, x in (("q", q), ("v", v), ("tau", tau), ("f_ext", f_ext))
+        plain_argument("linearize", name, x, model, sizes)
+        for name, x, sizes in (
+            ("q", q, "nq"),
+            ("v", v, "nv"),
+            ("tau", tau, "nv"),
+            ("f_ext", f_ext, "nb 6"),
+        )
     )
     if dt is None:
         if integrator is not None:

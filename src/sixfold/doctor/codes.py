@@ -178,6 +178,28 @@ CODES: dict[str, Code] = {
         "the limits. Common for elbows and knees.",
         "start from a configuration within the limits",
     ),
+    "limit-degrees": Code(
+        ("warning",),
+        "limits that look like degrees",
+        "Angles are in radians. A limit that is a multiple of 5 beyond two turns, such as 90 or "
+        "180, is usually meant in degrees; simulations and controllers then let the joint turn "
+        "many times.",
+        "give radians: 90 degrees are 1.5708",
+    ),
+    "mesh-missing": Code(
+        ("warning", "note"),
+        "mesh file that is not there",
+        "The picture lacks the shape (a note), or contact and collision do (a warning). Dynamics "
+        "does not read meshes.",
+        "correct the name, or pass the folder of the package as package_dirs to load",
+    ),
+    "density-high": Code(
+        ("warning",),
+        "link denser than any metal",
+        "The link is heavier than osmium of its size. Usual causes: a mass in grams, a slipped "
+        "decimal point, or the mass of the whole robot on one link.",
+        "give the mass of the link in kilograms",
+    ),
     "coupling-constant": Code(
         ("warning",),
         "joint that follows nothing",

@@ -64,6 +64,7 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
 def _findings(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
     from sixfold.doctor.inertias import inertias
     from sixfold.doctor.loops import loops
+    from sixfold.doctor.meshes import meshes
     from sixfold.doctor.motion import idle, joints, matrix, pivots
     from sixfold.doctor.plausible import masses, sizes, units
     from sixfold.doctor.symmetry import symmetry
@@ -72,6 +73,7 @@ def _findings(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
         yield from check(case)
     yield from matrix(case, figures)
     yield from loops(case, figures)
+    yield from meshes(case)
     yield from _left_out(case)
 
 

@@ -13,6 +13,7 @@ from sixfold.doctor.case import EPS, Case
 from sixfold.doctor.finding import Finding
 from sixfold.evaluate import lost_pivots, mass_matrix, possibly_singular_joints, singular_joints
 from sixfold.model import Body, Gear, Model
+from sixfold.model.suspicions import degree_limits
 
 LARGEST = 150
 """Most freedoms for which mass matrices are formed."""
@@ -28,6 +29,11 @@ def joints(case: Case) -> Iterator[Finding]:
     for k, body in enumerate(model.bodies):
         for index, (low, high) in enumerate(zip(body.lower, body.upper, strict=True)):
             yield from _range(case, k, index, low, high)
+        for index, low, high in degree_limits(body):
+            labels = body.joint.position_labels()
+            of = f" of {labels[index]}" if len(labels) > 1 else ""
+            what = f"limits{of} {low:g} to {high:g} rad are {max(-low, high) / 6.283:.3g} turns"
+            yield case.about_joint("limit-degrees", k, what, {"lower": low, "upper": high})
         for name, limits in (("speed", body.velocity_limit), ("force", body.effort_limit)):
             if 0.0 in limits:
                 yield case.about_joint("limit-zero", k, f"the {name} limit is 0", {"limit": name})

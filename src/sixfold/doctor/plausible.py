@@ -23,6 +23,8 @@ DENSE = 3e5
 """Median of mass / length^3 of links [kg/m^3] above which masses look like grams."""
 METAL = 22_600.0
 """Density of osmium [kg/m^3], the densest metal (CRC Handbook)."""
+MEASURABLE = 0.02
+"""Size of a link [m] above which its density is judged."""
 STAND_IN = 1e-3
 """Fraction of the robot's mass below which the moments of a part are a stand-in's."""
 
@@ -118,3 +120,12 @@ def _density(case: Case, part: Part, extent: Extent) -> Iterator[Finding]:
         what = f"{part.mass:.4g} kg in shapes of {volume:.3g} m^3: {density:.3g} kg/m^3"
         values = {"mass": part.mass, "volume": volume, "density": density}
         yield case.about_part("units-grams", part, what, values)
+        return
+    # a solid of this radius of gyration is at most about 3.5 times as long
+    far = float(np.hypot.reduce(part.center))
+    size = max(extent.size, case.length, 3.5 * part.gyration, 2 * far)
+    if MEASURABLE < size < 1e100 and part.mass > METAL * size**3:
+        density = part.mass / size**3
+        what = f"{part.mass:.4g} kg on a link of {size:.3g} m: more than {density:.3g} kg/m^3"
+        values = {"mass": part.mass, "link_size": size, "density": density}
+        yield case.about_part("density-high", part, what, values)

@@ -19,7 +19,7 @@ from sixfold.evaluate.arrays import (
 from sixfold.evaluate.call import BACKENDS
 from sixfold.evaluate.compile_api import compile
 from sixfold.evaluate.containers import Call, contained
-from sixfold.evaluate.foreign import is_container, without_labels
+from sixfold.evaluate.foreign import is_container
 from sixfold.evaluate.functions import *
 from sixfold.evaluate.inertias import refuse_masses_below_zero
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
@@ -35,6 +35,7 @@ from sixfold.evaluate.kernels.threads import (
     spread,
 )
 from sixfold.evaluate.kernels.trace_function import graph_of, numbers_array
+from sixfold.evaluate.labels import Names, in_order, last_labels, names_along, plain_argument
 from sixfold.evaluate.public import quantity
 from sixfold.evaluate.quantities import QUANTITIES, Quantity
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
@@ -109,6 +110,7 @@ __all__ = [
     "Argument",
     "ArrayFunction",
     "Call",
+    "Names",
     "Quantity",
     "adjoint_kernel",
     "all_quantities",
@@ -123,19 +125,23 @@ __all__ = [
     "get_threads",
     "gradient_kernel",
     "graph_of",
+    "in_order",
     "inverse_masses",
     "is_container",
     "joined",
     "kernel_tree",
+    "last_labels",
     "leading_shape",
     "lost_pivots",
     "model_checked",
+    "names_along",
     "neutral",
     "numbers_array",
     "opencl_options",
     "opencl_scan_source",
     "opencl_source",
     "per_model",
+    "plain_argument",
     "possibly_singular_joints",
     "program_text",
     "ptx_scan_source",
@@ -159,7 +165,6 @@ __all__ = [
     "threads_for",
     "user_kernel",
     "while_alive",
-    "without_labels",
     "xla_handler",
 ]
 

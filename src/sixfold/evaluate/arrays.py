@@ -31,6 +31,7 @@ from sixfold.errors import (
     shown,
 )
 from sixfold.evaluate.foreign import as_array
+from sixfold.evaluate.labels import Names, in_order
 from sixfold.model import Model
 from sixfold.scalar import Scalar, Zero, is_plain, plain, sin
 
@@ -51,6 +52,8 @@ class Argument:
     meaning: str
     weak: bool = False
     """Follows the precision of the other arguments, as a Python number does."""
+    labels: tuple[Names, ...] = ()
+    """Names along the axes of one state: tables are put in their order."""
 
 
 def evaluate(
@@ -229,7 +232,7 @@ def _plain_array(function: str, name: str, given: Argument) -> Array:
     if type(given.value) is np.ndarray:
         return given.value
     try:
-        return as_array(function, name, given.value)
+        return as_array(function, name, in_order(function, name, given.value, given.labels))
     except SixfoldError:
         raise
     except (OverflowError, MemoryError):

@@ -93,7 +93,7 @@ def general(
         raise _without_machine_code(row, backend, f"numbers of type {results[0].dtype}")
     if row.solves and results[0].dtype != object:
         lead = results[0].shape[: results[0].ndim - len(shapes[0])]
-        q = np.broadcast_to(np.asarray(values[0], float), (*lead, model.nq))
+        q = np.broadcast_to(np.asarray(arguments["q"].value, float), (*lead, model.nq))
         given = np.asarray(arguments["inertias"].value, float) if "inertias" in arguments else None
         nan_at_singular_states(model, q, results, len(lead), given)
     return results if len(results) > 1 else results[0]

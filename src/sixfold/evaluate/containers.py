@@ -14,6 +14,7 @@ import numpy as np
 from sixfold.arrays import Shape
 from sixfold.errors import NotApplicableError, NumberError, ShapeError, SixfoldError, brief
 from sixfold.evaluate.foreign import is_dask_array, is_labelled
+from sixfold.evaluate.labels import names_along, order_of
 from sixfold.model import Model
 from sixfold.optional import optional
 
@@ -185,10 +186,6 @@ AXES = {
     "10": "inertial_parameter",
 }
 """Names of core axes by their size; a second axis of one kind has "_2" behind its name."""
-LABELS = {
-    "spatial": ("ang_x", "ang_y", "ang_z", "lin_x", "lin_y", "lin_z"),
-    "axis": ("x", "y", "z"),
-}
 
 
 def _labelled(call: Call, values: Sequence[Any]) -> Any:
@@ -250,46 +247,24 @@ def _core_renamed(
         expected = f"{len(core)} axes for one state, the last ones"
         fix = "transpose or expand it"
         raise ShapeError(call.function, name, expected, f"axes {value.dims}", fix)
-    for dim, size in zip(last, sizes, strict=True):
-        if dim in value.coords:
-            wanted = _labels(call, AXES.get(size, ""))
-            value = _in_order(call.function, name, value, dim, wanted)
+    axes = [value.coords[d].values if d in value.coords else None for d in value.dims]
+    first = len(axes) - len(core)
+    for k, (dim, size) in enumerate(zip(last, sizes, strict=True)):
+        wanted, plain = names_along(call.model, size), f"x.drop_vars('{dim}')"
+        order = order_of(call.function, name, axes[: first + k + 1], wanted, plain)
+        value = value if order is None else value.isel({dim: order})
     return value.rename(dict(zip(last, core, strict=True)))
-
-
-def _in_order(function: str, name: str, value: Any, dim: str, wanted: Sequence[Any] | None) -> Any:
-    """Return an argument whose labels, if they are the model's, are in the model's order."""
-    here = value.coords[dim].values.tolist()
-    if wanted is None or here == list(wanted) or not set(here) & set(wanted):
-        return value
-    if sorted(map(str, here)) != sorted(wanted):
-        strange = [x for x in here if x not in set(wanted)] or here
-        expected = f"the labels {', '.join(wanted)} along '{dim}', or labels of your own"
-        fix = f"select them by name, or drop them: x.drop_vars('{dim}')"
-        raise ShapeError(function, name, expected, ", ".join(map(str, strange)), fix)
-    return value.sel({dim: list(wanted)})
 
 
 def _named(call: Call, sizes: Axes) -> dict[str, Sequence[Any] | None]:
     """Return the names of a result's core axes, each with its labels."""
     found: dict[str, Sequence[Any] | None] = {}
     names = [AXES.get(size, size) for size in sizes]
-    for k, name in enumerate(names):
+    for k, (name, size) in enumerate(zip(names, sizes, strict=True)):
         count = names[:k].count(name)
-        found[f"{name}_{count + 1}" if count else name] = _labels(call, name)
+        labels = call.places.get(name, names_along(call.model, size))
+        found[f"{name}_{count + 1}" if count else name] = labels
     return found
-
-
-def _labels(call: Call, axis: str) -> Sequence[Any] | None:
-    coordinates = call.model.coordinates
-    known: dict[str, Sequence[Any]] = {
-        "q_coordinate": coordinates.q_names,
-        "v_coordinate": coordinates.v_names,
-        "body": call.model.body_names,
-        **LABELS,
-        **call.places,
-    }
-    return known.get(axis)
 
 
 def _check_names(call: Call, leads: set[Any], named: Sequence[Mapping[str, Any]]) -> None:

@@ -21,6 +21,9 @@ MAX_ITEMS = 10**8
 _PLAIN = (np.ndarray, list, tuple, float, int, NoneType)
 MAX_AXES = 64
 """Axes of a NumPy array; lists that are nested deeper are none."""
+_LIBRARIES = frozenset(
+    ("jax", "jaxlib", "torch", "dask", "xarray", "scipy", "pyopencl", "pandas", "polars", "pyarrow")
+)
 _ARRAYS = ("__array__", "__array_interface__", "__array_struct__", "__buffer__")
 
 
@@ -43,11 +46,6 @@ def as_array(function: str, name: str, value: Any) -> NDArray[Any]:
             if isinstance(item, np.ma.MaskedArray):
                 refuse(function, name, item)
     return array
-
-
-def without_labels(function: str, name: str, value: Any) -> Any:
-    """Return an xarray.DataArray as a NumPy array, and anything else but Dask's as it is."""
-    return as_array(function, name, value) if is_container(value) else value
 
 
 def refuse(function: str, name: str, value: Any) -> None:
@@ -82,7 +80,7 @@ def _refuse_endless(where: str, value: Any) -> None:
 
 def _told(value: Any) -> tuple[str, str] | None:
     """Return what an object of another library is and the way out; None if it may be tried."""
-    library = _library(value)
+    library = library_of(value)
     if library == "jax" and _is_tracer(value):
         return (
             "a JAX tracer: jax.jit, jax.grad or jax.vmap is looking at the function, and there "
@@ -101,7 +99,7 @@ def _told(value: Any) -> tuple[str, str] | None:
         return what, fix
     if library == "dask":
         return _DASK
-    if library == "xarray" and _library(_data_of(value)) == "dask":
+    if library == "xarray" and library_of(_data_of(value)) == "dask":
         return _DASK
     if library == "scipy" and hasattr(value, "toarray"):
         return "a sparse matrix", "pass x.toarray()"
@@ -140,12 +138,12 @@ def _holds_dask_arrays(value: list[Any] | tuple[Any, ...], depth: int = 0) -> bo
 
 def is_dask_array(value: Any) -> bool:
     """Return whether an object is a Dask array, which must not be computed unasked."""
-    return _library(value) == "dask" and hasattr(value, "chunks") and hasattr(value, "dtype")
+    return library_of(value) == "dask" and hasattr(value, "chunks") and hasattr(value, "dtype")
 
 
 def is_labelled(value: Any) -> bool:
     """Return whether an object is an xarray.DataArray."""
-    return _library(value) == "xarray" and hasattr(value, "variable") and hasattr(value, "dims")
+    return library_of(value) == "xarray" and hasattr(value, "variable") and hasattr(value, "dims")
 
 
 def is_container(value: Any) -> bool:
@@ -186,11 +184,11 @@ def _torch_transforms(value: Any) -> bool:
         return False
 
 
-def _library(value: Any) -> str:
+def library_of(value: Any) -> str:
     """Return the name of the library that an object's type, or a type it derives from, is of."""
     for kind in type(value).__mro__:
         top = (getattr(kind, "__module__", None) or "").partition(".")[0]
-        if top in ("jax", "jaxlib", "torch", "dask", "xarray", "scipy", "pyopencl"):
+        if top in _LIBRARIES:
             return "jax" if top == "jaxlib" else top
     return ""
 

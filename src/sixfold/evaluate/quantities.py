@@ -18,6 +18,7 @@ from sixfold.arrays import Shape
 from sixfold.choices import ForceFrame, MotionFrame
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, near_names
 from sixfold.evaluate.arrays import Argument
+from sixfold.evaluate.labels import has_labels, in_order, names_along
 from sixfold.evaluate.scalar_functions.kinematics import FixedFrame
 from sixfold.evaluate.scalar_functions.page import of_inertias
 from sixfold.model import Model
@@ -139,6 +140,9 @@ class Quantity:
         """Return an array argument with the shape that it has to have."""
         kind = ARRAYS[name]
         weak = kind.weak and isinstance(value, (int, float, list, tuple))
+        if has_labels(value):
+            wanted = [names_along(model, size) for size in kind.sizes.split()]
+            value = in_order(self.name, name, value, wanted)
         meaning = kind.meaning.replace("{model}", model.name)
         return Argument(value, shape_of(kind.sizes, model), meaning, weak)
 

@@ -15,6 +15,7 @@ from sixfold.choices import Mimic
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
+    NumberError,
     RobotFileError,
     RobotFileWarning,
     UnknownNameError,
@@ -91,6 +92,7 @@ def load(
     if not isinstance(text, str) or not isinstance(source, (str, os.PathLike)):
         fix = "pass a path, or a name that `sixfold robots` lists"
         raise ArgumentError("load", "a path or the name of a robot", source, fix)
+    _refuse_content(text)
     folders = _listed(package_dirs)
     beside = None if constraints is None else path_of("load", constraints, "loops.json")
     path = _path(source, text)
@@ -107,6 +109,16 @@ def load(
     if beside is not None:
         model = read_side_file(files.read(beside), str(beside), model)
     return _locked(model, lock)
+
+
+def _refuse_content(text: str) -> None:
+    """Refuse the text of a robot file, which is no path."""
+    begin = text.lstrip("\ufeff \t\r\n")[:60]
+    if begin.startswith(("<", "{")) or "\n" in begin:
+        got = f"a text of {len(text):,} characters that begins with {begin[:40]!r}"
+        fix = "write it to a file first: pathlib.Path('robot.urdf').write_text(text)"
+        where = "load: argument 'source' is what a file holds"
+        raise NumberError(where, "the path of a file, or the name of a robot", got, fix)
 
 
 def _warn(model: Model) -> None:

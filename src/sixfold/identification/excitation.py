@@ -8,7 +8,7 @@ at a time in one kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,13 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.evaluate import inverse_dynamics, kinetic_energy, model_checked, potential_energy
+from sixfold.evaluate import (
+    in_order,
+    inverse_dynamics,
+    kinetic_energy,
+    model_checked,
+    potential_energy,
+)
 from sixfold.identification.expected import expected_errors, noise_of
 from sixfold.identification.fit.columns import Problem
 from sixfold.identification.fit.options import choice_of, numbers, positive
@@ -273,9 +279,10 @@ def _series(
 ) -> Series:
     pairs = model.coordinates.additive
     order = [i for i, _ in sorted(pairs, key=lambda pair: pair[1])]
-    low = _numbers("lower", lower, model.lower_position)[order]
-    high = _numbers("upper", upper, model.upper_position)[order]
-    fast = _numbers("speed", speed, model.velocity_limit)
+    q_names, v_names = model.coordinates.q_names, model.coordinates.v_names
+    low = _numbers("lower", lower, model.lower_position, q_names)[order]
+    high = _numbers("upper", upper, model.upper_position, q_names)[order]
+    fast = _numbers("speed", speed, model.velocity_limit, v_names)
     for j, joint in enumerate(model.coordinates.v_joints):
         half, usual = RANGE.get(joint.joint.kind, USUAL_RANGE)
         if not np.isfinite(low[j]) and not np.isfinite(high[j]):
@@ -291,8 +298,10 @@ def _series(
     return Series((low + high) / 2, margin * (high - low) / 2, margin * fast, harmonics, span)
 
 
-def _numbers(name: str, given: Any, usual: Array) -> Array:
-    return usual.copy() if given is None else numbers("excitation", name, given, len(usual))
+def _numbers(name: str, given: Any, usual: Array, names: Sequence[str]) -> Array:
+    if given is None:
+        return usual.copy()
+    return numbers("excitation", name, in_order("excitation", name, given, [names]), len(usual))
 
 
 def _trajectory(

@@ -12,7 +12,14 @@ from sixfold.dynamics.book.operators.inertial_axes import inertial
 from sixfold.dynamics.book.operators.operators import Stack
 from sixfold.dynamics.kinematics import forces_from_world, no_forces
 from sixfold.errors import NotApplicableError, one_of
-from sixfold.evaluate import Argument, checked, enough_memory, leading_shape, model_checked
+from sixfold.evaluate import (
+    Argument,
+    checked,
+    enough_memory,
+    leading_shape,
+    model_checked,
+    plain_argument,
+)
 from sixfold.influence.model_operators import Operators
 from sixfold.influence.stacks import FORCES, numbers_of
 from sixfold.model import Model
@@ -76,11 +83,15 @@ def operators(
         fix = "model.without(constraints=True) is the tree alone"
         fix = "use sf.mass_matrix and sf.forward_dynamics" if model.couplings else fix
         raise NotApplicableError("operators", f"model '{model.name}' with {what}", fix)
-    arrays = {"q": Argument(q, (model.nq,), f"nq coordinates of model '{model.name}'")}
-    if v is not None:
-        arrays["v"] = Argument(v, (model.nv,), f"nv velocity coordinates of model '{model.name}'")
-    if f_ext is not None:
-        arrays["f_ext"] = Argument(f_ext, (model.nb, 6), "(nb, 6): one force for each body")
+    arrays = {
+        name: Argument(plain_argument("operators", name, x, model, sizes), shape, meaning)
+        for name, x, sizes, shape, meaning in (
+            ("q", q, "nq", (model.nq,), f"nq coordinates of model '{model.name}'"),
+            ("v", v, "nv", (model.nv,), f"nv velocity coordinates of model '{model.name}'"),
+            ("f_ext", f_ext, "nb 6", (model.nb, 6), "(nb, 6): one force for each body"),
+        )
+        if x is not None or name == "q"
+    }
     found = {name: checked("operators", name, given) for name, given in arrays.items()}
     lead = leading_shape("operators", arrays, found)
     if lead and any(x.dtype == object for x in found.values()):

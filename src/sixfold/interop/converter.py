@@ -77,7 +77,7 @@ class Converter:
     @together("Converter.q_to")
     def q_to(self, q: ArrayLike) -> Array:
         """Return the position in the other library's coordinates, shape (..., other nq)."""
-        here = _checked("q_to", "q", q, self.model.nq)
+        here = self._positions("q_to", q)
         columns = self._columns(here, "nq")
         lead = here.shape[:-1]
         return self._stack(columns, lead, self.nq, "q", lambda piece, x: piece.block.q_to(x))
@@ -135,7 +135,7 @@ class Converter:
         at = self.q_to(q)
         there = _checked("solve_from", "M", M, self.nv, self.nv)
         still = _checked("solve_from", "bias", bias, self.nv)
-        forces = _checked("solve_from", "tau", tau, self.model.nv)
+        forces = self._rates("solve_from", "tau", tau)
         rest = _apply(there, self._drift("solve_from", q, v)) + still
         right = forces - self.tau_from(at, rest)
         try:
@@ -148,8 +148,8 @@ class Converter:
     @together("Converter.tau_to")
     def tau_to(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Return joint forces in the other library's coordinates; followers get none."""
-        here = _checked("tau_to", "tau", tau, self.model.nv)
-        at = self._columns(_checked("tau_to", "q", q, self.model.nq), "nq")
+        here = self._rates("tau_to", "tau", tau)
+        at = self._columns(self._positions("tau_to", q), "nq")
         own = dict(zip((p.body for p in self._own), self._split(here), strict=True))
         columns = {p.body: own.get(p.body, np.zeros((1,))) for p in self.pieces}
 
@@ -190,7 +190,7 @@ class Converter:
                 f"model '{self.model.name}', whose mass matrix is reduced by couplings",
                 "compare with mass_matrix_from",
             )
-        at = _checked("mass_matrix_to", "q", q, self.model.nq)[..., None, :]
+        at = self._positions("mass_matrix_to", q)[..., None, :]
         here = _checked("mass_matrix_to", "M", M, self.model.nv, self.model.nv)
         # v_to turns rows: first those of M^T, then those of B M
         turned = np.swapaxes(self.v_to(at, np.swapaxes(here, -1, -2)), -1, -2)
@@ -288,9 +288,17 @@ class Converter:
             columns[coupling.follower] = total
         return columns
 
+    def _positions(self, function: str, q: ArrayLike) -> Array:
+        names = self.model.coordinates.q_names
+        return _checked(function, "q", q, self.model.nq, names=names)
+
+    def _rates(self, function: str, argument: str, x: ArrayLike) -> Array:
+        names = self.model.coordinates.v_names
+        return _checked(function, argument, x, self.model.nv, names=names)
+
     def _turned(self, function: str, q: ArrayLike, x: ArrayLike) -> Array:
-        at = self._columns(_checked(function, "q", q, self.model.nq), "nq")
-        given = _checked(function, function[0], x, self.model.nv)
+        at = self._columns(self._positions(function, q), "nq")
+        given = self._rates(function, function[0], x)
 
         def turn(piece: Piece, part: Array) -> Array:
             return piece.block.turn(at[piece.body], part)
@@ -298,8 +306,8 @@ class Converter:
         return self._stack(self._columns(given, "nv"), given.shape[:-1], self.nv, "v", turn)
 
     def _drift(self, function: str, q: ArrayLike, v: ArrayLike) -> Array:
-        at = self._columns(_checked(function, "q", q, self.model.nq), "nq")
-        given = _checked(function, "v", v, self.model.nv)
+        at = self._columns(self._positions(function, q), "nq")
+        given = self._rates(function, "v", v)
 
         def drift(piece: Piece, part: Array) -> Array:
             return piece.block.drift(at[piece.body], part)
@@ -330,9 +338,12 @@ class Converter:
         return np.concatenate([np.broadcast_to(x, (*shape, x.shape[-1])) for x in parts], -1)
 
 
-def _checked(function: str, argument: str, x: ArrayLike, *shape: int) -> Array:
+def _checked(
+    function: str, argument: str, x: ArrayLike, *shape: int, names: Sequence[str] | None = None
+) -> Array:
     sizes = " x ".join(map(str, shape))
-    array = checked(function, argument, Argument(x, shape, f"{sizes} numbers"))
+    labels = (names,) * len(shape)
+    array = checked(function, argument, Argument(x, shape, f"{sizes} numbers", labels=labels))
     if array.dtype.kind != "f":
         where = f"{function}: argument '{argument}'"
         raise NumberError(where, "plain numbers", "symbols", "give the state in numbers")

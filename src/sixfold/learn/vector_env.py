@@ -17,6 +17,7 @@ from sixfold.errors import (
     NotApplicableError,
     OptionError,
     ShapeError,
+    StateError,
     UnknownNameError,
 )
 from sixfold.learn.draws import streams
@@ -145,20 +146,28 @@ class VectorEnv(_Base):
         """Take one action in each environment.
 
         Returns:
-            Observations, rewards, terminations, truncations and infos.  An environment whose state
-            leaves the finite numbers terminates with reward zero.
+            Observations, rewards, terminations, truncations and infos.  An environment whose state,
+            observation or reward is no longer finite (after an action with a NaN, for example)
+            terminates with observation and reward zero, is named in `infos["not_finite"]`, and
+            begins anew as `autoreset` says.
+
+        Raises:
+            StateError: if there was no reset before.
         """
         if self._starts.streams is None:
-            raise NotApplicableError("VectorEnv.step", "environments at no state", "call reset")
+            where, got = "VectorEnv.step: no episode has begun", "no call of reset"
+            fix = "call envs.reset(seed=0) once, then envs.step(actions)"
+            raise StateError(where, "reset() before the first step()", got, fix)
         seen, reward, *rest = self.stepper.step(actions)
         if self.copy:
             seen, reward = seen.copy(), reward.copy()
         terminated = rest[0] > 0 if rest else np.zeros(self.stepper.rows, bool)
-        # the sum is finite if all are, up to overflow
-        if not np.isfinite(reward.sum()):
-            self._lost(~np.isfinite(reward), seen, reward, terminated)
         truncated = self.stepper.steps_taken >= self._limit
         infos: dict[str, Any] = {}
+        # a sum is finite if all numbers are, up to overflow
+        speeds = self.stepper.v
+        if not np.isfinite(speeds.sum() + seen.sum() + reward.sum()):
+            infos = self._lost(speeds, seen, reward, terminated)
         if self.autoreset == "next_step":
             again = np.flatnonzero(self._over)
             if again.size:
@@ -172,7 +181,7 @@ class VectorEnv(_Base):
             again = np.flatnonzero(terminated | truncated)
             if again.size:
                 mask = terminated | truncated
-                infos = {"final_obs": seen.copy(), "_final_obs": mask, "final_info": {}}
+                infos |= {"final_obs": seen.copy(), "_final_obs": mask, "final_info": {}}
                 seen[again] = self._starts.begin(again)
         return seen, reward, terminated, truncated, infos
 
@@ -181,15 +190,29 @@ class VectorEnv(_Base):
         fix = "use sixfold.view(env.task.model, trajectory)"
         raise NotApplicableError("VectorEnv.render", "environments without pictures", fix)
 
-    def _lost(self, wrong: Array, seen: Array, reward: Array, terminated: Array) -> None:
-        """End episodes whose state is no longer finite."""
-        if not wrong.any():
-            return
-        if not self._warned:
-            text = f"{int(wrong.sum())} environments of '{self.task.name}' left the finite numbers"
-            warnings.warn(f"{text}; they terminate", NonFiniteStateWarning, stacklevel=3)
-            self._warned = True
+    def _lost(
+        self, speeds: Array, seen: Array, reward: Array, terminated: Array
+    ) -> dict[str, Array]:
+        """End episodes whose numbers are not finite; return which they are, for the infos."""
+        wrong = ~np.isfinite(reward)
+        for array in (speeds, seen):
+            wrong |= ~np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
         seen[wrong], reward[wrong], terminated[wrong] = 0.0, 0.0, True
+        if self.autoreset == "next_step":
+            wrong &= ~self._over  # those begin anew in this step
+        if not wrong.any():
+            return {}
+        if not self._warned:
+            first = int(np.argmax(wrong))
+            warnings.warn(
+                f"{int(wrong.sum())} of {len(wrong)} environments of '{self.task.name}' left the "
+                f"finite numbers (number {first} is the first); they terminate with reward 0 and "
+                "are named in infos['not_finite']: look for NaN in the actions",
+                NonFiniteStateWarning,
+                stacklevel=3,
+            )
+            self._warned = True
+        return {"not_finite": wrong, "_not_finite": wrong}
 
 
 def task_of(task: Any) -> Task:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sixfold.model.immutable import immutable
 from sixfold.model.joint.joint import Joint
 from sixfold.spatial import Inertia, Transform
 
 Numbers = tuple[float, ...]
 
 
+@immutable(
+    "a Body",
+    {
+        "inertia": "sixfold.replace_inertias(model, {name: inertia}) returns a new model",
+        "": "build a new model with sixfold.ModelBuilder",
+    },
+)
 @dataclass(frozen=True)
 class Body:
     """One moving body and the joint that carries it."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import heapq
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from math import inf
 from typing import Any
+
+import numpy as np
 
 from sixfold.errors import (
     ArgumentError,
@@ -15,6 +19,7 @@ from sixfold.errors import (
     ModelError,
     SixfoldError,
     UnknownNameError,
+    UnlikelyInputWarning,
     kind_of,
     shown,
     visible,
@@ -25,6 +30,7 @@ from sixfold.model.couplings import resolved
 from sixfold.model.joint.joint import Joint
 from sixfold.model.joint.standard import Fixed
 from sixfold.model.model import Model
+from sixfold.model.suspicions import degree_limits, impossible
 from sixfold.model.values import (
     Values,
     check_name,
@@ -165,27 +171,23 @@ class ModelBuilder(ConstraintBuilder):
         X = placement_of(where, placement)
         body_inertia = Inertia.zero() if inertia is None else inertia_of(where, inertia)
         nq, nv = joint.nq, joint.nv
-        forward = numbers_of(where, "friction", friction, nv, 0.0, positive=True)
+        # one number stands for every axis, though not for the numbers of a quaternion
+        axes = partial(numbers_of, where, n=nv, positive=True, spread=True)
+        limits = partial(numbers_of, where, n=nq, finite=False, spread=joint.quaternion() is None)
+        forward = axes("friction", friction, default=0.0)
+        backward = axes("friction_negative", friction_negative, default=0.0)
         properties = {
-            "damping": numbers_of(where, "damping", damping, nv, 0.0, positive=True),
+            "damping": axes("damping", damping, default=0.0),
             "friction": forward,
-            "friction_negative": forward
-            if friction_negative is None
-            else numbers_of(where, "friction_negative", friction_negative, nv, positive=True),
-            "friction_speed": numbers_of(
-                where, "friction_speed", friction_speed, nv, self.friction_speed, positive=True
-            ),
-            "stiffness": numbers_of(where, "stiffness", stiffness, nv, 0.0, positive=True),
+            "friction_negative": forward if friction_negative is None else backward,
+            "friction_speed": axes("friction_speed", friction_speed, default=self.friction_speed),
+            "stiffness": axes("stiffness", stiffness, default=0.0),
             "rest": joint.neutral() if rest is None else numbers_of(where, "rest", rest, nq),
-            "armature": numbers_of(where, "armature", armature, nv, 0.0, positive=True),
-            "lower": numbers_of(where, "lower", lower, nq, -inf, finite=False),
-            "upper": numbers_of(where, "upper", upper, nq, inf, finite=False),
-            "velocity_limit": numbers_of(
-                where, "velocity_limit", velocity_limit, nv, inf, finite=False, positive=True
-            ),
-            "effort_limit": numbers_of(
-                where, "effort_limit", effort_limit, nv, inf, finite=False, positive=True
-            ),
+            "armature": axes("armature", armature, default=0.0),
+            "lower": limits("lower", lower, default=-inf),
+            "upper": limits("upper", upper, default=inf),
+            "velocity_limit": axes("velocity_limit", velocity_limit, default=inf, finite=False),
+            "effort_limit": axes("effort_limit", effort_limit, default=inf, finite=False),
         }
         if any(a > b for a, b in zip(properties["lower"], properties["upper"], strict=True)):
             raise ModelError(where, "a lower limit is above its upper limit", "swap the limits")
@@ -280,7 +282,7 @@ class ModelBuilder(ConstraintBuilder):
         _unique("joint", (body.joint_name for body in bodies))
         attachments = {name: (k, placed[name]) for name, k in index.items()}
         named = attachments | {frame.name: (frame.body, frame.placement) for frame in frames}
-        return Model(
+        model = Model(
             name=self.name,
             bodies=tuple(bodies),
             gravity=self.gravity,
@@ -290,6 +292,24 @@ class ModelBuilder(ConstraintBuilder):
             constraints=self.constraints_of(named, bodies),
             **_extra_fields(extra_fields, attachments),
         )
+        if model.origin is None:  # the files of others are the doctor's business
+            self._warn_of_suspicions(model)
+        return model
+
+    def _warn_of_suspicions(self, model: Model) -> None:
+        """Tell of inertias that no body has, and of limits that look like degrees."""
+        parts = list(self._parts.values())
+        with np.errstate(all="ignore"):
+            found = list(impossible([part.inertia for part in parts]))
+        for k, why in found:
+            text = f"no body has the inertia of body '{parts[k].name}' ({why})"
+            _warn(model, f"{text}; sixfold.diagnose(model) explains it")
+        for body in model.bodies:
+            for _, low, high in degree_limits(body):
+                text = (
+                    f"limits {low:g} to {high:g} rad of joint '{body.joint_name}' look like degrees"
+                )
+                _warn(model, f"{text}; numpy.deg2rad converts them")
 
     def _ordered(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
         """Return parts with parents first, otherwise in the order they were added."""
@@ -390,6 +410,10 @@ def _extra_fields(
             "build: argument 'extra_fields'", "fields of the model", shown(fields), fix
         )
     return dict(fields)
+
+
+def _warn(model: Model, text: str) -> None:
+    warnings.warn(visible(f"{model.name}: {text}"), UnlikelyInputWarning, stacklevel=4)
 
 
 def _with(body: Body, **changes: Any) -> Body:

@@ -76,7 +76,5 @@ class ImpactPoint:
 
 
 def _three(name: str, values: Any) -> Three:
-    if isinstance(values, (int, float)):  # which would be taken three times
-        raise ModelError(_WHERE, f"{name} = {values!r} is one number", "give three: (x, y, z)")
     x, y, z = numbers_of(_WHERE, name, values, 3)
     return x, y, z

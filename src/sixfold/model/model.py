@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, shown, visible
+from sixfold.errors import ArgumentError, OptionError, UnknownNameError, visible
 from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.constraint import Constraint, check_discs
 from sixfold.model.coordinates import Coordinates
 from sixfold.model.digest import digest_of
+from sixfold.model.immutable import immutable
 from sixfold.model.joint.standard import Fixed
 from sixfold.model.sound import check_bodies, check_rest, sealed
 from sixfold.model.tree import Tree
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
     from sixfold.model.source_file import SourceInfo
 
 
+@immutable(
+    "a Model",
+    {
+        "gravity": "model.with_gravity((x, y, z)) returns a new one",
+        "name": "dataclasses.replace(model, name=...) returns a new one",
+        "bodies": "sixfold.replace_inertias, add_payload, attach and lock_joints return new ones",
+        "frames": "build a new one with ModelBuilder.add_frame",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Model:
     """A robot.  Frozen, equal and hashable by content, picklable.
@@ -229,7 +239,9 @@ class Model:
 
     def _stack(self, name: str) -> NDArray[np.float64]:
         rows = (getattr(self.bodies[joint.body], name) for joint in self.coordinates.free)
-        return np.array([x for row in rows for x in row], float)
+        found = np.array([x for row in rows for x in row], float)
+        found.flags.writeable = False  # writing to it would not change the model
+        return found
 
     # -- from stacked vectors to one column for each body, and back
 
@@ -303,9 +315,6 @@ class Model:
 
     def with_gravity(self, gravity: Sequence[float]) -> Model:
         """Return the model under another gravity [m/s^2]."""
-        if not isinstance(gravity, Iterable) or getattr(gravity, "ndim", 1) == 0:
-            what = f"gravity {shown(gravity)} is not three finite numbers"
-            raise ModelError(f"model '{self.name}'", what, "pass (x, y, z)")
         return replace(self, gravity=numbers_of(f"model '{self.name}'", "gravity", gravity, 3))
 
     def with_friction_speed(self, speed: float) -> Model:

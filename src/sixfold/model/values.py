@@ -37,12 +37,30 @@ def numbers_of(
     *,
     positive: bool = False,
     finite: bool = True,
+    spread: bool = False,
 ) -> Numbers:
-    """Return n numbers of an argument, or its default when it was left out."""
+    """Return n numbers of an argument, or its default when it was left out.
+
+    Args:
+        where: the object that the argument belongs to, for messages.
+        what: the argument.
+        values: one number where one is wanted, or n of them.
+        n: how many numbers are wanted.
+        default: each of them if values is None.
+        positive: refuse numbers below zero.
+        finite: refuse infinities.
+        spread: take one number for all n: a damping for each axis, never a coordinate of a vector.
+    """
     if values is None and default is not None:
         return (default,) * n
+    alone = n == 1 or spread
     # the usual case, without a look at what else it might be
-    if type(values) is float and -math.inf < values < math.inf and not (positive and values < 0):
+    if (
+        alone
+        and type(values) is float
+        and -math.inf < values < math.inf
+        and not (positive and values < 0)
+    ):
         return (values,) * n
     try:
         listed = _listed(values, n)
@@ -51,6 +69,9 @@ def numbers_of(
             raise
         what = f"{what} = {shown(values)} is not a number"
         raise ModelError(where, what, "give numbers") from None
+    if not alone and _is_single(values):
+        fix = "give (x, y, z)" if n == 3 else f"give {n} numbers"
+        raise ModelError(where, f"{what} = {shown(values)} is one number, not {n}", fix)
     if len(listed) != n:
         count = len(values) if isinstance(values, Sized) else f"more than {n}"
         raise ModelError(where, f"{what} has {count} numbers", f"give {n}")
@@ -64,9 +85,13 @@ def numbers_of(
     return tuple(listed)
 
 
+def _is_single(values: Any) -> bool:
+    return not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0
+
+
 def _listed(values: Any, n: int) -> list[float]:
     """Return n floats, or a list that is too short or one too long."""
-    if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+    if _is_single(values):
         return [_float(values)] * n
     if isinstance(values, (Mapping, Set)):
         raise TypeError("a set or a mapping has no order")
@@ -82,8 +107,8 @@ def _as_they_should_be(values: Iterable[Any]) -> bool:
 def _float(x: Any) -> float:
     if type(x) is float:
         return x
-    if isinstance(x, (str, bytes, bytearray)):
-        raise TypeError("a text is not a number")
+    if isinstance(x, (str, bytes, bytearray, bool, np.bool_)):
+        raise TypeError("a text or a truth value is not a number")
     if isinstance(x, Complex) and not isinstance(x, Real):
         raise TypeError("a complex number is not a real one")
     return float(x)

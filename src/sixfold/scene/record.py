@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.errors import NumberError, ShapeError, StateError
-from sixfold.evaluate import difference, integrate
+from sixfold.evaluate import difference, in_order, integrate
 from sixfold.model import Model
 from sixfold.scene.triangles import Array
 
@@ -190,7 +190,9 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
         NumberError: if an array does not hold numbers.
         StateError: if an element is not finite, times do not grow, or a quaternion is zero.
     """
-    q = finite(function, "q", _get(source, "q", default=source), f"(T, {model.nq})")
+    names = model.coordinates.q_names, model.coordinates.v_names
+    given_q = in_order(function, "q", _get(source, "q", default=source), [names[0]])
+    q = finite(function, "q", given_q, f"(T, {model.nq})")
     if q.ndim < 2 or q.shape[-1] != model.nq or not q.size:
         fix = f"pass configurations of '{model.name}', one row for each time"
         raise ShapeError(function, "q", f"(T, {model.nq}) or (N, T, {model.nq})", q.shape, fix)
@@ -203,6 +205,7 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
     for name in ("v", "a", "tau"):
         values = _get(source, name, default=None)
         if values is not None:
+            values = in_order(function, name, values, [names[1]])
             given[name] = _column(function, name, values, lead, (model.nv,))
     for name, others in NAMES.items():
         found = (_get(source, other, default=None) for other in others)

@@ -259,7 +259,7 @@ def asked_for(
     count, between = step_count(caller, "steps", steps), step_count(caller, "every", every)
     if inertias is None:
         refuse_singular(model)
-    forces = open_loop_forces(model, tau, count)
+    forces = open_loop_forces(caller, model, tau, count)
     arrays, lead = states_of(
         caller,
         model,

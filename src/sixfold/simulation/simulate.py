@@ -36,7 +36,7 @@ from sixfold.simulation.checks.contacts import (
 )
 from sixfold.simulation.checks.failures import lost_pivot, not_converged, not_finite
 from sixfold.simulation.checks.friction import friction_notes
-from sixfold.simulation.checks.limits import limit_notes
+from sixfold.simulation.checks.limits import degree_notes, limit_notes
 from sixfold.simulation.checks.options import (
     EULER,
     check_force_frame,
@@ -278,7 +278,12 @@ def _trajectory(
     if setup.contacts is not None:
         arrays["contact_friction"] = [touch.friction for touch in setup.contacts.touches]
     limited = bool(setup.stops) or bool(setup.contacts and setup.contacts.limits)
-    notes = (*stepper.notes, *limit_notes(model, outcome.t, q, limited), *friction_notes(model, v))
+    notes = (
+        *stepper.notes,
+        *degree_notes(model, q[..., :1, :]),
+        *limit_notes(model, outcome.t, q, limited),
+        *friction_notes(model, v),
+    )
     if setup.contacts is not None:
         about["contact_residual"] = residual = float(np.nanmax(outcome.x[..., -1], initial=0.0))
         notes += contact_notes(model, setup.contacts, outcome.t, q, arrays["contact_gaps"])

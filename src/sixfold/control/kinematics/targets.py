@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array, Shape
 from sixfold.control.kinematics import rows
 from sixfold.errors import ArgumentError, NumberError, OptionError
-from sixfold.evaluate import Argument, checked
+from sixfold.evaluate import Argument, Names, checked, names_along
 from sixfold.model import Model
+from sixfold.model.values import numbers_of
 
 __all__ = ["CenterOfMass", "Direction", "Joints", "LookAt", "Pose", "Position", "Velocity"]
 
@@ -50,6 +51,10 @@ class Target(ABC):
     def shape(self, model: Model) -> Shape:
         """Return the shape of the goal for one state."""
         return self.sizes
+
+    def names(self, model: Model) -> tuple[Names, ...]:
+        """Return the names along each axis of the goal for one state."""
+        return tuple(names_along(model, str(n)) for n in self.sizes)
 
     @abstractmethod
     def parts(self, model: Model, frames: Frames, q: rows.Numbers, goal: Any) -> list[rows.Part]:
@@ -81,6 +86,7 @@ class Target(ABC):
         """Return the goal as finite numbers, shape (..., *shape)."""
         what = f"{type(self).__name__} of '{self.name}'"
         argument = Argument(getattr(self, self.holds), self.shape(model), "the goal")
+        argument = replace(argument, labels=self.names(model))
         given = checked(function, what, argument)
         try:
             array = np.asarray(given, np.float64)
@@ -150,7 +156,7 @@ class Position(Target):
 
     def fixed(self, model: Model) -> Hashable:
         """Return the point."""
-        return None if self.point is None else _three("Position", "point", self.point)
+        return None if self.point is None else numbers_of("Position", "point", self.point, 3)
 
     def parts(self, model: Model, frames: Frames, q: rows.Numbers, goal: Any) -> list[rows.Part]:
         """Return the position."""
@@ -236,6 +242,10 @@ class Joints(Target):
         """Return (nq,)."""
         return (model.nq,)
 
+    def names(self, model: Model) -> tuple[Names, ...]:
+        """Return the names of the coordinates."""
+        return (model.coordinates.q_names,)
+
     def fixed(self, model: Model) -> Hashable:
         """Return which velocity coordinates count."""
         if self.joints is None:
@@ -294,20 +304,9 @@ def _real(x: Any) -> bool:
     return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
 
 
-def _three(where: str, argument: str, given: Any) -> tuple[float, float, float]:
-    """Return three finite numbers."""
-    try:
-        numbers = tuple(float(x) for x in given)
-    except (TypeError, ValueError):
-        numbers = ()
-    if len(numbers) != 3 or not all(map(isfinite, numbers)):
-        raise OptionError(where, argument, "three finite numbers", given)
-    return numbers
-
-
 def _unit(where: str, axis: Any) -> tuple[float, ...]:
     """Return a unit vector."""
-    given = np.array(_three(where, "axis", axis))
+    given = np.array(numbers_of(where, "axis", axis, 3))
     size = float(np.linalg.norm(given))
     if not size > 0:
         raise OptionError(where, "axis", "a vector that is not zero", axis)

@@ -232,7 +232,7 @@ def optimal_control(
         fix = "pass cost=..., a function of (t, q, v, tau), or final_cost=..., one of (q, v)"
         raise ArgumentError(f"{NAME}: arguments 'cost' and 'final_cost'", "a function", None, fix)
     driven = _driven(model, joints)
-    forces = open_loop_forces(model, tau, count)
+    forces = open_loop_forces(NAME, model, tau, count)
     arrays, lead = states_of(
         NAME,
         model,

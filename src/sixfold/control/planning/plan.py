@@ -22,6 +22,7 @@ from sixfold.evaluate import (
     Argument,
     checked,
     enough_memory,
+    in_order,
     inverse_dynamics,
     kinetic_energy,
     model_checked,
@@ -178,7 +179,9 @@ def _friction(model: Model) -> Array:
 
 def _points(model: Model, waypoints: Any) -> Array:
     """Return waypoints as finite numbers."""
-    given = checked(NAME, "waypoints", Argument(waypoints, (model.nq,), "nq coordinates"))
+    names = (model.coordinates.q_names,)
+    argument = Argument(waypoints, (model.nq,), "nq coordinates", labels=names)
+    given = checked(NAME, "waypoints", argument)
     if given.ndim != 2 or len(given) < 2:
         fix = "give two configurations or more, one a row"
         raise ShapeError(NAME, "waypoints", f"(n, {model.nq}) with n >= 2", given.shape, fix)
@@ -200,6 +203,7 @@ def _limit(model: Model, name: str, given: Any, otherwise: Array | None) -> Arra
     """Return a limit of each velocity coordinate, infinity where there is none."""
     if given is None:
         return np.full(model.nv, np.inf) if otherwise is None else otherwise
+    given = in_order(NAME, name, given, [model.coordinates.v_names])
     array = checked(NAME, name, Argument(given, (), "numbers"))
     try:
         array = np.asarray(array, float)

@@ -11,6 +11,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NumberError, ShapeError
+from sixfold.evaluate import last_labels
 from sixfold.identification.data.files import read_log
 from sixfold.model import Model
 
@@ -130,6 +131,11 @@ class Log:
 
 def _array(name: str, given: Any) -> Array:
     """Return an argument as floats; what can be sliced lazily is read here."""
+    labels = last_labels(given) if name in ("q", "v", "a", "tau") else None
+    if labels is not None:
+        got = f"columns {', '.join(map(str, labels[:8]))}, and a Log has no model to order them by"
+        fix = "pass the tables to identify itself, or x.to_numpy() to take them by position"
+        raise ShapeError("Log", name, "columns without names", got, fix)
     try:
         array = np.asarray(given)
         if array.dtype.kind not in "biufO":

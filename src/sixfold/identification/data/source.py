@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, StateError
+from sixfold.evaluate import in_order
 from sixfold.identification.data.log import Chunk, Log
 from sixfold.identification.data.record_checks import cleaned
 from sixfold.identification.data.signals import complete
@@ -93,6 +94,13 @@ def source_of(
         if isinstance(given, Log):
             return _in_memory(model, given, cutoff, usual)
         return _in_chunks(model, given, cutoff, usual)
+    given = in_order("identify", "q", given, [model.coordinates.q_names])
+    rates = model.coordinates.v_names
+    names = {"v": rates, "a": rates, "tau": _force_names(model, arrays["tau"])}
+    arrays = {
+        name: in_order("identify", name, x, [names[name]]) if name in names else x
+        for name, x in arrays.items()
+    }
     whole = all(arrays[name] is not None for name in ("v", "a", "tau"))
     sliced = hasattr(given, "shape") and hasattr(given, "__getitem__")
     if whole and cutoff is None and sliced and not isinstance(given, np.ndarray):
@@ -101,6 +109,14 @@ def source_of(
         fix = "pass q, v, a, tau, a Log, a Trajectory or the path of a file"
         raise ArgumentError("identify: argument 'log'", "measured positions", given, fix)
     return _in_memory(model, Log(q=given, **arrays), cutoff, usual)
+
+
+def _force_names(model: Model, tau: Any) -> Sequence[str]:
+    """Return the names of measured joint forces: of all freedoms, or of those with a motor."""
+    coordinates = model.coordinates
+    motors = [coordinates.v_names[k] for k in coordinates.actuated]
+    shape = getattr(tau, "shape", ())
+    return motors if shape and shape[-1] == len(motors) else coordinates.v_names
 
 
 def _is_chunks(given: Any) -> bool:

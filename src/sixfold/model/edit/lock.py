@@ -133,9 +133,6 @@ def _position(body: Body, q: Any) -> Numbers:
     if q is None:
         return body.joint.neutral()
     where = f"joint '{body.joint_name}'"
-    one = not isinstance(q, Iterable) or getattr(q, "ndim", 1) == 0
-    if one and body.joint.nq > 1:
-        raise ModelError(where, f"position = {shown(q)}", f"give {body.joint.nq} numbers")
     values = numbers_of(where, "position", q, body.joint.nq)
     part = body.joint.quaternion()
     if part is not None and not any(values[part]):

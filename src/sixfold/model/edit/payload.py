@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -117,7 +117,8 @@ def _load(where: str, mass: Any, com: Any, inertia: Any) -> Inertia:
     (m,) = numbers_of(where, "mass", mass, 1)
     center = numbers_of(where, "com", com, 3)
     try:
-        rows = list(islice(inertia, 4)) if isinstance(inertia, Iterable) else [inertia]
+        ordered = isinstance(inertia, Iterable) and not isinstance(inertia, (Mapping, Set))
+        rows = list(islice(inertia, 4)) if ordered else [inertia]
     except Exception:  # an iterator's own complaint
         rows = []
     if any(isinstance(row, Iterable) and getattr(row, "ndim", 1) for row in rows):

@@ -6,6 +6,30 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.model import Model
+from sixfold.model.suspicions import beyond_turns
+
+
+def degree_notes(model: Model, q0: Array) -> tuple[str, ...]:
+    """Return a note for starts many turns beyond the limits of a joint.
+
+    Args:
+        model: the robot.
+        q0: configurations, shape (..., nq).
+    """
+    found = []
+    for free in model.coordinates.free:
+        body, start = model.bodies[free.body], q0[..., free.q].reshape(-1, free.joint.nq)
+        if not len(start):
+            continue
+        farthest = start[np.abs(start).argmax(axis=0), range(start.shape[1])]
+        for k, angle in beyond_turns(body, farthest.tolist()):
+            low, high = body.lower[k], body.upper[k]
+            limits = f"its limits {low:.4g} to {high:.4g} rad"
+            found.append(f"'{free.q_names[k]}' at {angle:.4g} rad, {limits}")
+    if not found:
+        return ()
+    listed = "; ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+    return (f"many turns beyond the limits: {listed} (numpy.deg2rad converts degrees)",)
 
 
 def limit_notes(model: Model, t: Array, q: Array, stopped: bool) -> tuple[str, ...]:

@@ -14,7 +14,13 @@ from sixfold.choices import StepBackend
 from sixfold.contact import scene_of
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import NotApplicableError, NumberError, OptionError
-from sixfold.evaluate import Argument, refuse_masses_below_zero, scalar_functions
+from sixfold.evaluate import (
+    Argument,
+    in_order,
+    names_along,
+    refuse_masses_below_zero,
+    scalar_functions,
+)
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.model import Model
 from sixfold.simulation.adaptive import SOLVERS
@@ -180,7 +186,9 @@ def wrenches(model: Model, f_ext: Any) -> Argument | None:
     """Return constant external forces as an argument; None for a function, or for none."""
     if f_ext is None or callable(f_ext):
         return None
-    return Argument(f_ext, (model.nb, 6), "(nb, 6): one force (n; f) for each body")
+    labels = (names_along(model, "nb"), names_along(model, "6"))
+    meaning = "(nb, 6): one force (n; f) for each body"
+    return Argument(f_ext, (model.nb, 6), meaning, labels=labels)
 
 
 def vector(function: str, name: str, given: Any, meaning: str) -> Argument | None:
@@ -198,10 +206,11 @@ def vector(function: str, name: str, given: Any, meaning: str) -> Argument | Non
     return Argument(given if shape else np.reshape(given, 1), (size,), meaning)
 
 
-def open_loop_forces(model: Model, tau: Any, steps: int) -> Argument | None:
+def open_loop_forces(caller: str, model: Model, tau: Any, steps: int) -> Argument | None:
     """Return joint forces as an argument: an array for each step, or one for all of them."""
     if tau is None:
         return None
+    tau = in_order(caller, "tau", tau, [model.coordinates.v_names])
     shape: Shape = (steps, model.nv)
     with contextlib.suppress(Exception):  # what is no array is refused later
         if np.ndim(tau) == 1:
@@ -215,7 +224,8 @@ def inertial_parameters(model: Model, inertias: Any) -> Argument | None:
     """Return inertial parameters of all bodies as an argument."""
     if inertias is None:
         return None
-    return Argument(inertias, (model.nb, 10), "(nb, 10): inertial parameters of each body")
+    meaning = "(nb, 10): inertial parameters of each body"
+    return Argument(inertias, (model.nb, 10), meaning, labels=(model.body_names, None))
 
 
 def refuse_negative_masses(function: str, arrays: Mapping[str, Array]) -> None:

@@ -71,13 +71,16 @@ def states_of(
     Arrays are neither copied nor broadcast where that can be avoided.  Quaternions whose length
     differs from 1 by more than rounding are normalised.
     """
+    coordinates = model.coordinates
+    q0 = neutral(model) if q0 is None else q0
+    v0 = np.zeros(model.nv) if v0 is None else v0
+    names = (coordinates.q_names,), (coordinates.v_names,)
     given = {
-        "q0": Argument(neutral(model) if q0 is None else q0, (model.nq,), "nq coordinates"),
-        "v0": Argument(np.zeros(model.nv) if v0 is None else v0, (model.nv,), "nv coordinates"),
+        "q0": Argument(q0, (model.nq,), "nq coordinates", labels=names[0]),
+        "v0": Argument(v0, (model.nv,), "nv coordinates", labels=names[1]),
     } | {name: argument for name, argument in others.items() if argument is not None}
     arrays = {name: _floats(function, name, argument) for name, argument in given.items()}
     lead = leading_shape(function, given, arrays)
-    coordinates = model.coordinates
     rows = dict.fromkeys(("v0", "tau"), coordinates.v_names) | {"q0": coordinates.q_names}
     with enough_memory(function, f"states {lead}"):
         for name, array in arrays.items():

@@ -190,7 +190,7 @@ def rollout_gradient(
         refuse_singular(model)
         if inertial:
             inertias = np.array([body.inertia.array() for body in model.bodies])
-    forces = open_loop_forces(model, tau, count)
+    forces = open_loop_forces(NAME, model, tau, count)
     arrays, lead = states_of(
         NAME,
         model,

@@ -20,9 +20,12 @@ MAX_ACTIONS = 10_000
 """Numbers of an action, each of them a symbol."""
 
 
-def floats(caller: str, name: str, value: Any, n: int, dtype: Any) -> Array:
+def floats(
+    caller: str, name: str, value: Any, n: int, dtype: Any, labels: Sequence[str] | None = None
+) -> Array:
     """Return numbers (..., n) as an array of a dtype in C order, or say what is wrong."""
-    array = checked(caller, name, Argument(value, (n,), "one number for each of an action"))
+    meaning = "one number for each of an action"
+    array = checked(caller, name, Argument(value, (n,), meaning, labels=(labels,)))
     try:
         with enough_memory(caller, f"argument '{name}'"):
             return np.ascontiguousarray(array, dtype)

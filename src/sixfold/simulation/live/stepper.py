@@ -144,6 +144,7 @@ class Stepper:
         self.dt = step_length("Stepper", dt)
         self.substeps = step_count("Stepper", "substeps", substeps)
         self.actions = action_size(model, control, actions)
+        self._labels = model.coordinates.v_names if control is None else None
         self.dtype = np.dtype(dtype)
         self._one_action = (self.actions,) if self.rows == 1 else None
         scene = touching("Stepper", model, contacts, integrator, self.dt, method=method is not None)
@@ -350,7 +351,7 @@ class Stepper:
         """
         given = action
         if type(given) is not np.ndarray or given.dtype != self.dtype or not given.flags.carray:
-            given = floats("Stepper.step", "action", action, self.actions, self.dtype)
+            given = floats("Stepper.step", "action", action, self.actions, self.dtype, self._labels)
         if given.shape != (self.rows, self.actions):
             given = given[None] if given.shape == self._one_action else self._broadcast(given)
         out, state, seen = self._buffers[0]
@@ -388,7 +389,9 @@ class Stepper:
         if self._lead or "reward" not in self._program.functions:
             where = "a stepper of several rows" if self._lead else "a stepper without a reward"
             raise NotApplicableError("Stepper.returns", where, "make one with rows=None, reward=")
-        given = floats("Stepper.returns", "actions", actions, self.actions, self.dtype)
+        given = floats(
+            "Stepper.returns", "actions", actions, self.actions, self.dtype, self._labels
+        )
         if given.ndim != 3 or not given.shape[1]:
             expected = f"(sequences, steps, {self.actions})"
             raise ShapeError("Stepper.returns", "actions", expected, given.shape, "fix its axes")

@@ -18,7 +18,7 @@ from sixfold.errors import (
     OutputFileError,
     ShapeError,
 )
-from sixfold.evaluate import Argument, checked, model_checked
+from sixfold.evaluate import Argument, checked, model_checked, plain_argument
 from sixfold.files import new_file, not_written, path_of
 from sixfold.formats.urdf.write import to_urdf
 from sixfold.model import Model
@@ -148,7 +148,9 @@ class McapLog:
             raise NotApplicableError("McapLog.write", "a log that is closed", fix)
         model = self.model
         sizes = {"t": (), "q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
-        given = {"t": t, "q": q, "v": v, "tau": tau}
+        given = {"t": t}
+        for name, x, size in (("q", q, "nq"), ("v", v, "nv"), ("tau", tau, "nv")):
+            given[name] = plain_argument("McapLog.write", name, x, model, size)
         arrays = {
             name: np.asarray(checked("McapLog.write", name, Argument(x, sizes[name], name)), float)
             for name, x in given.items()

@@ -22,7 +22,14 @@ from sixfold.errors import (
     shown,
     visible,
 )
-from sixfold.evaluate import Argument, checked, kinetic_energy, model_checked, potential_energy
+from sixfold.evaluate import (
+    Argument,
+    checked,
+    kinetic_energy,
+    model_checked,
+    plain_argument,
+    potential_energy,
+)
 from sixfold.model import Model
 from sixfold.scalar import together
 from sixfold.simulation.events import Crossing
@@ -33,6 +40,8 @@ from sixfold.simulation.trajectory.storage import ALONG, CONTACTS, TOUCH
 
 MAX_SAMPLES = 10**8
 """Largest number of times in one call of interpolation."""
+_SIZES = {"q": "nq", "v": "nv", "a": "nv", "tau": "nv"}
+"""Sizes of the last axis of arrays whose columns may have names."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +96,10 @@ class Trajectory:
             words = "given with all of " + ", ".join(CONTACTS) + ", or left out"
             raise OptionError("Trajectory", given_of_contacts[0], words, given_of_contacts)
         for name in ("t", *self._along, *(CONTACTS[-1:] if given_of_contacts else ())):
-            given = Argument(getattr(self, name), (), "numbers")
+            value = plain_argument(
+                "Trajectory", name, getattr(self, name), self.model, _SIZES.get(name, "")
+            )
+            given = Argument(value, (), "numbers")
             with together("Trajectory"):
                 array = np.ascontiguousarray(checked("Trajectory", name, given), float)
             array.flags.writeable = False

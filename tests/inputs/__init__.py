@@ -1,0 +1,1 @@
+"""Inputs as people type them: nothing is guessed, nothing is swallowed."""
