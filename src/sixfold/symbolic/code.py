@@ -9,14 +9,22 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from sixfold import evaluate
 from sixfold.arrays import Shape
 from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
 from sixfold.codegen.c99 import c_files, object_header
 from sixfold.codegen.program import DTYPES, LANGUAGES, Function, Output, identifier
 from sixfold.codegen.scripts import script
-from sixfold.errors import NotApplicableError, OptionError, RobotFileError, brief, one_of, visible
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    RobotFileError,
+    brief,
+    one_of,
+    visible,
+)
 from sixfold.evaluate import (
+    PUBLIC,
     QUANTITIES,
     Quantity,
     graph_of,
@@ -139,8 +147,7 @@ def export(
         True
     """
     model_checked("export", model)
-    word = function if isinstance(function, str) else getattr(function, "__name__", str(function))
-    one_of("export", "function", FUNCTIONS if isinstance(function, str) else QUANTITIES, word)
+    word = _quantity_name(function)
     _checked(language, dtype)
     if target is not None:
         one_of("export", "target", targets(), target)
@@ -151,7 +158,7 @@ def export(
         raise OptionError("export", "name", "a text of at most 1000 characters", name)
     stem = identifier(name or f"{model.name}_{word}")
     row = QUANTITIES[word]
-    public: Any = getattr(evaluate, word, function)
+    public: Any = PUBLIC[word]
     if at is None and row.place:
         raise OptionError("export", "at", "the name of a body or frame", at)
     if at is not None and not row.place:
@@ -176,6 +183,19 @@ def export(
     made = Function(stem, _plain(about), sizes, results, program)
     files = _files(stem, _plain(f"Sixfold: {about}"), [made], language, dtype, {})
     return Code(files, program.flops())
+
+
+def _quantity_name(function: Any) -> str:
+    """Return the name of a quantity, which is given by name or is the public function itself."""
+    if isinstance(function, str):
+        one_of("export", "function", FUNCTIONS, function)
+        return function
+    for name, public in PUBLIC.items():
+        if public is function:
+            return name
+    expected = "one of sixfold's functions, by name or itself"
+    fix = "name one; compile a function of your own with sixfold.compile"
+    raise ArgumentError("export: argument 'function'", expected, function, fix)
 
 
 def _object(
