@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections import Counter
 from dataclasses import replace
@@ -16,12 +15,13 @@ from sixfold.dynamics.contact.scene import Ball, Drag, Law, Numbers3, Rod, Scene
 from sixfold.dynamics.contact.surfaces import Grid, Heights, Plane
 from sixfold.errors import (
     ArgumentError,
+    CallbackError,
     ContactShapeWarning,
     NotApplicableError,
     UnknownNameError,
     visible,
 )
-from sixfold.evaluate import inverse_masses, neutral, program_text
+from sixfold.evaluate import inverse_masses, neutral, program_of
 from sixfold.model import Box, Capsule, Model, Sphere
 from sixfold.model.geometry import Geometry
 from sixfold.spatial import Transform, Vector3
@@ -41,9 +41,10 @@ starts from: no force, or that of the step before, which may be far from this on
 MAX_SCENES = 64
 """Scenes that are kept; a scene is a few numbers and takes milliseconds to make."""
 
+Surface = Plane | Heights | Grid
 LeftOut = tuple[tuple[str, int], ...]
 """Kinds of shapes and how many of each."""
-_SCENES: dict[tuple[str, Ground], tuple[Scene, LeftOut]] = {}
+_SCENES: dict[tuple[str, Ground, Surface], tuple[Scene, LeftOut]] = {}
 
 
 def scene_of(function: str, model: Model, ground: Any, *, stepping: bool = False) -> Scene:
@@ -78,21 +79,25 @@ def scene_of(function: str, model: Model, ground: Any, *, stepping: bool = False
 
 
 def _scene(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
-    """Return the scene, made once for a model and a ground, and what was left out."""
-    key = (model.digest, ground)
+    """Return the scene, made once for a model and a ground, and what was left out.
+
+    A height function is traced each time: what it reads may have changed.
+    """
+    surface = _surface(ground)
+    key = (model.digest, ground, surface)
     try:
         found = _SCENES.get(key)
     except TypeError:  # a height function that cannot be hashed
-        return _made(model, ground)
+        return _made(model, ground, surface)
     if found is None:
-        found = _made(model, ground)
+        found = _made(model, ground, surface)
         if len(_SCENES) >= MAX_SCENES:
             _SCENES.clear()
         _SCENES[key] = found
     return found
 
 
-def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
+def _made(model: Model, ground: Ground, surface: Surface) -> tuple[Scene, LeftOut]:
     left_out: Counter[str] = Counter()
     points = ground.points
     if points is None:
@@ -133,7 +138,7 @@ def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
         newton = int(most >= FLAT_POINTS)
     law = Law(_pair(ground.solref), _five(ground.solimp))
     scene = Scene(
-        _surface(ground),
+        surface,
         found,
         stops,
         drags,
@@ -148,21 +153,29 @@ def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
     return scene, tuple(left_out.items())
 
 
-def _surface(ground: Ground) -> Plane | Heights | Grid:
+def _surface(ground: Ground) -> Surface:
     if ground.grid is not None:
         return Grid(_pair(ground.grid_corner), _pair(ground.grid_spacing), ground.grid)
     if not callable(ground.height):
         return Plane(_three(ground.normal), ground.height)
     function = ground.height
     try:
-        text = program_text(lambda x, y: function(x[()], y[()]) + 0.0 * x[()], [(), ()])
+        first, again = (
+            program_of(lambda x, y: function(x[()], y[()]) + 0.0 * x[()], [(), ()]).digest
+            for _ in range(2)
+        )
     except Exception as error:
         where = f"Ground: argument 'height', called with (x, y), failed: {error}"
         fix = "write it with arithmetic and sixfold functions, without branches on values"
         raise ArgumentError(
             where, "a function of (x, y) that returns a number", function, fix
         ) from error
-    return Heights(function, hashlib.sha256(text.encode()).hexdigest())
+    if again != first:
+        where = "Ground: argument 'height', called twice with (x, y)"
+        expected, got = "the same height both times", "something else at the second call"
+        fix = "write a function without a memory, a clock and random numbers"
+        raise CallbackError(where, expected, got, fix)
+    return Heights(function, first)
 
 
 def _collision_balls(

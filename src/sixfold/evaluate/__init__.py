@@ -24,7 +24,7 @@ from sixfold.evaluate.functions import *
 from sixfold.evaluate.inertias import refuse_masses_below_zero
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
-from sixfold.evaluate.kernels.kernels import user_kernel
+from sixfold.evaluate.kernels.kernels import user_kernel, without_compiling
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
 from sixfold.evaluate.kernels.threads import (
     cuts,
@@ -34,9 +34,14 @@ from sixfold.evaluate.kernels.threads import (
     share,
     spread,
 )
-from sixfold.evaluate.kernels.trace_function import graph_of, numbers_array
+from sixfold.evaluate.kernels.trace_function import (
+    FunctionProgram,
+    graph_of,
+    numbers_array,
+    program_of,
+)
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import QUANTITIES, Quantity
+from sixfold.evaluate.quantities import PUBLIC, QUANTITIES, Quantity
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
@@ -59,7 +64,6 @@ if TYPE_CHECKING:
     from sixfold.evaluate.kernels.adjoint import (
         adjoint_kernel,
         gradient_kernel,
-        program_text,
         second_order,
     )
     from sixfold.evaluate.kernels.trace_function import Program as Program
@@ -83,7 +87,6 @@ _LATER = {
     "kernels.adjoint": (
         "adjoint_kernel",
         "gradient_kernel",
-        "program_text",
         "second_order",
     ),
     "scalar_functions": ("inverse_masses",),
@@ -105,10 +108,12 @@ __all__ = [
     "BACKENDS",
     "FEWER_STATES",
     "KERNELS",
+    "PUBLIC",
     "QUANTITIES",
     "Argument",
     "ArrayFunction",
     "Call",
+    "FunctionProgram",
     "Quantity",
     "adjoint_kernel",
     "all_quantities",
@@ -137,7 +142,7 @@ __all__ = [
     "opencl_source",
     "per_model",
     "possibly_singular_joints",
-    "program_text",
+    "program_of",
     "ptx_scan_source",
     "ptx_source",
     "quantity",
@@ -159,6 +164,7 @@ __all__ = [
     "threads_for",
     "user_kernel",
     "while_alive",
+    "without_compiling",
     "without_labels",
     "xla_handler",
 ]
