@@ -179,7 +179,7 @@ def test_a_state_that_runs_away_is_named():
         (lambda t, q, v, x: (q, x, x), [0.0], sf.ShapeError, ("two arrays",)),
         (lambda t, q, v, x: (q, q), [0.0], sf.ShapeError, ("1 states", "(2,)")),
         (lambda t, q, v, x: (x, x), [0.0], sf.ShapeError, ("2 joint forces", "(1,)")),
-        (lambda t, q, v, x: None, [0.0], sf.ShapeError, ("two arrays",)),
+        (lambda t, q, v, x: None, [0.0], sf.CallbackError, ("two arrays", "return tau, rates")),
         (lambda t, q, v: q, [0.0], sf.CallbackError, ("(t, q, v, x)", "x0=")),
         (lambda t, q, v, x: (q, x), [], sf.NumberError, ("'x0'",)),
         (lambda t, q, v, x: (q, x), [np.nan], sf.SixfoldError, ("'x0'",)),

@@ -81,7 +81,7 @@ class Integral:
 def test_a_controller_that_remembers_is_not_compiled_and_keeps_its_memory():
     law = Integral()
     result = run(law, hold=True)
-    assert "may remember something between calls: it sets the attribute" in result.notes[0]
+    assert "it remembers something between calls: it changes 'Integral'" in result.notes[0]
     assert law.calls == len(result.t)
     np.testing.assert_allclose(law.total, result.q[:, 0].sum() * 1e-3, rtol=1e-12)
     np.testing.assert_allclose(result.tau[:, 0], -10e-3 * np.cumsum(result.q[:, 0]), rtol=1e-12)
@@ -169,11 +169,11 @@ def test_external_forces_with_an_if_run_as_they_are():
         (lambda t, q, v, p: q, sf.CallbackError, ("parameters=",)),
         (lambda t, q, v: q[:1], sf.ShapeError, ("control(t, q, v)", "(2,)", "(1,)", "shoulder")),
         (lambda t, q, v: 0.0, sf.ShapeError, ("control(t, q, v)", "()")),
-        (lambda t, q, v: None, sf.ShapeError, ("control(t, q, v)",)),
+        (lambda t, q, v: None, sf.CallbackError, ("returned nothing", "'return tau'")),
         (lambda t, q, v: [[1, 2], [3]], sf.ShapeError, ("control(t, q, v)",)),
         (lambda t, q, v: np.eye(2), sf.ShapeError, ("(2, 2)",)),
         (lambda t, q, v: 1 / 0, sf.CallbackError, ("ZeroDivisionError", "t = 0 s")),
-        (lambda t, q, v: ["a", "b"], sf.CallbackError, ("ValueError",)),
+        (lambda t, q, v: ["a", "b"], sf.CallbackError, ("numbers", "['a', 'b']")),
         (lambda t, q, v: undefined, sf.CallbackError, ("NameError",)),  # noqa: F821
     ],
 )
@@ -182,6 +182,63 @@ def test_a_controller_that_gives_no_joint_forces_is_named(law, kind, words):
         run(law)
     for word in (*words, "simulate", "fix: "):
         assert word in str(caught.value)
+
+
+def pulls(q, v):
+    return -q
+
+
+class Springs:
+    def __init__(self, k=1.0):
+        self.k = k
+
+    def of_two(self, q, v):
+        return -self.k * q
+
+    def __call__(self, t, q, v):
+        return -self.k * q
+
+
+@pytest.mark.parametrize(
+    ("law", "got", "fix"),
+    [
+        (pulls, "got: pulls(q, v)", "write def pulls(t, q, v)"),
+        (Springs().of_two, "got: of_two(q, v)", "write def of_two(self, t, q, v)"),
+        (lambda q: q, "got: <lambda>(q)", "write def control(t, q, v)"),
+        (Springs, "got: Springs(k=1.0)", "Springs is a class: pass an object of it"),
+    ],
+)
+def test_a_controller_with_the_wrong_arguments_is_shown_how_to_be_written(law, got, fix):
+    for call in (
+        run,
+        lambda law: sf.rollout(PENDULUM, [1, 0.5], [0, 0], dt=1e-3, steps=2, control=law),
+    ):
+        with pytest.raises(sf.CallbackError, match="a function of ") as caught:
+            call(law)
+        assert got in str(caught.value) and fix in str(caught.value)
+
+
+def returns_late_nothing(t, q, v):
+    return -q if float(t) < 0.005 else None
+
+
+def test_a_controller_that_returns_nothing_later_on_says_so_in_one_message():
+    with pytest.raises(sf.CallbackError, match="returned nothing") as caught:
+        run(returns_late_nothing)
+    assert str(caught.value).count("expected:") == 1
+
+
+def test_other_functions_that_return_nothing_say_so():
+    start = {"dt": 1e-3, "steps": 2}
+    for name in ("cost", "final_cost"):
+        law = {"cost": lambda t, q, v, tau: None, "final_cost": lambda q, v: None}[name]
+        with pytest.raises(sf.CallbackError, match="returned nothing"):
+            sf.rollout_gradient(PENDULUM, [1.0, 0.5], [0.0, 0.0], **start, **{name: law})
+    for name in ("observe", "reward", "terminate"):
+        with pytest.raises(sf.CallbackError, match=f"{name}.* returned nothing"):
+            sf.Stepper(PENDULUM, dt=1e-3, **{name: lambda *_: None})
+    with pytest.raises(sf.CallbackError, match="got: nothing"):
+        run(events=lambda t, q, v: None)
 
 
 def test_a_controller_that_fails_on_the_way_names_time_and_joint_and_keeps_the_motion():

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.simulation.callbacks.purity import study
+from sixfold.simulation.callbacks.reach import reach_of
 
 PENDULUM = sf.load("double_pendulum")
 COUNT = 0
@@ -680,9 +680,9 @@ def test_a_hidden_memory_is_kept_and_said_in_rollouts(make):
     np.testing.assert_array_equal(found[0], python[0])
 
 
-def test_the_cases_cover_what_can_be_seen_by_tracing_alone():
-    """Some of them are stopped by their bytecode, some only by what they do when traced."""
-    shown = [bool(study(make()).reason) for make in REMEMBER]
+def test_the_cases_cover_what_can_be_seen_by_calling_alone():
+    """Some of them hold what cannot be saved, some are found out only by what their calls do."""
+    shown = [bool(reach_of(make()).reason) for make in REMEMBER]
     assert any(shown) and not all(shown)
 
 
@@ -728,7 +728,7 @@ def test_closures_over_anything_run_with_the_right_motion(name):
     found = run(law)
     want = run(lambda t, q, v: -20.0 * q)
     np.testing.assert_allclose(found.q, want.q, rtol=0, atol=1e-15)
-    assert (found.notes == ()) == (name == "module")
+    assert (found.notes == ()) == (name in ("module", "code"))
 
 
 # -- controllers that are pure, and compiled

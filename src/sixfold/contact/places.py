@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections import Counter
 from typing import Any
@@ -25,12 +24,13 @@ from sixfold.dynamics.contact.scene import (
 from sixfold.dynamics.contact.surfaces import Grid, Heights, Plane
 from sixfold.errors import (
     ArgumentError,
+    CallbackError,
     ContactShapeWarning,
     NotApplicableError,
     UnknownNameError,
     visible,
 )
-from sixfold.evaluate import inverse_masses, neutral, program_text, refuse_singular
+from sixfold.evaluate import inverse_masses, neutral, program_of, refuse_singular
 from sixfold.model import Box, Capsule, Model, Sphere
 from sixfold.model.geometry import Geometry
 from sixfold.spatial import Transform, Vector3
@@ -38,9 +38,10 @@ from sixfold.spatial import Transform, Vector3
 MAX_SCENES = 64
 """Scenes that are kept; a scene is a few numbers and takes milliseconds to make."""
 
+Surface = Plane | Heights | Grid
 LeftOut = tuple[tuple[str, int], ...]
 """Kinds of shapes and how many of each."""
-_SCENES: dict[tuple[str, Ground], tuple[Scene, LeftOut]] = {}
+_SCENES: dict[tuple[str, Ground, Surface], tuple[Scene, LeftOut]] = {}
 
 
 def scene_of(function: str, model: Model, ground: Any) -> Scene:
@@ -68,21 +69,25 @@ def scene_of(function: str, model: Model, ground: Any) -> Scene:
 
 
 def _scene(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
-    """Return the scene, made once for a model and a ground, and what was left out."""
-    key = (model.digest, ground)
+    """Return the scene, made once for a model and a ground, and what was left out.
+
+    A height function is traced each time: what it reads may have changed.
+    """
+    surface = _surface(ground)
+    key = (model.digest, ground, surface)
     try:
         found = _SCENES.get(key)
     except TypeError:  # a height function that cannot be hashed
-        return _made(model, ground)
+        return _made(model, ground, surface)
     if found is None:
-        found = _made(model, ground)
+        found = _made(model, ground, surface)
         if len(_SCENES) >= MAX_SCENES:
             _SCENES.clear()
         _SCENES[key] = found
     return found
 
 
-def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
+def _made(model: Model, ground: Ground, surface: Surface) -> tuple[Scene, LeftOut]:
     left_out: Counter[str] = Counter()
     law = law_of(ground.solref, ground.solimp)
     felt = _Weights(model, ground)
@@ -109,7 +114,7 @@ def _made(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
         where = f"model '{model.name}', nothing of which may touch it"
         raise NotApplicableError("a Ground", where, "pass points=[sixfold.ContactPoint(...)]")
     scene = Scene(
-        _surface(ground),
+        surface,
         tuple(touches),
         limits,
         frictions,
@@ -154,21 +159,29 @@ class _Weights:
         raise NotApplicableError(what, f"model '{visible(self.model.name)}'", fix)
 
 
-def _surface(ground: Ground) -> Plane | Heights | Grid:
+def _surface(ground: Ground) -> Surface:
     if ground.grid is not None:
         return Grid(_pair(ground.grid_corner), _pair(ground.grid_spacing), ground.grid)
     if not callable(ground.height):
         return Plane(_three(ground.normal), ground.height)
     function = ground.height
     try:
-        text = program_text(lambda x, y: function(x[()], y[()]) + 0.0 * x[()], [(), ()])
+        first, again = (
+            program_of(lambda x, y: function(x[()], y[()]) + 0.0 * x[()], [(), ()]).digest
+            for _ in range(2)
+        )
     except Exception as error:
         where = f"Ground: argument 'height', called with (x, y), failed: {error}"
         fix = "write it with arithmetic and sixfold functions, without branches on values"
         raise ArgumentError(
             where, "a function of (x, y) that returns a number", function, fix
         ) from error
-    return Heights(function, hashlib.sha256(text.encode()).hexdigest())
+    if again != first:
+        where = "Ground: argument 'height', called twice with (x, y)"
+        expected, got = "the same height both times", "something else at the second call"
+        fix = "write a function without a memory, a clock and random numbers"
+        raise CallbackError(where, expected, got, fix)
+    return Heights(function, first)
 
 
 def _collision_touches(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,7 +61,6 @@ class GravityCompensation:
     """tau = g(q): holds the robot still wherever it is."""
 
     model: Model
-    frozen_law: ClassVar[bool] = True
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
@@ -77,7 +76,6 @@ class PD:
     kp: Numbers
     kd: Numbers
     gravity: bool = True
-    frozen_law: ClassVar[bool] = True
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
@@ -136,7 +134,6 @@ class OperationalSpace:
     kp: float
     kd: float
     damping: float
-    frozen_law: ClassVar[bool] = True
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
@@ -153,11 +150,6 @@ class Saturated:
 
     control: Callable[..., Any]
     limit: Numbers
-
-    @property
-    def frozen_law(self) -> bool:
-        """As fixed as the controller inside."""
-        return bool(getattr(self.control, "frozen_law", False))
 
     @property
     def x0(self) -> Any:

@@ -31,7 +31,6 @@ class PID:
     kd: Numbers
     gravity: bool = True
     sample_time: float | None = None
-    frozen_law: ClassVar[bool] = True
 
     @property
     def x0(self) -> Numbers:
@@ -60,11 +59,6 @@ class FilteredVelocity:
     x0: Numbers
     sample_time: ClassVar[None] = None
 
-    @property
-    def frozen_law(self) -> bool:
-        """As fixed as the controller inside."""
-        return bool(getattr(self.control, "frozen_law", False))
-
     def estimate(self, q: Any, x: Any) -> Any:
         """Return the estimated velocity, shape (..., nv)."""
         return np.array(self.bandwidth) * (q - x)
@@ -90,11 +84,6 @@ class DisturbanceObserver:
     gain: Numbers
     compensate: bool = True
     sample_time: ClassVar[None] = None
-
-    @property
-    def frozen_law(self) -> bool:
-        """As fixed as the controller inside."""
-        return bool(getattr(self.control, "frozen_law", False))
 
     @property
     def x0(self) -> Numbers:

@@ -24,7 +24,7 @@ from sixfold.evaluate.functions import *
 from sixfold.evaluate.inertias import refuse_masses_below_zero
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
-from sixfold.evaluate.kernels.kernels import user_kernel
+from sixfold.evaluate.kernels.kernels import user_kernel, without_compiling
 from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
 from sixfold.evaluate.kernels.threads import (
     cuts,
@@ -34,10 +34,15 @@ from sixfold.evaluate.kernels.threads import (
     share,
     spread,
 )
-from sixfold.evaluate.kernels.trace_function import graph_of, numbers_array
+from sixfold.evaluate.kernels.trace_function import (
+    FunctionProgram,
+    graph_of,
+    numbers_array,
+    program_of,
+)
 from sixfold.evaluate.labels import Names, in_order, last_labels, names_along, plain_argument
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import QUANTITIES, Quantity
+from sixfold.evaluate.quantities import PUBLIC, QUANTITIES, Quantity
 from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
 from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
 from sixfold.evaluate.states import neutral, random_state
@@ -60,7 +65,6 @@ if TYPE_CHECKING:
     from sixfold.evaluate.kernels.adjoint import (
         adjoint_kernel,
         gradient_kernel,
-        program_text,
         second_order,
     )
     from sixfold.evaluate.kernels.trace_function import Program as Program
@@ -84,7 +88,6 @@ _LATER = {
     "kernels.adjoint": (
         "adjoint_kernel",
         "gradient_kernel",
-        "program_text",
         "second_order",
     ),
     "scalar_functions": ("inverse_masses",),
@@ -106,10 +109,12 @@ __all__ = [
     "BACKENDS",
     "FEWER_STATES",
     "KERNELS",
+    "PUBLIC",
     "QUANTITIES",
     "Argument",
     "ArrayFunction",
     "Call",
+    "FunctionProgram",
     "Names",
     "Quantity",
     "adjoint_kernel",
@@ -143,7 +148,7 @@ __all__ = [
     "per_model",
     "plain_argument",
     "possibly_singular_joints",
-    "program_text",
+    "program_of",
     "ptx_scan_source",
     "ptx_source",
     "quantity",
@@ -165,6 +170,7 @@ __all__ = [
     "threads_for",
     "user_kernel",
     "while_alive",
+    "without_compiling",
     "xla_handler",
 ]
 

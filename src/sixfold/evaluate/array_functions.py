@@ -17,12 +17,12 @@ import numpy as np
 
 from sixfold.arrays import Shape
 from sixfold.errors import NotApplicableError, TooLargeError
-from sixfold.evaluate.compile_api import Bound, bind, whole
+from sixfold.evaluate.compile_api import Bound, bind, pure_program
 from sixfold.evaluate.functions import derivatives
 from sixfold.evaluate.kernels.adjoint import replay
 from sixfold.evaluate.kernels.kernels import announced, watched
 from sixfold.evaluate.kernels.lazily import compiler, graphs
-from sixfold.evaluate.kernels.trace_function import numbers_array, traced
+from sixfold.evaluate.kernels.trace_function import FunctionProgram, numbers_array, traced
 from sixfold.evaluate.quantities import QUANTITIES
 from sixfold.evaluate.scalar_functions import position_rate
 from sixfold.model import Model
@@ -192,8 +192,11 @@ def array_function(
     source = partial(traced, bound.by_place, shapes)
     row = QUANTITIES.get(bound.name)
     options = bound.function.keywords if isinstance(bound.function, partial) else {}
-    public = whole(bound.function).__module__.startswith(_FUNCTIONS)
-    if row is None or model is None or not public or options.keys() - {*row.choices, row.place}:
+    program = pure_program(caller, bound)
+    if program is not None:
+        source = partial(_traced, program)
+    known = row is not None and model is not None and program is None
+    if row is None or model is None or not known or options.keys() - {*row.choices, row.place}:
         return ArrayFunction(bound.name, names, shapes, source)
     slopes = None
     page = _DERIVATIVES.get(bound.name)
@@ -204,6 +207,10 @@ def array_function(
         slopes = Slopes(3, partial(_by_coordinates, of_page, model), kernel)
     own = partial(_public_kernel, caller, bound)
     return ArrayFunction(bound.name, names, shapes, source, own, slopes)
+
+
+def _traced(program: FunctionProgram) -> tuple[Program, tuple[Shape, ...]]:
+    return program.program, program.outputs
 
 
 def opencl_options() -> tuple[str, ...]:
@@ -282,7 +289,6 @@ def xla_handler(kernel: Kernel) -> tuple[str, XlaHandler]:
     return f"sixfold_{kernel.name}_{llvm.content_digest(kernel)}", llvm.XlaHandler(kernel)
 
 
-_FUNCTIONS = "sixfold.evaluate.functions."
 _DERIVATIVES = {
     "inverse_dynamics": "inverse_dynamics_derivatives",
     "forward_dynamics": "forward_dynamics_derivatives",

@@ -300,6 +300,7 @@ def model_checked(function: str, model: Any) -> Model:
             model,
             "load one with sixfold.load(...), and pass it first",
         )
+    model.refuse_changed_joints(function)
     return model
 
 

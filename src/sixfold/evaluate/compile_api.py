@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from numpy.typing import DTypeLike
 from sixfold.choices import Form
 from sixfold.errors import (
     ArgumentError,
+    CallbackError,
     NotApplicableError,
     OptionError,
     ShapeError,
@@ -25,6 +27,8 @@ from sixfold.errors import (
 )
 from sixfold.evaluate.arrays import Shape, model_checked
 from sixfold.evaluate.kernels.kernels import FORMS, user_kernel, watched
+from sixfold.evaluate.kernels.trace_function import FunctionProgram, program_of
+from sixfold.evaluate.quantities import PUBLIC
 from sixfold.model import Model
 
 if TYPE_CHECKING:
@@ -47,10 +51,12 @@ def compile(
 ) -> Kernel:
     """Return a function as a kernel: machine code for many states at once.
 
-    The function is called once, on symbols, to see what it does.  It may be one of sixfold's own,
-    such as `sf.inverse_dynamics`, or any function of arrays for one state built from arithmetic,
-    `numpy.sin` and its like, and sixfold functions.  A function that returns a tuple of arrays
-    gives a kernel with several results: it returns a tuple, and `out=` takes one.
+    The function is called on symbols, now and never again: what it reads (globals, captured arrays,
+    files) is read at this moment.  It must be pure, as for JAX and Numba: one that does something
+    else at a second call (a random number, a clock, a counter) is refused.  It may be one of
+    sixfold's own, such as `sf.inverse_dynamics`, or any function of arrays for one state built from
+    arithmetic, `numpy.sin` and its like, and sixfold functions.  A function that returns a tuple of
+    arrays gives a kernel with several results: it returns a tuple, and `out=` takes one.
 
     Args:
         function: what to compile.  Sixfold's own functions get `model` as their first argument.
@@ -99,7 +105,9 @@ def compile(
     elif derivative is not None:
         one_of("compile", "derivative", (*names, TANGENT), derivative)
         along, name = names.index(derivative), f"{name}_by_{derivative}"
-    return user_kernel(bound.by_place, name, list(shapes.values()), kind, along, tangent)
+    program = pure_program("compile", bound)
+    sizes = list(shapes.values())
+    return user_kernel(bound.by_place, name, sizes, kind, along, tangent, program)
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,33 @@ class Bound:
 
         by_place.__doc__ = whole(function).__doc__
         return by_place
+
+
+def is_public(function: Callable[..., Any]) -> bool:
+    """Return whether a function is one of sixfold's own, itself and not by its name."""
+    inner = whole(function)
+    name = getattr(inner, "__name__", "")
+    known = PUBLIC.get(name), getattr(import_module("sixfold.evaluate"), name, None)
+    return any(inner is public for public in known)
+
+
+def pure_program(caller: str, bound: Bound) -> FunctionProgram | None:
+    """Trace a function of the user's own, once for all; None for one of sixfold's own.
+
+    Raises:
+        CallbackError: if a second trace gives another program.
+    """
+    if is_public(bound.function):
+        return None
+    first, second = (program_of(bound.by_place, list(bound.shapes.values())) for _ in range(2))
+    if first.digest != second.digest:
+        raise CallbackError(
+            f"{caller}: '{bound.name}', called twice on symbols",
+            "the same operations and constants",
+            "something else at the second call",
+            "pass random numbers, times and counts as arguments: a kernel would keep them forever",
+        )
+    return first
 
 
 def whole(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -217,8 +252,7 @@ def _in_form(
     """Return the kernel that one of sixfold's own functions uses when a form is asked for."""
     if not isinstance(form, str) or form not in FORMS:
         raise OptionError("compile", "form", FORMS, form)
-    own = isinstance(function, partial) and function.func.__module__.startswith("sixfold.")
-    if not own:
+    if not (isinstance(function, partial) and is_public(function)):
         raise NotApplicableError(
             "a choice of form", f"'{name}'", "leave form out, or compile one of sixfold's functions"
         )

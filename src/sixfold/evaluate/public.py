@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from sixfold.evaluate.call import general
 from sixfold.evaluate.nonzeros import sparse_call
-from sixfold.evaluate.quantities import ARRAYS, QUANTITIES, Page, PageName, Quantity
+from sixfold.evaluate.quantities import ARRAYS, PUBLIC, QUANTITIES, Page, PageName, Quantity
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,9 +57,10 @@ def quantity(
             place,
             **properties,
         )
+        made = _public(function, row, parameters)
         if part_of is None:
-            QUANTITIES[row.name] = row
-        return _public(function, row, parameters)
+            QUANTITIES[row.name], PUBLIC[row.name] = row, made
+        return made
 
     return decorate
 

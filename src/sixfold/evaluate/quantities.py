@@ -203,6 +203,8 @@ def refuse_idle_point(function: str, model: Model, given: Mapping[str, Any]) -> 
 
 QUANTITIES: dict[str, Quantity] = {}
 """All rows, by name."""
+PUBLIC: dict[str, Callable[..., Any]] = {}
+"""The public function of each row, which identifies it: another function may have its name."""
 
 
 def _row(name: str) -> Quantity:

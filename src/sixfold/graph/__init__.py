@@ -5,7 +5,7 @@ from sixfold.graph.derivative import gradient, jacobian
 from sixfold.graph.numpy_functions import traced_array
 from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
-from sixfold.graph.repeat import unrolled
+from sixfold.graph.repeat import unrolled, value_at
 from sixfold.graph.rolled.program import Rolled
 from sixfold.graph.rolled.recorder import NotRolled
 from sixfold.graph.trace import trace
@@ -22,4 +22,5 @@ __all__ = [
     "trace",
     "traced_array",
     "unrolled",
+    "value_at",
 ]

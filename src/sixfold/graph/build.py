@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from sixfold.graph.program import (
@@ -28,6 +30,11 @@ from sixfold.graph.program import (
 from sixfold.scalar import RULES, Op, Scalar, Zero, register
 from sixfold.scalar.subroutine import on_subroutine
 
+NO_VALUE = (
+    "a traced number has no value to compare, convert or print: its program must be the same for "
+    "every input; use sixfold.if_positive(x, a, b) to choose by value"
+)
+
 CARRIED = "carried"
 """A value that a round of a repetition begins with; in graphs only, see `repeat`."""
 
@@ -42,6 +49,8 @@ class Graph:
     evaluations: list[Evaluation] = field(default_factory=list)
     carried: int = 0
     """Values that bodies of repetitions began with."""
+    compared: bool = False
+    """The function compared, converted or printed a traced number, and went on."""
 
     def input(self) -> Node:
         """Return the next input."""
@@ -55,6 +64,8 @@ class Graph:
 
     def finish(self, outputs: Sequence[Scalar]) -> Program:
         """Return the program that computes these results."""
+        if self.compared:
+            raise TypeError(NO_VALUE)
         ends = tuple(self.lift(x) for x in outputs)
         program = Program(self.inputs, tuple(self.nodes), ends, tuple(self.evaluations))
         return _without_carried(program) if self.carried else program
@@ -351,17 +362,21 @@ class Node:
         return _apply(Op.ABS, self)
 
     def _refuse(self, *_: Any) -> Any:
-        raise TypeError(
-            "a traced number has no value to compare or convert: its program must be the same for "
-            "every input; use sixfold.if_positive(x, a, b) to choose by value"
-        )
+        self._note_use(sys._getframe(1))
+        raise TypeError(NO_VALUE)
+
+    def _note_use(self, caller: FrameType) -> None:
+        """Note that other code than the library's has asked for a value, even if it goes on."""
+        if not caller.f_globals.get("__name__", "").startswith("sixfold."):
+            self.graph.compared = True
 
     __bool__ = __float__ = __int__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __eq__ = _refuse
     __ne__ = _refuse
 
     def __repr__(self) -> str:
-        """Print the node's number."""
+        """Print the node's number; a program whose function prints its numbers is not finished."""
+        self._note_use(sys._getframe(1))
         return f"<node {self.index}>"
 
 

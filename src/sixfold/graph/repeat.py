@@ -108,6 +108,13 @@ def unrolled(program: Program) -> Program:
     return live(Program(program.inputs, tuple(graph.nodes), ends))
 
 
+def value_at(program: Program, numbers: Sequence[float]) -> list[float]:
+    """Return the results of a program for numbers, by folding constants."""
+    graph = Graph()
+    ends = _inlined(graph, program, [graph.constant(x) for x in numbers])
+    return [graph.nodes[k][1] for k in ends]
+
+
 def _inlined(graph: Graph, program: Program, given: Sequence[int]) -> list[int]:
     """Write the operations of a program on other nodes; return its results."""
     number: dict[int, Any] = {}

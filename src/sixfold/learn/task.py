@@ -39,7 +39,8 @@ class Task:
         reward: (t, q, v, action) -> one number, at the end of a step.
         terminate: (t, q, v) -> one number: above zero the episode ends.
         start: uniform numbers in [0, 1), shape (rows, draws) -> q (rows, nq) and v (rows, nv) at
-            the start.
+            the start.  It runs as Python, one episode ahead: when a row begins an episode, the next
+            start may be drawn already.
         draws: how many numbers `start` and `randomize` want for each row.
         steps: actions after which an episode is cut off.
         substeps: steps of the integrator for each action.

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ArgumentError, OptionError, UnknownNameError, visible
+from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, visible
 from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.constraint import Constraint, check_discs
 from sixfold.model.coordinates import Coordinates
 from sixfold.model.digest import digest_of
 from sixfold.model.immutable import immutable
+from sixfold.model.joint.joint import Joint
 from sixfold.model.joint.standard import Fixed
 from sixfold.model.sound import check_bodies, check_rest, sealed
 from sixfold.model.tree import Tree
@@ -85,6 +86,28 @@ class Model:
         if self.origin is not None and not isinstance(self.origin, SourceInfo):
             fix = "leave it out"
             raise ArgumentError("Model: field 'origin'", "a SourceInfo or None", self.origin, fix)
+
+    def refuse_changed_joints(self, caller: str) -> None:
+        """Refuse a model whose joints no longer compute what they did when it was built.
+
+        Joints made of the user's own code may read what changes: globals, lists, other modules.
+
+        Args:
+            caller: the public function, for messages.
+        """
+        if self.has_code and digest_of(self) != self.digest:
+            what = "a joint of the user's own computes something else than when the model was built"
+            fix = "build the model again after changing what its joints read"
+            raise ModelError(f"{caller}: model '{visible(self.name)}'", what, fix)
+
+    @cached_property
+    def has_code(self) -> bool:
+        """Whether a joint or a constraint is made of the user's own code."""
+        joints = [body.joint for body in self.bodies]
+        joints += [
+            x for each in self.constraints for x in vars(each).values() if isinstance(x, Joint)
+        ]
+        return any(joint.is_code for joint in joints)
 
     def __eq__(self, other: object) -> bool:
         """Equal when all content is equal."""

@@ -104,8 +104,10 @@ def rollout(
         every: keep one state out of this many.
         control: function of (t, q, v), or of (t, q, v, parameters), that returns joint forces to be
             added to tau, evaluated in every stage of a step.  It is compiled into the kernel if it
-            is built from arithmetic and sixfold functions and is proved pure (it keeps nothing
-            between calls); otherwise it runs as Python, row by row, and one warning says so.
+            is built from arithmetic and sixfold functions and is pure: traced at the start of each
+            call of `rollout`, when everything that it reads is read.  Otherwise (it keeps something
+            between calls, draws random numbers) it runs as Python, row by row, and one warning says
+            so.
         parameters: numbers for the controller, shape (..., n): gains, targets...
         x0: states of the controller itself at the start, shape (..., nx): as in `simulate`, the
             controller takes x after v and returns the joint forces and dx/dt.

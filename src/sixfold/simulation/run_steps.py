@@ -95,10 +95,20 @@ def run_steps(
         t[-1] = grid.time(grid.steps)
     samples = np.empty((*x.shape[:-1], grid.samples, x.shape[-1]))
     samples[..., 0, :] = x
-    tell = progress or (lambda *_: None)
+    tell = _and_check(progress, stepper) if progress else (lambda *_: None)
+    if watch:
+        stepper.check_undisturbed()
     if stepper.kernel is not None and watch is None:
         return _in_blocks(stepper, grid, Outcome(t, samples, [], grid.steps), tell)
     return _step_by_step(stepper, grid, Outcome(t, samples, [], grid.steps), watch, tell)
+
+
+def _and_check(progress: Progress, stepper: StepRunner) -> Progress:
+    def tell(reached: float, end: float) -> None:
+        progress(reached, end)
+        stepper.check_undisturbed()
+
+    return tell
 
 
 def _in_blocks(stepper: StepRunner, grid: Grid, whole: Outcome, tell: Progress) -> Outcome:
@@ -166,6 +176,7 @@ def _step_by_step(
                     return cut(row, k, failure=(grid.time(k + 1), after, x))
                 if watch:
                     end, after, stopped = watch.step(grid.time(k), h, x, after, stepper.advance)
+                    stepper.check_undisturbed()
                     jumped.extend(look(*jump) for jump in jumps[len(jumped) :])
                     if stopped:
                         seen.append(look(end, after))

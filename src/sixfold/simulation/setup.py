@@ -14,7 +14,7 @@ from sixfold.dynamics.contact.scene import Scene
 from sixfold.evaluate import numbers_array
 from sixfold.model import Model
 from sixfold.scalar import Scalar, if_positive
-from sixfold.simulation.callbacks.callbacks import Callback, declared
+from sixfold.simulation.callbacks.callbacks import Callback
 from sixfold.simulation.ground_step import ground_step
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.stabilization import NO_STABILIZATION, Stabilization
@@ -65,6 +65,8 @@ class Setup:
     """Whether to insist on compiled callbacks, or on Python."""
     others: tuple[Callable[..., Any], ...] = ()
     """Further callbacks of the same run."""
+    disturbed: bool = False
+    """One of the others has changed what compiled callbacks read: they run as Python."""
     stabilization: Stabilization = NO_STABILIZATION
     """What keeps the model's constraints from drifting apart."""
     contacts: Scene | None = None
@@ -130,19 +132,11 @@ class Setup:
         tau = [self.tau] if self.tau_each and self.tau is not None else []
         return [*parts, np.array([dt]), *self.constants.values(), times, *tau]
 
-    def key(self) -> tuple[Any, ...] | None:
-        """Return what identifies the step; None if a callback is not known to be pure."""
-        known = self.plain_key()
-        for callback in (self.control, self.force):
-            function = None if callback is None else callback.function
-            if function is not None and not declared(function, "frozen_law", False):
-                return None
-            known = (*known, function)
-        return ("step", *known)
-
-    def plain_key(self) -> tuple[Any, ...]:
-        """Return what identifies the step but for the callbacks."""
+    def key(self, digests: tuple[tuple[str, str], ...]) -> tuple[Any, ...]:
+        """Return what identifies the step, given the digests of its callbacks' programs."""
         return (
+            "step",
+            digests,
             self.model.digest,
             self.integrator,
             self.compensated,

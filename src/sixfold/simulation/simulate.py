@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from sixfold.model import Model
 from sixfold.simulation.adaptive import adaptive_step
 from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
 from sixfold.simulation.callbacks.progress import progress_of
+from sixfold.simulation.callbacks.tracing import memory_of
 from sixfold.simulation.checks.constraints import closed_start, stabilization_of
 from sixfold.simulation.checks.contacts import (
     MAX_RESIDUAL,
@@ -52,7 +54,7 @@ from sixfold.simulation.events import Crossing, Event, events_of
 from sixfold.simulation.events.watch import Watch
 from sixfold.simulation.run_steps import Outcome, run_steps
 from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import StepRunner, stepper_of
+from sixfold.simulation.stepper import DisturbedError, StepRunner, stepper_of
 from sixfold.simulation.stops import JointStops, stops_of
 from sixfold.simulation.trajectory.trajectory import Trajectory
 
@@ -102,8 +104,9 @@ def simulate(
             when left out; False takes the plain steps of `rollout`, and so do contacts.
         control: function of (t, q, v), or of (t, q, v, parameters), for one state, that returns
             the joint forces (nv,).  It is compiled if it is built from arithmetic and sixfold
-            functions and is proved pure (it keeps nothing between calls); otherwise it runs as
-            Python, step by step, and the trajectory's notes say so.
+            functions and is pure: traced at the start of each call of `simulate`, when everything
+            that it reads is read.  One that keeps something between calls, or draws random numbers,
+            runs as Python, step by step, and the trajectory's notes say so.
         parameters: numbers for the controller, its last argument, shape (..., n), for example gains
             of a batch.
         x0: states of the controller itself at the start, shape (..., nx).  The controller is then a
@@ -222,19 +225,29 @@ def simulate(
         stabilization=kept,
         contacts=scene,
     )
-    stepper = stepper_of(setup, grid.dt, fixed=not adaptive, single=bool(watched))
-    if adaptive:
-        end = grid.t0 + grid.duration
-        stepper = stepper.advancing(*adaptive_step(stepper, end, **adaptive))
     room_for(grid, lead, setup.size, model)
     parts = setup.start(arrays["q0"], arrays["v0"], x)
     start = np.concatenate([np.broadcast_to(y, (*lead, y.shape[-1])) for y in parts], -1)
-    watch = None
-    if watched:
-        watch = Watch(model, watched, grid.t0, start, setup.states, stepper.restart)
-    with np.errstate(all="ignore"):
+    # a second time, as Python, where an event or `progress` has changed what the controller reads
+    callbacks = [each.function for each in (setup.control, setup.force) if each is not None]
+    before = memory_of([*callbacks, *setup.others]) if callbacks and setup.others else None
+    for each in (setup, replace(setup, disturbed=True)):
+        stepper = stepper_of(each, grid.dt, fixed=not adaptive, single=bool(watched))
+        if adaptive:
+            end = grid.t0 + grid.duration
+            stepper = stepper.advancing(*adaptive_step(stepper, end, **adaptive))
+        watch = None
         begun = time.perf_counter()
-        outcome = run_steps(stepper, grid, start, watch, tell)
+        try:
+            with np.errstate(all="ignore"):
+                if watched:
+                    watch = Watch(model, watched, grid.t0, start, setup.states, stepper.restart)
+                outcome = run_steps(stepper, grid, start, watch, tell)
+            break
+        except DisturbedError:
+            if before is not None:
+                before.restore()
+    with np.errstate(all="ignore"):
         elapsed = time.perf_counter() - begun
         about = {"integrator": integrator, "dt": grid.dt, "elapsed": elapsed}
         crossings = tuple(watch.crossings) if watch else ()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array, Shape
-from sixfold.evaluate import run_scan, scan_kernel, user_kernel
-from sixfold.simulation.callbacks.callbacks import Callback, Tracing
+from sixfold.evaluate import KERNELS, run_scan, scan_kernel, user_kernel
+from sixfold.simulation.callbacks.callbacks import Callback
+from sixfold.simulation.callbacks.memory import Memory
+from sixfold.simulation.callbacks.tracing import Tracing, digests
 from sixfold.simulation.numeric import Numeric, RowByRow, joined, split
 from sixfold.simulation.setup import Setup
 
@@ -26,6 +29,11 @@ STAGES = {"semi_implicit_euler": 1, "rk4": 4, "lie_rk4": 4, "midpoint": 7}
 
 OBSERVED_STATES = 4096
 """States whose contacts are observed at once."""
+
+
+class DisturbedError(Exception):
+    """A compiled callback no longer does what it was traced to do."""
+
 
 Advance = Callable[..., Array]
 """(t, h, state[, tau]) -> the state after a step of length h; states are (..., size)."""
@@ -49,6 +57,13 @@ class StepRunner:
     """Why callbacks run as Python."""
     restart: Callable[[], None] = lambda: None
     """To be called where the state jumps."""
+    read: tuple[Memory, ...] = ()
+    """What compiled callbacks can reach, as it was when they were traced."""
+
+    def check_undisturbed(self) -> None:
+        """Raise where a function that ran as Python has changed what compiled callbacks read."""
+        if any(memory.changed() for memory in self.read):
+            raise DisturbedError
 
     def many(self, times: Array, state: Array, every: int) -> Array:
         """Return the states after every so many of the steps that begin at these times.
@@ -127,21 +142,17 @@ def stepper_of(
     native = fixed and setup.backend != "numpy"
     kernel = None
     if record or len(traced) > 1:
-        kernels = {name: each.kernel(setup.model) for name, each in traced.items()}
+        kernels = {name: each.kernel() for name, each in traced.items()}
         native = native and setup.model.nv > 0 and (not record or _is_small(setup))
     else:
         kernels = {}
-    doubts = any(each.reason for each in traced.values())
-    kept = [each.found.memory() for each in traced.values()]
     advance: Advance | None = None
-    if native and not doubts and single:
-        advance = _compiled_step(setup)
-    elif native and not doubts:
-        kernel = _steps_kernel(setup, list(traced.values()) if not kernels else [])
-    for memory in kept:
-        memory.restore()
+    if native and not any(each.reason for each in traced.values()):
+        make = _compiled_step if single else _steps_kernel
+        made = _with_all(list(traced.values()), lambda: make(setup, digests(traced.values())))
+        advance, kernel = (made, None) if single else (None, made)
     if kernel is None and not kernels:
-        kernels = {name: each.kernel(setup.model) for name, each in traced.items()}
+        kernels = {name: each.kernel() for name, each in traced.items()}
     how = "step by step" if record else "row by row"
     notes = [
         f"{name} runs as Python, {how}: {each.reason}"
@@ -153,7 +164,15 @@ def stepper_of(
     numeric = _numeric(setup, kernels)
     if advance is None:
         advance = _plain_step(setup, numeric)
-    return StepRunner(setup, dt, advance, kernel, numeric, kernels, live, tuple(notes))
+    read = tuple(each.reach.memory() for each in traced.values() if not each.reason)
+    return StepRunner(setup, dt, advance, kernel, numeric, kernels, live, tuple(notes), read=read)
+
+
+def _with_all(tracings: list[Tracing], make: Callable[[], Any]) -> Any:
+    """Return what is made by calling all callbacks on symbols."""
+    for tracing in tracings:
+        make = partial(tracing.attempt, make)
+    return make()
 
 
 def _is_small(setup: Setup) -> bool:
@@ -169,8 +188,13 @@ def _tracings(setup: Setup) -> dict[str, Tracing]:
     result = {}
     for callback in callbacks:
         others = [other.function for other in callbacks if other is not callback]
-        tracing = Tracing(callback, setup.compiled, (*others, *setup.others))
-        result[callback.name] = tracing
+        each, compiled = (*others, *setup.others), False if setup.disturbed else setup.compiled
+        result[callback.name] = tracing = Tracing(callback, setup.model, compiled, each)
+        if setup.disturbed:
+            tracing.reason = "another function of this run changes what it reads"
+    for tracing in result.values():
+        if setup.compiled is None and tracing.disturbed_by(result.values()):
+            tracing.reason = "another function of this run may change what it reads"
     return result
 
 
@@ -238,24 +262,25 @@ def _plain_step(setup: Setup, system: Numeric) -> Advance:
     return advance
 
 
-def _compiled_step(setup: Setup) -> Advance:
-    """Return one step as a gufunc."""
+def _compiled_step(setup: Setup, known: tuple[tuple[str, str], ...]) -> Advance:
+    """Return one step as a gufunc, given the digests of its callbacks."""
     rest = list(setup.constants.values())
     shapes: list[Shape] = [(), (), (setup.size,), *((x.shape[-1],) for x in rest)]
 
     def step(t: Any, h: Any, state: Any, *others: Any) -> list[Any]:
         return setup.step(*setup.parts(list(state)), [h[()]], *map(list, others), [t[()]])
 
-    ufunc = user_kernel(step, "step", shapes, "float64").ufunc
+    key = ("one step", setup.key(known))
+    found = KERNELS.find(key)
+    kernel = user_kernel(step, "step", shapes, "float64") if found is None else found[0]
+    if found is None:
+        KERNELS.keep(key, kernel)
+    ufunc = kernel.ufunc
     return lambda t, h, state: ufunc(t, h, state, *rest)
 
 
-def _steps_kernel(setup: Setup, traced: list[Tracing]) -> Any:
+def _steps_kernel(setup: Setup, known: tuple[tuple[str, str], ...]) -> Any:
     """Return many steps as one kernel with the loop inside, or None."""
     name = f"{'simulation' if setup.caller == 'simulate' else setup.caller} of '{setup.model.name}'"
-
-    def make() -> Any:
-        sizes = (setup.carried, setup.fixed, setup.each)
-        return scan_kernel(setup.step, *sizes, name=name, key=setup.key(), dtype=setup.dtype)
-
-    return traced[0].attempt(make) if traced else make()
+    sizes = (setup.carried, setup.fixed, setup.each)
+    return scan_kernel(setup.step, *sizes, name=name, key=setup.key(known), dtype=setup.dtype)

@@ -69,7 +69,7 @@ def read_piece(piece: Piece, digest: str) -> dict[str, Array]:
         raise DamagedPieceError(f"{piece.path.name}: its content is not what was written")
     if other:
         what = f"holds rows of another study ({about['study'][:8]}, not {digest[:8]})"
-        fix = "write to another folder, or delete this one; a changed function is another study"
+        fix = "write to another folder, or delete this one"
         raise OutputFileError(piece.path, what, fix)
     return found
 
@@ -96,7 +96,7 @@ def prepare_folder(folder: Path, digest: str, about: Mapping[str, Any]) -> None:
                 known = digest
             if known != digest:
                 what = f"is the folder of another study ({known[:8]}, not {digest[:8]})"
-                fix = "write to another folder, or delete this one; a changed function is another"
+                fix = "write to another folder, or delete this one"
                 raise OutputFileError(folder, what, fix)
         write_files({place: json.dumps({"digest": digest, **about}, indent=1).encode()})
     except OSError as error:

@@ -17,7 +17,14 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Engine, PieceFormat, Progress, Reduction
-from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief, one_of
+from sixfold.errors import (
+    NotApplicableError,
+    OptionError,
+    OutputFileError,
+    UnknownNameError,
+    brief,
+    one_of,
+)
 from sixfold.files import discard, path_of
 from sixfold.model.values import SEED_LIMIT
 from sixfold.optional import optional
@@ -28,6 +35,7 @@ from sixfold.sweeps.piece_formats import FORMATS
 from sixfold.sweeps.pieces import (
     DamagedPieceError,
     Piece,
+    content_digest,
     gaps,
     pieces_in,
     prepare_folder,
@@ -44,6 +52,10 @@ from sixfold.sweeps.tree import Node, Pile, Tree, leaf_size
 
 BLOCKS = 16
 """Blocks for each worker, if there are rows for so many."""
+CHECKED_PIECES = 8
+"""Stored pieces of which a few rows are computed again before a sweep goes on."""
+CHECKED_ROWS = 4
+"""Rows at the beginning, in the middle and at the end of such a piece."""
 MAX_LEAVES = 64
 """Leaves of a block, at most, unless its size is given."""
 
@@ -57,7 +69,7 @@ class Sweep(Mapping[str, Any]):
     rows: int
     """How many rows there are."""
     digest: str
-    """Hash of the study: function, rows, draws, seed and version of the library."""
+    """Hash of the study: rows, draws, seed, `version` and version of the library."""
     folder: Path | None
     """Where the rows were written; None if nowhere."""
     computed: int
@@ -186,16 +198,17 @@ def sweep(
         reduce: "mean", "deviation", "covariance", "extremes", "quantiles", a reducer of
             `sf.reducers`, or several in a list.
         write: a folder for the rows, in pieces of whole blocks.  Rows that are there already are
-            read and not computed: a sweep that was stopped goes on, with any block size.  A damaged
-            piece is found and computed again.
+            read and not computed: a sweep that was stopped goes on, with any block size.  A few of
+            them are computed again at the start of the call, and must have the same bits: a
+            function that has changed is refused.  A damaged piece is found and computed again.
         format: of the pieces: "parquet" (if left out), a file each, or "zarr", a group each.
         engine: "threads" (if left out), "processes", "serial", a Dask client, or an executor of
             `concurrent.futures`' kind.  Workers on other machines need to see the folder.
         workers: how many threads or processes; by default as many as `get_threads()` says.
         block: rows that a worker takes at a time.
         progress: True for a bar with the time left, or a function of (rows done, rows in all).
-        version: a text that stands for the function in the digest of the study, in place of its
-            code.
+        version: a text that names the function: stored rows of the same version are taken as they
+            are, none of them is computed again.
 
     Returns:
         A `Sweep`: reductions by name, `sweep["mean"]["tau"]`; `arrays()` gives the rows if they
@@ -205,7 +218,8 @@ def sweep(
         OptionError, ShapeError, ArgumentError: if an argument makes no sense, or an object that the
             function uses cannot go to another process; the message names it.
         CallbackError: if the function does not return one row for each row.
-        OutputFileError: if the folder holds another study, or cannot be written to.
+        OutputFileError: if the folder holds another study, or results that the function does not
+            give, or cannot be written to.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -245,6 +259,8 @@ def sweep(
         varied = {**source.about(), **{name: each.about() for name, each in draws.items()}}
         prepare_folder(folder, digest, {"rows": len(source), "seed": study.seed, "varied": varied})
         whole, damaged = _whole_pieces(folder, digest)
+        if version is None:
+            _check_stored_rows(study, source, whole, digest)
     place = str(folder) if folder else None
     job = Job(study, () if folder else reducers, leaf, place, kind, digest)
     missing = gaps(whole, len(source))
@@ -316,6 +332,40 @@ def _whole_pieces(folder: Path, digest: str) -> tuple[list[Piece], list[str]]:
         else:
             whole.append(piece)
     return whole, damaged
+
+
+def _check_stored_rows(study: Study, source: Rows, pieces: Sequence[Piece], digest: str) -> None:
+    """Compute a few of the stored rows again, and refuse a function that gives other bits.
+
+    A function may give other bits for a few rows than for many at once, as products of matrices
+    do.  So where they differ the whole piece is computed again before it is refused.
+    """
+    places = np.linspace(0, len(pieces) - 1, min(len(pieces), CHECKED_PIECES)).astype(int)
+    for piece in (pieces[k] for k in np.unique(places)):
+        stored, count = read_piece(piece, digest), piece.stop - piece.start
+        few = min(count, CHECKED_ROWS)
+        for first in sorted({0, (count - few) // 2, count - few}):
+            rows = slice(first, first + few)
+            part = {name: x[rows] for name, x in stored.items()}
+            found = _computed(study, source, piece.start + first, piece.start + first + few)
+            if content_digest(found) == content_digest(part):
+                continue
+            again = _computed(study, source, piece.start, piece.stop)
+            if content_digest(again) != content_digest(stored):
+                what = (
+                    f"holds other results than the function gives now, in rows {piece.start} to "
+                    f"{piece.stop - 1}"
+                )
+                fix = (
+                    "write to another folder, or delete this one if the function has changed; "
+                    "a function with random numbers of its own takes them from draw= instead"
+                )
+                raise OutputFileError(piece.path, what, fix)
+
+
+def _computed(study: Study, source: Rows, start: int, stop: int) -> dict[str, Array]:
+    given = source.values(start, stop) if isinstance(source, Table) else {}
+    return study.results(start, stop, given)
 
 
 def _reduced_from_disk(

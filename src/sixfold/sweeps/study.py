@@ -12,8 +12,9 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, CallbackError, NotApplicableError, kind_of
-from sixfold.model.joint.fingerprint import fingerprint
+from sixfold.model import Model
 from sixfold.sweeps.draws import Draw, drawn
+from sixfold.sweeps.pieces import content_digest
 from sixfold.sweeps.rows import Grid, Rows
 
 ROW = "row"
@@ -82,12 +83,34 @@ def study_of(function: Any, rows: Rows, seed: int, draws: Mapping[str, Draw]) ->
     return Study(function, seed, dict(draws), grid, numbered)
 
 
+DRAWN_ROWS = 64
+"""Rows whose drawn numbers identify the draws, with the numbers that the draws hold."""
+
+
 def digest_of(study: Study, rows: Rows, version: str | None, library: str) -> str:
-    """Return a hash of all that the results depend on."""
-    code = fingerprint(study.function) if version is None else f"version {version}"
-    content = fingerprint(rows) if study.grid is None else fingerprint(study.grid.axes)
-    parts = (library, code, str(study.seed), fingerprint(dict(study.draws)), content, len(rows))
-    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]
+    """Return a hash of what varies: rows, draws, seed, and the version that the user gives.
+
+    The function is not part of it: rows that are stored are compared with what it computes.
+    """
+    drawn_first = drawn(study.draws, study.seed, 0, min(len(rows), DRAWN_ROWS))
+    columns = getattr(rows, "columns", {}) if study.grid is None else study.grid.axes
+    held = {name: _content(draw) for name, draw in study.draws.items()}
+    known = (content_digest(drawn_first), content_digest(columns))
+    parts = (library, version, study.seed, len(rows), held, *known)
+    return hashlib.sha256("\n".join(map(repr, parts)).encode()).hexdigest()[:32]
+
+
+def _content(x: Any) -> Any:
+    """Return what a draw holds, as something that prints all of it."""
+    if isinstance(x, np.ndarray):
+        return content_digest({"": x}) if not x.dtype.hasobject else _content(x.tolist())
+    if isinstance(x, Model):
+        return x.digest
+    if isinstance(x, (tuple, list)):
+        return [_content(each) for each in x]
+    if isinstance(x, Draw):
+        return type(x).__name__, {name: _content(each) for name, each in vars(x).items()}
+    return repr(x)
 
 
 def _named(made: Any, start: int, stop: int) -> dict[str, Array]:

@@ -9,7 +9,6 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from sixfold import evaluate
 from sixfold.arrays import Shape
 from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
 from sixfold.codegen.c99 import c_files, object_header
@@ -25,8 +24,16 @@ from sixfold.codegen.program import (
     stem_of,
 )
 from sixfold.codegen.scripts import script
-from sixfold.errors import NotApplicableError, OptionError, brief, one_of, visible
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    brief,
+    one_of,
+    visible,
+)
 from sixfold.evaluate import (
+    PUBLIC,
     QUANTITIES,
     Quantity,
     graph_of,
@@ -153,8 +160,7 @@ def export(
         True
     """
     model_checked("export", model)
-    word = function if isinstance(function, str) else getattr(function, "__name__", str(function))
-    one_of("export", "function", FUNCTIONS if isinstance(function, str) else QUANTITIES, word)
+    word = _quantity_name(function)
     _checked(language, dtype)
     if target is not None:
         one_of("export", "target", targets(), target)
@@ -164,7 +170,7 @@ def export(
     usual = f"{stem_of(model.name, language, word)}_{word}"
     stem = usual if name is None else _own_stem(name)
     row = QUANTITIES[word]
-    public: Any = getattr(evaluate, word, function)
+    public: Any = PUBLIC[word]
     if at is None and row.place:
         raise OptionError("export", "at", "the name of a body or frame", at)
     if at is not None and not row.place:
@@ -201,6 +207,19 @@ def _own_stem(name: Any) -> str:
         words = "a name that is not reserved in C, C++, Python, Julia or MATLAB"
         raise OptionError("export", "name", words, name)
     return stem
+
+
+def _quantity_name(function: Any) -> str:
+    """Return the name of a quantity, which is given by name or is the public function itself."""
+    if isinstance(function, str):
+        one_of("export", "function", FUNCTIONS, function)
+        return function
+    for name, public in PUBLIC.items():
+        if public is function:
+            return name
+    expected = "one of sixfold's functions, by name or itself"
+    fix = "name one; compile a function of your own with sixfold.compile"
+    raise ArgumentError("export: argument 'function'", expected, function, fix)
 
 
 def _object(

@@ -16,7 +16,6 @@ from sixfold.evaluate.kernels.kernel_cache import KERNELS
 from sixfold.evaluate.kernels.kernels import announced
 from sixfold.evaluate.kernels.lazily import compiler, graphs
 from sixfold.evaluate.kernels.scan import MAX_STEP_NODES, Step
-from sixfold.evaluate.kernels.trace_function import traced
 
 if TYPE_CHECKING:
     from sixfold.graph import Program
@@ -146,12 +145,6 @@ def second_order(
         return replay(program, numbers)[0], slopes, _cut(bends, [len(places)] * len(places))
 
     return at
-
-
-def program_text(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> str:
-    """Return what a function of arrays does, as text: equal for functions that do the same."""
-    program, outputs = traced(function, shapes)
-    return f"{outputs}\n{program.text()}"
 
 
 def replay(program: Program, numbers: Sequence[Any]) -> list[Any]:

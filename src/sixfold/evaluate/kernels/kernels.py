@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, get_args
@@ -19,10 +20,11 @@ from sixfold.evaluate.kernels.kernel_tree import kernel_tree
 from sixfold.evaluate.kernels.lazily import compiler, graphs
 from sixfold.evaluate.kernels.rolled_tree import trace_rolled
 from sixfold.evaluate.kernels.tangent import tangent_derivative
-from sixfold.evaluate.kernels.trace_function import traced
+from sixfold.evaluate.kernels.trace_function import FunctionProgram, traced
 from sixfold.evaluate.quaternions import nonzero_numbers
 from sixfold.forks import renew_in_child
 from sixfold.model import Model
+from sixfold.scalar import is_plain
 
 if TYPE_CHECKING:
     from sixfold.graph import Program, Rolled
@@ -79,6 +81,8 @@ def kernel_for(
     shapes = tuple(inputs.items())
     key = (function, body, model.digest, shapes, tuple(options.items()), dtype, form)
     known = KERNELS.find(key)
+    if known is None and getattr(_interpreting, "now", False):
+        return None
     if known is None:
         with _making:
             known = KERNELS.find(key)
@@ -89,6 +93,20 @@ def kernel_for(
     for found in _WATCHING:
         found[function] = kernel
     return kernel
+
+
+_interpreting = threading.local()
+
+
+@contextmanager
+def without_compiling() -> Iterator[None]:
+    """Let functions whose kernels are not in memory run on NumPy meanwhile, in this thread."""
+    before = getattr(_interpreting, "now", False)
+    _interpreting.now = True
+    try:
+        yield
+    finally:
+        _interpreting.now = before
 
 
 _WATCHING: list[dict[str, Kernel | None]] = []
@@ -122,7 +140,7 @@ def _made(
     if 0 in layout.sizes:
         return None
     # a joint made of the user's own code is known by its trace only
-    known = not any(body.joint.is_code for body in model.bodies)
+    known = not model.has_code
     name = llvm.cache.digest(
         "model",
         function,
@@ -206,7 +224,14 @@ def _rolled(
     rolls = getattr(body, "rolls", False)
     named = not isinstance(options.get("frame", ""), str)  # one body of its own has no loop
     other = options.get("method", "aba") != "aba"
-    if not rolls or model.couplings or model.constraints or other or named:
+    # the rolled form reads a joint's fields as columns of numbers
+    odd = any(
+        not is_plain(getattr(joint, field.name))
+        for joint in {id(body.joint): body.joint for body in model.bodies}.values()
+        if joint.is_code
+        for field in fields(joint)  # type: ignore[arg-type]
+    )
+    if not rolls or model.couplings or model.constraints or other or named or odd:
         return None, None
     try:
         return trace_rolled(core, model, inputs)
@@ -243,17 +268,21 @@ def user_kernel(
     dtype: str,
     along: int | None = None,
     tangent: Model | None = None,
+    known: FunctionProgram | None = None,
 ) -> Kernel:
     """Compile a function of the user's own, written with arrays and sixfold functions.
 
     A function that returns a tuple of arrays gives a kernel with as many outputs.  With `along`,
     compile its derivatives by that argument: for each output its axes, then the argument's.  With
-    `tangent` too, that argument is the model's q, and the last axis has its velocities.
+    `tangent` too, that argument is the model's q, and the last axis has its velocities.  A function
+    that is `known` by its program is not called again, but for the latter.
     """
     llvm = compiler()
     with announced(name):
         if along is not None and tangent is not None:
             program, outputs = tangent_derivative(function, shapes, along, tangent)
+        elif known is not None:
+            program, outputs = known.program, known.outputs
         else:
             program, outputs = traced(function, shapes)
         if along is not None and tangent is None:

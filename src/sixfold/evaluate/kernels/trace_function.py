@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from sixfold.errors import ArgumentError, ShapeError
 from sixfold.evaluate.kernels.lazily import graphs
+from sixfold.forks import lazily
 from sixfold.scalar.check import is_number
 
 if TYPE_CHECKING:
@@ -27,6 +30,33 @@ def graph_of(
     """
     program, outputs = traced(function, shapes)
     return graphs().optimise(graphs().unrolled(program)), outputs
+
+
+@dataclass(frozen=True)
+class FunctionProgram:
+    """What a function of arrays does: its program, and the shape of each result."""
+
+    program: Program
+    outputs: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of operations and constants, equal for functions that do the same."""
+        text = f"{self.outputs}\n{self.program.text()}"
+        return str(lazily("hashlib").sha256(text.encode()).hexdigest())
+
+    def value(self, arrays: Sequence[Any]) -> Any:
+        """Return the results for arrays of numbers, one after the other; NaN where undefined."""
+        numbers = [float(x) for array in arrays for x in np.reshape(array, -1)]
+        try:
+            return np.array(graphs().value_at(self.program, numbers))
+        except (ArithmeticError, ValueError):
+            return np.full(len(self.program.outputs), np.nan)
+
+
+def program_of(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> FunctionProgram:
+    """Trace a function of arrays, shapes being those of one state's arguments."""
+    return FunctionProgram(*traced(function, shapes))
 
 
 def numbers_array(values: Sequence[Any]) -> Any:

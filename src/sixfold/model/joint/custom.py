@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from sixfold.errors import ArgumentError, CallbackError, ModelError, SixfoldError, kind_of, shown
-from sixfold.model.joint.fingerprint import fingerprint
+from sixfold.model.joint.identity import identity_of
 from sixfold.model.joint.joint import Joint, JointState, Values
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, Matrix3, Motion, Subspace, Transform, Vector3
@@ -29,6 +29,11 @@ class CustomJoint(Joint):
         nq: number of coordinates; the velocity is dq/dt.
         subspace: optional function of q that returns S (a Subspace in body coordinates).
         bias: optional function of (q, qd) that returns the componentwise dS/dt qd as a Motion.
+
+    The functions are read when a model is built: what they compute then is part of its identity.
+    They depend on q alone, without a memory, random numbers or a clock.  Where something that they
+    read (a global, a captured list) is changed later, a call of the model that would have to run
+    them again is refused, and says to build the model again.
 
     The functions must be importable (defined at module level) for the model to be picklable.
 
@@ -130,9 +135,18 @@ class CustomJoint(Joint):
         return Motion(Vector3(*rates[:3]), Vector3(*rates[3:]))
 
     def constants(self) -> tuple[Any, ...]:
-        """Identify the joint by the code of its functions and what they close over."""
-        functions = (self.transform, self.subspace, self.bias)
-        return ("CustomJoint", self.nq, tuple(fingerprint(f) for f in functions))
+        """Identify the joint by what its functions compute."""
+        q, qd = ("q", self.nq), ("qd", self.nq)
+        functions = {
+            "transform": (self.transform, [q]),
+            "subspace": (self.subspace, [q]),
+            "bias": (self.bias, [q, qd]),
+        }
+        programs = tuple(
+            "" if f is None else identity_of(f"CustomJoint: {name}", f, arguments, f)
+            for name, (f, arguments) in functions.items()
+        )
+        return ("CustomJoint", self.nq, programs)
 
 
 def _flat(X: Transform) -> tuple[Scalar, ...]:

@@ -6,13 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError
-from sixfold.model.joint.fingerprint import fingerprint
+from sixfold.model.joint.identity import identity_of
 from sixfold.scalar import ZERO, Scalar, is_plain, several_numbers, sqrt
 from sixfold.spatial import (
     ZERO3,
@@ -73,6 +73,8 @@ COORDINATES = {
     "forbidden": (("q", "nq"),),
 }
 """The arguments of methods that take coordinates, and how many each has."""
+
+PROMISES = ("velocity_is_rate", "fixed_axis", "constant_subspace", "orthonormal_subspace")
 
 
 def _explaining(method: Any) -> Any:
@@ -291,7 +293,7 @@ class Joint(ABC):
         return None
 
     def constants(self) -> tuple[Any, ...]:
-        """Return what identifies the joint: its kind and numbers, and its code if it is a user's.
+        """Return what identifies the joint: its kind and numbers, and what a user's code computes.
 
         The version of the library identifies the code of its own joints.
         """
@@ -302,8 +304,24 @@ class Joint(ABC):
         values = tuple(getattr(self, field.name) for field in fields(self))
         if not self.is_code:
             return (kind.__name__, values)
-        known = tuple(x if is_plain(x) else fingerprint(x) for x in values)
-        return (kind.__name__, known, fingerprint(kind))
+        known = tuple(x if is_plain(x) else type(x).__name__ for x in values)
+        programs = tuple(
+            identity_of(
+                f"joint {kind.__name__}: {name}",
+                partial(self._call_with_coordinates, name),
+                [(argument, getattr(self, size)) for argument, size in sizes],
+                self,
+            )
+            for name, sizes in COORDINATES.items()
+        )
+        about = (self.nq, self.nv, self.neutral(), self.reach(), repr(self.quaternion()))
+        labels = (self.position_labels(), self.velocity_labels())
+        flags = tuple(getattr(self, name) for name in PROMISES)
+        return (kind.__name__, known, programs, about, labels, flags)
+
+    def _call_with_coordinates(self, name: str, *columns: Values) -> Any:
+        """Call a method of COORDINATES; a step has the length of half a second."""
+        return getattr(self, name)(*columns, *((0.5,) if name == "advance" else ()))
 
     @property
     def kind(self) -> str:

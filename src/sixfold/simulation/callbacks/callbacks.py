@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import ArgumentError, CallbackError, ShapeError
-from sixfold.evaluate import user_kernel
 from sixfold.model import Model
-from sixfold.simulation.callbacks.purity import Study, study
 
 MAX_STATE_SIZE = 1e50
 """Size of coordinates and velocities from which a controller's NaN is not reported as its error."""
@@ -51,6 +49,7 @@ class Callback:
             return self._array(result, self.shape, f"{self.shape}")
         n = self.shape[0] - self.states
         wanted = f"two arrays: {n} joint forces, and one number for each of {self.states} states"
+        self.refuse_none(result, wanted, "return tau, rates")
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             several = f" of {len(result)}" if hasattr(result, "__len__") else ""
             self._refuse_shape(wanted, f"{type(result).__name__}{several}")
@@ -60,13 +59,40 @@ class Callback:
         )
         return np.concatenate([tau, about])
 
+    def traceable(self, model: Model) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Return it as a function of arrays alone, and the shapes of these arrays by name."""
+        shapes: dict[str, Shape] = {"t": (), "q": (model.nq,), "v": (model.nv,)}
+        if self.states:
+            shapes["x"] = (self.states,)
+        if self.parameters is not None:
+            shapes["parameters"] = (self.parameters,)
+
+        def run(t: Any, q: Any, v: Any, *rest: Any) -> Any:
+            x = rest[0] if self.states else None
+            return self(t[()], q, v, x, rest[-1] if rest else None)
+
+        return run, shapes
+
+    def refuse_none(self, result: Any, wanted: str, fix: str) -> None:
+        """Refuse a function that returns nothing: most often its return is missing."""
+        if result is None:
+            where = f"{self.caller}: {self.name}{self.takes} returned nothing"
+            raise CallbackError(where, wanted, None, f"end the function with '{fix}'")
+
     def _array(self, result: Any, shape: Shape, wanted: str) -> Any:
+        if self.name == "control":
+            self.refuse_none(result, f"joint forces, an array of shape {shape}", "return tau")
+        self.refuse_none(result, f"forces, an array of shape {shape}", "return forces")
         try:
             array = np.asarray(result)
         except ValueError as error:
             if "inhomogeneous" not in str(error):
                 raise
             array = np.empty(0)
+        if array.dtype.kind in "USMm":
+            where = f"{self.caller}: {self.name}{self.takes}"
+            fix = "return one array for one state"
+            raise CallbackError(where, f"an array of numbers, shape {shape}", result, fix)
         if array.shape != shape:
             self._refuse_shape(wanted, array.shape)
         return array
@@ -88,7 +114,7 @@ class Callback:
         try:
             result = self(t, q, v, *rest)
             numbers = result.astype(float)
-        except ShapeError:
+        except (ShapeError, CallbackError):
             raise
         except Exception as error:
             fix = f"call {self.name} on this state by hand to see why"
@@ -151,11 +177,29 @@ def checked_callback(made: Callback, fix: str = CONTROL_FIX) -> Callback:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return made  # a function without a signature
+    count = made.takes.count(",") + 1
     try:
-        signature.bind(*[None] * (made.takes.count(",") + 1))
-    except TypeError as error:
-        raise CallbackError(where, wanted, f"{signature} ({error})", fix) from None
+        signature.bind(*[None] * count)
+    except TypeError:
+        name = getattr(function, "__name__", type(function).__name__)
+        fix = _signature_fix(made, name, signature, count) or fix
+        raise CallbackError(where, wanted, f"{name}{signature}", fix) from None
     return made
+
+
+def _signature_fix(made: Callback, name: str, signature: inspect.Signature, count: int) -> str:
+    """Return how to write a function that cannot take its arguments; empty if it takes more."""
+    if isinstance(made.function, type):
+        return f"{name} is a class: pass an object of it, such as {name}()"
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if sum(each.kind in kinds for each in signature.parameters.values()) >= count:
+        return ""
+    first = "self, " if inspect.ismethod(made.function) else ""
+    name = name if name.isidentifier() else made.name
+    takes = f"({first}{made.takes[1:]}"
+    idle = "x0=" if made.states else "" if made.parameters is None else "parameters="
+    other = f"; or leave {idle} out" if idle and made.name == "control" else ""
+    return f"write def {name}{takes}: all arguments are passed, whether it uses them or not{other}"
 
 
 def declared(control: Any, name: str, otherwise: Any = None) -> Any:
@@ -165,76 +209,3 @@ def declared(control: Any, name: str, otherwise: Any = None) -> Any:
     except AttributeError:
         return otherwise
     return getattr(control, name)
-
-
-@dataclass
-class Tracing:
-    """Whether a callback may be traced: called once, on symbols, in place of all its calls."""
-
-    callback: Callback
-    compiled: bool | None = None
-    """True to insist, False to run it as Python, None to compile what is shown to be pure."""
-    others: Sequence[Callable[..., Any]] = ()
-    """Further callbacks of the same run."""
-    found: Study = field(init=False)
-    reason: str = field(init=False, default="")
-    """Why it runs as Python; empty while it may be compiled."""
-
-    def __post_init__(self) -> None:
-        """Analyse the function, unless the answer is given."""
-        self.found = Study() if self.compiled is False else study(self.callback.function)
-        if self.compiled is False:
-            self.reason = "compiled=False"
-        elif self.compiled is None:
-            self.reason = self._doubt()
-
-    def _doubt(self) -> str:
-        if self.found.reason:
-            return f"it may remember something between calls: {self.found.reason}"
-        if any(self.found.disturbed_by(study(other)) for other in self.others):
-            return "another function of this run may change what it reads"
-        return ""
-
-    def attempt(self, make: Callable[[], Any]) -> Any:
-        """Return what is made by calling the function on symbols, or None and keep the reason.
-
-        Objects that the function can reach are restored.
-        """
-        if self.reason:
-            return None
-        memory = self.found.memory()
-        try:
-            made = make()
-            if memory.changed() and self.compiled is None:
-                self.reason = "it remembers something between calls"
-        except (ShapeError, CallbackError):
-            raise
-        except Exception as error:
-            self.reason = str(error).partition("\n")[0].partition(": its program")[0]
-            self._insisted(error)
-        finally:
-            memory.restore()
-        return None if self.reason else made
-
-    def _insisted(self, error: Exception) -> None:
-        if self.compiled:
-            name, caller = self.callback.name, self.callback.caller
-            raise CallbackError(
-                f"{caller}: {name}{self.callback.takes} cannot be compiled",
-                "a function built from arithmetic, sixfold functions and sixfold.if_positive",
-                f"{type(error).__name__}: {self.reason}",
-                "rewrite it, or leave compiled=True out to run it as Python",
-            ) from error
-
-    def kernel(self, model: Model) -> Any:
-        """Return the function as a kernel of (t, q, v[, x][, parameters]), or None."""
-        callback = self.callback
-        sizes = [callback.states] if callback.states else []
-        sizes += [] if callback.parameters is None else [callback.parameters]
-        shapes: list[Shape] = [(), (model.nq,), (model.nv,), *((n,) for n in sizes)]
-
-        def run(t: Any, q: Any, v: Any, *rest: Any) -> Any:
-            x = rest[0] if callback.states else None
-            return callback(t[()], q, v, x, rest[-1] if rest else None)
-
-        return self.attempt(lambda: user_kernel(run, callback.name, shapes, "float64"))

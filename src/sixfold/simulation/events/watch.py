@@ -256,11 +256,15 @@ class Watch:
     def _value(self, event: Event, t: float, x: Array) -> float:
         q, v = self._parts(x)
         where = f"simulate: event '{event.name}' at t = {t:.9g} s"
-        fix = "return one finite number for every state"
+        fix, found = "return one finite number for every state", math.nan
         try:
-            value = float(event.function(t, q, v))
+            found = event.function(t, q, v)
+            if found is None:
+                fix = "end the function with 'return distance', or what else crosses zero"
+            value = float(found)
         except Exception as error:
-            got = f"{type(error).__name__}: {error}"
+            nothing = found is None
+            got = "nothing" if nothing else f"{type(error).__name__}: {error}"
             raise CallbackError(where, "a number", got, fix) from error
         if not math.isfinite(value):
             raise CallbackError(where, "a finite number", value, fix)

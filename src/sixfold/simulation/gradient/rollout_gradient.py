@@ -127,7 +127,8 @@ def rollout_gradient(
         parameters: numbers for the controller, shape (..., n).
         x0: states of the controller itself at the start, shape (..., nx), as in `rollout`.
         hold: evaluate the controller once at the start of each step, as in `rollout`.
-        compiled: True to take functions that are not shown to remember nothing between calls.
+        compiled: True to take functions that hold objects whose state cannot be saved (locks,
+            files): you say that they are pure.
         f_ext: external forces on all bodies, shape (..., nb, 6), or a function of (t, q, v) for one
             state that returns (nb, 6).
         f_ext_frame: "world" or "body", as in `inverse_dynamics`.
@@ -236,7 +237,7 @@ def rollout_gradient(
     callbacks = [each for each in (setup.control, setup.force, running, final) if each is not None]
     tracings, known = identify(model, callbacks, compiled)
     plan = Sweep(setup, running, final, given, bool(inertial), known)
-    kept = [each.found.memory() for each in tracings]
+    kept = [each.reach.memory() for each in tracings]
     with enough_memory(NAME, f"gradients {lead} of {count} steps"):
         start = setup.start(arrays["q0"], arrays["v0"], x)
         try:

@@ -49,8 +49,8 @@ class Sweep:
     cost_parameters: Array | None
     """Numbers for the cost functions, shape (..., n)."""
     inertial: bool
-    known: tuple[Any, ...]
-    """What tells the callbacks from others."""
+    known: tuple[tuple[str, str], ...]
+    """Names of the callbacks and digests of their programs."""
 
     # -- one step
 
@@ -86,7 +86,7 @@ class Sweep:
         """Return the kernel of the steps, that of `rollout`."""
         setup = self.setup
         sizes = (setup.carried, setup.fixed, setup.each)
-        key = setup.key() or ("known", *setup.plain_key(), self.known)
+        key = setup.key(tuple(x for x in self.known if x[0] in ("control", "f_ext")))
         return scan_kernel(setup.step, *sizes, name=self._name, key=key)
 
     def backward(self) -> Any:
@@ -101,7 +101,7 @@ class Sweep:
             sums=places,
             rows=[1] if setup.tau_each else [],
             name=self._name,
-            key=(*setup.plain_key(), self.known),
+            key=setup.key(self.known),
         )
 
     def last(self) -> Any:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sixfold.errors import CallbackError, ShapeError
+from sixfold.arrays import Shape
+from sixfold.errors import ShapeError
 from sixfold.model import Model
-from sixfold.simulation.callbacks.callbacks import Callback, Tracing, checked_callback
+from sixfold.simulation.callbacks.callbacks import Callback, checked_callback
+from sixfold.simulation.gradient.costs import identify
 
 FIX = "pass a function; parameters come last, if there are any"
 
@@ -22,17 +25,29 @@ class StepFunction(Callback):
     arguments: str = ""
     number: bool = False
     """It returns one number; otherwise one array of any length."""
+    actions: int = 0
 
     @property
     def takes(self) -> str:
         """Its arguments, as one writes them."""
         return f"({self.arguments}{'' if self.parameters is None else ', parameters'})"
 
+    def traceable(self, model: Model) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Return it as a function of arrays alone, and the shapes of these arrays by name."""
+        shapes: dict[str, Shape] = {"t": (), "q": (model.nq,), "v": (model.nv,)}
+        if self.name == "reward":
+            shapes["action"] = (self.actions,)
+        if self.parameters is not None:
+            shapes["parameters"] = (self.parameters,)
+        return lambda t, *arrays: self.of(t[()], *arrays), shapes
+
     def of(self, *arrays: Any) -> Any:
         """Return its numbers for one state, shape (n,) or ()."""
         count = self.takes.count(",") + 1
         result = self.function(*arrays[:count])
         where = f"{self.name}{self.takes}"
+        wanted = "one number" if self.number else "an array (n,)"
+        self.refuse_none(result, wanted, f"return {'value' if self.number else 'array'}")
         try:
             array = np.asarray(result)
         except ValueError:
@@ -43,18 +58,24 @@ class StepFunction(Callback):
         if not self.number and (array.ndim != 1 or not array.size):
             fix = "return one array, such as numpy.concatenate([q, v])"
             raise ShapeError(self.caller, where, "an array (n,)", array.shape, fix)
-        if result is None:
-            raise CallbackError(f"{self.caller}: {where}", "numbers", None, "return them")
         return array
 
 
 def step_function(
-    function: Any, name: str, arguments: str, parameters: int | None, *, number: bool
+    function: Any,
+    name: str,
+    arguments: str,
+    parameters: int | None,
+    *,
+    number: bool,
+    actions: int = 0,
 ) -> StepFunction | None:
     """Return a function of the user's own, checked; None if there is none."""
     if function is None:
         return None
-    made = StepFunction(function, name, (), (), parameters, 0, "Stepper", arguments, number)
+    made = StepFunction(
+        function, name, (), (), parameters, 0, "Stepper", arguments, number, actions
+    )
     checked_callback(made, FIX)
     return made
 
@@ -72,6 +93,12 @@ class ActionLaw(Callback):
     def takes(self) -> str:
         """Its arguments, as one writes them."""
         return f"(t, q, v, action{'' if self.parameters is None else ', parameters'})"
+
+    def traceable(self, model: Model) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Return it as a function of arrays alone, and the shapes of these arrays by name."""
+        both = self.actions + (self.parameters or 0)
+        shapes: dict[str, Shape] = {"t": (), "q": (model.nq,), "v": (model.nv,), "both": (both,)}
+        return lambda t, q, v, both: self(t[()], q, v, None, both), shapes
 
     def __call__(self, t: Any, q: Any, v: Any, x: Any = None, both: Any = None) -> Any:
         """Return the joint forces of one state."""
@@ -95,47 +122,25 @@ def action_law(
 
 
 def traced_together(
-    callbacks: Sequence[Callback], compiled: bool | None, make: Callable[[], Any]
-) -> Any:
-    """Return what is made by calling the functions on symbols, each of which must be pure.
+    model: Model, callbacks: Sequence[Callback], compiled: bool | None, make: Callable[[], Any]
+) -> tuple[Any, tuple[tuple[str, str], ...]]:
+    """Return what is made by calling the functions on symbols, and what identifies them.
 
     Args:
-        callbacks: the functions.
+        model: the robot.
+        callbacks: the functions; each must be pure.
         compiled: True if the user says that they remember nothing.
         make: calls all of them once.
 
     Raises:
         CallbackError: if one cannot be compiled, or may remember something between calls.
     """
-    tracings = [
-        Tracing(each, compiled, [x.function for x in callbacks if x is not each])
-        for each in callbacks
-    ]
+    tracings, known = identify(model, list(callbacks), compiled)
+    made = make
     for tracing in tracings:
-        _refuse(tracing)
-    if not tracings:
-        return make()
-    kept = [tracing.found.memory() for tracing in tracings[1:]]
-    made = tracings[0].attempt(make)
-    if any(memory.changed() for memory in kept) and compiled is None:
-        tracings[0].reason = "one of them remembers something between calls"
-    for memory in kept:
-        memory.restore()
-    _refuse(tracings[0])
-    return made
-
-
-def _refuse(tracing: Tracing) -> None:
-    if not tracing.reason:
-        return
-    callback = tracing.callback
-    remembers = "remember" in tracing.reason
-    raise CallbackError(
-        f"{callback.caller}: {callback.name}{callback.takes} cannot be compiled",
-        "a function built from arithmetic, sixfold functions and sixfold.if_positive, "
-        "which remembers nothing between calls",
-        tracing.reason,
-        "rewrite it, or pass compiled=True if it remembers nothing"
-        if remembers
-        else "rewrite it, without a choice by value",
-    )
+        made = partial(tracing.attempt, made)
+    found = made()
+    for tracing in tracings:
+        if tracing.reason:
+            raise tracing.refusal()
+    return found, known

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Callback, FixedStep, ForceFrame, Method, Precision, Stabilization
 from sixfold.contact import Ground
-from sixfold.errors import NotApplicableError, OptionError, ShapeError
+from sixfold.errors import CallbackError, NotApplicableError, OptionError, ShapeError
 from sixfold.evaluate import (
     model_checked,
     refuse_singular,
@@ -56,6 +56,9 @@ class Stepper:
     Everything is prepared once: the checks, the kernel and the memory.  A step is one call of one
     kernel, which also computes what your functions observe and reward.  Rows do not depend on each
     other: their bits are the same in any batch.
+
+    Your functions must be pure.  They are traced when the stepper is made: numbers that they read
+    from elsewhere stay as they were then.  Pass numbers that change as `parameters`.
 
     Args:
         model: the robot.
@@ -190,7 +193,9 @@ class Stepper:
         )
         functions = {
             "observe": step_function(observe, "observe", "t, q, v", n, number=False),
-            "reward": step_function(reward, "reward", "t, q, v, action", n, number=True),
+            "reward": step_function(
+                reward, "reward", "t, q, v, action", n, number=True, actions=self.actions
+            ),
             "terminate": step_function(terminate, "terminate", "t, q, v", n, number=True),
         }
         own = {"parameters": self.parameters, "inertias": self.inertias, "f_ext": self.f_ext}
@@ -213,7 +218,10 @@ class Stepper:
     def _prepare(self, compiled: bool | None) -> None:
         """Compile, and allocate two buffers that steps write to in turn."""
         program = self._program
-        made = traced_together(program.callbacks, compiled, program.kernels)
+        self._compiled = compiled
+        made, self._digests = traced_together(
+            self.model, program.callbacks, compiled, program.kernels
+        )
         self._kernel, self._look = made
         self._returns: Any = None
         n = len(program.state)
@@ -396,7 +404,7 @@ class Stepper:
             expected = f"(sequences, steps, {self.actions})"
             raise ShapeError("Stepper.returns", "actions", expected, given.shape, "fix its axes")
         if self._returns is None:
-            self._returns = self._program.returns_kernel()
+            self._returns = self._traced_again()
         if self._returns is None:
             where = f"a step of '{self.model.name}', which is too long to be compiled"
             raise NotApplicableError("Stepper.returns", where, "use step")
@@ -407,6 +415,22 @@ class Stepper:
         found, _ = run_scan(self._returns, arrays, given.shape[:1], steps, steps)
         total: Array = found[-2][:, 0, 0]
         return total
+
+    def _traced_again(self) -> Any:
+        """Return the kernel of `returns`; the functions must do what they did at the beginning."""
+        program = self._program
+        kernel, known = traced_together(
+            self.model, program.callbacks, self._compiled, program.returns_kernel
+        )
+        changed = [name for name, digest in known if (name, digest) not in self._digests]
+        if changed:
+            raise CallbackError(
+                f"Stepper.returns: {changed[0]}",
+                "the function that the stepper was made with",
+                "one that does something else: what it reads has changed since",
+                "make a new stepper, or pass what changes as parameters",
+            )
+        return kernel
 
     def _broadcast(self, action: Array) -> Array:
         try:
