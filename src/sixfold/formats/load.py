@@ -114,7 +114,7 @@ def load(
 def _refuse_content(text: str) -> None:
     """Refuse the text of a robot file, which is no path."""
     begin = text.lstrip("\ufeff \t\r\n")[:60]
-    if begin.startswith(("<", "{")) or "\n" in begin:
+    if begin.startswith(("<", "{")):
         got = f"a text of {len(text):,} characters that begins with {begin[:40]!r}"
         fix = "write it to a file first: pathlib.Path('robot.urdf').write_text(text)"
         where = "load: argument 'source' is what a file holds"
