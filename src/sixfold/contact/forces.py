@@ -31,8 +31,7 @@ class ContactForces(NamedTuple):
     joint_forces: Array
     """What limits and dry friction add to the joint forces [N m or N], shape (..., nv)."""
     residual: Array
-    """Largest change of a force that one more projected step of the solver would make [N],
-    shape (...)."""
+    """Relative residual of the solver, about the relative error of `a`, shape (...)."""
 
     def __repr__(self) -> str:
         """Print small arrays, and the shapes of large ones."""
@@ -53,8 +52,6 @@ def contact_forces(
 ) -> ContactForces:
     """Return the accelerations of a model that touches the ground, and the contact forces.
 
-    The solver starts from no force; `simulate` and `rollout` start it from the step before.
-
     Args:
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
@@ -70,8 +67,7 @@ def contact_forces(
         A tuple (a, forces, points, gaps, joint_forces, residual): joint accelerations, shape
         (..., nv); forces on the body of each point, in world axes [N], and where they act [m],
         shapes (..., nc, 3); gaps [m], negative inside, shape (..., nc); what limits and dry
-        friction add to tau, shape (..., nv); how much one more step of the solver would change a
-        force [N], shape (...).
+        friction add to tau, shape (..., nv); the relative residual of the solver, shape (...).
 
     Raises:
         ShapeError: if a last axis is not nq or nv.

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.contact import Ground
+from sixfold.contact import ContactPoint, Ground
 from sixfold.evaluate import frame_pose, gravity_force, inverse_mass_matrix, model_checked, neutral
 from sixfold.formats import load
 from sixfold.learn.task import Task
 from sixfold.model import Model, ModelBuilder, Prismatic, Revolute, lock_joints
+from sixfold.model.samples.legged import FOOT, LEGS
 from sixfold.scalar import Scalar, cos, if_positive, sin, sqrt
 from sixfold.spatial import Inertia
 
@@ -224,8 +225,14 @@ def _quadruped(name: str, gait: Callable[[Any], Any], reward: Any) -> Task:
         start=start,
         draws=18,
         steps=500,
-        contacts=Ground(friction=0.8),
+        contacts=feet_on_ground(),
     )
+
+
+def feet_on_ground() -> Ground:
+    """Return the ground for the feet of the sample quadruped; a trunk that falls ends the task."""
+    feet = [ContactPoint(f"{leg}_foot", radius=FOOT) for leg in LEGS]
+    return Ground(friction=0.8, points=tuple(feet))
 
 
 def _within(x: Scalar, most: float) -> Scalar:

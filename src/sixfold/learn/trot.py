@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.contact import Ground, contact_forces
+from sixfold.contact import contact_forces
 from sixfold.control import MPPI
 from sixfold.evaluate import compile, neutral, point_force
 from sixfold.formats import load
-from sixfold.learn.tasks import STAND, _upright, _within, _world_speed
+from sixfold.learn.tasks import STAND, _upright, _within, _world_speed, feet_on_ground
 from sixfold.scalar import Scalar, atan2, cos, if_positive, sin, sqrt
 from sixfold.simulation import Stepper
 
@@ -32,7 +32,7 @@ KP, KD, TORQUE = 150.0, 3.75, 25.0
 """Gains of the joints [N m/rad, N m s/rad] and their largest torque [N m]."""
 ACTION_TIME = 0.02
 """Time between two actions [s]."""
-GROUND = Ground(friction=0.8)
+GROUND = feet_on_ground()
 
 
 def leg_angles(x: Scalar, y: Scalar, z: Scalar) -> list[Scalar]:

@@ -25,7 +25,8 @@ def quadruped() -> Model:
     """A walking robot of 12 kg: a trunk on a floating base, four legs of three joints, ball feet.
 
     With all angles zero the legs hang straight down; x is forward and z up.  A thigh and a knee at
-    (0.8, -1.6) make the robot stand with its trunk 0.30 m above the ground.
+    (0.8, -1.6) make the robot stand with its trunk 0.30 m above the ground.  Its collision shapes
+    are those of feet, trunk, hips and knees, feet first.
     """
     builder = ModelBuilder("quadruped")
     builder.add_body("trunk", joint=Free(), joint_name="root", inertia=box(*_TRUNK_SIZE, mass=6.0))
@@ -61,13 +62,17 @@ def quadruped() -> Model:
 
 
 def _shapes(bodies: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the robot looks like; its feet may touch the ground."""
+    """Return what the robot looks like; trunk, hips, knees and feet may touch the ground."""
     trunk, rest = bodies["trunk"][0], Transform.identity()
     shapes = [Geometry(trunk, rest, Box(_TRUNK_SIZE), _DARK, link="trunk")]
+    touching = [Geometry(trunk, rest, Box(_TRUNK_SIZE), _DARK, link="trunk", collides=True)]
     for leg, (_, y) in LEGS.items():
         k, thigh, shank = (bodies[f"{leg}_{part}"][0] for part in ("hip", "thigh", "shank"))
         side = Transform.translation((0.0, 0.04 * y, 0.0))
         shapes.append(Geometry(k, side, Sphere(0.045), _DARK, link=f"{leg}_hip"))
+        touching.append(Geometry(k, side, Sphere(0.045), _DARK, collides=True))
+        knee = Transform.translation((0.0, 0.0, -THIGH))
+        touching.append(Geometry(thigh, knee, Sphere(0.022), _LIGHT, collides=True))
         for body, length, radius, color in (
             (thigh, THIGH, 0.022, _LIGHT),
             (shank, SHANK, 0.012, _DARK),
@@ -78,4 +83,4 @@ def _shapes(bodies: Mapping[str, Any]) -> dict[str, Any]:
         for collides in (False, True):
             foot = Geometry(shank, end, Sphere(FOOT), _FOOT_COLOR, collides=collides)
             shapes.append(foot)
-    return {"geometries": tuple(shapes)}
+    return {"geometries": (*shapes, *touching)}
