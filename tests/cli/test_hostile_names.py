@@ -17,24 +17,13 @@ import sixfold as sf
 from sixfold.cli import main
 from sixfold.errors import visible
 from sixfold.formats import mesh_path
+from tests.cli.raw_characters import RAW, clean
 from tests.cli.streams import apart
 
-MARKS = "\u061c\u200b\u200c\u200d\u200e\u200f\u2028\u2029\ufeff"
-MARKS += "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2060, 0x2070)]))
-CONTROLS = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
-RAW = frozenset(CONTROLS + MARKS) - {"\n"}
 EVIL = "\x1b[31m\x07\x08\r\nFORGED\t\x7f\x9b\u202e\u2066\u200b\u200f\u061c\x00\u2028"
 MARKUP = "<script>alert(1)</script>&\"'$x$\\input{x}%_^~*/"
 TEXT = EVIL.replace("\x00", "").replace("\x1b", "").replace("\x07", "").replace("\x08", "")
 """What XML can hold."""
-
-
-def clean(text):
-    """Assert that a text holds no character of the kind, and no line that a name began."""
-    found = sorted({c for c in text if c in RAW})
-    assert not found, f"{found} in {text!r:.400}"
-    assert not [line for line in text.splitlines() if line.startswith("FORGED")]
-    return text
 
 
 def evil(label):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from tests.files.test_npz import header
+from tests.files.arrays import header
 from tests.formats.small_robots import ARM
 from tests.fuzz.corpus import MJCF, READERS, STUDY
 

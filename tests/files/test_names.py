@@ -22,8 +22,8 @@ from sixfold.codegen.program import identifier, stem_of
 from sixfold.errors import visible
 from sixfold.identification import Log
 from sixfold.report import plot, write_report
+from tests.cli.raw_characters import clean
 from tests.cli.streams import apart
-from tests.cli.test_hostile_names import clean
 from tests.files.names import HARMLESS, NAMES, model
 
 INJECTED = "injected_by_a_name"

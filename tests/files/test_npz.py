@@ -1,6 +1,5 @@
 """What an .npz file asks for is known before it is allocated."""
 
-import io
 import struct
 import tracemalloc
 import zipfile
@@ -11,13 +10,7 @@ import pytest
 import sixfold as sf
 from sixfold.identification import Log
 from sixfold.simulation.trajectory import npz
-
-
-def header(shape, dtype="<f8"):
-    stream = io.BytesIO()
-    about = {"descr": dtype, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(stream, about)
-    return stream.getvalue()
+from tests.files.arrays import header
 
 
 def write_zeros(path, count, **more):
@@ -129,5 +122,5 @@ def test_a_log_with_empty_fields_takes_no_lists_of_texts(tmp_path):
 def test_a_first_line_without_an_end_is_refused(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("q" * 3_000_000)
-    with pytest.raises(sf.TrajectoryFileError, match="first line has more than"):
+    with pytest.raises(sf.TrajectoryFileError, match="a line has more than"):
         Log.read(path, sf.load("pendulum"))

@@ -40,7 +40,9 @@ ERRORS: tuple[type[sf.SixfoldError], ...] = (
     sf.UnknownNameError,
 )
 WARNINGS: tuple[type[Warning], ...] = (
+    sf.ContactResidualWarning,
     sf.ContactShapeWarning,
+    sf.UnlikelyInputWarning,
     sf.NonFiniteStateWarning,
     sf.PythonCallbackWarning,
     sf.RobotFileWarning,

@@ -224,9 +224,9 @@ def _rolled(
     rolls = getattr(body, "rolls", False)
     named = not isinstance(options.get("frame", ""), str)  # one body of its own has no loop
     other = options.get("method", "aba") != "aba"
-    # the rolled form reads a joint's fields as columns of numbers
+    # the rolled form reads a joint's fields as columns of numbers; functions stay as they are
     odd = any(
-        not is_plain(getattr(joint, field.name))
+        not (is_plain(value := getattr(joint, field.name)) or value is None or callable(value))
         for joint in {id(body.joint): body.joint for body in model.bodies}.values()
         if joint.is_code
         for field in fields(joint)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixfold.errors import ArgumentError, ShapeError
-from sixfold.evaluate.kernels.lazily import graphs
+from sixfold.evaluate.kernels.lazily import compiler, graphs
 from sixfold.forks import lazily
 from sixfold.scalar.check import is_number
 
@@ -55,8 +55,12 @@ class FunctionProgram:
 
 
 def program_of(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> FunctionProgram:
-    """Trace a function of arrays, shapes being those of one state's arguments."""
-    return FunctionProgram(*traced(function, shapes))
+    """Trace a function of arrays, shapes being those of one state's arguments.
+
+    Constants are folded in the default floating-point environment.
+    """
+    with compiler().usual_environment():
+        return FunctionProgram(*traced(function, shapes))
 
 
 def numbers_array(values: Sequence[Any]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -215,10 +214,7 @@ def _head(stream: TextIOBase) -> tuple[list[str] | None, str | None]:
     while line and (not line.strip() or line.lstrip().startswith("#")):
         comment = line.strip().lstrip("#").strip() or comment
         place, line = stream.tell(), next(lines, "")
-    marks = [mark for mark in (";", "\t", ",") if mark in line]
-    delimiter = marks[0] if marks else None
-    # a quoted name may have line breaks
-    fields = _fields(itertools.chain([line], lines), delimiter)
+    delimiter, fields = _split_first(stream, place, line)
     if not _is_numeric(fields):
         return fields, delimiter
     stream.seek(place)
@@ -226,6 +222,31 @@ def _head(stream: TextIOBase) -> tuple[list[str] | None, str | None]:
     if not comment or len(named) != len(fields) or _is_numeric(named):
         return None, delimiter
     return named, delimiter
+
+
+def _split_first(stream: TextIOBase, place: int, line: str) -> tuple[str | None, list[str]]:
+    """Return what stands between columns, and the fields of the first line.
+
+    A mark counts if it splits the line after it into as many numbers: a name may hold others, and
+    a quoted name may have line breaks.  The stream is then at the line after the first.
+    """
+    marks = [mark for mark in (";", "\t", ",") if mark in line]
+    found: list[tuple[str, list[str], int]] = []
+    for mark in marks:
+        stream.seek(place)
+        fields = _fields(_lines(stream), mark)
+        end = stream.tell()
+        numbers = _fields(_lines(stream), mark)
+        if len(fields) == len(numbers) and _is_numeric(numbers):
+            found.insert(0, (mark, fields, end))
+            break
+        found.append((mark, fields, end))
+    if not found:
+        stream.seek(place)
+        return None, _fields(_lines(stream), None)
+    mark, fields, end = found[0]
+    stream.seek(end)
+    return mark, fields
 
 
 def _lines(stream: TextIOBase) -> Iterator[str]:

@@ -185,7 +185,7 @@ class _Trial:
             self._products.append(products_of(X[near], folds[near]))
         self.counts = np.maximum((~self.far).sum(axis=0), 1)
         sizes = [P.sum(axis=0)[self._goal(j), self._goal(j)] for j, P in enumerate(self._products)]
-        self.floor = EXACT**2 * max(float(np.max(sizes / self.counts)), 1e-300)
+        self.floor = EXACT**2 * max(float(np.max(sizes / self.counts)), 1e-200)
 
     def _goal(self, j: int) -> int:
         return len(self.problem.rows[j])
