@@ -30,7 +30,7 @@ Numbers = Sequence[Scalar]
 
 TOLERANCE = 1e-12
 """Relative residual at which a row is solved."""
-STALLED = 1e-6
+STALLED = 1e-5
 """Relative residual below which a round that gains nothing ends the search: what is left is
 rounding, of single precision for one."""
 SLOPE_LEFT = 0.1
