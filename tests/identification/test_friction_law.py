@@ -17,7 +17,11 @@ DT = 2e-3
 @cache
 def puma():
     """Return a robot without friction, one of its motions, and how large its torques are."""
-    model = sf.load("puma560").with_friction_speed(0.0).without(friction=True, damping=True, armature=True)
+    model = (
+        sf.load("puma560")
+        .with_friction_speed(0.0)
+        .without(friction=True, damping=True, armature=True)
+    )
     run = sf.excitation(model, 20.0, dt=DT, rounds=2, seed=1)
     return model, run, np.sqrt((run.tau**2).mean(axis=0))
 
