@@ -79,3 +79,18 @@ def test_a_point_that_cannot_move_is_refused() -> None:
     ground = sf.Ground(points=[sf.ContactPoint("rim", radius=0.1)])
     with pytest.raises(sf.NotApplicableError, match="cannot move"):
         sf.contact_forces(model, [0.0], [0.0], [0.0], contacts=ground)
+
+
+def test_rigid_boxes_that_tumble_are_solved_in_the_default_rounds() -> None:
+    model, rows, rng = box(0.3, 0.2, 0.1), 256, np.random.default_rng(0)
+    q, v = np.zeros((rows, 7)), np.zeros((rows, 6))
+    turn = rng.standard_normal((rows, 4))
+    q[:, 2], q[:, 3:] = 0.25, turn / np.linalg.norm(turn, axis=1, keepdims=True)
+    v[:, :3], v[:, 5] = 3.0 * rng.standard_normal((rows, 3)), -1.0
+    ground = sf.Ground(points=corners(0.3, 0.2, 0.1), rigid=True, friction=0.6)
+    stepper = sf.Stepper(model, rows=rows, dt=1e-3, contacts=ground)
+    stepper.reset(q, v)
+    for _ in range(500):
+        stepper.step(np.zeros(6))
+    assert stepper.contact_residual.max() < 1e-4
+    assert stepper.q[:, 2].min() > 0.045

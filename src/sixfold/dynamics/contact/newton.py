@@ -196,13 +196,21 @@ class Problem:
         y = factor.scaled(z)
         return Direction(factor.outward(y), dot(z, y), pull)
 
-    def solve(self, a0: Numbers, power: Scalar, rounds: int) -> Solution:
+    def softened(self, factor: float) -> Problem:
+        """Return the problem with constraints that are softer by a factor."""
+        constraints = [each._replace(R=each.R * factor) for each in self.constraints]
+        return Problem(constraints, self.space, self.coordinates, self.M, self.loops)
+
+    def solve(
+        self, a0: Numbers, power: Scalar, rounds: int, factors: Sequence[float] = ()
+    ) -> Solution:
         """Return the minimum, from the free acceleration a0 on.
 
         Args:
             a0: accelerations without these constraints.
             power: a0 . M a0.
             rounds: of Newton's method at the most; each state takes as many as it needs.
+            factors: by which constraints are softer in problems that are solved before.
         """
         n = len(a0)
         sizes = [len(each.asked) for each in self.constraints]
@@ -210,6 +218,19 @@ class Problem:
             [x - asked for x, asked in zip(part, each.asked, strict=True)]
             for each, part in zip(self.constraints, self.rates(a0), strict=True)
         ]
+        some = total([each.active for each in self.constraints]) + 0.0
+        numbers = [*[0.0] * (2 * n), *(number for part in x0 for number in part)]
+        for problem in (*map(self.softened, factors), self):
+            step = problem.newton_step(n, power, sizes)
+            _, left, *numbers = repeat(rounds, step, [some, 0.0, *numbers], while_positive=0)
+        a = [p + q for p, q in zip(a0, numbers[:n], strict=True)]
+        forces = self.project(self.scaled(_split(numbers[2 * n :], sizes)))
+        return Solution(a, forces, sqrt(left))
+
+    def newton_step(
+        self, n: int, power: Scalar, sizes: Sequence[int]
+    ) -> Callable[[list[Scalar]], list[Scalar]]:
+        """Return a round: of whether it goes on, residual^2, a - a0, M (a - a0) and J a - asked."""
 
         def advance(carried: list[Scalar]) -> list[Scalar]:
             _, before, *numbers = carried
@@ -239,12 +260,7 @@ class Problem:
             going = if_positive(left - TOLERANCE**2, 1.0 - stalled, 0.0)
             return [going, left, *e, *Me, *(number for part in x for number in part)]
 
-        some = total([each.active for each in self.constraints])
-        start = [some + 0.0, 0.0, *[0.0] * (2 * n), *(number for part in x0 for number in part)]
-        _, left, *numbers = repeat(rounds, advance, start, while_positive=0)
-        a = [p + q for p, q in zip(a0, numbers[:n], strict=True)]
-        forces = self.project(self.scaled(_split(numbers[2 * n :], sizes)))
-        return Solution(a, forces, sqrt(left))
+        return advance
 
     def _prediction_error(
         self,
