@@ -21,7 +21,6 @@ from sixfold.spatial import (
     Motion,
     Subspace,
     Transform,
-    inverse_factor,
     ldl,
     ldl_solve,
 )
@@ -156,14 +155,6 @@ def test_the_factors_of_a_positive_matrix_are_unit_triangular_with_positive_pivo
     assert np.all(np.triu(L, 1) == 0) and np.all(np.diag(L) == 1)
     assert min(d) > 0
     assert_close(L @ np.diag(d) @ L.T, A, size(A))
-
-
-@sizes
-def test_the_inverse_of_a_unit_triangular_factor_is_one_too(n):
-    L, _ = ldl(definite(n).tolist())
-    V = array(inverse_factor(L))
-    assert np.all(np.triu(V, 1) == 0) and np.all(np.diag(V) == 1)
-    assert_close(V @ array(L), np.eye(n), size(V))
 
 
 @sizes

@@ -47,7 +47,6 @@ from sixfold.spatial.subspace import (
     ForceSubspace,
     JointMatrix,
     Subspace,
-    inverse_factor,
     ldl,
     ldl_solve,
 )
@@ -100,7 +99,6 @@ __all__ = [
     "ellipsoid",
     "equation_of_motion",
     "inertia_rate",
-    "inverse_factor",
     "ldl",
     "ldl_solve",
     "outer",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ShapeError
-from sixfold.scalar import ZERO, Scalar, dot, is_one
+from sixfold.scalar import ZERO, Scalar, is_one
 from sixfold.spatial.display import as_array, presented, triple
 from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
@@ -124,16 +124,6 @@ def ldl(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]
         d.append(pivot)
     n = len(d)
     return [[*row, 1.0, *[ZERO] * (n - i - 1)] for i, row in enumerate(L)], d
-
-
-def inverse_factor(L: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-    """Return L^-1 of a unit lower triangular matrix."""
-    n = len(L)
-    V: list[list[Scalar]] = [[1.0 if i == j else ZERO for j in range(n)] for i in range(n)]
-    for i in range(n):
-        for j in range(i):
-            V[i][j] = -dot(L[i][j:i], [row[j] for row in V[j:i]])
-    return V
 
 
 def ldl_solve(L: list[list[Scalar]], d: list[Scalar], b: Sequence[Scalar]) -> Column:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixfold.scalar import ZERO, Scalar, dot
-from sixfold.spatial import inverse_factor, ldl, ldl_solve
+from sixfold.spatial import ldl, ldl_solve
 
 Numbers = Sequence[Scalar]
 Matrix = list[list[Scalar]]
@@ -19,10 +19,6 @@ class Dense:
         self.L, self.pivots = ldl(A)
         self.over = [1.0 / d for d in self.pivots]
         """Reciprocals of the pivots."""
-
-    def inverse_factor(self) -> Matrix:
-        """Return L^-1."""
-        return inverse_factor(self.L)
 
     def solve(self, b: Numbers) -> list[Scalar]:
         """Return x with A x = b."""

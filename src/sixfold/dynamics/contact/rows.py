@@ -61,19 +61,6 @@ class Places:
                 found[k] = lin + w.cross(arm)
         return found
 
-    def spatial(self, body: int) -> list[dict[int, Scalar]]:
-        """Return the Jacobian of a body in world axes at its origin: angular, then linear rows."""
-        turns: Columns = {}
-        for j in self.tree.support(body):
-            start = self.tree.velocity_slices[j].start
-            turns |= {k: w for k, (w, _) in enumerate(self.axes[j], start)}
-        slides = self.columns(body, self.X0[body].r)
-        return [
-            {k: column[i] for k, column in both.items()}
-            for both in (turns, slides)
-            for i in range(3)
-        ]
-
     def turning(self, body: int, qd: Table) -> Vector3:
         """Return how the axes of the joint that a body hangs on turn its linear velocity.
 

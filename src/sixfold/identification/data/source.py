@@ -112,7 +112,7 @@ def source_of(
 
 
 def _force_names(model: Model, tau: Any) -> Sequence[str]:
-    """Return the names of measured joint forces: of all freedoms, or of those with a motor."""
+    """Return the names of measured joint forces: of all joints, or of those with a motor."""
     coordinates = model.coordinates
     motors = [coordinates.v_names[k] for k in coordinates.actuated]
     shape = getattr(tau, "shape", ())

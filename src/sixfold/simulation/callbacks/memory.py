@@ -11,7 +11,7 @@ import numpy as np
 Container = list[Any] | dict[Any, Any] | set[Any] | np.ndarray
 
 MISSING = object()
-"""In place of the value of a name that is not bound."""
+"""Stands for the value of a name that is not bound."""
 
 
 class Memory:
