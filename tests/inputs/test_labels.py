@@ -197,3 +197,73 @@ def test_forces_of_a_floating_robot_may_be_those_of_its_motors():
     arrays |= {"t": None, "f_ext": None}
     (chunk,) = source_of(model, q, arrays, None, None).chunks()
     assert np.array_equal(chunk[3][:, -1], tau[:, 0])
+
+
+FORCES = {
+    "control": lambda table: sf.simulate(ARM, Q[0], V[0], 0.01, control=lambda t, q, v: table).q,
+    "NumPy": lambda table: (
+        sf.simulate(ARM, Q[0], V[0], 0.01, control=lambda t, q, v: table, backend="numpy").q
+    ),
+    "states": lambda table: (
+        sf.simulate(ARM, Q[0], V[0], 0.01, control=lambda t, q, v, x: (table, -x), x0=[1.0]).q
+    ),
+    "rollout": lambda table: (
+        sf.rollout(ARM, Q[0], V[0], dt=1e-3, steps=4, control=lambda t, q, v: table)[0]
+    ),
+    "saturated": lambda table: (
+        sf.controllers.saturated(ARM, lambda t, q, v: table)(0.0, Q[0], V[0])
+    ),
+    "disturbance_observer": lambda table: (
+        sf.controllers.disturbance_observer(ARM, lambda t, q, v: table, 5.0)(0.0, Q[0], V[0], A[0])[0]
+    ),
+    "computed_torque": lambda table: (
+        sf.controllers.computed_torque(ARM, lambda t: (table,) * 3, 100.0, 20.0)(0.0, Q[0], V[0])
+    ),
+    "reset": lambda table: (
+        sf.simulate(
+            ARM,
+            Q[0],
+            V[0],
+            0.01,
+            events=sf.Event(lambda t, q, v: t - 0.005, reset=lambda t, q, v: (table, table)),
+        ).q
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sixfold.PythonCallbackWarning")
+@pytest.mark.parametrize("name", FORCES)
+def test_tables_that_functions_return_are_taken_by_names(name):
+    expected = FORCES[name](TAU[0])
+    found = FORCES[name](_pandas(TAU[0][::-1], BACK))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    with pytest.raises(sf.errors.SixfoldError, match="the labels"):
+        FORCES[name](_pandas(TAU[0], list("abcdef")))
+
+
+def test_external_forces_that_a_function_returns_are_taken_by_names():
+    pandas = pytest.importorskip("pandas", reason="tables")
+    f_ext = np.arange(36.0).reshape(6, 6)
+    axes = ["ang_x", "ang_y", "ang_z", "lin_x", "lin_y", "lin_z"]
+    table = pandas.DataFrame(f_ext, index=ARM.body_names, columns=axes).iloc[::-1, ::-1]
+    runs = [sf.simulate(ARM, Q[0], V[0], 0.01, f_ext=lambda t, q, v, x=x: x) for x in (f_ext, table)]
+    np.testing.assert_allclose(runs[1].q, runs[0].q, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("table", ["pandas", "xarray"])
+@pytest.mark.parametrize("form", [None, "rolled"])
+def test_a_kernel_refuses_tables(table, form):
+    """NumPy would let pandas pass them transposed."""
+    kernel = sf.compile(sf.gravity_force, ARM, form=form)
+    square = np.tile(Q[:1], (6, 1))
+    for x in (square, Q[0]):
+        np.testing.assert_allclose(kernel(x), sf.gravity_force(ARM, x), rtol=0, atol=1e-9)
+        with pytest.raises(sf.NumberError, match="a kernel reads no labels"):
+            kernel(TABLES[table](x, NAMES))
+
+
+def test_a_kernel_refuses_masked_elements():
+    kernel = sf.compile(sf.gravity_force, ARM)
+    with pytest.raises(sf.NumberError, match="masked"):
+        kernel(np.ma.masked_array(Q, Q > 1.0))
+    np.testing.assert_array_equal(kernel(np.ma.masked_array(Q)), sf.gravity_force(ARM, Q))

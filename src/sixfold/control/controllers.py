@@ -42,6 +42,7 @@ from sixfold.evaluate import (
     difference,
     frame_pose,
     gravity_force,
+    in_order,
     inverse_dynamics,
     jacobian,
     model_checked,
@@ -115,7 +116,12 @@ class ComputedTorque:
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        q_ref, v_ref, a_ref = self.reference(t)
+        names = self.model.coordinates
+        labels = (names.q_names, names.v_names, names.v_names)
+        q_ref, v_ref, a_ref = (
+            in_order("computed_torque", f"reference(t)[{k}]", x, [label])
+            for k, (x, label) in enumerate(zip(self.reference(t), labels, strict=True))
+        )
         error = difference(self.model, q, _objects(q_ref, q))
         a = a_ref + np.array(self.kd) * (v_ref - v) + np.array(self.kp) * error
         tau = inverse_dynamics(self._rigid, q, v, a)
@@ -150,6 +156,8 @@ class Saturated:
 
     control: Callable[..., Any]
     limit: Numbers
+    names: tuple[str, ...]
+    """Of the joint forces, for a controller that returns them in a table."""
 
     @property
     def x0(self) -> Any:
@@ -165,7 +173,8 @@ class Saturated:
         """Return the joint forces, and what the controller inside says about its states."""
         found = self.control(t, q, v, *rest)
         stateful = isinstance(found, tuple) and len(found) == 2 and np.ndim(found[0]) == 1
-        tau = np.asarray(found[0] if stateful else found)
+        given = found[0] if stateful else found
+        tau = np.asarray(in_order("saturated", "control", given, [self.names]))
         clipped = [_clip(x, limit) for x, limit in zip(tau, self.limit, strict=True)]
         cut = np.array(clipped, dtype=tau.dtype)
         return (cut, found[1]) if stateful else cut
@@ -325,7 +334,8 @@ def saturated(model: Model, control: Callable[..., Any]) -> Saturated:
     """Return a controller with its joint forces cut at the model's effort limits."""
     model_checked("saturated", model)
     _callable("saturated", control)
-    return Saturated(control, tuple(model.effort_limit.tolist()))
+    limit = tuple(model.effort_limit.tolist())
+    return Saturated(control, limit, model.coordinates.v_names)
 
 
 def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Reference:

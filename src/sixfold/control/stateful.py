@@ -12,7 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sixfold.evaluate import bias_force, coriolis_matrix, difference, gravity_force, mass_matrix
+from sixfold.evaluate import (
+    bias_force,
+    coriolis_matrix,
+    difference,
+    gravity_force,
+    in_order,
+    mass_matrix,
+)
 from sixfold.model import Body, Model
 
 Numbers = tuple[float, ...]
@@ -98,7 +105,9 @@ class DisturbanceObserver:
     def __call__(self, t: Any, q: Any, v: Any, x: Any, *parameters: Any) -> tuple[Any, Any]:
         """Return the joint forces and the rate of the expected momentum."""
         r = self.estimate(q, v, x)
-        tau = np.asarray(self.control(t, q, v, *parameters))
+        given = self.control(t, q, v, *parameters)
+        names = [self.model.coordinates.v_names]
+        tau = np.asarray(in_order("disturbance_observer", "control", given, names))
         if self.compensate:
             tau = driven(self.model, tau - r)
         C = coriolis_matrix(self.model, q, v)

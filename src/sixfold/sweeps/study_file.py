@@ -30,8 +30,12 @@ from sixfold.sweeps.rows import Grid
 KEYS = ("title", "robot", "quantity", "function", "rows", "seed", "draw", "grid", "options")
 MAX_BYTES = 2**20
 """Size of a study's file."""
-LONG_KEY = re.compile(r"(?:[^\s.,=\[\]{}#]++[ \t]*+\.[ \t]*+){30}")
-"""The time and memory that the parser of TOML takes for a key grow with the square of its parts."""
+LONG_KEY = re.compile(r"(?<![^\s.,=\[\]{}#])(?:[^\s.,=\[\]{}#]++[ \t]*+\.[ \t]*+){30}")
+"""Matches a key of 30 parts: the TOML parser takes time and memory with the square of their number.
+
+The lookbehind starts each match at the first character of a part: without it, one part of n
+characters takes time with the square of n.
+"""
 FUNCTION = "'package.module:name', or 'file.py:name'"
 KINDS = ("configuration", "uniform", "normal", "log_uniform", "choice")
 

@@ -7,7 +7,9 @@ from functools import cached_property, lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from sixfold.errors import visible
+import numpy as np
+
+from sixfold.errors import NumberError, kind_of, visible
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
 from sixfold.llvm.layout.signature import Layout
@@ -43,7 +45,8 @@ class Kernel:
         """Load object code; `text` is the optimised program it was made from."""
         self._describe(name, text, layout, lanes, doc, data)
         self._loaded = loaded = jit.Loaded(code)
-        self._gufunc = call = self._ufunc(data)
+        self._gufunc = self._ufunc(data)
+        call = _call_on_arrays(self._gufunc, name)
         self.quick: Any = None
         """Takes plain arrays of not too many states, and returns None for anything else."""
         self.unbounded: Any = None
@@ -157,6 +160,34 @@ class Kernel:
     def __repr__(self) -> str:
         """Say what it computes."""
         return f"<kernel {visible(self.name)} {self.signature}, {self.lanes} lanes, {self.form}>"
+
+
+_TABLES = ("pandas", "polars", "pyarrow", "xarray")
+
+
+def _call_on_arrays(ufunc: Any, name: str) -> Callable[..., Any]:
+    """Return a call of a gufunc that refuses tables and masked elements.
+
+    NumPy leaves a table to pandas, which passes it transposed and ignores its labels.
+    """
+
+    def call(*arrays: Any, **options: Any) -> Any:
+        for x in arrays:
+            if type(x) is not np.ndarray:
+                _refuse_table(x, name)
+        return ufunc(*arrays, **options)
+
+    return call
+
+
+def _refuse_table(value: Any, name: str) -> None:
+    where = f"kernel '{visible(name)}'"
+    if type(value).__module__.partition(".")[0] in _TABLES:
+        fix = "pass x[names].to_numpy(), with the columns in the order of the model's coordinates"
+        raise NumberError(where, "NumPy arrays: a kernel reads no labels", kind_of(value), fix)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        fix = "fill the masked elements, or leave those states out"
+        raise NumberError(where, "an array without masked elements", "masked elements", fix)
 
 
 def rebuild(

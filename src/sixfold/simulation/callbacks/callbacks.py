@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import ArgumentError, CallbackError, ShapeError
+from sixfold.evaluate import in_order
+from sixfold.evaluate.labels import LABELS
 from sixfold.model import Model
 
 MAX_STATE_SIZE = 1e50
@@ -46,7 +48,7 @@ class Callback:
         given += [] if self.parameters is None else [parameters]
         result = self.function(*given)
         if not self.states:
-            return self._array(result, self.shape, f"{self.shape}")
+            return self._array(result, self.shape, f"{self.shape}", self.labels)
         n = self.shape[0] - self.states
         wanted = f"two arrays: {n} joint forces, and one number for each of {self.states} states"
         self.refuse_none(result, wanted, "return tau, rates")
@@ -54,8 +56,8 @@ class Callback:
             several = f" of {len(result)}" if hasattr(result, "__len__") else ""
             self._refuse_shape(wanted, f"{type(result).__name__}{several}")
         tau, about = (
-            self._array(part, shape, wanted)
-            for part, shape in zip(result, ((n,), (self.states,)), strict=True)
+            self._array(part, (len(labels),), wanted, labels)
+            for part, labels in zip(result, (self.labels[:n], self.labels[n:]), strict=True)
         )
         return np.concatenate([tau, about])
 
@@ -79,10 +81,12 @@ class Callback:
             where = f"{self.caller}: {self.name}{self.takes} returned nothing"
             raise CallbackError(where, wanted, None, f"end the function with '{fix}'")
 
-    def _array(self, result: Any, shape: Shape, wanted: str) -> Any:
+    def _array(self, result: Any, shape: Shape, wanted: str, labels: Sequence[str]) -> Any:
         if self.name == "control":
             self.refuse_none(result, f"joint forces, an array of shape {shape}", "return tau")
         self.refuse_none(result, f"forces, an array of shape {shape}", "return forces")
+        # a table is taken by the names of its rows and columns, as an argument is
+        result = in_order(self.caller, self.name, result, (labels, LABELS["6"])[: len(shape)])
         try:
             array = np.asarray(result)
         except ValueError as error:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import CallbackError, SimulationError, SixfoldError
-from sixfold.evaluate import integrate
+from sixfold.evaluate import in_order, integrate
 from sixfold.model import Model
 from sixfold.simulation.events.event import Crossing, Event
 
@@ -180,7 +180,11 @@ class Watch:
             given = event.reset(t, *self._parts(x))
             if given is None:
                 return None
-            q, v = (np.asarray(part, float) for part in given)
+            names = self._model.coordinates.q_names, self._model.coordinates.v_names
+            q, v = (
+                np.asarray(in_order(where, name, part, [labels]), float)
+                for name, part, labels in zip("qv", given, names, strict=True)
+            )
         except Exception as error:
             got = f"{type(error).__name__}: {error}"
             raise CallbackError(where, expected, got, fix) from error

@@ -104,7 +104,7 @@ class ActionLaw(Callback):
         """Return the joint forces of one state."""
         n = self.actions
         given = [both[:n]] if self.parameters is None else [both[:n], both[n:]]
-        return self._array(self.function(t, q, v, *given), self.shape, f"{self.shape}")
+        return self._array(self.function(t, q, v, *given), self.shape, f"{self.shape}", self.labels)
 
 
 def action_law(
