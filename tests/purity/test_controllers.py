@@ -4,6 +4,7 @@ The next file has laws whose surroundings change between two calls.
 """
 
 import array
+import contextlib
 import contextvars
 import ctypes
 import datetime
@@ -551,3 +552,85 @@ def test_an_external_force_and_a_controller_that_share_a_counter_run_as_python()
     found = motion(simulate)
     agree(found, motion(as_python))
     assert len(found.notes) == 2
+
+
+# -- what hides in exceptions, and in modules that the law does not own
+
+
+def swallowed_by_numpy():
+    def law(t, q, v):
+        try:  # NumPy's own error: no comparison of a symbol is seen
+            near = np.allclose(q, START, atol=1e-2)
+        except TypeError:
+            near = False
+        return -50.0 * q if near else -q
+
+    return law
+
+
+def suppressed():
+    def law(t, q, v):
+        gain = 1.0
+        with contextlib.suppress(TypeError):
+            gain = 50.0 if np.isfinite(v).all() and np.linalg.norm(v) < 0.05 else 1.0
+        return -gain * q
+
+    return law
+
+
+def returned_in_finally():
+    def law(t, q, v):
+        tau = -q
+        try:
+            tau = -50.0 * q if np.isclose(t, 0.01, atol=2e-3) else tau
+        finally:
+            return tau  # noqa: B012
+
+    return law
+
+
+def new_attribute_of_a_module():
+    vars(types).pop("sixfold_calls", None)
+
+    def law(t, q, v):
+        types.sixfold_calls = getattr(types, "sixfold_calls", 0) + 1
+        return -0.5 * types.sixfold_calls * q
+
+    return law
+
+
+@pytest.mark.parametrize(
+    "make", [swallowed_by_numpy, suppressed, returned_in_finally, new_attribute_of_a_module]
+)
+def test_a_law_that_hides_what_it_does_moves_as_its_python(make):
+    expected = as_python(make())
+    found = simulate(make())
+    agree(found, expected)
+    assert found.notes[0].startswith("control runs as Python")
+    with pytest.warns(sf.PythonCallbackWarning):
+        rolled = rollout(make())
+    np.testing.assert_allclose(rolled, rollout(make(), backend="numpy"), rtol=0, atol=1e-12)
+    vars(types).pop("sixfold_calls", None)
+
+
+@pytest.mark.parametrize("tracer", [None, lambda *_: None])
+def test_a_law_with_a_handler_that_symbols_do_not_need_is_compiled(tracer):
+    table = {}
+
+    def law(t, q, v):
+        try:
+            gain = table["gain"]
+        except KeyError:
+            gain = 3.0
+        with np.errstate(all="ignore"):
+            return -gain * q * sum(x for x in (0.5, 0.5))
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        found = simulate(law)
+        assert sys.gettrace() is tracer
+    finally:
+        sys.settrace(before)
+    assert found.notes == ()
+    agree(found, as_python(law))

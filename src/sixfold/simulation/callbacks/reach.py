@@ -126,6 +126,8 @@ class Reach:
     """Owners of globals, cells, class attributes and slots, by identity and name."""
     library: bool = True
     """All code that it reaches belongs to the library."""
+    catches: bool = False
+    """Some code of the user's that it reaches has an exception handler, or a `with` block."""
     values: list[Any] = field(default_factory=list)
 
     def memory(self) -> Memory:
@@ -169,6 +171,8 @@ class Names(NamedTuple):
     attributes: tuple[str, ...]
     imports: tuple[tuple[str, int, tuple[str, ...]], ...]
     """Modules that it imports: name, level of a relative import, and names from the module."""
+    catches: bool
+    """It has an exception handler, or a `with` block."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -178,6 +182,7 @@ def names_of(code: CodeType) -> Names:
     attributes: list[str] = []
     imports: list[tuple[str, int, tuple[str, ...]]] = []
     instructions = list(dis.get_instructions(code))
+    catches = any(instruction.opname == "PUSH_EXC_INFO" for instruction in instructions)
     for k, instruction in enumerate(instructions):
         op, name = instruction.opname, instruction.argval
         if op.endswith(("_GLOBAL", "_NAME")) and op != "IMPORT_NAME" and op != "KW_NAMES":
@@ -193,8 +198,9 @@ def names_of(code: CodeType) -> Names:
             read += found.globals
             attributes += found.attributes
             imports += found.imports
+            catches |= found.catches
     first, second = (tuple(dict.fromkeys(x)) for x in (read, attributes))
-    return Names(first, second, tuple(dict.fromkeys(imports)))
+    return Names(first, second, tuple(dict.fromkeys(imports)), catches)
 
 
 class _Walk:
@@ -277,7 +283,7 @@ class _Walk:
             self._note(x.__qualname__)
         elif isinstance(x, np.ndarray):  # a subclass, or mapped memory
             self._unknown(x, path)
-        elif kind is SimpleNamespace or _is_plain(kind) or _of_library(kind.__module__, False):
+        elif kind is SimpleNamespace or _is_plain(kind) or of_library(kind.__module__, False):
             self._instance(x, path)
         else:
             self._unknown(x, path)
@@ -348,9 +354,9 @@ class _Walk:
         if id(kind) in self._classes:
             return
         self._classes[id(kind)] = kind
-        if not isinstance(kind.__module__, str) or _of_library(kind.__module__):
+        if not isinstance(kind.__module__, str) or of_library(kind.__module__):
             call = vars(kind).get("__call__")
-            if isinstance(call, FunctionType) and not _of_library(call.__globals__["__name__"]):
+            if isinstance(call, FunctionType) and not of_library(call.__globals__["__name__"]):
                 self._visit(call, path)
             self._note(kind)
         elif not _is_plain(kind):
@@ -391,16 +397,18 @@ class _Walk:
     def _of_module(self, module: ModuleType) -> None:
         """Visit the attributes of a module that the code seen so far names."""
         held = vars(module)
-        lazy = "__getattr__" in held and not _of_library(module.__name__, False)
+        lazy = "__getattr__" in held and not of_library(module.__name__, False)
         for name in list(self._names):
-            if not (name in held or lazy) or not self._first(module, name):
+            if not self._first(module, name):
+                continue
+            if not of_library(module.__name__):
+                self.found.bindings[id(held), name] = held  # a call may make it
+            if not (name in held or lazy):
                 continue
             try:
                 value = getattr(module, name)
             except Exception:  # the module has no such attribute
                 continue
-            if not _of_library(module.__name__):
-                self.found.bindings[id(held), name] = held
             self._note(name)
             self._visit(value, f"{module.__name__}.{name}")
 
@@ -415,7 +423,7 @@ class _Walk:
 
     def _function(self, function: FunctionType, path: str) -> None:
         module = function.__module__
-        if _of_library(module):
+        if of_library(module):
             if not _is_pure(module, function.__name__):
                 self._doubt(f"it calls {path}, which is not known to be pure")
             if getattr(sys.modules.get(module), function.__name__, None) is function:
@@ -430,13 +438,14 @@ class _Walk:
             self.found.bindings[id(cell), name] = cell
             with suppress(ValueError):  # not bound yet
                 self._visit(cell.cell_contents, name)
-        if not _of_library(function.__globals__.get("__name__", "")):
+        if not of_library(function.__globals__.get("__name__", "")):
             self.found.library = False
             self._code(function)
 
     def _code(self, function: FunctionType) -> None:
         """Visit the globals that a function names and the modules that it imports."""
         names, known = names_of(function.__code__), function.__globals__
+        self.found.catches |= names.catches
         for name in names.attributes:
             if name in IMPURE_ATTRIBUTES or (name.startswith("__") and name not in ATTRIBUTES):
                 self._doubt(f"it uses the attribute '{name}'")
@@ -470,10 +479,10 @@ def _is_pure(module: str, name: str) -> bool:
         return name not in IMPURE_BUILTINS
     if module.startswith("numpy") and name in IMPURE_NUMPY:
         return False
-    return module in PURE_MODULES or _of_library(module)
+    return module in PURE_MODULES or of_library(module)
 
 
-def _of_library(module: Any, numpy: bool = True) -> bool:
+def of_library(module: Any, numpy: bool = True) -> bool:
     """Return whether a module is the library's own, or NumPy's without its random numbers."""
     if not isinstance(module, str):
         return False

@@ -5,16 +5,19 @@ of the motion.  That is the same motion if the callback is pure.  It is taken fo
 
 - all that it can reach can be saved (`reach`), and its calls leave all of it as it was;
 - two traces give the same program;
-- called twice on the same numbers it returns the same numbers, those that the program gives.
+- called twice on the same numbers it returns the same numbers, those that the program gives;
+- it catches no exception that symbols raise and numbers do not.
 
 Everything else runs as Python, or is refused where it cannot.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -32,7 +35,7 @@ from sixfold.evaluate import (
 from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import Callback
 from sixfold.simulation.callbacks.memory import Memory
-from sixfold.simulation.callbacks.reach import Reach, reach_of
+from sixfold.simulation.callbacks.reach import Reach, of_library, reach_of
 
 SAME_VALUE = 1e-6
 """Difference between a callback's numbers and those of its program, by the largest of them, that is
@@ -121,10 +124,26 @@ class Tracing:
             if not np.array_equal(first, second, equal_nan=True):
                 raise NotPureError("two calls with the same arguments return different numbers")
             wanted = program.value(numbers)
+            if self.reach.catches and seed == 0:
+                self._compare_exceptions(run, shapes, numbers)
             known = np.isfinite(first) & np.isfinite(wanted)
             largest = np.abs(first[known]).max(initial=0.0)
             if np.abs(first - wanted)[known].max(initial=0.0) > SAME_VALUE * max(1.0, largest):
                 raise NotPureError("it does with numbers what it does not do with symbols")
+
+    def _compare_exceptions(
+        self, run: Callable[..., Any], shapes: dict[str, Shape], numbers: Sequence[Array]
+    ) -> None:
+        """Refuse a callback that catches an exception which symbols raise and numbers do not.
+
+        Its `except` clause would replace what it does with the states of the motion.
+        """
+        with np.errstate(all="ignore"), warnings.catch_warnings(), without_compiling():
+            warnings.simplefilter("ignore")
+            usual = exceptions_of(lambda: run(*(x.copy() for x in numbers)))
+        for place in exceptions_of(lambda: program_of(run, list(shapes.values()))):
+            if place not in usual:
+                raise NotPureError(f"it catches a {place[2].__name__} that symbols raise")
 
     def disturbed_by(self, others: Iterable[Tracing]) -> bool:
         """Return whether one of the others runs as Python and may change what this one reads."""
@@ -188,6 +207,28 @@ class Tracing:
         if kernel is not None:
             KERNELS.keep(key, kernel)
         return kernel
+
+
+def exceptions_of(call: Callable[[], Any]) -> set[tuple[CodeType, int, type]]:
+    """Return where the user's code sees exceptions during a call: function, line, and type."""
+    found: set[tuple[CodeType, int, type]] = set()
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        if of_library(frame.f_globals.get("__name__")):
+            return None  # calls from inside it still come here
+        frame.f_trace_lines = False
+        # an iterator ends by an exception of its own
+        if event == "exception" and not issubclass(argument[0], StopIteration):
+            found.add((frame.f_code, frame.f_lineno, argument[0]))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return found
 
 
 class NotPureError(Exception):
