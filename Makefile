@@ -101,7 +101,7 @@ check-site: docs
 
 bench: $(ENGINES)
 	@mkdir -p build
-	$(BIN)/sixfold bench --chains --json build/bench.json --plot build/bench.svg
+	$(BIN)/python -m benchmarks bench --chains --json build/bench.json --plot build/bench.svg
 	$(BIN)/python -m tests.surveys.operation_counts
 
 # wheel and source archive, checked, and the wheel installed and run on its own

@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from sixfold import __version__
-from sixfold.cli.bench import bench
 from sixfold.cli.cache import cache
 from sixfold.cli.check import check
 from sixfold.cli.compare import compare
@@ -152,7 +151,6 @@ for command in (
     identify,
     equations,
     export,
-    bench,
     cache,
 ):
     main.add_command(command)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sixfold.bench.engines.extras import versions
-from sixfold.bench.machine import processor
-from sixfold.bench.run import Settings
-from sixfold.bench.sections.speed import Speed
-from sixfold.bench.tables import ENGINES, times, words
+from benchmarks.bench.engines.extras import versions
+from benchmarks.bench.machine import processor
+from benchmarks.bench.run import Settings
+from benchmarks.bench.sections.speed import Speed
+from benchmarks.bench.tables import ENGINES, times, words
 from sixfold.errors import OptionError
 from sixfold.files import replacement
 from sixfold.optional import optional

@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from sixfold.bench.clock import Call, interleaved, seconds
-from sixfold.bench.engines import pinocchio
-from sixfold.bench.engines.engines import FUNCTIONS, States, Way
-from sixfold.bench.sections.agreement import TOLERANCE, distance
+from benchmarks.bench.clock import Call, interleaved, seconds
+from benchmarks.bench.engines import pinocchio
+from benchmarks.bench.engines.engines import FUNCTIONS, States, Way
+from benchmarks.bench.sections.agreement import TOLERANCE, distance
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import random_state
 from sixfold.model import Model, ModelBuilder, Revolute

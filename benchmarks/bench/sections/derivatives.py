@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench.clock import Call, interleaved
+from benchmarks.bench.engines.build_peer import loop
+from benchmarks.bench.engines.engines import LOOPED, States, draw
+from benchmarks.bench.engines.extras import installed
+from benchmarks.bench.robots import Robot, bare
+from benchmarks.bench.sections.rounds import BesidePinocchio
 from sixfold.arrays import Array
-from sixfold.bench.clock import Call, interleaved
-from sixfold.bench.engines.build_peer import loop
-from sixfold.bench.engines.engines import LOOPED, States, draw
-from sixfold.bench.engines.extras import installed
-from sixfold.bench.robots import Robot, bare
-from sixfold.bench.sections.rounds import BesidePinocchio
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import (
     compile,

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.bench.clock import interleaved
+from benchmarks.bench.engines.engines import CHECKED, FUNCTIONS, States, Way
+from benchmarks.bench.robots import Robot
+from benchmarks.bench.sections.agreement import TOLERANCE, distance
 from sixfold.arrays import Array
-from sixfold.bench.clock import interleaved
-from sixfold.bench.engines.engines import CHECKED, FUNCTIONS, States, Way
-from sixfold.bench.robots import Robot
-from sixfold.bench.sections.agreement import TOLERANCE, distance
 from sixfold.evaluate import compile
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.bench.engines.engines import States
 from sixfold.arrays import Array
-from sixfold.bench.engines.engines import States
 from sixfold.evaluate import inverse_dynamics, joint_wrenches
 from sixfold.model import Model
 

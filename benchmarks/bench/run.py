@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from sixfold.bench import tables
-from sixfold.bench.clock import fma_peak
-from sixfold.bench.engines.engines import States, draw
-from sixfold.bench.engines.extras import versions
-from sixfold.bench.machine import load_average, processor
-from sixfold.bench.robots import Robot, said
-from sixfold.bench.sections import (
+from benchmarks.bench import tables
+from benchmarks.bench.clock import fma_peak
+from benchmarks.bench.engines.engines import States, draw
+from benchmarks.bench.engines.extras import versions
+from benchmarks.bench.machine import load_average, processor
+from benchmarks.bench.robots import Robot, said
+from benchmarks.bench.sections import (
     accuracy,
     chains,
     constraints,
@@ -26,7 +26,7 @@ from sixfold.bench.sections import (
     speed,
     threads,
 )
-from sixfold.bench.sections.chains import LENGTHS
+from benchmarks.bench.sections.chains import LENGTHS
 from sixfold.errors import NotApplicableError, SixfoldError
 from sixfold.evaluate import get_threads, set_threads
 from sixfold.llvm import lanes

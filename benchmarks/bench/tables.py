@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
-from sixfold.bench.sections.accuracy import Accuracy
-from sixfold.bench.sections.chains import Chain
-from sixfold.bench.sections.constraints import Constrained
-from sixfold.bench.sections.contact import Touched
-from sixfold.bench.sections.control import Controlled
-from sixfold.bench.sections.derivatives import Derivatives
-from sixfold.bench.sections.latency import Latency
-from sixfold.bench.sections.regressors import BATCH, Regressors
-from sixfold.bench.sections.rollouts import RolledOut
-from sixfold.bench.sections.speed import Speed, Timing
-from sixfold.bench.sections.threads import Threads
+from benchmarks.bench.sections.accuracy import Accuracy
+from benchmarks.bench.sections.chains import Chain
+from benchmarks.bench.sections.constraints import Constrained
+from benchmarks.bench.sections.contact import Touched
+from benchmarks.bench.sections.control import Controlled
+from benchmarks.bench.sections.derivatives import Derivatives
+from benchmarks.bench.sections.latency import Latency
+from benchmarks.bench.sections.regressors import BATCH, Regressors
+from benchmarks.bench.sections.rollouts import RolledOut
+from benchmarks.bench.sections.speed import Speed, Timing
+from benchmarks.bench.sections.threads import Threads
 
 ENGINES = ("pinocchio C++", "pinocchio loop", "mujoco C++", "mujoco loop")
 

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sixfold.bench.machine import circumstances, machine
-from sixfold.bench.run import Results, Settings
-from sixfold.bench.sections.accuracy import BITS
-from sixfold.bench.sections.speed import Speed
+from benchmarks.bench.machine import circumstances, machine
+from benchmarks.bench.run import Results, Settings
+from benchmarks.bench.sections.accuracy import BITS
+from benchmarks.bench.sections.speed import Speed
 from sixfold.errors import NotApplicableError
 from sixfold.files import write_files
 

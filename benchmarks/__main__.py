@@ -1,4 +1,4 @@
-"""`sixfold bench`: how fast and how accurate, side by side with other engines in one run."""
+"""`python -m benchmarks bench`: speed and accuracy next to other engines, in one run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from sixfold.bench import picture, report
-from sixfold.bench.engines.engines import FUNCTIONS
-from sixfold.bench.robots import STANDARD, find
-from sixfold.bench.run import Settings, run
-from sixfold.bench.sections.chains import LENGTHS
+from benchmarks.bench import picture, report
+from benchmarks.bench.engines.engines import FUNCTIONS
+from benchmarks.bench.robots import STANDARD, find
+from benchmarks.bench.run import Settings, run
+from benchmarks.bench.sections.chains import LENGTHS
+from sixfold.cli.main import Commands
 from sixfold.cli.options import refuse_idle, robot_argument
 from sixfold.cli.show import WIDTH
 from sixfold.errors import OptionError, visible
@@ -121,3 +122,9 @@ def _say(text: str) -> None:
     """Print; notes are folded."""
     for line in text.splitlines():
         click.echo(fill(line, WIDTH, subsequent_indent="  ") if line.startswith("note:") else line)
+
+
+main = Commands(commands=[bench], context_settings={"help_option_names": ["-h", "--help"]})
+
+if __name__ == "__main__":
+    main(prog_name="python -m benchmarks")

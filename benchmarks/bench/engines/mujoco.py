@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench.engines.build_peer import Peer, Single, looped, refuse_others
+from benchmarks.bench.engines.engines import PIECE, States, Way
+from benchmarks.bench.engines.extras import installed
 from sixfold.arrays import Array
-from sixfold.bench.engines.build_peer import Peer, Single, looped, refuse_others
-from sixfold.bench.engines.engines import PIECE, States, Way
-from sixfold.bench.engines.extras import installed
 from sixfold.interop.to_mujoco import to_mujoco
 from sixfold.model import Model
 from sixfold.optional import optional

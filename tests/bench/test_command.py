@@ -1,4 +1,4 @@
-"""`sixfold bench`: what it prints, keeps and refuses.  How fast anything is, is not tested."""
+"""`python -m benchmarks bench`: what it prints, keeps and refuses; speed itself is not tested."""
 
 import json
 import subprocess
@@ -8,15 +8,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import main
+from benchmarks.bench import report, robots, tables
+from benchmarks.bench.engines import build_peer, pinocchio
+from benchmarks.bench.engines.engines import FUNCTIONS, Way
+from benchmarks.bench.sections import threads
+from benchmarks.bench.sections.speed import Speed, Timing
 from click.testing import CliRunner
 
 import sixfold as sf
-from sixfold.bench import report, robots, tables
-from sixfold.bench.engines import build_peer, pinocchio
-from sixfold.bench.engines.engines import FUNCTIONS, Way
-from sixfold.bench.sections import threads
-from sixfold.bench.sections.speed import Speed, Timing
-from sixfold.cli import main
 
 SMALL = ("--rounds", "2", "--batch", "32", "--quick")
 
@@ -73,7 +73,7 @@ def whole(tmp_path_factory):
     file = tmp_path_factory.mktemp("bench") / "run.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threads, "ENOUGH", 1e-5)
-        patch.setattr(sys, "argv", ["sixfold", "bench", "tree6"])
+        patch.setattr(sys, "argv", ["benchmarks", "bench", "tree6"])
         result = run("tree6", *SMALL, "--seed", "3", "--json", str(file))
     assert result.exit_code == 0, result.output
     return result.output, json.loads(file.read_text())
@@ -95,7 +95,7 @@ def test_every_section_is_printed_within_100_columns(whole):
 
 def test_the_file_keeps_every_round_and_the_circumstances(whole):
     _, data = whole
-    assert data["command"] == ["sixfold", "bench", "tree6"]
+    assert data["command"] == ["python", "-m", "benchmarks", "bench", "tree6"]
     assert data["settings"]["seed"] == 3 and data["settings"]["batch"] == 32
     assert data["machine"]["processor"] and data["machine"]["cores"] >= 1
     assert data["packages"]["numpy"] == np.__version__
@@ -222,7 +222,7 @@ def test_results_that_are_not_finite_disagree(bad, stand_in, tmp_path):
 
 
 def test_nothing_is_timed_when_the_kernel_itself_is_wrong(stand_in, monkeypatch, tmp_path):
-    from sixfold.bench.sections import speed
+    from benchmarks.bench.sections import speed
 
     stand_in()
     wrong = sf.compile(lambda q, v, a: q * 0.0, sf.load("tree6"))
@@ -318,8 +318,8 @@ def test_a_picture_of_unknown_kind_is_refused_before_anything_is_measured(tmp_pa
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_a_picture_is_drawn(suffix, tmp_path):
     pytest.importorskip("matplotlib")
-    from sixfold.bench import picture
-    from sixfold.bench.run import Settings
+    from benchmarks.bench import picture
+    from benchmarks.bench.run import Settings
 
     def timing(name, ns, agrees=True):
         return Timing(name, "", 8, 0.0, agrees, (ns, 2 * ns) if agrees else ())
@@ -349,7 +349,7 @@ def test_tables_line_up_and_show_a_dash_for_nothing():
 
 
 def test_a_busy_machine_is_noticed_by_rounds_that_differ():
-    from sixfold.bench.run import disturbed
+    from benchmarks.bench.run import disturbed
 
     def record(*rounds):
         timing = Timing("sixfold", "", 8, 0.0, True, rounds)
@@ -373,3 +373,9 @@ def test_the_command_line_loads_no_other_engine():
         [sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_an_option_without_effect_is_an_error():
+    result = run("--longest", "20")
+    assert result.exit_code == 2
+    assert "--longest does not apply" in result.output

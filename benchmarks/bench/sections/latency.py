@@ -6,12 +6,12 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.bench.clock import interleaved
+from benchmarks.bench.engines import mujoco, pinocchio
+from benchmarks.bench.engines.build_peer import loop
+from benchmarks.bench.engines.engines import FUNCTIONS, States
+from benchmarks.bench.robots import Robot
 from sixfold.arrays import Array
-from sixfold.bench.clock import interleaved
-from sixfold.bench.engines import mujoco, pinocchio
-from sixfold.bench.engines.build_peer import loop
-from sixfold.bench.engines.engines import FUNCTIONS, States
-from sixfold.bench.robots import Robot
 from sixfold.evaluate import compile
 
 CALLS = 64

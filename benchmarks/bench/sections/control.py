@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench.engines import mujoco
+from benchmarks.bench.engines.extras import installed
 from sixfold.arrays import Array
-from sixfold.bench.engines import mujoco
-from sixfold.bench.engines.extras import installed
 from sixfold.control import inverse_kinematics, optimal_control
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import frame_pose, gravity_force, random_state

@@ -9,10 +9,10 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.bench.clock import Call, interleaved
+from benchmarks.bench.engines.extras import installed
+from benchmarks.bench.sections.rounds import BesideMujoco
 from sixfold.arrays import Array
-from sixfold.bench.clock import Call, interleaved
-from sixfold.bench.engines.extras import installed
-from sixfold.bench.sections.rounds import BesideMujoco
 from sixfold.contact import ContactPoint, Ground
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import neutral

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench.engines.engines import LOOPED, States, Way
 from sixfold.arrays import Array
-from sixfold.bench.engines.engines import LOOPED, States, Way
 from sixfold.errors import NotApplicableError
 from sixfold.model import Model, Prismatic, Revolute
 

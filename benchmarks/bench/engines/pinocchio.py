@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench.engines.build_peer import Peer, Single, looped, refuse_others
+from benchmarks.bench.engines.engines import PIECE, States, Way
 from sixfold.arrays import Array
-from sixfold.bench.engines.build_peer import Peer, Single, looped, refuse_others
-from sixfold.bench.engines.engines import PIECE, States, Way
 from sixfold.model import Body, Model, Revolute
 from sixfold.optional import optional
 

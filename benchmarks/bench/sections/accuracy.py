@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench.engines.engines import FUNCTIONS, States
+from benchmarks.bench.robots import Robot
 from sixfold.arrays import Array
-from sixfold.bench.engines.engines import FUNCTIONS, States
-from sixfold.bench.robots import Robot
 from sixfold.evaluate import bias_force, compile, mass_matrix, scalar_functions
 from sixfold.model import Model, Tree
 from sixfold.optional import optional

@@ -9,10 +9,10 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.bench.clock import interleaved, multiply_adds, seconds
+from benchmarks.bench.engines.engines import FUNCTIONS, States
+from benchmarks.bench.robots import Robot
 from sixfold.arrays import Array
-from sixfold.bench.clock import interleaved, multiply_adds, seconds
-from sixfold.bench.engines.engines import FUNCTIONS, States
-from sixfold.bench.robots import Robot
 from sixfold.evaluate import cuts, get_threads, set_threads, share, spread
 from sixfold.llvm import result_memory
 

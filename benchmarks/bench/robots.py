@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sixfold.bench.engines import mujoco, pinocchio
-from sixfold.bench.engines.build_peer import Peer
-from sixfold.bench.engines.engines import States, Way
+from benchmarks.bench.engines import mujoco, pinocchio
+from benchmarks.bench.engines.build_peer import Peer
+from benchmarks.bench.engines.engines import States, Way
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
 from sixfold.interop.examples import FILES, pinocchio_example

@@ -8,12 +8,12 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.bench.clock import Call, interleaved
+from benchmarks.bench.engines import mujoco
+from benchmarks.bench.engines.extras import installed
+from benchmarks.bench.robots import Robot
+from benchmarks.bench.sections.rounds import BesideMujoco
 from sixfold.arrays import Array
-from sixfold.bench.clock import Call, interleaved
-from sixfold.bench.engines import mujoco
-from sixfold.bench.engines.extras import installed
-from sixfold.bench.robots import Robot
-from sixfold.bench.sections.rounds import BesideMujoco
 from sixfold.choices import FixedStep
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate import random_state

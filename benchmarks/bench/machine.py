@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sixfold.bench.engines.extras import versions
+from benchmarks.bench.engines.extras import versions
 from sixfold.llvm import host, lanes
 
 
@@ -31,7 +31,7 @@ def circumstances() -> dict[str, Any]:
     """Return when and by which command, Python and packages."""
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": ["sixfold", *sys.argv[1:]],
+        "command": ["python", "-m", "benchmarks", *sys.argv[1:]],
         "python": platform.python_version(),
         "packages": versions(),
     }

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench.clock import interleaved
+from benchmarks.bench.engines.build_peer import loop
+from benchmarks.bench.engines.engines import LOOPED, States, draw
+from benchmarks.bench.engines.extras import installed
+from benchmarks.bench.robots import Robot
 from sixfold.arrays import Array
-from sixfold.bench.clock import interleaved
-from sixfold.bench.engines.build_peer import loop
-from sixfold.bench.engines.engines import LOOPED, States, draw
-from sixfold.bench.engines.extras import installed
-from sixfold.bench.robots import Robot
 from sixfold.evaluate import compile, regressor
 from sixfold.identification import base_regressor
 from sixfold.interop import convert
