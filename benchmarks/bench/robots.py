@@ -10,9 +10,9 @@ from typing import Any
 from benchmarks.bench.engines import mujoco, pinocchio
 from benchmarks.bench.engines.build_peer import Peer
 from benchmarks.bench.engines.engines import States, Way
+from benchmarks.bench.examples import FILES, pinocchio_example
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
-from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.model import Model
 

@@ -50,7 +50,7 @@ def _log(path, model, arm):
 
 
 def _sweep_page(path):
-    from sixfold.cli.sweep import sweep
+    from sixfold.cli.simulate import sweep
 
     study = path.with_suffix(".toml")
     if not study.exists():

@@ -16,7 +16,7 @@ from benchmarks.bench.engines.build_peer import Peer, Single, looped, refuse_oth
 from benchmarks.bench.engines.engines import PIECE, States, Way
 from benchmarks.bench.engines.extras import installed
 from sixfold.arrays import Array
-from sixfold.interop.to_mujoco import to_mujoco
+from sixfold.interop.mujoco import to_mujoco
 from sixfold.model import Model
 from sixfold.optional import optional
 

@@ -33,7 +33,7 @@ from sixfold.evaluate import (
 )
 from sixfold.formats import load
 from sixfold.interop import convert
-from sixfold.interop.to_pinocchio import to_pinocchio
+from sixfold.interop.pinocchio import to_pinocchio
 from sixfold.model import Fixed, Joint, Model, ModelBuilder, Revolute, Spherical
 from sixfold.model.constraint import Loop
 from sixfold.optional import optional

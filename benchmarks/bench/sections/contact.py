@@ -17,7 +17,7 @@ from sixfold.contact import ContactPoint, Ground
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import neutral
 from sixfold.formats import load
-from sixfold.interop.mujoco_contacts import to_mujoco_with_contacts
+from sixfold.interop.mujoco import to_mujoco_with_contacts
 from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.simulation.rollout import rollout

@@ -31,7 +31,7 @@ from sixfold.evaluate import (
 )
 from sixfold.formats import load
 from sixfold.interop import convert
-from sixfold.interop.to_pinocchio import to_pinocchio
+from sixfold.interop.pinocchio import to_pinocchio
 from sixfold.model import Model, ModelBuilder, Revolute
 from sixfold.optional import optional
 from sixfold.spatial import Inertia

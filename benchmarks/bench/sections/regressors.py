@@ -23,7 +23,7 @@ from sixfold.arrays import Array
 from sixfold.evaluate import compile, regressor
 from sixfold.identification import base_regressor
 from sixfold.interop import convert
-from sixfold.interop.to_pinocchio import to_pinocchio
+from sixfold.interop.pinocchio import to_pinocchio
 from sixfold.model import Model, ModelBuilder, Revolute
 from sixfold.optional import optional
 from sixfold.spatial import Inertia

@@ -6,7 +6,7 @@ from typing import Any
 
 from sixfold.errors import NotApplicableError, UnknownNameError
 from sixfold.formats import bundled
-from sixfold.interop.to_pinocchio import pinocchio_package
+from sixfold.interop.pinocchio import pinocchio_package
 
 FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ur5": ("ur_description/urdf/ur5_robot.urdf", ()),

@@ -1,23 +1,204 @@
-"""States and results in the coordinates of another library, and back."""
+"""Convert states and forces between Sixfold and another library, joint by joint."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sixfold.choices import ForceFrame
-from sixfold.errors import NotApplicableError, NumberError, one_of
+from sixfold.arrays import Array
+from sixfold.choices import ForceFrame, Library
+from sixfold.errors import ArgumentError, NotApplicableError, NumberError, UnknownNameError, one_of
 from sixfold.evaluate import Argument, body_poses, checked
-from sixfold.interop.blocks import Block
-from sixfold.interop.rotations import quaternion_of, rotation_of
-from sixfold.model import Model
+from sixfold.formats.mjcf.arrays import BALL, FREE
+from sixfold.formats.mjcf.shapes import names_of
+from sixfold.model import Free, Joint, Model, Planar, Spherical
 from sixfold.scalar import together
 
-Array = NDArray[np.float64]
+
+def rotation_of(xyzw: Array) -> Array:
+    """Return rotation matrices of quaternions of any length."""
+    x, y, z, w = np.moveaxis(xyzw / np.linalg.norm(xyzw, axis=-1, keepdims=True), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def quaternion_of(R: Array) -> Array:
+    """Return unit quaternions xyzw of rotation matrices, by the largest of four square roots."""
+    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    # K is 4 q q^T: its longest row is q times a number
+    K = np.empty((*R.shape[:-2], 4, 4))
+    K[..., 0, 0], K[..., 1, 1] = 1 + xx - yy - zz, 1 - xx + yy - zz
+    K[..., 2, 2], K[..., 3, 3] = 1 - xx - yy + zz, 1 + xx + yy + zz
+    for i, j, sign in ((0, 1, 1), (0, 2, 1), (1, 2, 1)):
+        K[..., i, j] = K[..., j, i] = R[..., i, j] + sign * R[..., j, i]
+    for i, (a, b) in enumerate(((2, 1), (0, 2), (1, 0))):
+        K[..., i, 3] = K[..., 3, i] = R[..., a, b] - R[..., b, a]
+    longest = np.argmax(np.einsum("...ii->...i", K), -1)
+    q = np.take_along_axis(K, longest[..., None, None], -2)[..., 0, :]
+    unit: Array = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return unit
+
+
+class Block(Protocol):
+    """One joint: `q` and `x` are Sixfold's, shapes (..., nq) and (..., nv); primed, the other's."""
+
+    def q_to(self, q: Array) -> Array:
+        """Return the position in the other convention."""
+        ...
+
+    def q_from(self, q: Array) -> Array:
+        """Return the position in Sixfold's convention."""
+        ...
+
+    def turn(self, q: Array, x: Array) -> Array:
+        """Return B(q) x."""
+        ...
+
+    def turn_back(self, q: Array, x: Array) -> Array:
+        """Return B(q)^T x."""
+        ...
+
+    def drift(self, q: Array, v: Array) -> Array:
+        """Return dB/dt v."""
+        ...
+
+
+class Same:
+    """The same coordinates in both."""
+
+    def q_to(self, q: Array) -> Array:
+        """Return q."""
+        return q
+
+    def q_from(self, q: Array) -> Array:
+        """Return q."""
+        return q
+
+    def turn(self, q: Array, x: Array) -> Array:
+        """Return x."""
+        return x
+
+    def turn_back(self, q: Array, x: Array) -> Array:
+        """Return x."""
+        return x
+
+    def drift(self, q: Array, v: Array) -> Array:
+        """Return zero."""
+        return np.zeros_like(v)
+
+
+class CosSin(Same):
+    """An angle here, its cosine and sine there (Pinocchio's continuous joints)."""
+
+    def q_to(self, q: Array) -> Array:
+        """Return (cos, sin)."""
+        return np.concatenate([np.cos(q), np.sin(q)], -1)
+
+    def q_from(self, q: Array) -> Array:
+        """Return the angle in (-pi, pi]."""
+        return np.arctan2(q[..., 1:], q[..., :1])
+
+
+class ScalarFirst(Same):
+    """A quaternion xyzw here, wxyz there (MuJoCo's ball joint)."""
+
+    def q_to(self, q: Array) -> Array:
+        """Return wxyz."""
+        return np.roll(q, 1, -1)
+
+    def q_from(self, q: Array) -> Array:
+        """Return xyzw."""
+        return np.roll(q, -1, -1)
+
+
+class LinearFirst(Same):
+    """A free joint: (omega; v) here, (v; omega) there, both in the body (Pinocchio)."""
+
+    def turn(self, q: Array, x: Array) -> Array:
+        """Swap the halves."""
+        return np.roll(x, 3, -1)
+
+    turn_back = turn
+
+
+class WorldLinear:
+    """A free joint as MuJoCo has it: wxyz; velocity of the origin in world axes, then body omega.
+
+    The acceleration there is the rate of the origin's velocity: R (a + omega x v).
+    """
+
+    def q_to(self, q: Array) -> Array:
+        """Return (position, wxyz)."""
+        return np.concatenate([q[..., :3], np.roll(q[..., 3:], 1, -1)], -1)
+
+    def q_from(self, q: Array) -> Array:
+        """Return (position, xyzw)."""
+        return np.concatenate([q[..., :3], np.roll(q[..., 3:], -1, -1)], -1)
+
+    def turn(self, q: Array, x: Array) -> Array:
+        """Return (R x_lin, x_ang)."""
+        lin = rotated(q[..., 3:], x[..., 3:])
+        return np.concatenate(np.broadcast_arrays(lin, x[..., :3]), -1)
+
+    def turn_back(self, q: Array, x: Array) -> Array:
+        """Return (x_ang, R^T x_lin)."""
+        lin = rotated(q[..., 3:] * (-1, -1, -1, 1), x[..., :3])
+        return np.concatenate(np.broadcast_arrays(x[..., 3:], lin), -1)
+
+    def drift(self, q: Array, v: Array) -> Array:
+        """Return (R (omega x v), 0)."""
+        lin = rotated(q[..., 3:], np.cross(v[..., :3], v[..., 3:]))
+        return np.concatenate([lin, np.zeros_like(lin)], -1)
+
+
+class BodyPlane:
+    """A planar joint: rates of x, y, theta here; there cosine and sine, velocities in the body."""
+
+    def q_to(self, q: Array) -> Array:
+        """Return (x, y, cos, sin)."""
+        return np.concatenate([q[..., :2], np.cos(q[..., 2:]), np.sin(q[..., 2:])], -1)
+
+    def q_from(self, q: Array) -> Array:
+        """Return (x, y, theta)."""
+        return np.concatenate([q[..., :2], np.arctan2(q[..., 3:], q[..., 2:3])], -1)
+
+    def turn(self, q: Array, x: Array) -> Array:
+        """Turn the plane's vector into the body."""
+        return _turned_in_plane(-q[..., 2], x)
+
+    def turn_back(self, q: Array, x: Array) -> Array:
+        """Turn the plane's vector out of the body."""
+        return _turned_in_plane(q[..., 2], x)
+
+    def drift(self, q: Array, v: Array) -> Array:
+        """Return theta' (v_y, -v_x, 0) in the body."""
+        body, rate = self.turn(q, v), v[..., 2]
+        zero = np.zeros_like(body[..., 0])
+        return np.stack([body[..., 1] * rate, -body[..., 0] * rate, zero], -1)
+
+
+def rotated(xyzw: Array, x: Array) -> Array:
+    """Return the vectors x turned by quaternions of any length."""
+    u, w = xyzw[..., :3], xyzw[..., 3:]
+    size = np.sum(xyzw * xyzw, -1, keepdims=True)
+    across = np.cross(u, x)
+    return x + 2 * (w * across + np.cross(u, across)) / size
+
+
+def _turned_in_plane(angle: Array, x: Array) -> Array:
+    c, s = np.cos(angle), np.sin(angle)
+    a, b, turn = np.broadcast_arrays(
+        c * x[..., 0] - s * x[..., 1], s * x[..., 0] + c * x[..., 1], x[..., 2]
+    )
+    return np.stack([a, b, turn], -1)
 
 
 @dataclass(frozen=True)
@@ -353,3 +534,199 @@ def _checked(
 def _apply(R: Array, x: Array) -> Array:
     product: Array = (R @ x[..., None])[..., 0]
     return product
+
+
+LIBRARIES: tuple[str, ...] = get_args(Library)
+
+
+def convert(model: Model, other: Any) -> Converter:
+    """Return a converter of states and results between a model and the same robot elsewhere.
+
+    Args:
+        model: the robot here.
+        other: a `pinocchio.Model` or a `mujoco.MjModel` whose joints have the same names.  Only a
+            floating base may be called otherwise, such as Pinocchio's "root_joint".
+
+    Returns:
+        A `Converter` with methods for positions, velocities, accelerations, joint forces, external
+        forces, mass matrices, poses and spatial vectors, `_to` the other library and `_from` it.
+
+    Raises:
+        UnknownNameError: if a joint of the model is not in the other library.
+        NotApplicableError: if the other library has joints that the model does not have, or a
+            joint of another kind under the same name.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> import pinocchio
+        >>> model = sf.load("double_pendulum")
+        >>> sf.save(model, "arm.urdf")
+        >>> other = pinocchio.buildModelFromUrdf("arm.urdf")
+        >>> between = sf.convert(model, other)
+        >>> there = between.q_to([0.3, 0.4])  # joints without limits: cosine and sine
+        >>> there.round(3)
+        array([0.955, 0.296, 0.921, 0.389])
+        >>> M = pinocchio.crba(other, other.createData(), there)
+        >>> np.allclose(between.mass_matrix_from(there, M), sf.mass_matrix(model, [0.3, 0.4]))
+        True
+    """
+    kind = f"{type(other).__module__}.{type(other).__name__}"
+    if not isinstance(model, Model):
+        raise ArgumentError("convert: argument 'model'", "a Model", model, "use sixfold.load")
+    if hasattr(other, "idx_qs") and hasattr(other, "jointPlacements"):
+        return _with_pinocchio(model, other)
+    if hasattr(other, "jnt_qposadr") and hasattr(other, "body_ipos"):
+        return _with_mujoco(model, other)
+    fix = "pass the other library's model itself"
+    raise NumberError("convert: argument 'other'", "a pinocchio.Model or mujoco.MjModel", kind, fix)
+
+
+# -- Pinocchio
+
+
+def _with_pinocchio(model: Model, other: Any) -> Converter:
+    names = list(other.names)
+    floating = [
+        j
+        for j in range(1, len(names))
+        if other.parents[j] == 0 and other.joints[j].shortname() == "JointModelFreeFlyer"
+    ]
+    _rename_base(model, names, floating)
+    number = {name: j for j, name in enumerate(names)}
+    pieces = []
+    for k in _present(model, number, "pinocchio"):
+        body = model.bodies[k]
+        j = number[body.joint_name]
+        kind = other.joints[j].shortname().removeprefix("JointModel")
+        block = _pinocchio_block(body.joint, kind, int(other.nqs[j]))
+        if block is None:
+            raise _different(body.joint_name, body.joint, kind)
+        q, v = int(other.idx_qs[j]), int(other.idx_vs[j])
+        pieces.append(Piece(k, block, _range(q, int(other.nqs[j])), _range(v, int(other.nvs[j]))))
+    _nothing_more([names[j] for j in range(1, len(names)) if other.nvs[j]], model, "pinocchio")
+    rows = {body.joint_name: k for k, body in enumerate(model.bodies)}
+    sites = [Site(rows[name], (0.0, 0.0, 0.0)) if name in rows else None for name in names]
+    return Converter(model, "pinocchio", other.nq, other.nv, tuple(pieces), tuple(sites))
+
+
+def _pinocchio_block(joint: Joint, kind: str, nq: int) -> Block | None:
+    if isinstance(joint, Free):
+        return LinearFirst() if kind == "FreeFlyer" else None
+    if isinstance(joint, Planar) and kind == "Planar":
+        return BodyPlane()
+    if (joint.nq, joint.nv, nq) == (1, 1, 2):
+        return CosSin()
+    return Same() if joint.nq == nq else None
+
+
+# -- MuJoCo
+
+
+def _with_mujoco(model: Model, other: Any) -> Converter:
+    names = names_of(other)
+    joints = list(names.joints)
+    _rename_base(model, joints, [j for j, kind in enumerate(other.jnt_type) if kind == FREE])
+    number = {name: j for j, name in enumerate(joints)}
+    # joints of several freedoms that MuJoCo has as several joints, and the other way round
+    parts = {
+        body.joint_name: _mujoco_parts(body.joint_name, body.joint, number) for body in model.bodies
+    }
+    pieces = []
+    for k in _present(model, [name for name, part in parts.items() if part], "mujoco"):
+        body = model.bodies[k]
+        kinds = [int(other.jnt_type[j]) for j, _ in parts[body.joint_name]]
+        block = _mujoco_block(body.joint, kinds)
+        if block is None:
+            raise _different(body.joint_name, body.joint, f"{len(kinds)} joints of MuJoCo")
+        q: tuple[int, ...] = ()
+        v: tuple[int, ...] = ()
+        for j, part in parts[body.joint_name]:
+            nq, nv = ((7, 6), (4, 3), (1, 1), (1, 1))[int(other.jnt_type[j])]
+            first, start = int(other.jnt_qposadr[j]), int(other.jnt_dofadr[j])
+            # a free joint read as translation and rotation: take one of its halves
+            q += {"": _range(first, nq), "t": _range(first, 3), "r": _range(first + 3, 4)}[part]
+            v += {"": _range(start, nv), "t": _range(start, 3), "r": _range(start + 3, 3)}[part]
+        pieces.append(Piece(k, block, q, v))
+    known = {joints[j] for part in parts.values() for j, _ in part}
+    _nothing_more(joints, model, "mujoco", known)
+    sites = [_mujoco_site(model, other, b, name) for b, name in enumerate(names.bodies)]
+    return Converter(model, "mujoco", int(other.nq), int(other.nv), tuple(pieces), tuple(sites))
+
+
+def _mujoco_parts(name: str, joint: Joint, number: dict[str, int]) -> list[tuple[int, str]]:
+    if name in number:
+        return [(number[name], "")]
+    several = [f"{name}.{i}" for i in range(joint.nv)]
+    if all(part in number for part in several):
+        return [(number[part], "") for part in several]
+    whole, _, half = name.rpartition(".")
+    if half in ("translation", "rotation") and whole in number:
+        return [(number[whole], half[0])]
+    return []
+
+
+def _mujoco_block(joint: Joint, kinds: list[int]) -> Block | None:
+    if isinstance(joint, Free):
+        return WorldLinear() if kinds == [FREE] else None
+    if isinstance(joint, Spherical):
+        return ScalarFirst() if kinds in ([BALL], [FREE]) else None
+    return Same() if joint.nq == joint.nv and BALL not in kinds else None
+
+
+def _mujoco_site(model: Model, other: Any, b: int, name: str) -> Site | None:
+    known = {*model.body_names, *model.frame_names}
+    if b == 0 or name not in known:
+        return None
+    k, X = model.locate(name)
+    center = X.r + X.E.T @ type(X.r).of([float(x) for x in other.body_ipos[b]])
+    return Site(k, tuple(float(x) for x in center))
+
+
+# -- what must match
+
+
+def _rename_base(model: Model, names: list[str], floating: list[int]) -> None:
+    """Give the other library's floating base its name here, if there is no doubt which it is."""
+    free = [body for body in model.bodies if body.parent < 0 and isinstance(body.joint, Free)]
+    here = [body.joint_name for body in free if body.joint_name not in names]
+    there = [j for j in floating if names[j] not in model.joint_names]
+    if len(here) == len(there) == 1:
+        names[there[0]] = here[0]
+
+
+def _range(start: int, size: int) -> tuple[int, ...]:
+    return tuple(range(start, start + size))
+
+
+def _present(model: Model, known: Any, library: str) -> list[int]:
+    """Return the bodies whose joints the other library has; followers may be missing."""
+    followers = model.coordinates.followers
+    rows = []
+    for k, name in enumerate(model.joint_names):
+        if name in known:
+            rows.append(k)
+        elif k not in followers:
+            where = f"convert: {library} model for '{model.name}'"
+            raise UnknownNameError("joint", name, known, where=where)
+    return rows
+
+
+def _nothing_more(
+    names: list[str], model: Model, library: str, known: set[str] | None = None
+) -> None:
+    found = {*model.joint_names} if known is None else known
+    more = [name for name in names if name not in found]
+    if more:
+        raise NotApplicableError(
+            "convert",
+            f"the {library} model: it has joints {more[:5]} that model '{model.name}' has not",
+            "lock these joints there, or load the model without locking them",
+        )
+
+
+def _different(name: str, joint: Joint, kind: str) -> NotApplicableError:
+    return NotApplicableError(
+        "convert",
+        f"joint '{name}': {joint.kind} here, {kind} there",
+        "pass the same robot in both libraries",
+    )
