@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO_READY := $(VENV)/.demo-ready
 ENGINES := $(VENV)/.engines
 DOCS := $(VENV)/.docs
 PROCESSES ?= 2
@@ -12,10 +13,17 @@ LOWEST_READY := $(LOWEST)/.ready
 LOWEST_PYTHON ?= python3.11
 LANES ?= 1 2 4 8
 
-.PHONY: demo test coverage test-lanes test-lowest test-long lint bench docs dist clean
+.PHONY: demo quick test coverage test-lanes test-lowest test-long lint bench docs dist clean
 
-demo: $(READY)
+demo: $(DEMO_READY)
 	$(BIN)/sixfold demo
+
+# a first answer in two minutes: what `make lint` checks, and the tests that find most mistakes soonest
+QUICK := tests/scalar tests/replay tests/show tests/verify tests/laws/test_book_and_fast.py \
+  tests/test_errors.py tests/test_imports.py tests/test_public.py tests/test_project.py \
+  tests/test_test_imports.py tests/test_optional.py
+quick: lint
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal $(QUICK)
 
 test: lint
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
@@ -101,7 +109,7 @@ check-site: docs
 
 bench: $(ENGINES)
 	@mkdir -p build
-	$(BIN)/sixfold bench --chains --json build/bench.json --plot build/bench.svg
+	$(BIN)/python -m benchmarks bench --chains --json build/bench.json --plot build/bench.svg
 	$(BIN)/python -m tests.surveys.operation_counts
 
 # wheel and source archive, checked, and the wheel installed and run on its own
@@ -116,6 +124,17 @@ dist:
 	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	cd dist && ../$(DIST)/bin/python -m sixfold check puma560 --samples 2 --no-formulations
 	@ls -l dist
+
+# the demo needs the library and what it depends on, nothing else
+$(DEMO_READY): pyproject.toml constraints.txt
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --python $(PYTHON) --allow-existing $(VENV) && \
+	  VIRTUAL_ENV=$(VENV) uv pip install --quiet -c constraints.txt -e .; \
+	else \
+	  $(PYTHON) -m venv $(VENV) && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .; \
+	fi
+	@touch $(DEMO_READY)
 
 $(READY): pyproject.toml constraints.txt
 	@if command -v uv >/dev/null 2>&1; then \

@@ -1,6 +1,6 @@
 """A kernel called by NumPy, inside jax.jit and by torch, in one run: nanoseconds a state.
 
-    python benchmarks/array_libraries.py [ROBOT ...] [--batch N] [--rounds N] [--reading]
+    python -m benchmarks.array_libraries [ROBOT ...] [--batch N] [--rounds N] [--reading]
 
 Needs jax or torch, or both.  Results have to have equal bits before anything is timed.  The last
 column of a library is its time over that of the NumPy gufunc, best of all rounds.  With --reading,
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import sixfold as sf
-from sixfold.bench.clock import interleaved
+from benchmarks.bench.clock import interleaved
 
 FUNCTIONS = (sf.inverse_dynamics, sf.forward_dynamics)
 

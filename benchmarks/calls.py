@@ -1,6 +1,6 @@
 """What one public call costs beside the bare gufunc of its kernel, for every quantity.
 
-`python benchmarks/calls.py [ROBOT ...] [--rounds N] [--sizes 1 8 64 512 ...] [--quantities ...]`,
+`python -m benchmarks.calls [ROBOT ...] [--rounds N] [--sizes 1 8 64 512 ...] [--quantities ...]`,
 on one thread.  Each quantity is called with positional arrays, by keyword, and as
 `kernel.ufunc(..., out=)`, in turns on the same states; the best of the rounds counts.  The bars:
 at most 1.15 times the gufunc from 512 states on, at most 1.5 us more below.  With `--processor` the
@@ -17,8 +17,8 @@ from functools import partial
 import numpy as np
 
 import sixfold as sf
-from sixfold.bench.clock import interleaved
-from sixfold.bench.robots import find
+from benchmarks.bench.clock import interleaved
+from benchmarks.bench.robots import find
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import all_quantities
 from sixfold.evaluate.quantities import ARRAYS, shape_of

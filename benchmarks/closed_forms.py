@@ -14,8 +14,8 @@ import sympy as sp
 from sympy.physics import mechanics as me
 
 import sixfold as sf
+from benchmarks.bench.examples import pinocchio_example
 from sixfold.errors import SixfoldError
-from sixfold.interop.examples import pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.symbolic.code import closed_form
 

@@ -1,6 +1,6 @@
 """What bounds kernels: operations, bytes and registers; measured here, calculated for known cards.
 
-    python benchmarks/roofline.py [ROBOT ...] [--cpu | --cards] [--rounds N]
+    python -m benchmarks.roofline [ROBOT ...] [--cpu | --cards] [--rounds N]
 
 `--cpu` measures this processor: the peak of fused multiply-adds, the speed of a copy, and the
 kernels between both.  `--cards` counts the instructions of the PTX of each kernel, asks ptxas for
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import sixfold as sf
-from sixfold.bench.clock import fma_peak, interleaved
+from benchmarks.bench.clock import fma_peak, interleaved
 
 FUNCTIONS = {"inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1}
 """Functions and how many arrays they take."""

@@ -117,3 +117,21 @@ def test_workflows_use_actions_by_digest_and_may_only_read():
             assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), action
             assert re.fullmatch(r" # v\d+\.\d+\.\d+", after), action
         assert text.count("write") == 0
+
+
+def test_the_map_from_packages_to_tests_names_what_exists():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = text.split("| changed | run |")[1].split("\n\n")[0].splitlines()[2:]
+    assert len(rows) > 15
+    for row in rows:
+        changed, run = row.strip("| ").split(" | ")
+        for name in re.findall(r"`([\w/.]+)`", changed):
+            assert (ROOT / "src" / "sixfold" / name).exists() or name == "benchmarks", name
+        for name in re.findall(r"`([\w/.]+)`", run):
+            assert (ROOT / "tests" / name).exists(), name
+
+
+def test_make_quick_names_tests_that_exist():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    listed = text.split("QUICK := ")[1].split("\nquick:")[0].replace("\\\n", " ").split()
+    assert len(listed) > 5 and all((ROOT / name).exists() for name in listed)

@@ -1,4 +1,4 @@
-"""Tests stand alone: none imports another test, a conftest or a benchmark."""
+"""Tests stand alone: none imports another test, a conftest or a script of the benchmarks."""
 
 import ast
 from pathlib import Path
@@ -22,10 +22,14 @@ def foreign(text):
     return [
         name
         for name in imported(text)
-        if name.startswith("benchmarks")
+        if (name.startswith("benchmarks.") and not _is_tested_benchmark(name))
         or (name.startswith("tests.") and any(_is_test(part) for part in name.split(".")[1:-1]))
         or (name.startswith("tests.") and _is_test(name.split(".")[-1]))
     ]
+
+
+def _is_tested_benchmark(name):
+    return name.split(".")[1] in ("bench", "__main__")
 
 
 def _is_test(part):

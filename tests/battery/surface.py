@@ -13,8 +13,7 @@ import numpy as np
 
 import sixfold as sf
 from sixfold.dynamics.book import planar
-from sixfold.interop.blocks import Same
-from sixfold.interop.converter import Piece, Site
+from sixfold.interop.coordinates import Piece, Same, Site
 from sixfold.spatial import Matrix3, Symmetric3, solids
 
 EMPTY = inspect.Parameter.empty

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from benchmarks.bench import tables
+from benchmarks.bench.sections import constraints
 
 import sixfold as sf
-from sixfold.bench import tables
-from sixfold.bench.sections import constraints
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
 """The section on contact: both engines start and end alike before they are timed."""
 
 import pytest
-
-from sixfold.bench import tables
-from sixfold.bench.sections import contact
+from benchmarks.bench import tables
+from benchmarks.bench.sections import contact
 
 pytest.importorskip("mujoco.rollout")
 

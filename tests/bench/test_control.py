@@ -1,10 +1,10 @@
 """The section on control.  How fast anything is, is not tested."""
 
 import pytest
+from benchmarks.bench import tables
+from benchmarks.bench.sections import control
 
 import sixfold as sf
-from sixfold.bench import tables
-from sixfold.bench.sections import control
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 """The section on derivatives.  How fast anything is, is not tested."""
 
 import pytest
+from benchmarks.bench import tables
+from benchmarks.bench.sections import derivatives
 
 import sixfold as sf
-from sixfold.bench import tables
-from sixfold.bench.sections import derivatives
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from benchmarks.bench import clock, robots
+from benchmarks.bench.engines import build_peer, mujoco, pinocchio
+from benchmarks.bench.engines.engines import FUNCTIONS, draw
+from benchmarks.bench.sections import accuracy, chains, threads
+from benchmarks.bench.sections.agreement import distance
 
 import sixfold as sf
-from sixfold.bench import clock, robots
-from sixfold.bench.engines import build_peer, mujoco, pinocchio
-from sixfold.bench.engines.engines import FUNCTIONS, draw
-from sixfold.bench.sections import accuracy, chains, threads
-from sixfold.bench.sections.agreement import distance
 
 ROOMS = {"pinocchio": pinocchio, "mujoco": mujoco}
 

@@ -1,10 +1,10 @@
 """The section on regressors.  How fast anything is, is not tested."""
 
 import pytest
+from benchmarks.bench import tables
+from benchmarks.bench.sections import regressors
 
 import sixfold as sf
-from sixfold.bench import tables
-from sixfold.bench.sections import regressors
 
 
 @pytest.fixture(scope="module")

@@ -119,7 +119,7 @@ def test_formulations_that_disagree_exit_with_one(robot, monkeypatch, flags):
     def wrong(*_, **__):
         return Report("arm", 10, (Finding("mass matrix", "crba", float("nan"), 7, 2e-14),))
 
-    module = __import__("sixfold.cli.check", fromlist=["run_check"])
+    module = __import__("sixfold.cli.inspect", fromlist=["run_check"])
     monkeypatch.setattr(module, "run_check", wrong)
     result = run(robot(), *flags)
     assert result.exit_code == 1

@@ -126,7 +126,7 @@ def test_check_exits_with_zero_when_all_agree():
 
 
 def test_check_exits_with_one_when_some_disagree(monkeypatch):
-    module = __import__("sixfold.cli.check", fromlist=["run_check"])
+    module = __import__("sixfold.cli.inspect", fromlist=["run_check"])
     monkeypatch.setattr(module, "run_check", wrong_report)
     result = run("check", "tree6")
     assert_plain_error(result, 1, "DISAGREES", "formulations disagree")

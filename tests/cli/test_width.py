@@ -5,11 +5,11 @@ import sys
 
 import click
 import pytest
+from benchmarks.bench.tables import table
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 import sixfold as sf
-from sixfold.bench.tables import table
 from sixfold.cli.inspect import describe
 from sixfold.cli.main import main
 

@@ -7,8 +7,8 @@ two points on its axis there and in MuJoCo.
 import numpy as np
 
 import sixfold as sf
-from sixfold.interop.to_mujoco import robot_spec
-from sixfold.interop.to_pinocchio import to_pinocchio
+from sixfold.interop.mujoco import robot_spec
+from sixfold.interop.pinocchio import to_pinocchio
 
 HINGE_POINTS = ((0.0, 0.1, 0.0), (0.0, -0.1, 0.0))
 STIFFNESS, DAMPING = 1.0, 1.0

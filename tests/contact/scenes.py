@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import sixfold as sf
-from sixfold.interop.mujoco_contacts import to_mujoco_with_contacts
+from sixfold.interop.mujoco import to_mujoco_with_contacts
 from sixfold.model import Free, Prismatic
 from sixfold.spatial import solids
 

@@ -10,8 +10,9 @@ import resource
 import sys
 from pathlib import Path
 
+from benchmarks.bench import report as bench_report
+
 import sixfold as sf
-from sixfold.bench import report as bench_report
 from sixfold.report import plot, write_report
 
 STEPS = 0.3
@@ -49,7 +50,7 @@ def _log(path, model, arm):
 
 
 def _sweep_page(path):
-    from sixfold.cli.sweep import sweep
+    from sixfold.cli.simulate import sweep
 
     study = path.with_suffix(".toml")
     if not study.exists():
@@ -62,7 +63,7 @@ def _sweep_page(path):
 
 
 def _bench(path):
-    from sixfold.bench.run import Results, Settings
+    from benchmarks.bench.run import Results, Settings
 
     results = Results(peak_gflops=[1.0])
     bench_report.write(str(path), results, Settings(("inverse_dynamics",)), ())

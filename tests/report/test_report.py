@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.report.series import groups, names, stretched
+from sixfold.report.html import groups, names, stretched
 from sixfold.scene import record
 
 

@@ -8,11 +8,29 @@ import pytest
 import sixfold as sf
 from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, SourceInfo, Sphere
 from sixfold.scene import Part, figure, stage, stick_figure
-from sixfold.scene.masses import box_sides, ellipsoid_radii, principal
-from sixfold.scene.parts import within
-from sixfold.scene.poses import pose_of, quaternions, turn_between
-from sixfold.scene.solids import box, capsule, cylinder, ellipsoid, frustum, rod, sphere
-from sixfold.scene.triangles import creased, face_normals, joined, thinned, tidy
+from sixfold.scene.figure import (
+    box_sides,
+    ellipsoid_radii,
+    pose_of,
+    principal,
+    quaternions,
+    turn_between,
+)
+from sixfold.scene.surfaces import (
+    box,
+    capsule,
+    creased,
+    cylinder,
+    ellipsoid,
+    face_normals,
+    frustum,
+    joined,
+    rod,
+    sphere,
+    thinned,
+    tidy,
+    within,
+)
 from sixfold.spatial import solids
 
 AT_REST = sf.Transform.identity()

@@ -30,8 +30,7 @@ def quiet_cost(t, q, v, tau):
 
 
 def comparison():
-    from sixfold.interop.compare import Comparison
-    from sixfold.interop.differences import Difference
+    from sixfold.interop.compare import Comparison, Difference
 
     rows = (Difference(EVIL, 1e-3, 1e-12, 4), Difference("mass matrix", 1e-16, 1e-12, 1))
     return Comparison(EVIL, "pinocchio", "4", 10, 0, rows, (EVIL,))

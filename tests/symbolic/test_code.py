@@ -8,12 +8,12 @@ import subprocess
 
 import numpy as np
 import pytest
+from benchmarks.bench.examples import FILES, pinocchio_example
 
 import sixfold as sf
 from sixfold.codegen.program import LANGUAGES, constant, identifier
 from sixfold.errors import OptionError
 from sixfold.evaluate import QUANTITIES
-from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.symbolic.code import FUNCTIONS, closed_form
 

@@ -7,11 +7,10 @@ import pytest
 
 import sixfold as sf
 from sixfold.scene import Contacts, record
-from sixfold.scene.arrows import LONGEST, force_arrows, usual_force
+from sixfold.scene.figure import LONGEST, force_arrows, usual_force
 from sixfold.spatial import solids
-from sixfold.viewer.contacts import HIDDEN, ContactLayer, cone_scales
-from sixfold.viewer.overlays import ScrewLayer, State, loop_screws
-from sixfold.viewer.readouts import contact_rows
+from sixfold.viewer.drawing import HIDDEN, ContactLayer, ScrewLayer, State, cone_scales, loop_screws
+from sixfold.viewer.panel import contact_rows
 from tests.viewer.support import colored, page, picture, until
 
 MASS, G = 2.0, 9.81

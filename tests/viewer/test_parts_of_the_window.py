@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.scene.poses import angles_of, quaternion_of, within_limits
-from sixfold.viewer.controls import controls
-from sixfold.viewer.overlays import State, force_screws, velocity_screws
-from sixfold.viewer.panel import force_units, velocity_names
-from sixfold.viewer.readouts import bars, matrix, png, screw_rows
-from sixfold.viewer.screws import Screw, arrow, coil, screw
+from sixfold.scene.figure import angles_of, quaternion_of, within_limits
+from sixfold.viewer.drawing import Screw, State, arrow, coil, force_screws, screw, velocity_screws
+from sixfold.viewer.panel import (
+    bars,
+    controls,
+    force_units,
+    matrix,
+    png,
+    screw_rows,
+    velocity_names,
+)
 
 
 def test_there_is_a_slider_for_each_freedom():

@@ -11,8 +11,7 @@ import click
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.cli.options import Group, refuse_idle, robot_names
-from sixfold.cli.show import tree_lines
+from sixfold.cli.options import Group, refuse_idle, robot_names, tree_lines
 from sixfold.control import controllers
 from sixfold.errors import visible
 from sixfold.evaluate import (
@@ -31,7 +30,7 @@ from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.progress import showing
 from sixfold.report import write_report
-from sixfold.scene.poses import within_limits
+from sixfold.scene.figure import within_limits
 from sixfold.simulation import simulate
 from sixfold.verify.check import check
 

@@ -1,4 +1,4 @@
-"""The command `sixfold` and how it reports errors."""
+"""The command `sixfold`, how it reports errors, and `sixfold cache`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,32 @@ from typing import Any
 import click
 
 from sixfold import __version__
-from sixfold.cli.bench import bench
-from sixfold.cli.cache import cache
-from sixfold.cli.check import check
-from sixfold.cli.compare import compare
 from sixfold.cli.demo import demo
-from sixfold.cli.equations import equations
-from sixfold.cli.export import export
+from sixfold.cli.equations import equations, export
 from sixfold.cli.identify import excite, identify
-from sixfold.cli.inspect import inspect, robots
-from sixfold.cli.options import Group
-from sixfold.cli.simulate import simulate
-from sixfold.cli.sweep import sweep
-from sixfold.cli.view import view
+from sixfold.cli.inspect import check, compare, inspect, robots
+from sixfold.cli.options import Group, refuse_idle
+from sixfold.cli.simulate import simulate, sweep, view
 from sixfold.errors import RobotFileWarning, SixfoldError, visible
+from sixfold.llvm import cache as store
+
+
+@click.command()
+@click.option("--clear", is_flag=True, help="Remove every kept kernel.")
+def cache(clear: bool) -> None:
+    """Show where compiled kernels are kept and how many, or clear them."""
+    folder = store.folder()
+    refuse_idle("--clear", folder is None, "a cache that is switched off (SIXFOLD_CACHE=off)")
+    if folder is None:
+        click.echo("the cache is switched off (SIXFOLD_CACHE=off)")
+        return
+    if clear:
+        click.echo(f"removed {store.clear()} files from {visible(folder)}")
+        return
+    sizes = [size for _, size in store.entries()]
+    click.echo(f"{visible(folder)}: {len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB")
+    click.echo("SIXFOLD_CACHE_DIR moves it, SIXFOLD_CACHE=off switches it off")
+
 
 INTERRUPTED, PIPE_CLOSED = 128 + 2, 128 + 13
 """How shells show processes that ended by Ctrl-C, and for want of a reader."""
@@ -152,7 +164,6 @@ for command in (
     identify,
     equations,
     export,
-    bench,
     cache,
 ):
     main.add_command(command)

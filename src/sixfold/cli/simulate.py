@@ -1,22 +1,25 @@
-"""`sixfold simulate ROBOT`: let a robot move, and say how it went."""
+"""`sixfold simulate`, `view` and `sweep`: move a robot, show it, run a function over many rows."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from importlib import import_module
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 import click
 import numpy as np
 
-from sixfold.choices import Integrator, Method
-from sixfold.cli.options import refuse_idle, robot_argument
-from sixfold.cli.show import WIDTH
+from sixfold.choices import Integrator, Method, PieceFormat
+from sixfold.cli.options import WIDTH, refuse_idle, robot_argument, robot_names
 from sixfold.control import controllers
-from sixfold.errors import NotApplicableError, visible
+from sixfold.errors import NotApplicableError, SixfoldError, TrajectoryFileError, brief, visible
 from sixfold.evaluate import mass_matrix, neutral, random_state
 from sixfold.formats import load
 from sixfold.model import Model
+from sixfold.optional import optional
+from sixfold.progress import working
 from sixfold.simulation import Trajectory
 from sixfold.simulation import simulate as run
 from sixfold.simulation.checks.options import CHOICES, METHODS
@@ -147,3 +150,173 @@ def _from_package(extra: str, package: str, name: str) -> Any:
             f"this installation ({error})",
             f"install what it needs: pip install 'sixfold[{extra}]'",
         ) from None
+
+
+@click.command()
+@robot_argument()
+@click.option(
+    "--robot",
+    "body",
+    shell_complete=robot_names,
+    help="Robot of the motion, when the file does not hold it.",
+)
+@click.option("--floating-base", is_flag=True, help="Put a free joint under the robot.")
+@click.option("--port", default=0, help="Port on 127.0.0.1; any free one when left out.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option("--live", is_flag=True, help="Simulate the robot; the mouse pulls its bodies.")
+@click.option("--hold", is_flag=True, help="With --live: soft motors hold the pose.")
+@click.option("--drag", metavar="FRAME", help="Put a handle on a frame, for the mouse to drag.")
+def view(
+    robot: str,
+    body: str | None,
+    floating_base: bool,
+    port: int,
+    no_browser: bool,
+    live: bool,
+    hold: bool,
+    drag: str | None,
+) -> None:
+    """Show ROBOT, a file or a name, in the browser; or the motion of a .npz file.
+
+    A motion is what `sixfold simulate --out` writes, or any .npz file with arrays q (T, nq) and t
+    (T,); then name its robot with --robot.
+    """
+    from sixfold.viewer import view as show
+
+    motion_file = robot.endswith(".npz")
+    named = "a robot that is named already"
+    fix = "pass the .npz file of a motion first"
+    refuse_idle("--robot", not motion_file, named, fix, name="body")
+    where = "a motion whose robot is in its file"
+    refuse_idle("--floating-base", motion_file and body is None, where, "name it with --robot")
+    refuse_idle("--live", motion_file, "a motion that is recorded", "pass a robot")
+    refuse_idle("--hold", not live, "a robot that is not simulated", "pass --live too")
+    with working(f"reading {robot}"):
+        model, motion = _opened(robot, body, floating_base)
+    options: dict[str, Any] = {"live": "hold" if hold else True} if live else {}
+    if drag is not None:
+        options["drag"] = drag
+    show(model, motion, port=port, open_browser=not no_browser, **options)
+
+
+def _opened(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:
+    """Return the robot, and its motion if a file holds one."""
+    if not robot.endswith(".npz"):
+        return load(robot, floating_base=floating), None
+    named = None if body is None else load(body, floating_base=floating)
+    from sixfold.simulation.trajectory.npz import read_arrays
+
+    arrays = read_arrays(Path(robot))
+    if "about" not in arrays:
+        if named is None:
+            fix = "name its robot with --robot"
+            raise TrajectoryFileError(robot, "holds arrays but no robot", fix)
+        if "q" not in arrays:
+            raise TrajectoryFileError(robot, "has no array 'q'", "save q (T, nq) and t (T,)")
+        return named, arrays
+    from sixfold.simulation import Trajectory
+
+    trajectory = Trajectory.load(robot, named)
+    return named or _with_shapes(trajectory.model), trajectory
+
+
+def _with_shapes(model: Model) -> Model:
+    """Return the same robot by its name, if there is one: a motion's file holds no meshes."""
+    try:
+        same = load(model.name)
+    except SixfoldError:
+        return model
+    return same if same == model else model
+
+
+@click.command()
+@click.argument("study", type=click.Path())
+@click.option(
+    "--engine",
+    type=click.Choice(["threads", "processes", "serial", "dask"]),
+    default="threads",
+    show_default=True,
+    help="What runs the rows.",
+)
+@click.option("--address", help="Scheduler of a Dask cluster; a local one if left out.")
+@click.option(
+    "--workers", type=click.IntRange(1, 4096), help="Number of workers; all cores if left out."
+)
+@click.option("--block", type=click.IntRange(min=1), help="Rows that a worker takes at a time.")
+@click.option("--write", type=click.Path(), help="Folder for all rows, in pieces of blocks.")
+@click.option(
+    "--format",
+    type=click.Choice(["parquet", "zarr"]),
+    help="Format of the pieces; parquet if left out.",
+)
+@click.option("--out", type=click.Path(), help="Page to write; STUDY with .html if left out.")
+@click.option(
+    "--allow-code", is_flag=True, help="Let STUDY name a function and run it; only if you trust it."
+)
+def sweep(
+    study: str,
+    engine: str,
+    address: str | None,
+    workers: int | None,
+    block: int | None,
+    write: str | None,
+    format: PieceFormat | None,
+    out: str | None,
+    allow_code: bool,
+) -> None:
+    """Run STUDY, a TOML file, and write one HTML page: what varied, what came out, plots.
+
+    Exits with 0, or with 2 when the study or an option makes no sense.
+    """
+    refuse_idle("--address", engine != "dask", f"engine '{engine}'")
+    refuse_idle("--format", write is None and format, "a sweep without --write")
+    refuse_idle("--workers", engine == "serial" or address, "this engine")
+    from sixfold.report.sweep_page import SHARES, table_of, write_sweep_page
+    from sixfold.sweeps import reducers
+    from sixfold.sweeps import sweep as run
+    from sixfold.sweeps.study_file import read_study
+
+    described = read_study(study, allow_code=allow_code)
+    target = Path(out) if out is not None else Path(study).with_suffix(".html")
+    with ExitStack() as stack:
+        chosen: Any = engine if engine != "dask" else _client(stack, address, workers)
+        found = run(
+            described.function,
+            described.rows,
+            seed=described.seed,
+            draw=described.draw,
+            reduce=["mean", "deviation", "extremes", reducers.quantiles(SHARES)],
+            write=write,
+            format=format,
+            engine=chosen,
+            workers=workers if engine in ("threads", "processes") else None,
+            block=block,
+            progress=True,
+        )
+    page = write_sweep_page(target, described, found)
+    click.echo(
+        f"{visible(described.title)}: {found.rows:,} rows in {found.seconds:.1f} s", nl=False
+    )
+    click.echo(f", {found.reused:,} of them from {visible(write)}" if found.reused else "")
+    for piece in found.damaged:
+        click.echo(f"damaged, computed again: {visible(piece)}")
+    click.echo()
+    for line in table_of(described, found):
+        click.echo(line)
+    click.echo(f"\n{visible(page)}")
+
+
+def _client(stack: ExitStack, address: str | None, workers: int | None) -> Any:
+    """Return a client of the cluster at an address, or of one on this machine."""
+    distributed = optional("distributed", "sixfold sweep --engine dask")
+    if address is None:
+        made = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None
+        )
+        return stack.enter_context(stack.enter_context(made).get_client())
+    try:
+        return stack.enter_context(distributed.Client(address, timeout=20))
+    except OSError as error:
+        fix = "start one there with 'dask scheduler', or leave --address out"
+        where = f"{address}, where no scheduler answers ({brief(error)})"
+        raise NotApplicableError("sixfold sweep --address", where, fix) from None

@@ -1,8 +1,6 @@
 """Influence operators of a model at a state, as Concurrent Dynamics writes them."""
 
-from sixfold.influence.at_state import operators
 from sixfold.influence.block_operator import BlockOperator
-from sixfold.influence.model_operators import Operators
-from sixfold.influence.solution import OperatorSolution
+from sixfold.influence.model_operators import Operators, OperatorSolution, operators
 
 __all__ = ["BlockOperator", "OperatorSolution", "Operators", "operators"]

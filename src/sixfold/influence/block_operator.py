@@ -1,10 +1,12 @@
-"""Matrices of blocks that act in O(N): applied, multiplied, added, spread out and shown."""
+"""Block operators, and how they are shown as text, HTML and LaTeX."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,161 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.dynamics.book.operators.operators import BlockMatrix, Stack
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, visible
-from sixfold.evaluate import enough_memory
-from sixfold.influence.show import formula_html, grid_html, grid_latex, grid_text
-from sixfold.influence.stacks import Space, is_stack, shaped
+from sixfold.evaluate import Argument, checked, enough_memory
 from sixfold.model import Model
+from sixfold.scalar import Scalar
+from sixfold.spatial import Column, Force, Motion, to_array
+from sixfold.spatial.display import number_text
+
+Numbers = list[Any]
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space of stacked vectors: what a matrix of blocks takes or gives."""
+
+    name: str
+    """As in messages."""
+    kind: type[Motion] | type[Force] | type[Column]
+
+    def shape(self, model: Model) -> Shape:
+        """Return the shape of the array of one state."""
+        return (model.nv,) if self.kind is Column else (model.nb, 6)
+
+    def stack(self, model: Model, x: Any, where: str) -> tuple[Stack, Shape]:
+        """Return one value for each body, and the leading axes."""
+        shape = self.shape(model)
+        words = "nv numbers" if self.kind is Column else "(nb, 6): one vector for each body"
+        array = checked(where, "x", Argument(x, shape, words))
+        lead = array.shape[: array.ndim - len(shape)]
+        numbers = numbers_of(array, shape)
+        if self.kind is Column:
+            flat = dict(enumerate(numbers))
+            slices = model.tree.velocity_slices
+            parts = {i: range(slices[i].start, slices[i].stop) for i in model.tree.bodies}
+            return {i: Column(flat[k] for k in part) for i, part in parts.items()}, lead
+        kind: Any = self.kind
+        six = {i: numbers[6 * i - 6 : 6 * i] for i in model.tree.bodies}
+        return {i: kind.of(part) for i, part in six.items()}, lead
+
+    def array(self, model: Model, stack: Stack, lead: Shape) -> Array:
+        """Return a stack as an array with these leading axes."""
+        flat: list[Scalar] = []
+        for i in model.tree.bodies:
+            part = stack[i]
+            flat += part if self.kind is Column else (*part.ang, *part.lin)
+        return shaped(flat, lead, self.shape(model))
+
+
+MOTIONS = Space("motions", Motion)
+FORCES = Space("forces", Force)
+FREEDOMS = Space("numbers, one for each freedom,", Column)
+
+
+def numbers_of(array: Array, shape: Shape) -> Numbers:
+    """Return the numbers of one state, each of which holds the batch."""
+    lead = array.shape[: array.ndim - len(shape)]
+    flat = array.reshape((*lead, prod(shape)))
+    if lead:
+        return [flat[..., k] for k in range(flat.shape[-1])]
+    return flat.tolist() if flat.dtype != object else list(flat)
+
+
+def shaped(numbers: list[Scalar], lead: Shape, shape: Shape) -> Array:
+    """Return numbers that each hold a batch as an array (..., shape)."""
+    flat = to_array(numbers)
+    found = flat.reshape((*flat.shape[:-1], *shape))
+    return np.array(np.broadcast_to(found, (*lead, *shape)))
+
+
+def is_stack(x: Any) -> bool:
+    """Return whether something is one value for each body."""
+    return isinstance(x, Mapping)
+
+
+MAX_COLUMNS = 96
+"""Characters of a line of labels; longer ones show the pattern alone."""
+MAX_LATEX_BLOCKS = 24
+"""Block rows that are set as a matrix."""
+_GREEK = {"b": "\\beta"}
+_PLAIN = {"b": "\u03b2"}
+_WORDS = {"Phi": "\u03a6", "Psi": "\u03a8", "beta": "\u03b2"}
+_CELL = "padding:2px 6px"
+
+
+def grid_text(matrix: BlockMatrix) -> str:
+    """Return the blocks by their letters, or their pattern where letters do not fit a line."""
+    lines = str(matrix).splitlines()
+    if not lines or max(map(len, lines)) <= MAX_COLUMNS:
+        return "\n".join(lines)
+    rows = (
+        "".join(" #" if (i, j) in matrix.blocks else " ." for j in matrix.columns)
+        for i in matrix.rows
+    )
+    return "\n".join(f"[{row} ]" for row in rows)
+
+
+def grid_html(matrix: BlockMatrix, title: str) -> str:
+    """Return the blocks as a table; the numbers of a block are shown when one points at it."""
+    body = []
+    for i in matrix.rows:
+        cells = [f"<th>{i}</th>"]
+        for j in matrix.columns:
+            if (i, j) not in matrix.blocks:
+                cells.append(f'<td style="{_CELL};color:#999">0</td>')
+                continue
+            label = _html(matrix.labels.get((i, j), ""))
+            told = escape(_numbers(matrix, i, j), quote=True)
+            style = f"{_CELL};background:#4a90d930"
+            cells.append(f'<td style="{style}" title="{told}">{label}</td>')
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    head = "".join(f"<th>{j}</th>" for j in matrix.columns)
+    style = 'style="border-collapse:collapse;text-align:center;font-style:italic"'
+    return (
+        f'<table class="operator" {style}><caption>{title}</caption>'
+        f"<thead><tr><th></th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    )
+
+
+def grid_latex(matrix: BlockMatrix) -> str | None:
+    """Return the blocks by their letters as a LaTeX matrix; None for one that is too wide."""
+    if max(len(matrix.rows), len(matrix.columns)) > MAX_LATEX_BLOCKS:
+        return None
+    lines = (
+        " & ".join(_latex(matrix.labels.get((i, j), "0")) for j in matrix.columns)
+        for i in matrix.rows
+    )
+    form, body = "c" * len(matrix.columns), " \\\\ ".join(lines)
+    return f"\\left[\\begin{{array}}{{{form}}} {body} \\end{{array}}\\right]"
+
+
+def formula_html(text: str) -> str:
+    """Return a formula in letters of the keyboard, such as Psi_b^T Phi^T K x, as HTML."""
+    marked = re.sub(r"\^(-?\w+)", r"<sup>\1</sup>", escape(text, quote=False))
+    marked = re.sub(r"_b\b", "<sub>\u03b2</sub>", marked)
+    marked = re.sub(r"_(\w+?)(?=\b|<)", r"<sub>\1</sub>", marked)
+    return re.sub(r"\b(Phi|Psi|beta)", lambda m: _WORDS[m[1]], marked)
+
+
+def _numbers(matrix: BlockMatrix, i: int, j: int) -> str:
+    rows = matrix.blocks[i, j]
+    if any(getattr(x, "ndim", 0) for row in rows for x in row):
+        return f"{len(rows)} x {len(rows[0])}, of several states"
+    return "\n".join(" ".join(number_text(x) for x in row) for row in rows)
+
+
+def _latex(label: str) -> str:
+    """Return a label such as D3D1 or (D2)' as LaTeX."""
+    named = re.sub(r"([A-Za-z]+)(\d+)", lambda m: f"{_GREEK.get(m[1], m[1])}_{{{m[2]}}}", label)
+    return re.sub(r"\(([^()]*)\)'", r"(\1)^T", named)
+
+
+def _html(label: str) -> str:
+    named = re.sub(
+        r"([A-Za-z]+)(\d+)", lambda m: f"{_PLAIN.get(m[1], m[1])}<sub>{m[2]}</sub>", label
+    )
+    return re.sub(r"\(((?:[^()])*)\)'", r"(\1)<sup>T</sup>", named)
+
 
 MAX_POWER = 10_000
 

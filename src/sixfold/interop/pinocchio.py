@@ -1,4 +1,4 @@
-"""Models from Pinocchio (`pip install pin`), and its own results for states of a comparison."""
+"""Models to and from Pinocchio (`pip install pin`), and its own results for a comparison."""
 
 from __future__ import annotations
 
@@ -7,15 +7,176 @@ from sys import float_info
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sixfold.errors import NotApplicableError
-from sixfold.interop.constraints import pinocchio_constraints
-from sixfold.interop.to_pinocchio import pinocchio_package
-from sixfold.model import Free, Joint, Model, ModelBuilder, Prismatic, Revolute, Spherical
+from sixfold.arrays import Array
+from sixfold.errors import ArgumentError, NotApplicableError, UnknownNameError
+from sixfold.interop.constraints import split_loop
+from sixfold.model import (
+    Cylindrical,
+    Free,
+    Helical,
+    Joint,
+    Model,
+    ModelBuilder,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Translational,
+    Universal,
+)
+from sixfold.optional import missing, optional
 from sixfold.spatial import Inertia, Transform
 
-Array = NDArray[np.float64]
+X, Y, Z = np.eye(3)
+
+
+def pinocchio_package() -> Any:
+    """Return Pinocchio, imported on first use."""
+    pin = optional("pinocchio", "the comparison")
+    if not hasattr(pin, "Model"):  # another package of that name
+        raise missing("pinocchio", "the comparison")
+    return pin
+
+
+def to_pinocchio(model: Model) -> Any:
+    """Return the robot as a `pinocchio.Model`: joints, placements, inertias, frames, gravity.
+
+    Joints are numbered depth first, as Pinocchio's mass matrix needs them, so their order may
+    differ from the model's; `sixfold.convert` matches them by name.  Armature goes with them.
+    Damping, friction and springs do not: Pinocchio has no springs, and stores damping and friction
+    without using them.  Joints that follow others become free.  Pinocchio keeps constraints apart
+    from its models: `pinocchio_constraints` makes them.
+
+    Raises:
+        NotApplicableError: for a user-defined joint, or if Pinocchio is missing.
+    """
+    pin = pinocchio_package()
+    robot = pin.Model()
+    robot.name = model.name
+    robot.gravity = pin.Motion(np.array(model.gravity), np.zeros(3))
+    number = {-1: 0}
+    order = _depth_first(model)
+    for k in order:
+        body = model.bodies[k]
+        joint = _joint_model(pin, body.joint, body.joint_name)
+        place = se3_of(pin, body.placement)
+        j = number[k] = robot.addJoint(number[body.parent], joint, place, body.joint_name)
+        robot.appendBodyToJoint(j, _inertia_model(pin, body.inertia), pin.SE3.Identity())
+        robot.addBodyFrame(body.name, j, pin.SE3.Identity(), 0)
+    for frame in model.frames:
+        robot.addBodyFrame(frame.name, number[frame.body], se3_of(pin, frame.placement), 0)
+    robot.armature = np.array([x for k in order for x in model.bodies[k].armature], float)
+    return robot
+
+
+def _depth_first(model: Model) -> list[int]:
+    """Return the bodies so that each subtree is one run."""
+    children: dict[int, list[int]] = {}
+    for k, parent in enumerate(model.parent):
+        children.setdefault(parent, []).append(k)
+    order, todo = [], [*reversed(children.get(-1, []))]
+    while todo:
+        k = todo.pop()
+        order.append(k)
+        todo.extend(reversed(children.get(k, [])))
+    return order
+
+
+def _joint_model(pin: Any, joint: Joint, name: str) -> Any:
+    match joint:
+        case Revolute():
+            return pin.JointModelRevoluteUnaligned(_vector(joint.axis))
+        case Prismatic():
+            return pin.JointModelPrismaticUnaligned(_vector(joint.axis))
+        case Helical():
+            return pin.JointModelHelicalUnaligned(_vector(joint.axis), float(joint.pitch))
+        case Spherical():
+            return pin.JointModelSpherical()
+        case Translational():
+            return pin.JointModelTranslation()
+        case Free():
+            return pin.JointModelFreeFlyer()
+        case Cylindrical():
+            axis = _vector(joint.axis)
+            parts = [pin.JointModelRevoluteUnaligned(axis), pin.JointModelPrismaticUnaligned(axis)]
+        case Planar():
+            parts = [pin.JointModelPX(), pin.JointModelPY(), pin.JointModelRZ()]
+        case Universal():
+            parts = [pin.JointModelRX(), pin.JointModelRY()]
+        case _:
+            raise NotApplicableError(
+                "to_pinocchio", f"joint '{name}' of kind {joint.kind}", "lock the joint first"
+            )
+    whole = pin.JointModelComposite(len(parts))
+    for part in parts:
+        whole.addJoint(part)
+    return whole
+
+
+def _vector(axis: Any) -> Any:
+    return np.array([float(x) for x in axis])
+
+
+def se3_of(pin: Any, X: Transform) -> Any:
+    """Return a placement as a `pinocchio.SE3`."""
+    rotation = np.array([[float(x) for x in row] for row in X.E.T])
+    return pin.SE3(rotation, np.array([float(x) for x in X.r]))
+
+
+def _inertia_model(pin: Any, inertia: Inertia) -> Any:
+    center = np.array([float(x) for x in inertia.center])
+    xx, yy, zz, xy, xz, yz = (float(x) for x in inertia.about_center)
+    rotational = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return pin.Inertia(float(inertia.m), center, rotational)
+
+
+def pinocchio_constraints(model: Model, robot: Any) -> list[Any]:
+    """Return the constraints of a model as Pinocchio takes them, apart from its model.
+
+    Args:
+        model: the robot here.
+        robot: the `pinocchio.Model` of it, as `to_pinocchio` makes it.
+
+    Returns:
+        `RigidConstraintModel` objects for `pinocchio.constraintDynamics`: CONTACT_3D for a point,
+        two of them on the axis of a hinge, CONTACT_6D for a weld.  A hinge has one row more than
+        here, so give the solver a small mu.
+
+    Raises:
+        NotApplicableError: for other constraints, by name, or if Pinocchio is missing.
+    """
+    pin = pinocchio_package()
+    if not isinstance(model, Model):
+        fix = "use sixfold.load"
+        raise ArgumentError("pinocchio_constraints: argument 'model'", "a Model", model, fix)
+    if not hasattr(robot, "getJointId"):
+        fix = "pass the result of to_pinocchio"
+        where = "pinocchio_constraints: argument 'robot'"
+        raise ArgumentError(where, "a pinocchio.Model", robot, fix)
+    found = []
+    for each in model.constraints:
+        for pair in split_loop("pinocchio_constraints", each):
+            kind = pin.ContactType.CONTACT_6D if pair.weld else pin.ContactType.CONTACT_3D
+            ends = [(pair.body_a, pair.at_a), (pair.body_b, pair.at_b)]
+            if pair.body_a < 0:
+                ends.reverse()  # the universe goes second there
+            (i, a), (j, b) = ((_joint_id(model, robot, k), se3_of(pin, X)) for k, X in ends)
+            found.append(pin.RigidConstraintModel(kind, robot, i, a, j, b, pin.LOCAL))
+            found[-1].name = pair.name
+    return found
+
+
+def _joint_id(model: Model, robot: Any, body: int) -> int:
+    if body < 0:
+        return 0
+    name = model.joint_names[body]
+    if not robot.existJointName(name):
+        known = list(robot.names)
+        raise UnknownNameError("joint", name, known, where="pinocchio_constraints")
+    return int(robot.getJointId(name))
+
+
 Results = dict[str, Array]
 
 PROXIMAL = (1e-14, 1e-10, 50)

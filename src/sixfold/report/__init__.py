@@ -59,7 +59,7 @@ def write_report(
         >>> page.name, "A swing" in page.read_text(encoding="utf-8")
         ('swing.html', True)
     """
-    from sixfold.report.write import write
+    from sixfold.report.html import write
 
     return write(path, model, trajectory, title)
 

@@ -13,8 +13,7 @@ from sixfold.files import path_of, replacement
 from sixfold.identification import Identification
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.report.identified import identified
-from sixfold.report.series import CHANGE, Lines, groups
+from sixfold.report.html import CHANGE, Lines, groups, identified
 from sixfold.scene import record
 
 if TYPE_CHECKING:

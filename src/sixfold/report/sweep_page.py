@@ -15,7 +15,7 @@ from sixfold.arrays import Array
 from sixfold.errors import visible
 from sixfold.files import write_files
 from sixfold.model import Model
-from sixfold.report.summary import versions
+from sixfold.report.html import versions
 from sixfold.sweeps import Sweep
 from sixfold.sweeps.study_file import StudyFile
 from sixfold.sweeps.study_rows import sample_rows

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sixfold.errors import NumberError, ShapeError, StateError
 from sixfold.evaluate import difference, in_order, integrate
 from sixfold.model import Model
-from sixfold.scene.triangles import Array
+from sixfold.scene.surfaces import Array
 
 RATE = 60.0
 """Rows a second of a motion that comes without times."""

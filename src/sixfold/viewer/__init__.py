@@ -73,7 +73,7 @@ def view(
         ...     print(window.url.startswith("http://127.0.0.1:"), window.q)
         True [1.]
     """
-    from sixfold.viewer.window import open_window
+    from sixfold.viewer.viewer import open_window
 
     viewer = open_window(model, trajectory, q, t, port, open_browser, play, live, drag)
     if block:

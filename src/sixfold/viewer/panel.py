@@ -1,21 +1,254 @@
-"""The panel beside the picture: playback, joint sliders, dynamics, and what to show."""
+"""The panel beside the robot: sliders, switches, playback, readouts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+import struct
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
+
+import numpy as np
 
 from sixfold.constraints import assemble
 from sixfold.errors import StateError, visible
-from sixfold.evaluate import gravity_force, kinetic_energy, mass_matrix, potential_energy
-from sixfold.model import Model
-from sixfold.scene.triangles import Array
-from sixfold.viewer.controls import LENGTH, TURN, Control, controls, unit_of
-from sixfold.viewer.hands import LivePlayer
-from sixfold.viewer.hands.frame_drag import movable_frames
-from sixfold.viewer.overlays import State
-from sixfold.viewer.player import Player
-from sixfold.viewer.readouts import bars, facts, matrix
+from sixfold.evaluate import gravity_force, kinetic_energy, mass_matrix, neutral, potential_energy
+from sixfold.model import Body, FreeJoint, Model
+from sixfold.scene import Contacts
+from sixfold.scene.figure import angles_of, quaternion_of
+from sixfold.scene.surfaces import Array
+from sixfold.viewer.drawing import Screw, State
+from sixfold.viewer.interaction import LivePlayer, Player, movable_frames
+
+TURN, LENGTH = "rad", "m"
+HALF_TURN = 3.1416
+
+
+@dataclass(frozen=True)
+class Control:
+    """One slider: a number of a configuration, or an angle of one of its quaternions."""
+
+    joint: str
+    label: str
+    unit: str
+    lower: float
+    upper: float
+    index: int
+    """Place in q of the number, or of the quaternion's first element."""
+    angle: int = -1
+    """Roll, pitch or yaw of a quaternion; -1 for a plain number."""
+
+    @property
+    def step(self) -> float:
+        """A round number, about a thousandth of the range."""
+        return float(10.0 ** np.floor(np.log10((self.upper - self.lower) / 500)))
+
+    @property
+    def degrees(self) -> float:
+        """Degrees in a unit of the number, 1 for lengths."""
+        return 180.0 / np.pi if self.unit == TURN else 1.0
+
+    def title(self, degrees: bool = False) -> str:
+        """Return the name with its unit."""
+        return f"{self.label} [{'°' if degrees and self.unit == TURN else self.unit}]"
+
+    def shown(self, q: Array) -> float:
+        """Return what the slider shows at a configuration: within its range, a whole step."""
+        value = round(self.read(q) / self.step) * self.step
+        return float(np.clip(round(value, 9), self.lower, self.upper))
+
+    def read(self, q: Array) -> float:
+        """Return the slider's number at a configuration."""
+        if self.angle < 0:
+            return float(q[self.index])
+        return float(angles_of(q[self.index : self.index + 4])[self.angle])
+
+    def write(self, q: Array, value: float) -> Array:
+        """Return the configuration with the slider's number changed."""
+        q = q.copy()
+        if self.angle < 0:
+            q[self.index] = value
+            return q
+        angles = angles_of(q[self.index : self.index + 4])
+        angles[self.angle] = value
+        q[self.index : self.index + 4] = quaternion_of(angles)
+        return q
+
+
+def controls(model: Model, reach: float, q: Array | None = None) -> list[Control]:
+    """Return the sliders of a model.
+
+    Args:
+        model: the robot.
+        reach: range of lengths without limits [m], either way.
+        q: configurations (..., nq) that the ranges shall hold.
+    """
+    rows = (neutral(model) if q is None else q).reshape(-1, model.nq)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    found: list[Control] = []
+    for free in model.coordinates.free:
+        for control in _joint(model.bodies[free.body], free, reach):
+            if control.angle < 0:
+                i = control.index
+                control = _widened(control, float(low[i]), float(high[i]))
+            found.append(control)
+    return found
+
+
+def _joint(body: Body, free: FreeJoint, reach: float) -> list[Control]:
+    joint, part, start = free.joint, free.joint.quaternion(), free.q.start
+    turning = range(joint.nq)[part] if part is not None else range(0)
+    plain = [k for k in range(joint.nq) if k not in turning]
+    found = []
+    for k in plain:
+        unit = LENGTH if part is not None else unit_of(body, k)
+        far = round(reach, 2) if unit == LENGTH else HALF_TURN
+        lower = float(body.lower[k]) if np.isfinite(body.lower[k]) else -far
+        upper = float(body.upper[k]) if np.isfinite(body.upper[k]) else far
+        if not lower < upper:
+            lower, upper = lower - 1e-3, upper + 1e-3
+        label = visible(free.q_names[k])
+        found.append(Control(body.joint_name, label, unit, lower, upper, start + k))
+    if part is not None:
+        for angle, name in enumerate(("roll", "pitch", "yaw")):
+            far = HALF_TURN / 2 if name == "pitch" else HALF_TURN
+            label = f"{visible(body.joint_name)}.{name}"
+            first = start + turning[0]
+            found.append(Control(body.joint_name, label, TURN, -far, far, first, angle))
+    return found
+
+
+def unit_of(body: Body, k: int) -> str:
+    """Return whether a velocity coordinate of a joint turns or only moves."""
+    at, rest = body.joint.neutral(), (0.0,) * body.joint.nv
+    column = body.joint.calc(at, rest).S.columns[k]
+    return TURN if any(float(x) != 0.0 for x in column.ang) else LENGTH
+
+
+def _widened(control: Control, low: float, high: float) -> Control:
+    return replace(control, lower=min(control.lower, low), upper=max(control.upper, high))
+
+
+MAX_ROWS = 40
+"""Rows of a table; more would not fit."""
+
+
+def bars(names: Sequence[str], values: Array, limits: Array, units: Sequence[str]) -> str:
+    """Return a table of numbers with bars, full at the largest or at the joint's limit."""
+    largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    rows = []
+    for name, value, limit, unit in list(zip(names, values, limits, units, strict=True))[:MAX_ROWS]:
+        # rounding is not worth a number
+        value = value if abs(value) > 1e-12 * largest else 0.0
+        scale = limit if np.isfinite(limit) and limit > 0 else largest
+        share = min(1.0, abs(value) / scale) * 50
+        color = "#d63c3c" if np.isfinite(limit) and abs(value) > limit > 0 else "#e8833a"
+        left = 50 - share if value < 0 else 50
+        rows.append(
+            f'<div style="display:flex;align-items:center;gap:.5em;height:1.45em">'
+            f'<span style="flex:1.2;min-width:0;overflow:hidden;text-overflow:ellipsis;white-space:'
+            f'nowrap;opacity:.8" title="{escape(name)}">{escape(name)}</span>'
+            f'<span style="flex:1.3;height:.5em;border-radius:3px;position:relative;'
+            f'background:rgba(128,140,155,.18)"><span style="position:absolute;top:0;bottom:0;'
+            f'left:{left:.1f}%;width:{share:.1f}%;border-radius:3px;background:{color}"></span>'
+            f'</span><span style="flex:1;text-align:right;white-space:nowrap">{value:.4g} '
+            f'<span style="opacity:.6">{unit}</span></span></div>'
+        )
+    more = f"<div>and {len(names) - MAX_ROWS} more</div>" if len(names) > MAX_ROWS else ""
+    return _box("".join(rows) + more)
+
+
+def matrix(M: Array) -> str:
+    """Return a map of a symmetric matrix: orange for positive elements, blue for negative ones."""
+    largest = float(np.abs(M).max(initial=0.0)) or 1.0
+    # small couplings matter beside large inertias: the cube root shows both
+    x = np.cbrt(np.clip(M / largest, -1.0, 1.0))
+    ends = np.where(x[..., None] >= 0, [226, 98, 52], [47, 111, 222])
+    colors = 244 + (ends - 244) * np.abs(x)[..., None]
+    data = base64.b64encode(png(colors.round().astype(np.uint8))).decode("ascii")
+    picture = (
+        f'<img alt="mass matrix" src="data:image/png;base64,{data}" style="display:block;'
+        "width:min(100%,17em);aspect-ratio:1;image-rendering:pixelated;border-radius:6px;"
+        'margin:0 auto">'
+    )
+    low, high = np.diagonal(M).min(initial=np.inf), np.diagonal(M).max(initial=-np.inf)
+    text = f"diagonal {low:.3g} to {high:.3g} · cube-root colours" if len(M) else ""
+    return _box(f'{picture}<div style="text-align:center;opacity:.65;margin-top:.4em">{text}</div>')
+
+
+def screw_rows(kind: str, unit: str, names: Sequence[str], screws: Sequence[Screw | None]) -> str:
+    """Return a table of screws: size and pitch for each body that has one."""
+    cells = [
+        (escape(visible(name)), f"{s.size:.4g}", _pitch(s))
+        for name, s in zip(names, screws, strict=True)
+        if s is not None
+    ]
+    head = (f"<b>{escape(kind)}</b>", f"size [{unit}]", "pitch [m]")
+    return _box("".join(_columns(row) for row in [head, *cells[:MAX_ROWS]]))
+
+
+def contact_rows(contacts: Contacts) -> str:
+    """Return a table of the contacts that touch: force, gap, and how much of the cone is used."""
+    head = ("<b>contacts</b>", "force [N]", "gap [mm]")
+    cells = []
+    used = contacts.use
+    for k in np.flatnonzero(contacts.closed):
+        row = (f"{k}", f"{contacts.sizes[k]:.4g}", f"{1e3 * contacts.gaps[k]:.3g}")
+        cells.append(row if used is None else (*row, f"{100 * used[k]:.0f} %"))
+    rows = [head if used is None else (*head, "of cone"), *cells[:MAX_ROWS]]
+    return _box("".join(_columns(row) for row in rows))
+
+
+def _pitch(s: Screw) -> str:
+    if not np.isfinite(s.pitch):
+        return "∞"
+    return f"{s.pitch:.4g}" if abs(s.pitch) > 1e-12 else "0"
+
+
+def _columns(cells: Sequence[str]) -> str:
+    first, *rest = cells
+    name = (
+        '<span style="flex:1.4;min-width:0;overflow:hidden;text-overflow:ellipsis;'
+        f'white-space:nowrap">{first}</span>'
+    )
+    others = "".join(f'<span style="flex:1;text-align:right">{cell}</span>' for cell in rest)
+    return f'<div style="display:flex;gap:.5em">{name}{others}</div>'
+
+
+def facts(rows: Sequence[tuple[str, str]]) -> str:
+    """Return a small table of names and values."""
+    lines = "".join(
+        f'<div style="display:flex;justify-content:space-between;gap:1em"><span style="opacity:.7">'
+        f"{escape(name)}</span><span>{escape(value)}</span></div>"
+        for name, value in rows
+    )
+    return _box(lines)
+
+
+def png(pixels: Array) -> bytes:
+    """Return pixels (h, w, 3) from 0 to 255 as a PNG file."""
+    height, width, _ = pixels.shape
+    lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(lines.tobytes())),
+        (b"IEND", b""),
+    ]
+    body = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+def _box(inside: str) -> str:
+    return (
+        '<div style="font-size:.82em;line-height:1.4;padding:.3em .75em .6em;'
+        f'font-variant-numeric:tabular-nums">{inside}</div>'
+    )
+
 
 SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
 MAX_SLIDERS = 80

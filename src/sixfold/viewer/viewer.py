@@ -1,34 +1,97 @@
-"""One open window: a scene, a panel and the thread that draws."""
+"""The window: what it shows, the thread that updates it, and how it is opened."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
+import socket
 import threading
 import time
 import warnings
+import webbrowser
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NotApplicableError, RobotFileWarning, visible
-from sixfold.evaluate import body_poses
+from sixfold.errors import NotApplicableError, OptionError, RobotFileWarning, ShapeError, visible
+from sixfold.evaluate import body_poses, model_checked, neutral
 from sixfold.model import Model
 from sixfold.model.constraint import Gear
-from sixfold.scene import figure, finite, stage, stick_figure
-from sixfold.scene.poses import wxyz
-from sixfold.scene.triangles import Array
-from sixfold.viewer.contacts import ContactLayer
-from sixfold.viewer.hands import FrameDrag, Grip, LivePlayer
-from sixfold.viewer.hands.frame_drag import check_frame
-from sixfold.viewer.overlays import KINDS, MassLayer, ScrewLayer
-from sixfold.viewer.panel import NO_FRAME, Panel
-from sixfold.viewer.player import Player
-from sixfold.viewer.readouts import contact_rows, screw_rows
-from sixfold.viewer.robot import Ghosts, Robot
-from sixfold.viewer.scenario import Scenario, configurations
+from sixfold.optional import optional
+from sixfold.progress import working
+from sixfold.scene import Record, check_quaternions, figure, finite, record, stage, stick_figure
+from sixfold.scene.figure import within_limits, wxyz
+from sixfold.scene.surfaces import Array
+from sixfold.simulation import Stepper
+from sixfold.viewer.drawing import KINDS, ContactLayer, Ghosts, MassLayer, Robot, ScrewLayer
+from sixfold.viewer.guard import Keys, guarded, hush
+from sixfold.viewer.interaction import (
+    FrameDrag,
+    Grip,
+    LivePlayer,
+    Player,
+    check_frame,
+    live_stepper,
+)
+from sixfold.viewer.panel import NO_FRAME, Panel, closed, contact_rows, screw_rows
+
+MAX_GHOSTS = 2000
+"""Ghosts that are drawn of a batch; more are thinned out evenly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """Checked arrays."""
+
+    q: Array
+    """Where the solid robot begins, (nq,)."""
+    motion: Record | None
+    """Its motion; the others of a batch are ghosts that move."""
+    poses: Array
+    """Ghosts at rest, (N, nq)."""
+
+    def ghosts(self, time: float | None = None) -> Array:
+        """Return the configurations of the ghosts, (n, nq), at a time or at the start."""
+        if self.motion is None or len(self.motion.q) == 1:
+            return self.poses[_spread(len(self.poses))]
+        if time is None:
+            return self.motion.q[1:, 0][_spread(len(self.motion.q) - 1)]
+        return self.motion.positions(time)[1:][_spread(len(self.motion.q) - 1)]
+
+    @property
+    def ghosts_move(self) -> bool:
+        """Whether the ghosts have motions of their own."""
+        return self.motion is not None and len(self.motion.q) > 1
+
+    def extremes(self) -> Array:
+        """Return configurations (n, nq) that the picture should hold."""
+        found = [self.q[None], self.poses[_spread(len(self.poses), 200)]]
+        if self.motion is not None:
+            some = self.motion.q[_spread(len(self.motion.q), 50)][:, self.motion.rows(40)]
+            found.append(some.reshape(-1, some.shape[-1]))
+        return np.concatenate(found)
+
+
+def configurations(model: Model, q: object) -> Array:
+    """Return one configuration or several as rows (N, nq), or say what is wrong with them."""
+    array = finite("view", "q", q, f"({model.nq},) or (N, {model.nq})")
+    if array.ndim not in (1, 2) or array.shape[-1] != model.nq or not len(array):
+        expected = f"({model.nq},) or (N, {model.nq})"
+        fix = f"pass configurations of '{model.name}', such as sixfold.neutral(model)"
+        raise ShapeError("view", "q", expected, array.shape, fix)
+    rows = array.reshape(-1, model.nq)
+    check_quaternions("view", model, rows)
+    return rows
+
+
+def _spread(count: int, most: int = MAX_GHOSTS) -> Array:
+    """Return at most so many of the numbers below count, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+
 
 RATE = 30.0
 """Pictures a second."""
@@ -345,3 +408,107 @@ class Viewer:
             self._extras[name] = self._robot.add(parts, name, cast_shadow=False)
         for node in self._extras[name]:
             node.visible = on
+
+
+HOST = "127.0.0.1"
+"""Loopback: no other machine can see the window."""
+
+
+def open_window(
+    model: Model,
+    trajectory: Any,
+    q: ArrayLike | None,
+    t: ArrayLike | None,
+    port: int,
+    open_browser: bool,
+    play: bool,
+    live: Any = False,
+    drag: str | None = None,
+) -> Viewer:
+    """Return the open window of a robot; see `sixfold.viewer.view`."""
+    model = model_checked("view", model)
+    scenario = _scenario(model, trajectory, q, t)
+    player = None if live is False else _live(model, scenario, live, q is not None)
+    if drag is not None:
+        check_frame("view", model, drag)
+    server, keys = _server(_port(port))
+    try:
+        with working(f"drawing {model.name}"):
+            viewer = Viewer(server, keys.address(server.get_port()), model, scenario, player)
+        viewer.drag(drag)
+    except BaseException:
+        server.stop()
+        raise
+    motion = scenario.motion
+    if play and (player is not None or (motion is not None and len(motion.t) > 1)):
+        viewer.play()
+    if open_browser:
+        webbrowser.open(keys.address(viewer.port, keys.new_ticket()))
+    return viewer
+
+
+def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike | None) -> Scenario:
+    """Return what is to be shown, from checked arrays."""
+    array = None if q is None else finite("view", "q", q, f"(nq,) = ({model.nq},)")
+    if array is not None and array.ndim > 2 and trajectory is None:
+        trajectory, array = array, None
+    if t is not None and trajectory is None:
+        fix = "pass the configurations as trajectory=q, or leave t out"
+        raise NotApplicableError("view: argument 't'", "a robot that does not move", fix)
+    motion = None if trajectory is None else record("view", model, trajectory, t)
+    poses = np.zeros((0, model.nq)) if array is None else configurations(model, array)
+    if motion is not None:
+        if len(poses) and len(motion.q) > 1:
+            fix = "pass the batch alone, or one motion with poses as ghosts"
+            raise ShapeError("view", "q", "none beside a batch of motions", poses.shape, fix)
+        return Scenario(motion.q[0, 0], motion, poses)
+    if not len(poses):
+        inside = within_limits(model, neutral(model))
+        start = closed(model, inside)
+        return Scenario(inside if start is None else start, None, poses)
+    return Scenario(poses[0], None, poses[1:])
+
+
+def _live(model: Model, scenario: Scenario, live: Any, placed: bool) -> LivePlayer:
+    """Return the simulation of a live window."""
+    if scenario.motion is not None:
+        fix = "leave trajectory out; q= says where the simulation begins"
+        raise NotApplicableError("view: option 'live'", "a motion that is recorded", fix)
+    own = isinstance(live, Stepper) and not placed
+    stepper, holds = live_stepper(model, live, scenario.q)
+    return LivePlayer(model, np.array(stepper.q if own else scenario.q, float), stepper, holds)
+
+
+def _port(port: int) -> int:
+    """Return the port if it can be had."""
+    good = isinstance(port, (int, np.integer)) and not isinstance(port, bool)
+    if not good or not 0 <= port <= 65535:
+        raise OptionError("view", "port", ("0 for any free port", "a number below 65536"), port)
+    with socket.socket() as probe:
+        if os.name == "posix":
+            # a port whose last connection is only just closed is free
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, int(port)))
+        except OSError as error:
+            where = f"port {port} ({error.strerror})"
+            raise NotApplicableError("view", where, "pass port=0 for any free port") from None
+    return int(port)
+
+
+def _server(port: int) -> tuple[Any, Keys]:
+    """Return a viser server on loopback that asks nothing of the network, and the keys to it."""
+    viser = optional("viser", "view")
+    server: Any = None
+    try:
+        # viser prints a box of its own
+        with guarded() as keys, contextlib.redirect_stdout(io.StringIO()):
+            server = viser.ViserServer(host=HOST, port=port, verbose=False)
+    except NotApplicableError:
+        if server is not None:
+            server.stop()
+        raise
+    hush(server)
+    # a page could ask it to open a tunnel to the internet: there is none
+    server.request_share_url = lambda verbose=True: None
+    return server, keys

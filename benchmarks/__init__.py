@@ -1,0 +1,1 @@
+"""Measurements: `python -m benchmarks bench`, and scripts, each of which explains itself."""

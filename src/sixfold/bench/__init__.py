@@ -1,1 +1,0 @@
-"""What `sixfold bench` measures, one section a file; `cli/bench.py` puts them together."""
