@@ -114,7 +114,7 @@ def test_joints_neither_work_on_nor_turn_what_they_pass_on(joint):
 def dimension(joint):
     """Return how many inertias pass, from the conditions in 1000 bits."""
     with gmpy2.context(precision=1000):
-        exactly = joint.over(lambda x: gmpy2.mpfr(plain(x)))
+        exactly = joint.map(lambda x: gmpy2.mpfr(plain(x)))
         rng = np.random.default_rng(8)
         columns = [[] for _ in range(10)]
         for _ in range(4):

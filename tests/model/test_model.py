@@ -324,7 +324,7 @@ def test_gathering_is_the_transpose_of_splitting():
 
 
 def test_a_tree_converts_to_other_numbers():
-    wide = RICH.over(np.longdouble)
+    wide = RICH.map(np.longdouble)
     assert isinstance(wide.inertia[1].m, np.longdouble)
     assert isinstance(wide.joint[1].pitch, np.longdouble)
     assert wide.parent == RICH.tree.parent

@@ -6,7 +6,7 @@ import re
 from html import escape
 
 from sixfold.dynamics.book.operators.operators import BlockMatrix
-from sixfold.spatial.display import number_text
+from sixfold.spatial.quantity import number_text
 
 MAX_COLUMNS = 96
 """Characters of a line of labels; longer ones show the pattern alone."""

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixfold.errors import ArgumentError, NotApplicableError, UnknownNameError
-from sixfold.interop.rotations import quaternion_of
 from sixfold.interop.to_pinocchio import pinocchio_package, se3_of
 from sixfold.model import Constraint, Fixed, Gear, Loop, Model, Revolute, Spherical
 from sixfold.scalar import exact
 from sixfold.spatial import Transform
+from sixfold.spatial.rotations import matrices_to_quaternions
 
 ARM = 1.0
 """Distance of a hinge's two points along its axis [m]."""
@@ -48,7 +48,7 @@ def held(where: str, each: Constraint) -> Iterator[Held]:
         return
     for k, distance in enumerate((-0.5 * ARM, 0.5 * ARM)):
         along = Transform.translation([float(x) * distance for x in each.joint.axis])
-        a, b = ((along @ X).over(exact) for X in (each.placement_a, each.placement_b))
+        a, b = ((along @ X).map(exact) for X in (each.placement_a, each.placement_b))
         yield Held(f"{each.name}.{k}", False, each.body_a, a, each.body_b, b)
 
 
@@ -82,7 +82,7 @@ def add_equalities(mujoco: Any, spec: Any, model: Model, bodies: list[Any]) -> N
 def _site(spec: Any, bodies: list[Any], body: int, X: Transform, name: str) -> str:
     carrier = spec.worldbody if body < 0 else bodies[body]
     rotation = np.array([[float(x) for x in row] for row in X.E.T])
-    wxyz = np.roll(quaternion_of(rotation), 1)
+    wxyz = np.roll(matrices_to_quaternions(rotation), 1)
     carrier.add_site(name=name, pos=[float(x) for x in X.r], quat=wxyz)
     return name
 

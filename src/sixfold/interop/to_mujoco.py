@@ -14,7 +14,6 @@ from sixfold.formats.mjcf.compile import listening
 from sixfold.formats.mjcf.read import mujoco_package
 from sixfold.formats.xml.parse import Element, parse
 from sixfold.interop.constraints import add_equalities
-from sixfold.interop.rotations import quaternion_of
 from sixfold.model import (
     Body,
     Cylindrical,
@@ -29,6 +28,7 @@ from sixfold.model import (
     Universal,
 )
 from sixfold.spatial import Inertia, Transform
+from sixfold.spatial.rotations import matrices_to_quaternions
 
 X, Y, Z = np.eye(3)
 HINGE, SLIDE = "mjJNT_HINGE", "mjJNT_SLIDE"
@@ -180,7 +180,7 @@ def _set_inertia(body: Any, inertia: Inertia) -> None:
     body.mass = float(inertia.m)
     body.ipos = [float(x) for x in inertia.center]
     body.inertia = moments
-    body.iquat = np.roll(quaternion_of(axes), 1)
+    body.iquat = np.roll(matrices_to_quaternions(axes), 1)
     body.explicitinertial = True
 
 
@@ -199,7 +199,7 @@ def _vector(axis: Any) -> Any:
 
 def _pose(X: Transform) -> tuple[Any, Any]:
     rotation = np.array([[float(x) for x in row] for row in X.E.T])
-    return [float(x) for x in X.r], np.roll(quaternion_of(rotation), 1)
+    return [float(x) for x in X.r], np.roll(matrices_to_quaternions(rotation), 1)
 
 
 # -- files as MuJoCo reads them

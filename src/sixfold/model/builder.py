@@ -254,13 +254,13 @@ class ModelBuilder(ConstraintBuilder):
         for part in ordered:
             X = part.placement
             if placed[part.parent] is not at_rest:
-                X = (X @ placed[part.parent]).over(exact)
+                X = (X @ placed[part.parent]).map(exact)
             if isinstance(part.joint, Fixed):
                 index[part.name], placed[part.name] = index[part.parent], X
                 frames.append(Frame(part.name, index[part.parent], X))
                 if index[part.parent] >= 0:
                     carrier = bodies[index[part.parent]]
-                    merged = (carrier.inertia + (X.T @ part.inertia @ X)).over(exact)
+                    merged = (carrier.inertia + (X.T @ part.inertia @ X)).map(exact)
                     bodies[index[part.parent]] = _with(carrier, inertia=merged)
                 continue
             index[part.name], placed[part.name] = len(bodies), at_rest
@@ -277,7 +277,7 @@ class ModelBuilder(ConstraintBuilder):
             )
         for name, _, _ in self._frames:
             carrier_name, X = carried[name]
-            X = (X @ placed[carrier_name]).over(exact)
+            X = (X @ placed[carrier_name]).map(exact)
             frames.append(Frame(name, index[carrier_name], X))
         _unique("joint", (body.joint_name for body in bodies))
         attachments = {name: (k, placed[name]) for name, k in index.items()}

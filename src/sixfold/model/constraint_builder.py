@@ -63,7 +63,7 @@ class ConstraintBuilder:
 
         def made(at: Attachments, _: list[Body]) -> Constraint:
             (a, PA), (b, PB) = self._pair(where, at, body_a, body_b)
-            return Loop(name, a, (XA @ PA).over(exact), b, (XB @ PB).over(exact), joint)
+            return Loop(name, a, (XA @ PA).map(exact), b, (XB @ PB).map(exact), joint)
 
         self._constraints[name] = made
         return self
@@ -190,7 +190,7 @@ class ConstraintBuilder:
 
         def made(at: Attachments, _: list[Body]) -> Constraint:
             (a, PA), (b, PB) = self._pair(where, at, ground, body)
-            XA, X = (XP @ PA).over(exact), (XB @ PB).over(exact)
+            XA, X = (XP @ PA).map(exact), (XB @ PB).map(exact)
             return Rolling(name, a, XA, b, X, size, shape == "disc")
 
         self._constraints[name] = made
@@ -249,4 +249,4 @@ def _axes(where: str, axis: Any) -> Any:
     least = IDENTITY3[size.index(min(size))]
     x = least.cross(z)
     x = x / math.sqrt(float(plain(x.dot(x))))
-    return Matrix3(x, z.cross(x), z).over(exact)
+    return Matrix3(x, z.cross(x), z).map(exact)

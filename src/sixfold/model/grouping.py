@@ -82,7 +82,7 @@ def grouped_inertias(tree: Tree) -> tuple[Inertia, ...]:
         X, p = tree.Xtree[i], tree.parent[i]
         inertia[i] = own
         inertia[p] = inertia[p] + (X.T @ moved @ X)
-    return tuple(inertia[i].over(exact) for i in range(len(tree.parent)))
+    return tuple(inertia[i].map(exact) for i in range(len(tree.parent)))
 
 
 def reduce_inertias(tree: Tree) -> Tree:
@@ -100,7 +100,7 @@ def reduce_inertias(tree: Tree) -> Tree:
     for i in reversed(tree.bodies):
         passed = tree.joint[i].passed()
         if passed is None:
-            inertia[i] = inertia[i].over(exact)
+            inertia[i] = inertia[i].map(exact)
             continue  # what the user's own code lets pass is not found by trying
         m, h, I = inertia[i]
         second = inertia[i].second_moments

@@ -352,9 +352,9 @@ class Model:
 
         return replace(self, bodies=tuple(map(changed, self.bodies)))
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Tree:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Tree:
         """Return the tree with its constants in another kind of number (MPFR, SymPy...)."""
-        return self.tree.over(convert)
+        return self.tree.map(convert)
 
 
 def _tree(model: Model) -> Tree:
@@ -389,11 +389,11 @@ def _tree(model: Model) -> Tree:
 
 def _exact_transform(X: Transform) -> Transform:
     E = X.E
-    return X.over(exact) if _has_plain_zero((*E.a, *E.b, *E.c, *X.r)) else X
+    return X.map(exact) if _has_plain_zero((*E.a, *E.b, *E.c, *X.r)) else X
 
 
 def _exact_inertia(inertia: Inertia) -> Inertia:
-    return inertia.over(exact) if _has_plain_zero(inertia.parameters()) else inertia
+    return inertia.map(exact) if _has_plain_zero(inertia.parameters()) else inertia
 
 
 def _has_plain_zero(values: Iterable[Scalar]) -> bool:

@@ -75,7 +75,7 @@ class Tree:
 
     def placed(self, i: int, X: Transform) -> Transform:
         """Return a placement on body i, given against the model's own frame, against the tree's."""
-        return (X @ self.back[i]).over(exact) if self.back else X
+        return (X @ self.back[i]).map(exact) if self.back else X
 
     def ancestors(self, i: int) -> Iterator[int]:
         """Yield the bodies between body i and the base, nearest first, without i itself."""
@@ -142,7 +142,7 @@ class Tree:
         """Return the tree with inertias that are exactly zero."""
         return replace(self, inertia=(Inertia.zero(),) * len(self.parent))
 
-    def over(self, convert: Callable[[Scalar], Scalar], *, zeros: bool = False) -> Tree:
+    def map(self, convert: Callable[[Scalar], Scalar], *, zeros: bool = False) -> Tree:
         """Return the tree with its constants in another kind of number; exact zeros may stay."""
 
         def keep(x: Scalar) -> Scalar:
@@ -153,10 +153,10 @@ class Tree:
 
         return replace(
             self,
-            joint=tuple(joint.over(keep) for joint in self.joint),
-            Xtree=tuple(X.over(keep) for X in self.Xtree),
-            inertia=tuple(inertia.over(keep) for inertia in self.inertia),
-            gravity=self.gravity.over(keep),
+            joint=tuple(joint.map(keep) for joint in self.joint),
+            Xtree=tuple(X.map(keep) for X in self.Xtree),
+            inertia=tuple(inertia.map(keep) for inertia in self.inertia),
+            gravity=self.gravity.map(keep),
             armature=columns(self.armature),
             damping=columns(self.damping),
             friction=columns(self.friction),

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import ZERO, Scalar, is_one
-from sixfold.spatial.display import as_array, presented, triple
-from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
+from sixfold.spatial.quantity import as_array, compared, presented, triple
 from sixfold.spatial.vector3 import Matrix3, Symmetric3, Vector3
 from sixfold.spatial.vectors import Force, Motion
 
@@ -205,9 +204,9 @@ class Subspace:
         """S^T, which projects forces on the freedoms."""
         return Rows(self.columns)
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Subspace:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Subspace:
         """Return the subspace with each number converted."""
-        return Subspace(*(column.over(convert) for column in self.columns))
+        return Subspace(*(column.map(convert) for column in self.columns))
 
 
 @presented(_columns, _text)

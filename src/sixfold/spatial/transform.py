@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
-from sixfold.spatial.coriolis_inertia import CoriolisInertia
-from sixfold.spatial.display import as_array, presented, triple
-from sixfold.spatial.equality import compared
-from sixfold.spatial.inertia import ArticulatedInertia, Inertia
+from sixfold.spatial.inertia import ArticulatedInertia, CoriolisInertia, Inertia
+from sixfold.spatial.quantity import as_array, compared, presented, triple
 from sixfold.spatial.subspace import ForceSubspace, Subspace
 from sixfold.spatial.vector3 import (
     IDENTITY3,
@@ -82,13 +80,13 @@ class Transform(NamedTuple):
         turns = [_finite("Transform.from_rpy", "rpy", angle) for angle in angles]
         for axis, angle in zip(reversed(_AXES), reversed(turns), strict=True):
             E = rotation(axis, *cos_sin(angle)) @ E if angle else E
-        return cls(E.over(exact), _position("Transform.from_rpy", "p", p))
+        return cls(E.map(exact), _position("Transform.from_rpy", "p", p))
 
     @classmethod
     def turn(cls, axis: Sequence[float], angle: float) -> Transform:
         """Return the transform to a frame turned about an axis through the origin."""
         turn = cos_sin(_finite("Transform.turn", "angle", angle))
-        return cls(rotation(unit(axis, "Transform.turn"), *turn).over(exact), ZERO3)
+        return cls(rotation(unit(axis, "Transform.turn"), *turn).map(exact), ZERO3)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the 6x6 matrix that acts on motions."""
@@ -147,9 +145,9 @@ class Transform(NamedTuple):
         """Return the 6x6 matrix that acts on forces."""
         return blocks(self.E, -(self.E @ skew(self.r)), ZERO33, self.E)
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Transform:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Transform:
         """Return the transform with each number converted."""
-        return Transform(self.E.over(convert), self.r.over(convert))
+        return Transform(self.E.map(convert), self.r.map(convert))
 
 
 def deviation(X: Transform) -> Motion:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, kind_of
 from sixfold.scalar import Scalar, items_of, together
-from sixfold.spatial.display import as_array, presented, triple
-from sixfold.spatial.equality import compared
+from sixfold.spatial.quantity import as_array, compared, presented, triple
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
@@ -106,9 +105,9 @@ class Motion(NamedTuple):
         w, v, o = skew(self.ang), skew(self.lin), ZERO33
         return blocks(w, v, o, w)
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Motion:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Motion:
         """Return the vector with each number converted."""
-        return Motion(self.ang.over(convert), self.lin.over(convert))
+        return Motion(self.ang.map(convert), self.lin.map(convert))
 
 
 @presented(_six, lambda f: f"Force(n={triple(f.ang)}, f={triple(f.lin)})")
@@ -179,9 +178,9 @@ class Force(NamedTuple):
             raise _no_power(self, v)
         return self.ang.dot(v.ang) + self.lin.dot(v.lin)
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Force:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Force:
         """Return the vector with each number converted."""
-        return Force(self.ang.over(convert), self.lin.over(convert))
+        return Force(self.ang.map(convert), self.lin.map(convert))
 
 
 def blocks(a: Matrix3, b: Matrix3, c: Matrix3, d: Matrix3) -> Rows:

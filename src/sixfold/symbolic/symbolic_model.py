@@ -134,9 +134,9 @@ def aligned(model: Model) -> Model:
         if turn:
             placement = turn @ placement
             back = turn.inverse()
-            changes["inertia"] = (back.T @ body.inertia @ back).over(float)
+            changes["inertia"] = (back.T @ body.inertia @ back).map(float)
             changes["joint"] = replace(body.joint, axis=Vector3(ZERO, ZERO, 1.0))  # type: ignore[type-var]
-        bodies.append(replace(body, placement=placement.over(exact), **changes))  # type: ignore[arg-type]
+        bodies.append(replace(body, placement=placement.map(exact), **changes))  # type: ignore[arg-type]
     return replace(model, bodies=tuple(bodies), frames=(), geometries=())
 
 

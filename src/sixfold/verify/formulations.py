@@ -130,7 +130,7 @@ class _Runner:
         self.arrays = (q, v, a)
         self.q, self.v, self.a = self._split(q, v, a)
         self.forces = no_forces(self.tree)
-        wide = self.tree.over(lambda x: Extended(x))
+        wide = self.tree.map(lambda x: Extended(x))
         state = self._split(*(x.astype(Extended) for x in (q, v, a)))
         with np.errstate(all="ignore"):
             tau_ref, f_ref = rnea(wide, *state, self.forces)

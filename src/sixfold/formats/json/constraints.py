@@ -163,7 +163,7 @@ def _rolling(reader: _Reader, node: Node) -> Constraint:
     assert isinstance(made, Rolling)
     # the frame of the wheel as the file has it, not one of many with the same axis
     X = placement_of(f"constraint '{made.name}'", _placed(fields, "placement_b"))
-    return replace(made, placement_b=(X @ reader.places[body][1]).over(exact))
+    return replace(made, placement_b=(X @ reader.places[body][1]).map(exact))
 
 
 _READ: Mapping[str, Callable[[_Reader, Node], Constraint]] = {

@@ -9,11 +9,11 @@ from typing import Any
 from sixfold.errors import ModelError, NotApplicableError
 from sixfold.formats.json import form
 from sixfold.formats.json.nodes import Node
-from sixfold.formats.rotations import axes_from_rpy, exact_axes, rotation_numbers
 from sixfold.formats.xml.parse import shown
 from sixfold.model import CustomJoint, Joint
 from sixfold.scalar import exact
 from sixfold.spatial import Transform, Vector3
+from sixfold.spatial.rotations import exact_rotation, matrix_of_rotation, rpy_to_rotation
 
 Plain = dict[str, Any]
 
@@ -62,7 +62,7 @@ def read_placement(node: Node) -> Transform:
     fields = node.fields(("rotation", "translation"))
     rows = [row.numbers(3) for row in fields["rotation"].items(3)]
     r = fields["translation"].numbers(3)
-    return Transform(exact_axes(tuple(x for row in rows for x in row)), Vector3(*map(exact, r)))
+    return Transform(exact_rotation(tuple(x for row in rows for x in row)), Vector3(*map(exact, r)))
 
 
 def read_origin(node: Node) -> Transform:
@@ -72,7 +72,7 @@ def read_origin(node: Node) -> Transform:
     fields = node.fields((), ("xyz", "rpy"))
     none = (0.0, 0.0, 0.0)
     xyz, rpy = (fields[key].numbers(3) if key in fields else none for key in ("xyz", "rpy"))
-    return Transform(axes_from_rpy(rpy), Vector3(*map(exact, xyz)))
+    return Transform(rpy_to_rotation(rpy), Vector3(*map(exact, xyz)))
 
 
 def reason(error: Exception) -> tuple[str, str]:
@@ -98,7 +98,7 @@ def plain_joint(joint: Joint, name: str, known: form.Joints = form.JOINTS) -> Pl
 
 def plain_placement(X: Transform) -> Plain:
     """Return a placement as `read_placement` reads it."""
-    nine = rotation_numbers(X.E)
+    nine = matrix_of_rotation(X.E)
     return {
         "rotation": [list(nine[k : k + 3]) for k in (0, 3, 6)],
         "translation": plain_numbers(X.r),

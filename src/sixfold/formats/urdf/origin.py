@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixfold.formats.notes import Notes
-from sixfold.formats.rotations import axes_from_rpy, exact_axes, rotation_numbers
 from sixfold.formats.xml.fields import Fields
 from sixfold.scalar import exact
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
+from sixfold.spatial.rotations import exact_rotation, matrix_of_rotation, rpy_to_rotation
 from sixfold.spatial.vector3 import Symmetric3
 
 Numbers = tuple[float, ...]
@@ -28,16 +28,16 @@ def origin(element: Fields | None, notes: Notes) -> Transform:
         return AT_REST
     element.open(notes, ORIGIN)
     xyz, rpy = element.numbers("xyz", 3, NOTHING), element.numbers("rpy", 3, NOTHING)
-    E = axes_from_rpy(rpy)
+    E = rpy_to_rotation(rpy)
     if "sixfold_rotation" in element.element.attributes:
         nine = element.numbers("sixfold_rotation", 9)
-        if max(abs(x - y) for x, y in zip(nine, rotation_numbers(E), strict=True)) > AGREES:
+        if max(abs(x - y) for x, y in zip(nine, matrix_of_rotation(E), strict=True)) > AGREES:
             element.fail(
                 "rpy and sixfold_rotation are not the same rotation",
                 "remove sixfold_rotation after changing rpy",
                 expected=f"agreement to {AGREES:g}",
             )
-        E = exact_axes(nine)
+        E = exact_rotation(nine)
     return Transform(E, Vector3(*map(exact, xyz)))
 
 
@@ -97,7 +97,7 @@ def centred(m: float, X: Transform, six: Numbers) -> Inertia:
         X: link coordinates to those of the centre of mass.
         six: Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the centre of mass, in X's axes.
     """
-    xx, yy, zz, xy, xz, yz = six if X.E is IDENTITY3 else _turned(rotation_numbers(X.E), six)
+    xx, yy, zz, xy, xz, yz = six if X.E is IDENTITY3 else _turned(matrix_of_rotation(X.E), six)
     x, y, z = map(float, X.r)
     # parallel axes: + m (c.c 1 - c c^T)
     I = (

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from sixfold.errors import ModelError, UnknownNameError
 from sixfold.formats.notes import Notes
-from sixfold.formats.rotations import axes
 from sixfold.formats.urdf.joint import UrdfJoint, read_joint
 from sixfold.formats.urdf.origin import AT_REST, inertia
 from sixfold.formats.urdf.shapes import Color, Picture, add_color, pictures
@@ -17,6 +16,7 @@ from sixfold.formats.xml.parse import Element, shown
 from sixfold.model import Fixed, Free, Geometry, Link, Model, ModelBuilder, SourceInfo
 from sixfold.scalar import exact
 from sixfold.spatial import ZERO3, Inertia, Transform, Vector3
+from sixfold.spatial.rotations import rotation_from_matrix
 
 GRAVITY = (0.0, 0.0, -9.81)
 ROBOT, SETTINGS = frozenset({"name", "version"}), frozenset({"gravity", "friction_speed"})
@@ -228,11 +228,13 @@ def _plane(normal: Vector3) -> Transform | None:
     if x == 0 and y == 0 and z > 0:
         return None
     if x == 0 and y == 0:
-        return Transform(axes((1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)), ZERO3)
+        return Transform(
+            rotation_from_matrix((1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)), ZERO3
+        )
     # R = 1 + [w] + [w]^2 / (1 + z) with w = e_z x normal; 1 + z without cancellation below
     h = 1 / (1 + z) if z > -0.5 else (1 - z) / (x * x + y * y)
     R = (1 - x * x * h, -x * y * h, x, -x * y * h, 1 - y * y * h, y, -x, -y, z)
-    return Transform(axes(R), ZERO3)
+    return Transform(rotation_from_matrix(R), ZERO3)
 
 
 def _built(
@@ -279,7 +281,7 @@ def _geometries(
             notes.say(f"material '{shown(picture.material)}' has no colour", picture.line)
         shape = Geometry(
             body=body,
-            placement=picture.placement if _at_rest(X) else (picture.placement @ X).over(exact),
+            placement=picture.placement if _at_rest(X) else (picture.placement @ X).map(exact),
             shape=picture.shape,
             color=colors.get(picture.material) if picture.by_reference else picture.color,
             material=picture.material,

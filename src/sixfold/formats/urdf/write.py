@@ -12,7 +12,6 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from sixfold.errors import NotApplicableError
-from sixfold.formats.rotations import axes_from_rpy, rotation_numbers, rpy_of
 from sixfold.formats.urdf.joint import LIMITS, PER_POSITION, PER_VELOCITY
 from sixfold.formats.urdf.origin import centred
 from sixfold.model import (
@@ -33,6 +32,7 @@ from sixfold.model import (
 )
 from sixfold.scalar import exact
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
+from sixfold.spatial.rotations import matrix_of_rotation, rotation_to_rpy, rpy_to_rotation
 
 Lines = Iterator[str]
 GRAVITY = (0.0, 0.0, -9.81)
@@ -251,10 +251,10 @@ def _ends(parent: str, child: str, placement: Transform) -> Lines:
 
 
 def _origin(X: Transform) -> str:
-    rpy = rpy_of(X.E) if X.E != IDENTITY3 else (0.0, 0.0, 0.0)
+    rpy = rotation_to_rpy(X.E) if X.E != IDENTITY3 else (0.0, 0.0, 0.0)
     given = {"xyz": _numbers(X.r), "rpy": _numbers(rpy)}
-    nine = rotation_numbers(X.E)
-    if nine != rotation_numbers(axes_from_rpy(rpy)):
+    nine = matrix_of_rotation(X.E)
+    if nine != matrix_of_rotation(rpy_to_rotation(rpy)):
         given["sixfold_rotation"] = _numbers(nine)
     return f"<origin {_attributes(**given)}/>"
 

@@ -59,7 +59,7 @@ def attach(
     checked("attach", other)
     where = f"attaching '{other.name}' to '{model.name}'"
     carrier, placed = model.locate(to)
-    X = (placement_of(where, placement) @ placed).over(exact)
+    X = (placement_of(where, placement) @ placed).map(exact)
     added = prefixed(other, prefix)
     refuse_clashes(where, model, added)
 
@@ -74,7 +74,7 @@ def attach(
         bodies[carrier] = with_load(bodies[carrier], weight, X)
     for body in added.bodies:
         at, Y = attachments[body.parent]
-        here = (body.placement @ Y).over(exact) if body.parent < 0 else body.placement
+        here = (body.placement @ Y).map(exact) if body.parent < 0 else body.placement
         bodies.append(replace(body, parent=at, placement=here))
     return replace(
         model,

@@ -24,7 +24,7 @@ Placed = TypeVar("Placed", Frame, Geometry, Link)
 def moved(item: Placed, attachments: Mapping[int, Attachment]) -> Placed:
     """Return a frame, shape or link on the body that now carries its own."""
     body, X = attachments[item.body]
-    return replace(item, body=body, placement=(item.placement @ X).over(exact))
+    return replace(item, body=body, placement=(item.placement @ X).map(exact))
 
 
 def with_placed_moved(model: Model, attachments: Mapping[int, Attachment]) -> Model:
@@ -63,9 +63,9 @@ def closed_again(each: Constraint, attachments: Mapping[int, Attachment]) -> Con
     return replace(
         each,
         body_a=a,
-        placement_a=(each.placement_a @ XA).over(exact),
+        placement_a=(each.placement_a @ XA).map(exact),
         body_b=b,
-        placement_b=(each.placement_b @ XB).over(exact),
+        placement_b=(each.placement_b @ XB).map(exact),
     )
 
 

@@ -70,7 +70,7 @@ def lock_joints(model: Model, joints: Iterable[str] | Mapping[str, Position]) ->
     frames: list[Frame] = []
     for k, body in enumerate(model.bodies):
         carrier, X = attachments[body.parent]
-        X = (body.placement @ X).over(exact)
+        X = (body.placement @ X).map(exact)
         if k not in positions:
             attachments[k] = (len(bodies), Transform.identity())
             bodies.append(replace(body, parent=carrier, placement=X))
@@ -144,7 +144,7 @@ def _across(body: Body, q: Numbers) -> Transform:
     """Return the transform across a joint at rest."""
     XJ = body.joint.calc(q, (0.0,) * body.joint.nv).XJ
     numbers_of(f"joint '{body.joint_name}'", "transform", (*XJ.r, *XJ.E.a, *XJ.E.b, *XJ.E.c), 12)
-    return XJ.over(exact)
+    return XJ.map(exact)
 
 
 def _with_leaders_at(positions: Mapping[int, Numbers], each: Constraint) -> Constraint:

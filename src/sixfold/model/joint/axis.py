@@ -43,7 +43,7 @@ class _AlongAxis(Joint):
     def __post_init__(self) -> None:
         where = type(self).__name__
         if isinstance(self.axis, Vector3):
-            object.__setattr__(self, "axis", self.axis.over(exact))
+            object.__setattr__(self, "axis", self.axis.map(exact))
         if not isinstance(self.axis, Vector3) or _long_or_short(self.axis):
             object.__setattr__(self, "axis", _unit(self.axis, where))
 

@@ -242,11 +242,11 @@ class Joint(ABC):
         """Return where in q a quaternion lies, if any."""
         return None
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Self:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Self:
         """Return the joint with its constants in another kind of number."""
         changes = {
-            field.name: value.over(convert)
-            if hasattr(value, "over")
+            field.name: value.map(convert)
+            if hasattr(value, "map")
             else convert(value)
             if isinstance(value, float)
             else value

@@ -29,8 +29,8 @@ from sixfold.spatial import (
     Subspace,
     Transform,
     Vector3,
-    quaternion,
     rotation,
+    rotations,
 )
 
 EX, EY, EZ = IDENTITY3
@@ -142,11 +142,11 @@ class Spherical(Joint):
         """S = (1; 0), constant in the body."""
         S = Subspace(*(Motion(axis, ZERO3) for axis in AXES))
         vJ = Motion(Vector3(*qd), ZERO3)
-        return JointState(Transform(quaternion.rotation_to_body(q), ZERO3), S, vJ, STILL)
+        return JointState(Transform(rotations.quaternion_to_rotation(q), ZERO3), S, vJ, STILL)
 
     def nearest(self, X: Transform) -> Column:
         """Return the quaternion of the turn."""
-        return Column(quaternion.from_rotation(X.E))
+        return Column(rotations.rotation_to_quaternion(X.E))
 
     def passed(self) -> Passed:
         """The mass at the centre."""
@@ -154,17 +154,17 @@ class Spherical(Joint):
 
     def step(self, q: Values, dq: Values) -> Column:
         """Turn by a rotation vector in body axes."""
-        turned = quaternion.multiply(q, quaternion.exponential(Vector3(*dq)))
-        return Column(quaternion.normalized(turned))
+        turned = rotations.multiply_quaternions(q, rotations.quaternion_exponential(Vector3(*dq)))
+        return Column(rotations.normalize_quaternion(turned))
 
     def difference(self, q0: Values, q1: Values) -> Column:
         """Return the shortest rotation vector from q0 to q1."""
-        between = quaternion.multiply(quaternion.conjugate(q0), q1)
-        return Column(quaternion.logarithm(quaternion.normalized(between)))
+        between = rotations.multiply_quaternions(rotations.conjugate_quaternion(q0), q1)
+        return Column(rotations.quaternion_logarithm(rotations.normalize_quaternion(between)))
 
     def rate(self, q: Values, qd: Values) -> Column:
         """dq/dt = q (omega / 2)."""
-        return Column(quaternion.rate(q, Vector3(*qd)))
+        return Column(rotations.quaternion_rate(q, Vector3(*qd)))
 
     def bracket(self, a: Values, b: Values) -> Column:
         """[a, b] = a x b."""
@@ -242,12 +242,12 @@ class Free(Joint):
             *(Motion(axis, ZERO3) for axis in AXES), *(Motion(ZERO3, axis) for axis in AXES)
         )
         vJ = Motion(Vector3(*qd[:3]), Vector3(*qd[3:]))
-        X = Transform(quaternion.rotation_to_body(q[3:]), Vector3(*q[:3]))
+        X = Transform(rotations.quaternion_to_rotation(q[3:]), Vector3(*q[:3]))
         return JointState(X, S, vJ, STILL)
 
     def nearest(self, X: Transform) -> Column:
         """Return position and quaternion."""
-        return Column((*X.r, *quaternion.from_rotation(X.E)))
+        return Column((*X.r, *rotations.rotation_to_quaternion(X.E)))
 
     def passed(self) -> Passed:
         """Nothing."""
@@ -257,9 +257,9 @@ class Free(Joint):
         """Move along the screw dq in body axes."""
         phi, p = Vector3(*dq[:3]), Vector3(*dq[3:])
         R = self._axes(q)
-        position = Vector3(*q[:3]) + R @ quaternion.sweep(phi, p)
-        turned = quaternion.multiply(q[3:], quaternion.exponential(phi))
-        return Column((*position, *quaternion.normalized(turned)))
+        position = Vector3(*q[:3]) + R @ rotations.screw_displacement(phi, p)
+        turned = rotations.multiply_quaternions(q[3:], rotations.quaternion_exponential(phi))
+        return Column((*position, *rotations.normalize_quaternion(turned)))
 
     def advance(self, q: Values, qd: Values, qdd: Values, h: Scalar) -> tuple[Values, Values]:
         """Advance the linear velocity in fixed axes, p' = p + h R' v'.
@@ -280,15 +280,15 @@ class Free(Joint):
 
     def difference(self, q0: Values, q1: Values) -> Column:
         """Return the screw from q0 to q1 in the body axes of q0."""
-        between = quaternion.multiply(quaternion.conjugate(q0[3:]), q1[3:])
-        phi = quaternion.logarithm(quaternion.normalized(between))
+        between = rotations.multiply_quaternions(rotations.conjugate_quaternion(q0[3:]), q1[3:])
+        phi = rotations.quaternion_logarithm(rotations.normalize_quaternion(between))
         p = self._axes(q0).T @ (Vector3(*q1[:3]) - Vector3(*q0[:3]))
-        return Column((*phi, *quaternion.unsweep(phi, p)))
+        return Column((*phi, *rotations.screw_translation(phi, p)))
 
     def rate(self, q: Values, qd: Values) -> Column:
         """dp/dt = R v, dq/dt = q (omega / 2)."""
         omega, v = Vector3(*qd[:3]), Vector3(*qd[3:])
-        return Column((*(self._axes(q) @ v), *quaternion.rate(q[3:], omega)))
+        return Column((*(self._axes(q) @ v), *rotations.quaternion_rate(q[3:], omega)))
 
     def bracket(self, a: Values, b: Values) -> Column:
         """[a, b] = a x b, the spatial cross product."""
@@ -310,7 +310,7 @@ class Free(Joint):
 
     @staticmethod
     def _axes(q: Values) -> Matrix3:
-        return quaternion.rotation_to_body(q[3:]).T
+        return rotations.quaternion_to_rotation(q[3:]).T
 
 
 @final

@@ -299,7 +299,7 @@ def _random_inertia(rng: np.random.Generator) -> Inertia:
     sides = rng.uniform(0.05, 0.5, 3).tolist()
     solid = box(*sides, mass=math.exp(rng.uniform(math.log(0.1), math.log(10))))
     X = Transform.from_rpy(rng.uniform(-3, 3, 3).tolist(), rng.uniform(-0.3, 0.3, 3).tolist())
-    return (X.T @ solid @ X).over(float)
+    return (X.T @ solid @ X).map(float)
 
 
 def _generic_tree(name: str, parents: Sequence[int], joints: str, seed: int) -> Model:

@@ -177,7 +177,7 @@ def stewart() -> Model:
 def _bar(mass: float, length: float, radius: float) -> Inertia:
     """Return the inertia of a round bar along z that starts at the origin."""
     middle = Transform.translation((0.0, 0.0, length / 2))
-    return (middle.T @ cylinder(radius, length, mass=mass) @ middle).over(float)
+    return (middle.T @ cylinder(radius, length, mass=mass) @ middle).map(float)
 
 
 def _toward(start: Point, end: Point) -> Transform:

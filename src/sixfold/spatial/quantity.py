@@ -1,10 +1,12 @@
-"""Spatial quantities as arrays, as short text and as LaTeX."""
+"""What all spatial quantities share: equality, arrays, short text and LaTeX."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -12,6 +14,60 @@ from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import Zero, is_number, together
 
 Kind = TypeVar("Kind", bound=type)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def compared(
+    numbers: Callable[[Any], Sequence[Any]] = tuple, *, as_tuple: bool = False
+) -> Callable[[Kind], Kind]:
+    """Give a class `==`, `!=` and a hash that look at its numbers.
+
+    Comparisons are always one bool.  Arrays are equal when their shapes and all their elements
+    are, so that a quantity of many states is equal to another when it is so in every state.
+    Symbols are compared as SymPy does, by form.  Graph nodes refuse to be compared.
+
+    Args:
+        numbers: how to get the numbers, or parts that are compared by themselves.
+        as_tuple: whether a plain tuple of the same numbers is equal too.
+    """
+
+    def decorate(kind: Kind) -> Kind:
+        others = (kind, tuple) if as_tuple else kind
+        unlike = tuple if as_tuple else (tuple, np.ndarray)  # arrays would compare themselves
+
+        def eq(self: Any, other: object) -> Any:
+            if isinstance(other, others):
+                return equal(numbers(self), numbers(other))
+            return False if isinstance(other, unlike) else NotImplemented
+
+        def ne(self: Any, other: object) -> Any:
+            same = eq(self, other)
+            return same if same is NotImplemented else not same
+
+        def hashed(self: Any) -> int:
+            return hash(tuple(numbers(self)))
+
+        for name, method in (("__eq__", eq), ("__ne__", ne), ("__hash__", hashed)):
+            setattr(kind, name, method)
+        return kind
+
+    return decorate
+
+
+def equal(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Return whether two sequences are equal, element by element."""
+    return len(left) == len(right) and all(map(_same, left, right))
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return bool(a == b)
+
+
 Nested = Any
 """Numbers, or sequences of such."""
 
@@ -179,3 +235,38 @@ def _array(numbers: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     for k, x in enumerate(numbers):
         made[..., k] = 0 if isinstance(x, Zero) else x
     return made.reshape((*lead, *shape))
+
+
+def takes(**kinds: type | tuple[type, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator that looks at the kinds of arguments before the function runs.
+
+    A Force in the place of a Motion would be taken for one: both hold two vectors.
+
+    Args:
+        kinds: class, or classes, of each argument that is looked at, by its name.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        names = tuple(inspect.signature(function).parameters)
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name, given in (*zip(names, args, strict=False), *kwargs.items()):
+                kind = kinds.get(name)
+                if kind is not None and not isinstance(given, kind):
+                    several = kind if isinstance(kind, tuple) else (kind,)
+                    expected = " or ".join(_one(k) for k in several if k is not type(None))
+                    fix = f"make one, for example with sf.{several[0].__name__}"
+                    where = f"{function.__name__}: argument '{name}'"
+                    raise ArgumentError(where, expected, given, fix)
+            with together(function.__name__):
+                return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _one(kind: type) -> str:
+    name = kind.__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
