@@ -90,7 +90,7 @@ JOINTS = (
 
 def inertias(joint):
     """Return a basis of what a joint says it passes on."""
-    passed = joint.passed()
+    passed = joint.transferable_inertia()
     no, none = Vector3.of((0.0, 0.0, 0.0)), Symmetric3(*[0.0] * 6)
     found = [Inertia.from_second_moments(1.0, no, none)] if passed.mass else []
     found += [Inertia.from_second_moments(0.0, h, none) for h in passed.first]

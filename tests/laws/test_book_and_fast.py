@@ -12,7 +12,7 @@ import sympy
 
 import sixfold as sf
 from sixfold.dynamics.book.crba import crba, dense
-from sixfold.model.joint import standard
+from sixfold.model import standard_joints
 from sixfold.scalar import differentiate, plain
 from tests.dynamics.support import EPS, array
 from tests.laws.book_pages import JOINTS, MODELS, PAGES, alone, numbers_of, tables_of
@@ -25,10 +25,10 @@ each_model = pytest.mark.parametrize("name", MODELS)
 def test_no_joint_type_is_left_out():
     kinds = {
         kind
-        for kind in vars(standard).values()
+        for kind in vars(standard_joints).values()
         if isinstance(kind, type) and issubclass(kind, sf.Joint) and "nq" in vars(kind)
     }
-    kinds -= {standard.Fixed}  # merged by the builder
+    kinds -= {standard_joints.Fixed}  # merged by the builder
     assert kinds <= {type(joint) for joint in JOINTS.values()}
 
 

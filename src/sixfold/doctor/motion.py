@@ -13,7 +13,7 @@ from sixfold.doctor.case import EPS, Case
 from sixfold.doctor.finding import Finding
 from sixfold.evaluate import lost_pivots, mass_matrix, possibly_singular_joints, singular_joints
 from sixfold.model import Body, Gear, Model
-from sixfold.model.suspicions import degree_limits
+from sixfold.model.validate import degree_limits
 
 LARGEST = 150
 """Most freedoms for which mass matrices are formed."""

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ModelError, UnknownNameError, visible
 from sixfold.model.body import Body, Coupling
-from sixfold.model.joint.joint import Joint
-from sixfold.model.joint.standard import Free
+from sixfold.model.joint import Joint
+from sixfold.model.standard_joints import Free
 from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial import Column
 

@@ -4,7 +4,7 @@ An inertia J that the joint neither works on (J S = 0) nor turns (X_J^T J X_J = 
 belongs to the parent as well as to the body: moving it changes no joint force.  For a hinge about z
 these are the mass, the first moment along z and equal inertias about x and y; for a slide the six
 moments and products of inertia.  (Gautier and Khalil's regrouping rules.)  Each joint knows its own
-(`Joint.passed`), exactly; those of the user's code are tried.
+(`Joint.transferable_inertia`), exactly; those of the user's code are tried.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.model.edit.rename import checked
-from sixfold.model.joint.joint import Joint, Passed
+from sixfold.model.edit import checked
+from sixfold.model.joint import Joint, TransferableInertia
 from sixfold.model.model import Model
 from sixfold.model.tree import Tree
 from sixfold.scalar import ZERO, Scalar, exact
@@ -98,7 +98,7 @@ def reduce_inertias(tree: Tree) -> Tree:
         return tree
     inertia = dict(enumerate(tree.inertia))
     for i in reversed(tree.bodies):
-        passed = tree.joint[i].passed()
+        passed = tree.joint[i].transferable_inertia()
         if passed is None:
             inertia[i] = inertia[i].map(exact)
             continue  # what the user's own code lets pass is not found by trying
@@ -144,12 +144,12 @@ def _divided(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], lis
 @lru_cache(maxsize=1024)
 def movable(joint: Joint) -> Movable:
     """Return which inertias a joint lets pass to the parent."""
-    passed = joint.passed()
+    passed = joint.transferable_inertia()
     return _tried(joint) if passed is None else _rule(passed, _PREFERRED)
 
 
 @lru_cache(maxsize=1024)
-def _rule(passed: Passed, order: tuple[int, ...], second: bool = False) -> Movable:
+def _rule(passed: TransferableInertia, order: tuple[int, ...], second: bool = False) -> Movable:
     """Return a joint's own word as columns, by second moments or by moments of inertia.
 
     No column shares a parameter with another kind of moment, so that each may choose the largest of
@@ -165,7 +165,7 @@ def _rule(passed: Passed, order: tuple[int, ...], second: bool = False) -> Movab
     return Movable(tuple(zeroed), tuple(columns))
 
 
-def _columns(passed: Passed, second: bool) -> Iterator[tuple[float, ...]]:
+def _columns(passed: TransferableInertia, second: bool) -> Iterator[tuple[float, ...]]:
     """Yield the ten parameters of each inertia that passes."""
     none = (0.0,) * 3
     if passed.mass:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sixfold.model.joint.joint import Joint
+from sixfold.model.joint import Joint
 from sixfold.scalar import Scalar, Zero, exact, is_plain
 from sixfold.spatial import Column, Inertia, Motion, Transform
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sixfold.model import Model
-from sixfold.model.joint.joint import Joint
+from sixfold.model.joint import Joint
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, exact
 from sixfold.spatial import ZERO3, Column, Inertia, Matrix3, Motion, Transform, Vector3

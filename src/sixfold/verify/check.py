@@ -5,7 +5,7 @@ from __future__ import annotations
 from sixfold.errors import OptionError
 from sixfold.evaluate import model_checked, random_state
 from sixfold.model import Model
-from sixfold.model.values import generator_of
+from sixfold.model.validate import generator_of
 from sixfold.verify.findings import Finding, Report
 
 

@@ -21,8 +21,8 @@ from sixfold.formats.json.parts import (
 )
 from sixfold.formats.xml.parse import shown
 from sixfold.model import Constraint, Distance, Gear, Model, Rolling
-from sixfold.model.constraint_builder import ConstraintBuilder
-from sixfold.model.values import placement_of
+from sixfold.model.builder import ConstraintBuilder
+from sixfold.model.validate import placement_of
 from sixfold.scalar import exact
 from sixfold.spatial import Transform
 

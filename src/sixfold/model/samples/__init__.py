@@ -11,14 +11,14 @@ import numpy as np
 
 from sixfold.errors import ModelError, OptionError, UnknownNameError, yes_or_no
 from sixfold.model.builder import ModelBuilder
-from sixfold.model.joint.custom import CustomJoint
-from sixfold.model.joint.joint import Joint, Values
-from sixfold.model.joint.standard import STANDARD_JOINTS, Free, Helical, Prismatic, Revolute
+from sixfold.model.custom_joint import CustomJoint
+from sixfold.model.joint import Joint, Values
 from sixfold.model.model import Model
 from sixfold.model.samples.legged import quadruped
 from sixfold.model.samples.loops import delta, four_bar_leg, gripper, stewart
-from sixfold.model.tables.dh import DHRow, from_dh
-from sixfold.model.values import SEED_LIMIT, body_count
+from sixfold.model.standard_joints import STANDARD_JOINTS, Free, Helical, Prismatic, Revolute
+from sixfold.model.tables import DHRow, from_dh
+from sixfold.model.validate import SEED_LIMIT, body_count
 from sixfold.scalar import ZERO, cos, sin
 from sixfold.spatial import Inertia, Transform, Vector3, rotation
 from sixfold.spatial.solids import box, sphere

@@ -7,8 +7,8 @@ from typing import Any
 
 from sixfold.model.builder import ModelBuilder
 from sixfold.model.geometry import Box, Capsule, Geometry, Sphere
-from sixfold.model.joint.standard import Free, Revolute
 from sixfold.model.model import Model
+from sixfold.model.standard_joints import Free, Revolute
 from sixfold.spatial import Inertia, Transform
 from sixfold.spatial.solids import box
 

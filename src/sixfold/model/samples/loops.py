@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from sixfold.model.builder import ModelBuilder
-from sixfold.model.joint.standard import Free, Prismatic, Revolute, Spherical, Universal
 from sixfold.model.model import Model
+from sixfold.model.standard_joints import Free, Prismatic, Revolute, Spherical, Universal
 from sixfold.spatial import Inertia, Matrix3, Transform, Vector3
 from sixfold.spatial.solids import box, cylinder
 

@@ -1,4 +1,4 @@
-"""Joints of the user's own: give the transform as a function of q, the rest follows.
+"""Joints defined by user code: give the transform as a function of q, the rest follows.
 
 The motion subspace is the derivative of the transform and the bias is the derivative of the
 subspace, both by dual numbers over whatever kind of number the algorithm runs on.
@@ -13,8 +13,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from sixfold.errors import ArgumentError, CallbackError, ModelError, SixfoldError, kind_of, shown
-from sixfold.model.joint.identity import identity_of
-from sixfold.model.joint.joint import Joint, JointState, Values
+from sixfold.model.joint import Joint, JointState, Values, identity_of
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, Matrix3, Motion, Subspace, Transform, Vector3
 

@@ -1,9 +1,9 @@
-"""Arguments of the builder: numbers, placements and inertias, checked and in their exact form."""
+"""Validation: arguments of the builder, parts of a Model, and numbers that look like mistakes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
 from itertools import islice
 from math import inf
 from numbers import Complex, Real
@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import ModelError, OptionError, TooLargeError, shown
-from sixfold.model.joint.joint import Joint
+from sixfold.errors import ArgumentError, ModelError, OptionError, TooLargeError, kind_of, shown
+from sixfold.model.body import Body
+from sixfold.model.constraint import Gear
+from sixfold.model.joint import Joint, check_promises, of_the_library
 from sixfold.scalar import ZERO, exact
 from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Transform, Vector3
 
@@ -224,3 +226,154 @@ def check_spring(where: str, joint: Joint, stiffness: Numbers) -> None:
             f"a {joint.kind} joint's rotational stiffness {stiffness[:3]} differs by axis",
             "give the three rotations one stiffness: only then does the spring have a potential",
         )
+
+
+PER_VELOCITY = (
+    *("damping", "friction", "friction_negative", "friction_speed", "stiffness", "armature"),
+    *("velocity_limit", "effort_limit"),
+)
+PER_POSITION = ("rest", "lower", "upper")
+
+
+def tuple_of(where: str, field: str, given: Any, kind: Any) -> tuple[Any, ...]:
+    """Return parts of one kind, or of a union, as a tuple, or say which is another."""
+    title = getattr(kind, "__name__", field.capitalize()[:-1])
+    if not isinstance(given, (tuple, list)):
+        fix = f"pass a tuple of {title} objects, or use ModelBuilder"
+        raise ArgumentError(f"{where}: field '{field}'", "a tuple", given, fix)
+    for k, part in enumerate(given):
+        if not isinstance(part, kind):
+            fix = "make models with sixfold.load, ModelBuilder or from_dh"
+            raise ArgumentError(f"{where}: {field}[{k}]", f"a {title}", part, fix)
+    return given if isinstance(given, tuple) else tuple(given)
+
+
+def check_bodies(bodies: tuple[Any, ...]) -> None:
+    """Refuse bodies that no tree is made of."""
+    tried: set[int] = set()
+    for k, body in enumerate(bodies):
+        where = f"body {k}"
+        for name in (body.name, body.joint_name):
+            if type(name) is not str:
+                check_name(where, name)
+        if type(body.parent) is not int or not -1 <= body.parent < k:
+            what = f"its parent is {shown(body.parent)}"
+            raise ModelError(where, what, f"give an index from -1 (the base) to {k - 1}")
+        for field, kind in (("joint", Joint), ("placement", Transform), ("inertia", Inertia)):
+            if not isinstance(getattr(body, field), kind):
+                what = f"its {field} is {kind_of(getattr(body, field))}"
+                raise ModelError(where, what, f"give a {kind.__name__}")
+        for fields, n in ((PER_VELOCITY, body.joint.nv), (PER_POSITION, body.joint.nq)):
+            for field in fields:
+                values = getattr(body, field)
+                if type(values) is not tuple or len(values) != n:
+                    raise ModelError(where, f"{field} = {shown(values)}", f"give {n} numbers")
+        numbers_of(where, "friction_speed", body.friction_speed, body.joint.nv, positive=True)
+        own = body.joint.is_code and not of_the_library(type(body.joint))
+        if own and id(body.joint) not in tried:
+            tried.add(id(body.joint))
+            check_promises(f"joint '{body.joint_name}'", body.joint)
+
+
+def check_names_and_indices(model: Any) -> None:
+    """Refuse names, gravity and couplings that fit no model."""
+    for field in ("name", "base_name"):
+        check_name(f"Model: field '{field}'", getattr(model, field))
+    where = f"model '{model.name}'"
+    numbers_of(where, "gravity", model.gravity, 3)
+    if not isinstance(model.gravity, tuple):
+        raise ModelError(where, f"gravity is {shown(model.gravity)}", "give a tuple (x, y, z)")
+    n = len(model.bodies)
+    for each in model.constraints:
+        numbers = (
+            (each.follower, *(leader for leader, _ in each.terms))
+            if isinstance(each, Gear)
+            else (each.body_a, each.body_b)
+        )
+        least = 0 if isinstance(each, Gear) else -1
+        if any(type(k) is not int or not least <= k < n for k in numbers):
+            what = f"constraint '{each.name}' names bodies {shown(numbers)}"
+            fix = f"give indices from {least} to {n - 1}" + ", -1 for the base" * (least < 0)
+            raise ModelError(where, what, fix)
+    names = [each.name for each in model.constraints]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ModelError(where, f"two constraints are named '{twice}'", "give each its own name")
+    for coupling in model.couplings:
+        named = (coupling.follower, *(master for master, _ in coupling.terms))
+        if any(type(k) is not int or not 0 <= k < n for k in named):
+            what = f"a coupling names bodies {shown(named)}"
+            raise ModelError(where, what, f"give indices from 0 to {n - 1}")
+
+
+MANY_TURNS = 4 * math.pi
+"""Angles [rad] of a joint with limits are at most two turns."""
+MOST_DEGREES = 720.0
+"""Larger limits stand for none."""
+TENSOR_ROUNDING = 1e-6
+"""Fraction of the largest moment that a tensor of few digits may be off by."""
+MEASURING_ERROR = 0.1
+"""Fraction of the largest moment by which measured moments miss the triangle inequality."""
+
+
+def degree_limits(body: Body) -> Iterator[tuple[int, float, float]]:
+    """Yield (coordinate, lower, upper) of limits that look like degrees.
+
+    They are multiples of 5 beyond two turns: 90, 180, 270.
+    """
+    for k in _angles(body):
+        low, high = body.lower[k], body.upper[k]
+        given = [x for x in (low, high) if x and math.isfinite(x)]
+        largest = max(map(abs, given), default=0.0)
+        if MANY_TURNS < largest <= MOST_DEGREES and all(x % 5 == 0 for x in given):
+            yield k, low, high
+
+
+def beyond_turns(body: Body, q: Sequence[float]) -> Iterator[tuple[int, float]]:
+    """Yield (coordinate, angle) of angles outside of a joint's limits by more than two turns."""
+    for k in _angles(body):
+        low, high = body.lower[k], body.upper[k]
+        if math.isfinite(high - low) and max(low - q[k], q[k] - high) > MANY_TURNS:
+            yield k, float(q[k])
+
+
+def impossible(inertias: Sequence[Inertia]) -> Iterator[tuple[int, str]]:
+    """Yield (number, reason) of inertias that no body has.
+
+    Two moments that are exactly zero are taken for those of a planar problem, which has one.
+    """
+    tensors = [inertia.about_center if inertia.m else inertia.I for inertia in inertias]
+    if not tensors:
+        return
+    stack = np.array([np.array(tensor.matrix(), float) for tensor in tensors])
+    usable = np.isfinite(stack).all(axis=(1, 2)) & stack.any(axis=(1, 2))
+    moments = np.zeros((len(stack), 3))
+    moments[usable] = np.linalg.eigvalsh(stack[usable])
+    size = np.abs(moments).max(axis=1)
+    # what moving a tensor to the centre of mass may have cost
+    lever = np.array([_lever(inertia) for inertia in inertias])
+    slack = TENSOR_ROUNDING * (size + lever)
+    negative = moments[:, 0] < -slack
+    excess = moments[:, 2] - moments[:, 0] - moments[:, 1] > MEASURING_ERROR * size + slack
+    planar = (moments[:, 0] == 0) & (moments[:, 1] == 0)
+    for k in np.flatnonzero(negative | (excess & ~planar)):
+        listed = ", ".join(f"{x:.4g}" for x in moments[k])
+        why = "one is negative" if negative[k] else "the last exceeds the sum of the others"
+        yield int(k), f"principal moments {listed} kg m^2: {why}"
+
+
+def _lever(inertia: Inertia) -> float:
+    """Return m c^2."""
+    m = float(inertia.m)
+    return sum(float(x) * float(x) for x in inertia.h) / m if m else 0.0
+
+
+def _angles(body: Body) -> Iterator[int]:
+    """Yield the coordinates of a joint that are angles; a joint of the user's own may have any."""
+    joint = body.joint
+    turns = joint.quaternion()
+    if joint.is_code:
+        return
+    for k, far in enumerate(joint.sampling_range()):
+        if far == math.pi and not (turns is not None and turns.start <= k < turns.stop):
+            yield k

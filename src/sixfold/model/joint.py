@@ -10,10 +10,11 @@ from functools import partial, wraps
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError
-from sixfold.model.joint.identity import identity_of
-from sixfold.scalar import ZERO, Scalar, is_plain, several_numbers, sqrt
+from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError, kind_of
+from sixfold.scalar import ZERO, Scalar, is_plain, plain, several_numbers, sqrt
+from sixfold.scalar.record import digest_of_result, recorded
 from sixfold.spatial import (
     ZERO3,
     Column,
@@ -45,7 +46,7 @@ class JointState(NamedTuple):
     """Componentwise derivative of S, times qd; zero when S is constant in the body."""
 
 
-class Passed(NamedTuple):
+class TransferableInertia(NamedTuple):
     """The inertias that a joint lets pass to the parent: it neither works on them nor turns them.
 
     An inertia J is one of them when J S = 0 and X_J^T J X_J = J at every q.
@@ -70,14 +71,14 @@ COORDINATES = {
     "difference": (("q0", "nq"), ("q1", "nq")),
     "rate": (("q", "nq"), ("qd", "nv")),
     "bracket": (("a", "nv"), ("b", "nv")),
-    "forbidden": (("q", "nq"),),
+    "constraint_force_basis": (("q", "nq"),),
 }
 """The arguments of methods that take coordinates, and how many each has."""
 
 PROMISES = ("velocity_is_rate", "fixed_axis", "constant_subspace", "orthonormal_subspace")
 
 
-def _explaining(method: Any) -> Any:
+def _explain_bad_arguments(method: Any) -> Any:
     """Return a method of a joint that looks at its arguments once it has failed on them."""
 
     @wraps(method)
@@ -101,7 +102,7 @@ def _explaining(method: Any) -> Any:
     return call
 
 
-def _of_transform(method: Any) -> Any:
+def _take_transform(method: Any) -> Any:
     """Return a method of a joint that takes a transform, and refuses anything else."""
 
     @wraps(method)
@@ -151,9 +152,9 @@ class Joint(ABC):
         if not of_the_library(cls):
             cls.is_code = True
         for name in COORDINATES.keys() & vars(cls).keys():
-            setattr(cls, name, _explaining(vars(cls)[name]))
+            setattr(cls, name, _explain_bad_arguments(vars(cls)[name]))
         if "nearest" in vars(cls):
-            cls.nearest = _of_transform(vars(cls)["nearest"])  # type: ignore[method-assign]
+            cls.nearest = _take_transform(vars(cls)["nearest"])  # type: ignore[method-assign]
 
     velocity_is_rate: ClassVar[bool] = True
     fixed_axis: ClassVar[bool] = False
@@ -171,33 +172,33 @@ class Joint(ABC):
     def calc(self, q: Values, qd: Values) -> JointState:
         """Return transform, motion subspace, joint velocity and bias at a state."""
 
-    @_explaining
+    @_explain_bad_arguments
     def step(self, q: Values, dq: Values) -> Column:
         """Return the position reached from q by the velocity-space increment dq."""
         return Column(q) + dq
 
-    @_explaining
+    @_explain_bad_arguments
     def advance(self, q: Values, qd: Values, qdd: Values, h: Scalar) -> tuple[Values, Values]:
         """Return q and qd after a step of semi-implicit Euler: faster first, then moved."""
         faster = [x + a * h for x, a in zip(qd, qdd, strict=True)]
         return self.step(q, Column([x * h for x in faster])), faster
 
-    @_explaining
+    @_explain_bad_arguments
     def axes_rate(self, qd: Values) -> Vector3:
         """Return what the rate of the linear velocity has in fixed axes beyond that in its own."""
         return ZERO3
 
-    @_explaining
+    @_explain_bad_arguments
     def difference(self, q0: Values, q1: Values) -> Column:
         """Return the increment dq with step(q0, dq) = q1."""
         return Column(q1) - q0
 
-    @_explaining
+    @_explain_bad_arguments
     def rate(self, q: Values, qd: Values) -> Column:
         """Return dq/dt."""
         return Column(qd)
 
-    @_explaining
+    @_explain_bad_arguments
     def bracket(self, a: Values, b: Values) -> Column:
         """Return the Lie bracket of two constant velocity fields; zero where qd = dq/dt."""
         return Column.zero(self.nv)
@@ -215,7 +216,7 @@ class Joint(ABC):
         """Return the zero position."""
         return (0.0,) * self.nq
 
-    def reach(self) -> tuple[float, ...]:
+    def sampling_range(self) -> tuple[float, ...]:
         """Return how far random coordinates go either way: a half turn, or a metre."""
         return (float(np.pi),) * self.nq
 
@@ -227,7 +228,7 @@ class Joint(ABC):
         if not isinstance(rng, np.random.Generator):
             where, fix = f"{type(self).__name__}.random: argument 'rng'", "numpy.random.default_rng"
             raise ArgumentError(where, "a NumPy generator", rng, f"make one with {fix}(seed)")
-        far = np.array(self.reach())
+        far = np.array(self.sampling_range())
         part = self.quaternion()
         if part is None:
             return tuple(rng.uniform(-far, far).tolist())
@@ -255,7 +256,7 @@ class Joint(ABC):
         }
         return replace(self, **changes)  # type: ignore[type-var]
 
-    def passed(self) -> Passed | None:
+    def transferable_inertia(self) -> TransferableInertia | None:
         """Return the inertias that pass to the parent; None where only trying can tell."""
         return None
 
@@ -267,7 +268,7 @@ class Joint(ABC):
             at = several_numbers(f"{type(self).__name__}.constraint_basis", "q", q, self.nq, fix)
         return constraint_basis(self.calc(at, (0.0,) * self.nv).S)
 
-    @_of_transform
+    @_take_transform
     def nearest(self, X: Transform) -> Column:
         """Return the position whose transform XJ is X, or close to X if the joint cannot be there.
 
@@ -284,11 +285,11 @@ class Joint(ABC):
             q = self.step(q, ldl_solve(*ldl(gram), along))
         return Column(q)
 
-    @_explaining
-    def forbidden(self, q: Values) -> ForceSubspace | None:
+    @_explain_bad_arguments
+    def constraint_force_basis(self, q: Values) -> ForceSubspace | None:
         """Return T of `constraint_basis` over any kind of number, where a joint has its own form.
 
-        None leaves it to `model.joint.closing`, which takes T of the neutral position.
+        None leaves it to `model.constraint`, which takes T of the neutral position.
         """
         return None
 
@@ -314,7 +315,7 @@ class Joint(ABC):
             )
             for name, sizes in COORDINATES.items()
         )
-        about = (self.nq, self.nv, self.neutral(), self.reach(), repr(self.quaternion()))
+        about = (self.nq, self.nv, self.neutral(), self.sampling_range(), repr(self.quaternion()))
         labels = (self.position_labels(), self.velocity_labels())
         flags = tuple(getattr(self, name) for name in PROMISES)
         return (kind.__name__, known, programs, about, labels, flags)
@@ -327,3 +328,129 @@ class Joint(ABC):
     def kind(self) -> str:
         """The name of the joint type in lower case."""
         return type(self).__name__.lower()
+
+
+IDENTITY_SAMPLES = 8
+"""Random coordinates at which a function is evaluated that cannot be recorded."""
+
+_KEPT_FUNCTIONS: dict[int, Any] = {}
+"""Functions known by identity; kept, so that no other object gets their id."""
+
+
+def identity_of(
+    where: str, function: Callable[..., Any], arguments: Sequence[tuple[str, int]], owner: Any
+) -> str:
+    """Return a hash of what a function of coordinates does.
+
+    Args:
+        where: the joint and its function, for messages.
+        function: takes one tuple of numbers for each argument.
+        arguments: names and sizes.
+        owner: what the function is known by if it cannot be recorded.
+
+    Raises:
+        ModelError: if a second call does something else.
+    """
+    given = [recorded(name, size) for name, size in arguments]
+    try:
+        first, second = (digest_of_result(function(*given)) for _ in range(2))
+    except Exception:  # it chooses by value, or is not defined for all kinds of numbers
+        first, second = (_sampled_values(function, arguments) for _ in range(2))
+        first, second = (
+            f"{id(_KEPT_FUNCTIONS.setdefault(id(owner), owner))} {x}" for x in (first, second)
+        )
+    if first != second:
+        what = "a second call with the same arguments does something else"
+        fix = "write a function without a memory, a clock and random numbers"
+        raise ModelError(where, what, fix)
+    return first
+
+
+def _sampled_values(function: Callable[..., Any], arguments: Sequence[tuple[str, int]]) -> str:
+    """Return a hash of a function's values at random coordinates."""
+    rng = np.random.default_rng(0)
+    found: list[Any] = []
+    for _ in range(IDENTITY_SAMPLES):
+        given = [tuple(rng.uniform(-1.0, 1.0, size).tolist()) for _, size in arguments]
+        try:
+            found.append(digest_of_result(function(*given)))
+        except Exception as error:  # not defined there
+            found.append(type(error).__name__)
+    return " ".join(found)
+
+
+PROMISE_TOLERANCE = 1e-9
+"""Relative difference up to which a promise holds."""
+
+
+def check_promises(where: str, joint: Joint) -> None:
+    """Refuse a joint of the user's own class that is not what the class says.
+
+    A wrong promise gives wrong results or hides singular states.  It is tried at three random
+    positions, where `calc` is defined and gives numbers there.
+    """
+    rng = np.random.default_rng(0)
+    qd = tuple(rng.uniform(0.5, 1.0, joint.nv).tolist())
+    try:
+        found = [(q, joint.calc(q, qd)) for q in (joint.random(rng) for _ in range(3))]
+    except SixfoldError:
+        raise
+    except (ArithmeticError, ValueError):  # not defined everywhere
+        return
+    states = [_checked(where, joint, state) for _, state in found]
+    try:
+        S = np.array([[_floats(*column) for column in state.S.columns] for state in states])
+        cJ = np.array([_floats(*state.cJ) for state in states])
+        rates = [_floats(joint.rate(q, qd)) for q, _ in found]
+    except (TypeError, ValueError):  # symbols
+        return
+    if not np.isfinite(S).all() or not S.size:
+        return
+    near = PROMISE_TOLERANCE * np.abs(S).max()
+    constant = max(np.abs(S - S[0]).max(), np.abs(cJ).max()) <= near
+    products = S @ S.swapaxes(1, 2)
+    broken = {
+        "constant_subspace": not constant and "S changes with q, or cJ is not zero",
+        "orthonormal_subspace": not np.abs(products - np.eye(joint.nv)).max() <= near
+        and "S^T S is not the unit matrix",
+        "velocity_is_rate": any(len(x) != joint.nv or not np.allclose(x, qd) for x in rates)
+        and "rate(q, qd) is not qd",
+        "fixed_axis": joint.fixed_axis
+        and not (constant and _has_fixed_axis(joint, S[0], states))
+        and "the joint has no single axis that rests in the body and in its parent",
+    }
+    for promise, what in broken.items():
+        if what and getattr(joint, promise):
+            kind = type(joint).__name__
+            fix = f"set {promise} = False in class {kind}"
+            raise ModelError(where, f"{kind}.{promise} is True, but {what}", fix)
+
+
+def _has_fixed_axis(joint: Joint, S: NDArray[np.float64], states: list[JointState]) -> bool:
+    """Return whether S and the transforms keep one axis, that of the joint's field if it has it."""
+    if joint.nv != 1:
+        return False
+    turn, slide = S[0, :3], S[0, 3:]
+    along = _floats(joint.axis) if hasattr(joint, "axis") else turn if turn.any() else slide
+    along = along / np.linalg.norm(along)
+    others = [turn, slide, *(_floats(state.XJ.r) for state in states)]
+    turned = [np.array([_floats(row) for row in state.XJ.E]) @ along for state in states]
+    return all(
+        np.allclose(np.cross(x, along), 0.0, atol=PROMISE_TOLERANCE) for x in others
+    ) and all(np.allclose(x, along, atol=PROMISE_TOLERANCE) for x in turned)
+
+
+def _checked(where: str, joint: Joint, state: Any) -> JointState:
+    """Return what `calc` gave if its subspace fits the joint."""
+    kind = type(joint).__name__
+    if not isinstance(state, JointState):
+        what = f"{kind}.calc returned {kind_of(state)}"
+        raise ModelError(where, what, "return JointState(XJ, S, vJ, cJ)")
+    if not isinstance(state.S, Subspace) or len(state.S.columns) != joint.nv:
+        what = f"S of {kind}.calc is not a Subspace of nv = {joint.nv} columns"
+        raise ModelError(where, what, "give Subspace one motion for each velocity")
+    return state
+
+
+def _floats(*vectors: Any) -> NDArray[np.float64]:
+    return np.array([plain(x) for vector in vectors for x in vector], dtype=float)
