@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import sixfold as sf
 from sixfold.cli import main
 from sixfold.model import SAMPLES
-from sixfold.verify.findings import Finding, Report
+from sixfold.verify.check import Finding, Report
 from tests.cli.streams import apart
 
 

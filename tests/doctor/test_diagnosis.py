@@ -8,7 +8,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.doctor import CODES
-from sixfold.doctor.codes import SEVERITIES
+from sixfold.doctor.finding import SEVERITIES
 from sixfold.model import SAMPLES
 from tests.doctor.support import ROD, box_on, chain, codes, with_lines
 

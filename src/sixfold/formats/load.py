@@ -25,11 +25,9 @@ from sixfold.errors import (
     yes_or_no,
 )
 from sixfold.files import path_of
-from sixfold.formats import bundled, files
-from sixfold.formats.json.constraints import read_side_file
-from sixfold.formats.json.read import read_json
-from sixfold.formats.urdf.read import UrdfReader
-from sixfold.formats.xml import parse
+from sixfold.formats import bundled, files, xml
+from sixfold.formats.json_model import read_json, read_side_file
+from sixfold.formats.urdf import UrdfReader
 from sixfold.model import SAMPLES, Model, lock_joints, sample
 
 Locks = Iterable[str] | Mapping[str, float | Sequence[float]]
@@ -178,7 +176,7 @@ def _from_file(
             return reader.model(
                 floating_base=floating_base, free_mimics=mimic == "free", package_dirs=folders
             )
-    from sixfold.formats.mjcf.read import load_mjcf
+    from sixfold.formats.mjcf import load_mjcf
 
     _without_mimics(mimic, f"'{path}', an MJCF file")
     return load_mjcf(path, floating_base=floating_base, package_dirs=folders, strict=strict)
@@ -201,7 +199,7 @@ def _urdf_reader(data: bytes, path: Path, strict: bool) -> UrdfReader | None:
     """Return the reader that has taken in a URDF, None for MJCF."""
     found: list[UrdfReader] = []
 
-    def begin(root: parse.Element) -> Callable[[parse.Element], None] | None:
+    def begin(root: xml.Element) -> Callable[[xml.Element], None] | None:
         if root.tag == "mujoco":
             return None
         if root.tag != "robot":
@@ -214,22 +212,22 @@ def _urdf_reader(data: bytes, path: Path, strict: bool) -> UrdfReader | None:
             found[-1].notes.blemish(error, reading)
 
     # begun anew, the reader that counts is the last one
-    parse.stream(data, str(path), begin, forgive=forgive)
+    xml.stream(data, str(path), begin, forgive=forgive)
     return found[-1] if found else None
 
 
-def _not_a_robot(path: Path, root: parse.Element) -> RobotFileError:
+def _not_a_robot(path: Path, root: xml.Element) -> RobotFileError:
     advice = {
         "sdf": "convert SDF to URDF first; sixfold reads URDF, MJCF and its own JSON",
         "mujocoinclude": "load the file that includes this one",
         "COLLADA": "this is a mesh: load the URDF that names it",
     }
     return RobotFileError(
-        f"the root element is <{parse.shown(root.tag)}>",
+        f"the root element is <{xml.shown(root.tag)}>",
         file=path,
         line=root.line,
         expected="<robot> (URDF) or <mujoco> (MJCF)",
-        got=f"<{parse.shown(root.tag)}>",
+        got=f"<{xml.shown(root.tag)}>",
         fix=advice.get(root.tag, "give a URDF or MJCF file"),
     )
 

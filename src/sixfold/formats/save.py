@@ -8,12 +8,10 @@ from pathlib import Path
 
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, RobotFileError
 from sixfold.files import path_of, write_files
-from sixfold.formats.json.constraints import plain_side_file, read_side_file
-from sixfold.formats.json.read import read_json
-from sixfold.formats.json.write import text_of, to_json
-from sixfold.formats.urdf.read import UrdfReader
-from sixfold.formats.urdf.write import to_urdf
-from sixfold.formats.xml import parse
+from sixfold.formats import xml
+from sixfold.formats.json_model import plain_side_file, read_json, read_side_file, text_of, to_json
+from sixfold.formats.urdf import UrdfReader
+from sixfold.formats.urdf_write import to_urdf
 from sixfold.model import Model
 
 
@@ -94,11 +92,11 @@ def _beside(model: Model, suffix: str, constraints: str | os.PathLike[str] | Non
 def _urdf(data: bytes) -> Model:
     found: list[UrdfReader] = []
 
-    def begin(root: parse.Element) -> Callable[[parse.Element], None]:
+    def begin(root: xml.Element) -> Callable[[xml.Element], None]:
         found.append(UrdfReader(root, "saved", strict=True))
         return found[0].take
 
-    parse.stream(data, "saved", begin)
+    xml.stream(data, "saved", begin)
     return found[0].model()
 
 

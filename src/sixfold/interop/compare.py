@@ -21,7 +21,7 @@ from sixfold.errors import (
 from sixfold.evaluate import BACKENDS, singular_joints
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
-from sixfold.formats.xml.parse import parse
+from sixfold.formats.xml import parse
 from sixfold.interop.closed import constrained_difference
 from sixfold.interop.differences import Difference, differences
 from sixfold.interop.matching import LIBRARIES, convert

@@ -6,8 +6,7 @@ from typing import Any, get_args
 
 from sixfold.choices import Library
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, UnknownNameError
-from sixfold.formats.mjcf.arrays import BALL, FREE
-from sixfold.formats.mjcf.shapes import names_of
+from sixfold.formats.mjcf_arrays import BALL, FREE, names_of
 from sixfold.interop.blocks import (
     Block,
     BodyPlane,

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.formats.mjcf.arrays import model_from_arrays
-from sixfold.formats.mjcf.read import mujoco_package, switched_off
-from sixfold.formats.mjcf.shapes import model_name, names_of
+from sixfold.formats.mjcf import mujoco_package, switched_off
+from sixfold.formats.mjcf_arrays import model_from_arrays, model_name, names_of
 from sixfold.model import Model
 
 Array = NDArray[np.float64]

@@ -10,9 +10,8 @@ import numpy as np
 
 from sixfold.errors import NotApplicableError
 from sixfold.formats.files import read
-from sixfold.formats.mjcf.compile import listening
-from sixfold.formats.mjcf.read import mujoco_package
-from sixfold.formats.xml.parse import Element, parse
+from sixfold.formats.mjcf import collect_warnings, mujoco_package
+from sixfold.formats.xml import Element, parse
 from sixfold.interop.constraints import add_equalities
 from sixfold.model import (
     Body,
@@ -77,7 +76,7 @@ def compiled_spec(mujoco: Any, spec: Any, model: Model) -> Any:
         NotApplicableError: if MuJoCo refuses it, with its words.
     """
     try:
-        with listening(mujoco, []):
+        with collect_warnings(mujoco, []):
             compiled = spec.compile()
     except ValueError as error:
         raise NotApplicableError(
@@ -213,7 +212,7 @@ def mujoco_from_mjcf(path: Path) -> Any:
     """
     mujoco = mujoco_package()
     try:
-        with listening(mujoco, []):
+        with collect_warnings(mujoco, []):
             return mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
         words = " ".join(str(error).split())
@@ -239,7 +238,7 @@ def mujoco_from_urdf(path: Path, floating_base: str | None = None) -> Any:
     root = parse(read(path), str(path))
     text = _without_shapes(root)
     try:
-        with listening(mujoco, []):
+        with collect_warnings(mujoco, []):
             spec = mujoco.MjSpec.from_string(text)
             if floating_base is not None:
                 root_body = spec.worldbody.first_body()

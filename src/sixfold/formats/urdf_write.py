@@ -12,8 +12,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from sixfold.errors import NotApplicableError
-from sixfold.formats.urdf.joint import LIMITS, PER_POSITION, PER_VELOCITY
-from sixfold.formats.urdf.origin import centred
+from sixfold.formats.urdf_elements import LIMITS, PER_POSITION, PER_VELOCITY, centred
 from sixfold.model import (
     Body,
     Box,

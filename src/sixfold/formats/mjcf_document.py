@@ -1,12 +1,9 @@
-"""MJCF as text: includes expanded, what dynamics does not need taken out, every line remembered.
-
-MuJoCo's compiler gets one string with one element a line and opens no file itself.  Sections that
-have no counterpart here are counted, so that a reader hears of them.
-"""
+"""The XML of an MJCF file as MuJoCo's compiler gets it, with the place of each line."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -14,21 +11,121 @@ from xml.sax.saxutils import quoteattr
 
 from sixfold.errors import RobotFileError
 from sixfold.formats.files import read
-from sixfold.formats.mjcf.numbers import checked
-from sixfold.formats.mjcf.rules import (
-    COMPILER_SKIPPED,
-    CONTACT,
-    DEFAULTS,
-    EQUALITIES,
-    FLAGS,
-    LOOKS,
-    OPTIONS,
-    PICTURE,
-    SECTIONS,
-    WATCHED,
+from sixfold.formats.xml import Element, Notes, parse, shown
+
+SECTIONS = {
+    "actuator": "motors push nothing here: pass joint forces as tau",
+    "contact": "bodies touch where they are told to: pairs by sixfold.Ground.from_mjcf",
+    "custom": "data of the user",
+    "deformable": "bodies are rigid here",
+    "extension": "plugins",
+    "keyframe": "stored states",
+    "sensor": "sensors",
+    "tendon": "tendons pull nothing here",
+}
+"""Sections with no counterpart, and what that means."""
+PICTURE = frozenset({"visual", "statistic", "size"})
+"""Sections that say nothing about motion."""
+LOOKS = frozenset({"camera", "light", "texture", "hfield", "skin", "layer"})
+"""Elements that only a picture needs."""
+DEFAULTS = frozenset({"default", "equality", "geom", "joint", "material", "mesh", "site"})
+"""What is kept of a class of defaults."""
+EQUALITIES = frozenset({"connect", "weld", "joint"})
+"""Equality constraints that become loops and gears."""
+FLAGS = frozenset(
+    {"constraint", "equality", "gravity", "passive", "spring", "damper", "frictionloss"}
 )
-from sixfold.formats.notes import Notes
-from sixfold.formats.xml.parse import Element, parse, shown
+OPTIONS = frozenset({"gravity", "timestep", "density", "viscosity", "wind", "impratio"})
+CONTACT = {
+    **{"friction": 3, "solref": 2, "solimp": 5, "solmix": 1},
+    **{"gap": 1, "priority": 1, "condim": 1, "margin": 1},
+}
+"""Attributes of a geom that only contact needs, and how many numbers each has at most."""
+WATCHED = frozenset({"option", "body", "joint", "tendon", "actuator"})
+"""Elements and sections whose attributes are remembered with their first places."""
+COMPILER_SKIPPED = frozenset(
+    {"fusestatic", "discardvisual", "usethread", "meshdir", "texturedir", "assetdir", "strippath"}
+)
+_NUMBERS = """
+pos quat axisangle xyaxes zaxis euler axis fromto size mass density diaginertia fullinertia
+range ref springref springdamper stiffness damping armature frictionloss gravity timestep
+viscosity wind gravcomp scale refpos refquat vertex rgba offset count settotalmass boundmass
+boundinertia fitscale margin group actuatorfrcrange inertiagrouprange params anchor
+relpose torquescale polycoef impratio
+"""
+NUMBERS = frozenset(_NUMBERS.split())
+"""Attributes whose value is a list of finite numbers, wherever they stand."""
+
+
+WHOLE = re.compile(r"[+-]?\d{1,9}\Z", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+
+
+def check_attributes(element: Element, file: str, notes: Notes) -> dict[str, str]:
+    """Return the attributes, without those that are empty.
+
+    A colour or number of contact that is wrong is left out too: neither stops a file.
+
+    Raises:
+        RobotFileError: at the place of the element, for numbers that are not finite or no numbers.
+    """
+    kept: dict[str, str] = {}
+    for name, value in element.attributes.items():
+        contact = element.tag == "geom" and name in CONTACT
+        if name == "user":
+            continue
+        if element.tag != "flag" and (contact or name in NUMBERS):
+            what = _wrong(name, value) or (_wrong_contact(name, value) if contact else "")
+            if what:
+                error = _error(element, file, name, what)
+                if not contact and name != "rgba" and value.strip():
+                    raise error
+                left = "the colour is left out" if name == "rgba" else "it is read as if left out"
+                notes.blemish(error, left)
+            elif name == "mass" and any(float(word) < 0 for word in value.split()):
+                # MuJoCo itself takes it for zero where the body does not move
+                raise _error(element, file, name, "the mass is negative")
+            if what:
+                continue
+        kept[name] = value
+    return kept
+
+
+def _wrong(name: str, value: str) -> str:
+    """Return what is wrong with a list of numbers, nothing if all is well."""
+    words = value.split()
+    if not words:
+        return f"attribute '{name}' is empty"
+    if not all(NUMBER.match(word) and math.isfinite(float(word)) for word in words):
+        return f"attribute '{name}' is not a finite number"
+    if name == "rgba" and len(words) != 4:
+        return "attribute 'rgba' has the wrong number of numbers"
+    return ""
+
+
+def _wrong_contact(name: str, value: str) -> str:
+    """Return what is wrong with finite numbers of contact."""
+    words = value.split()
+    if len(words) > CONTACT[name]:
+        return f"attribute '{name}' has too many numbers"
+    if name in ("condim", "priority") and not WHOLE.match(words[0]):
+        return f"attribute '{name}' is not a whole number"
+    if name == "condim" and int(words[0]) not in (1, 3, 4, 6):
+        return "attribute 'condim' is none of 1, 3, 4 and 6"
+    return ""
+
+
+def _error(element: Element, file: str, name: str, what: str) -> RobotFileError:
+    return RobotFileError(
+        what,
+        file=file,
+        line=element.line,
+        element=f"<{shown(element.tag)}>",
+        expected="numbers such as 1.5 or -2e-3, separated by spaces",
+        got=f'{name}="{shown(element.attributes[name])}"',
+        fix="correct the number",
+    )
+
 
 MAX_DEPTH = 400
 """MuJoCo's own parser goes 500 deep."""
@@ -294,7 +391,7 @@ def _taken_out(document: Document, item: _Open) -> bool:
 def _attributes(document: Document, item: _Open) -> dict[str, str]:
     """Return the attributes that stay."""
     tag = item.element.tag
-    given = checked(item.element, item.place.file, document.notes)
+    given = check_attributes(item.element, item.place.file, document.notes)
     if tag in WATCHED and item.inside != "equality":
         document.watch(tag, given, item.place)
     if tag == "geom" and item.top != "default":
