@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.model import SAMPLES
-from sixfold.verify.check import Finding, Report
+from sixfold.formats.samples import SAMPLES
+from sixfold.verify.report import Finding, Report
 from tests.cli.streams import apart
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import SAMPLES, Body
+from sixfold.formats.samples import SAMPLES
+from sixfold.model import Body
 from sixfold.spatial import Transform, Vector3
 
 BALL = sf.Inertia.from_mass(2.0, (0.1, -0.2, 0.3), (0.02, 0.03, 0.04))

@@ -16,8 +16,8 @@ from sixfold.doctor.finding import json_text
 from sixfold.errors import RobotFileWarning
 from sixfold.formats import load
 from sixfold.progress import showing, working
-from sixfold.verify.check import Report
 from sixfold.verify.check import check as run_check
+from sixfold.verify.report import Report
 
 COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 

@@ -12,7 +12,8 @@ from sixfold.cli.show import WIDTH, cut, tree_lines
 from sixfold.constraints import mobility
 from sixfold.errors import StateError, visible
 from sixfold.formats import bundled, load
-from sixfold.model import SAMPLES, Distance, Gear, Model
+from sixfold.formats.samples import SAMPLES
+from sixfold.model import Distance, Gear, Model
 
 POINT = 31  # columns of a centre of mass
 
@@ -114,8 +115,7 @@ def _properties(body: object) -> str:
 def robots() -> None:
     """List the sample robots and those of the package example-robot-data."""
     click.echo("samples, always there:")
-    for name, make in SAMPLES.items():
-        summary = (make.__doc__ or "").splitlines()[0]
+    for name, summary in SAMPLES.items():
         under = " " * 19
         for line in wrap(summary, WIDTH, initial_indent=f"  {name:<16} ", subsequent_indent=under):
             click.echo(line)

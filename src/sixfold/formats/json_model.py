@@ -249,9 +249,10 @@ def plain_side_file(model: Model) -> Plain:
 def with_constraints(model: Model, listed: Node) -> Model:
     """Return a model with the constraints of a list added to its own."""
     reader = _Reader(model)
-    for node in listed.items():
+    nodes = listed.items()
+    for node in nodes:
         reader.take(node)
-    return replace(model, constraints=tuple(reader.found.values()))
+    return replace(model, constraints=tuple(reader.found.values())) if nodes else model
 
 
 class _Reader:
@@ -411,12 +412,13 @@ def read_json(data: bytes, file: str, package_dirs: tuple[str, ...] = ()) -> Mod
     Raises:
         RobotFileError: with the path inside the file and the line.
     """
-    root = Document(data, file).root()
-    model = _model(root)
+    model = model_of_json(data, file)
     return replace(model, origin=SourceInfo(file=file, package_dirs=package_dirs))
 
 
-def _model(root: Node) -> Model:
+def model_of_json(data: bytes, file: str) -> Model:
+    """Return the model of a JSON text; `file` is named in errors only."""
+    root = Document(data, file).root()
     if isinstance(root.value, dict) and root.value.get("format") != FORMAT:
         root.fail(
             "is not a sixfold model",
@@ -444,13 +446,12 @@ def _model(root: Node) -> Model:
         _frame(builder, frame, known)
     for coupling in top["couplings"].items():
         _coupling(builder, coupling)
-    try:
-        model = builder.build()
-    except (ModelError, UnknownNameError) as error:
-        root.fail(*reason(error))
     optional = ("contact",) if newer else ()
     shapes = tuple(_geometry(item, known, optional) for item in top["geometries"].items())
-    model = replace(model, geometries=shapes)
+    try:
+        model = builder.build(lambda _: {"geometries": shapes})
+    except (ModelError, UnknownNameError) as error:
+        root.fail(*reason(error))
     return with_constraints(model, top["constraints"]) if newer else model
 
 

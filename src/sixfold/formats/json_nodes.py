@@ -160,6 +160,11 @@ class Node:
 
     def numbers(self, n: int, *, none: float | None = None) -> tuple[float, ...]:
         """Return a list of n finite numbers."""
+        given = self.value
+        # the usual case, without a node for each number
+        plain = isinstance(given, list) and len(given) == n
+        if plain and all(type(x) is float and abs(x) <= LARGEST for x in given):
+            return tuple(given)
         return tuple(item.number(none=none) for item in self.items(n))
 
 

@@ -27,8 +27,9 @@ from sixfold.errors import (
 from sixfold.files import path_of
 from sixfold.formats import bundled, files, xml
 from sixfold.formats.json_model import read_json, read_side_file
+from sixfold.formats.samples import SAMPLES, sample
 from sixfold.formats.urdf import UrdfReader
-from sixfold.model import SAMPLES, Model, lock_joints, sample
+from sixfold.model import Model, lock_joints
 
 Locks = Iterable[str] | Mapping[str, float | Sequence[float]]
 SUFFIXES = {".urdf", ".xml", ".mjcf", ".json", ".xacro", ".sdf"}

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         Sphere,
     )
     from sixfold.model.grouping import grouped
-    from sixfold.model.samples import SAMPLES, random_tree, sample
+    from sixfold.model.samples import random_tree
     from sixfold.model.tables import DHRow, from_arrays, from_dh
 
 _LATER = {
@@ -58,7 +58,7 @@ _LATER = {
     ),
     "grouping": ("grouped",),
     "tables": ("DHRow", "from_arrays", "from_dh"),
-    "samples": ("SAMPLES", "random_tree", "sample"),
+    "samples": ("random_tree",),
 }
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
@@ -66,7 +66,6 @@ if not TYPE_CHECKING:  # static tools know all names, and find those that are sp
 
 
 __all__ = [
-    "SAMPLES",
     "STANDARD_JOINTS",
     "Body",
     "Box",
@@ -115,5 +114,4 @@ __all__ = [
     "lock_joints",
     "random_tree",
     "replace_inertias",
-    "sample",
 ]

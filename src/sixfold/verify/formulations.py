@@ -41,7 +41,7 @@ from sixfold.model.tree import Table
 from sixfold.progress import tell
 from sixfold.scalar import ZERO
 from sixfold.spatial import Column
-from sixfold.verify.check import Finding
+from sixfold.verify.report import Finding
 
 Extended = np.longdouble
 MAX_LAGRANGE_FREEDOMS = 10
