@@ -10,8 +10,8 @@ import pytest
 
 import sixfold as sf
 from sixfold.formats import bundled, xml
+from sixfold.formats.samples import SAMPLES
 from sixfold.model import (
-    SAMPLES,
     STANDARD_JOINTS,
     Box,
     Capsule,

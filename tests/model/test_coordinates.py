@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import SAMPLES, Coordinates, Coupling
+from sixfold.formats.samples import SAMPLES
+from sixfold.model import Coordinates, Coupling
 from sixfold.report.series import names
 from sixfold.simulation.trajectory.tables import labels
 from sixfold.viewer.controls import controls
