@@ -36,6 +36,7 @@ from sixfold.model import (
     SourceInfo,
     Sphere,
 )
+from sixfold.model.body import JOINT_PROPERTIES
 from sixfold.model.builder import ConstraintBuilder
 from sixfold.model.validate import placement_of
 from sixfold.scalar import exact
@@ -58,20 +59,6 @@ MODEL = (
     "couplings",
     "geometries",
 )
-PER_FREEDOM = {
-    "damping": "v",
-    "friction": "v",
-    "friction_negative": "v",
-    "friction_speed": "v",
-    "stiffness": "v",
-    "rest": "q",
-    "armature": "v",
-    "lower": "q",
-    "upper": "q",
-    "velocity_limit": "v",
-    "effort_limit": "v",
-}
-"""Whether a list has one number for each position or each velocity coordinate."""
 NO_LIMIT = {
     "lower": -math.inf,
     "upper": math.inf,
@@ -79,7 +66,7 @@ NO_LIMIT = {
     "effort_limit": math.inf,
 }
 """What null means in these lists."""
-BODY = ("name", "joint_name", "parent", "joint", "placement", "inertia", *PER_FREEDOM)
+BODY = ("name", "joint_name", "parent", "joint", "placement", "inertia", *JOINT_PROPERTIES)
 CONTACT = {
     **{"friction": 3, "solref": 2, "solimp": 5, "solmix": 1, "margin": 1, "gap": 1},
     **{"condim": 0, "contype": 0, "conaffinity": 0, "priority": 0},
@@ -459,7 +446,7 @@ def _body(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> str:
     fields = node.fields(BODY)
     joint = read_joint(fields["joint"])
     numbers: dict[str, tuple[float, ...]] = {}
-    for key, per in PER_FREEDOM.items():
+    for key, per in JOINT_PROPERTIES.items():
         size = joint.nq if per == "q" else joint.nv
         numbers[key] = fields[key].numbers(size, none=NO_LIMIT.get(key))
     name = fields["name"].text()
@@ -610,7 +597,7 @@ def _plain_body(body: Body, parent: str) -> Plain:
         "placement": plain_placement(body.placement),
         "inertia": plain_numbers(body.inertia.parameters()),
     }
-    return plain | {key: plain_numbers(getattr(body, key)) for key in PER_FREEDOM}
+    return plain | {key: plain_numbers(getattr(body, key)) for key in JOINT_PROPERTIES}
 
 
 def _plain_geometry(item: Geometry, body: str) -> Plain:

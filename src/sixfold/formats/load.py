@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -171,50 +169,34 @@ def _from_file(
         _only_urdf(floating_base, f"'{path}', a JSON file")
         _without_mimics(mimic, f"'{path}', a JSON file")
         return read_json(data, str(path), folders)
-    with _no_collections():
-        reader = _urdf_reader(data, path, strict)
-        if reader is not None:
-            return reader.model(
-                floating_base=floating_base, free_mimics=mimic == "free", package_dirs=folders
-            )
+    reader = _urdf_reader(data, path, strict)
+    if reader is not None:
+        return reader.model(
+            floating_base=floating_base, free_mimics=mimic == "free", package_dirs=folders
+        )
     from sixfold.formats.mjcf import load_mjcf
 
     _without_mimics(mimic, f"'{path}', an MJCF file")
     return load_mjcf(path, floating_base=floating_base, package_dirs=folders, strict=strict)
 
 
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Do not look for garbage meanwhile: a reader makes many objects and no loops of them."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 def _urdf_reader(data: bytes, path: Path, strict: bool) -> UrdfReader | None:
-    """Return the reader that has taken in a URDF, None for MJCF."""
-    found: list[UrdfReader] = []
-
-    def begin(root: xml.Element) -> Callable[[xml.Element], None] | None:
-        if root.tag == "mujoco":
-            return None
-        if root.tag != "robot":
-            raise _not_a_robot(path, root)
-        found.append(UrdfReader(root, str(path), path.stem or "robot", strict=strict))
-        return found[-1].take
-
-    def forgive(error: RobotFileError, reading: str) -> None:
-        if found:
-            found[-1].notes.blemish(error, reading)
-
-    # begun anew, the reader that counts is the last one
-    xml.stream(data, str(path), begin, forgive=forgive)
-    return found[-1] if found else None
+    """Return the reader of a URDF, None for MJCF."""
+    faults: list[tuple[RobotFileError, str]] = []
+    root = xml.parse(
+        data,
+        str(path),
+        lambda root: root.tag == "robot",
+        forgive=lambda *fault: faults.append(fault),
+    )
+    if root.tag == "mujoco":
+        return None
+    if root.tag != "robot":
+        raise _not_a_robot(path, root)
+    reader = UrdfReader(root, str(path), path.stem or "robot", strict=strict)
+    for error, reading in faults:
+        reader.notes.blemish(error, reading)
+    return reader
 
 
 def _not_a_robot(path: Path, root: xml.Element) -> RobotFileError:
@@ -251,7 +233,7 @@ def _listed(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     try:
         if isinstance(folders, (str, os.PathLike)):
             return (os.fspath(folders),)
-        # a list that goes on and on is cut where no one would look any more
+        # read at most 10,000 entries of an endless iterable
         return tuple(os.fspath(folder) for folder in islice(folders, 10_000))
     except Exception:  # no paths, or objects whose own paths fail
         fix = 'pass a list of folders such as ["~/ros/src"]'

@@ -90,14 +90,7 @@ def _beside(model: Model, suffix: str, constraints: str | os.PathLike[str] | Non
 
 
 def _urdf(data: bytes) -> Model:
-    found: list[UrdfReader] = []
-
-    def begin(root: xml.Element) -> Callable[[xml.Element], None]:
-        found.append(UrdfReader(root, "saved", strict=True))
-        return found[0].take
-
-    xml.stream(data, "saved", begin)
-    return found[0].model()
+    return UrdfReader(xml.parse(data, "saved"), "saved", strict=True).model()
 
 
 def _json(data: bytes) -> Model:

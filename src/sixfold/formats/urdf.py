@@ -163,12 +163,12 @@ class UrdfLink(NamedTuple):
 
 
 class UrdfReader:
-    """Takes the children of a <robot> one by one; `model` makes the tree of them."""
+    """Reads the children of a <robot>; `model` makes the tree of them."""
 
     def __init__(
         self, root: Element, file: str, stem: str = "robot", *, strict: bool = False
     ) -> None:
-        """Begin with the root element; `stem` is the model's name when the element has none."""
+        """Keep the root element; `stem` is the model's name when the element has none."""
         self.robot = Fields(file, root, "<robot>")
         self.notes = Notes(file, strict)
         self.name = root.attributes.get("name", "")
@@ -181,7 +181,7 @@ class UrdfReader:
         self.colors: dict[str, Color] = {}
         self.settings: Fields | None = None
 
-    def take(self, element: Element) -> None:
+    def _read(self, element: Element) -> None:
         """Read one child of the root."""
         fields = Fields(self.robot.file, element, element.tag, self.robot)
         if element.tag.lower() in ("link", "joint") and element.tag.lower() != element.tag:
@@ -243,6 +243,9 @@ class UrdfReader:
             package_dirs: folders for meshes, only kept.
         """
         robot, notes, links, joints = self.robot, self.notes, self.links, self.joints
+        for element in robot.element.children:
+            self._read(element)
+        robot.element.children = []  # each has been checked: what is left is the root's own
         robot.open(notes, ROBOT)
         if not links:
             robot.fail("has no <link>", 'write at least one <link name="..."/>')

@@ -27,6 +27,7 @@ from sixfold.model import (
     Sphere,
     Spherical,
 )
+from sixfold.model.body import JOINT_PROPERTIES
 from sixfold.model.geometry import CONTACT_NUMBERS
 from sixfold.scalar import exact
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
@@ -165,13 +166,8 @@ DYNAMICS = frozenset({"damping", "friction"})
 MIMIC = frozenset({"joint", "multiplier", "offset"})
 TERM, TERMS = frozenset({"joint", "ratio"}), frozenset({"term"})
 SHORTEST = 1e-50
-PER_VELOCITY = (
-    *("damping", "friction", "friction_negative", "friction_speed"),
-    *("stiffness", "armature"),
-)
-PER_POSITION = ("rest", "lower", "upper")
 LIMITS = frozenset({"lower", "upper", "velocity_limit", "effort_limit"})
-OWN = LIMITS | {*PER_VELOCITY, *PER_POSITION, "offset"}
+OWN = frozenset({*JOINT_PROPERTIES, "offset"})
 WITH_AXIS = frozenset({"revolute", "continuous", "prismatic", "planar"})
 X_AXIS = Vector3.of((1.0, 0.0, 0.0))
 
@@ -369,7 +365,7 @@ def _own(ours: Fields, found: Mapping[str, Any], joint: Joint, notes: Notes) -> 
     ours.open(notes, OWN, many=TERMS)
     own: dict[str, Any] = {}
     for name in sorted((OWN - {"offset"}) & ours.element.attributes.keys()):
-        size = joint.nq if name in PER_POSITION else joint.nv
+        size = joint.nq if JOINT_PROPERTIES[name] == "q" else joint.nv
         own[name] = ours.numbers(name, size, infinite=name in LIMITS)
         if name in found and not _agree(found[name], own[name]):
             ours.fail(

@@ -12,7 +12,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from sixfold.errors import NotApplicableError
-from sixfold.formats.urdf_elements import LIMITS, PER_POSITION, PER_VELOCITY, centred
+from sixfold.formats.urdf_elements import LIMITS, centred
 from sixfold.model import (
     Body,
     Box,
@@ -29,6 +29,7 @@ from sixfold.model import (
     Revolute,
     Shape,
 )
+from sixfold.model.body import JOINT_PROPERTIES
 from sixfold.scalar import exact
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
 from sixfold.spatial.rotations import matrix_of_rotation, rotation_to_rpy, rpy_to_rotation
@@ -237,7 +238,7 @@ def _unsaid(body: Body, own: dict[str, str]) -> None:
         "friction_negative": body.friction,
     }
     said = {"damping", "friction", *LIMITS} if nv == 1 else set()
-    for name in (*PER_VELOCITY, *PER_POSITION, "velocity_limit", "effort_limit"):
+    for name in JOINT_PROPERTIES:
         value = getattr(body, name)
         if name not in said and repr(value) != repr(assumed.get(name, (0.0,) * nv)):
             own[name] = _numbers(value)

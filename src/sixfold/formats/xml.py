@@ -43,7 +43,6 @@ class _RootOnly(Exception):
     """Ends the reading once the root element is known."""
 
 
-Begin = Callable[[Element], Callable[[Element], None] | None]
 Forgive = Callable[[RobotFileError, str], None]
 """Hears of a fault that is read all the same, and how; it may raise the fault instead."""
 
@@ -55,36 +54,16 @@ def overlook(error: RobotFileError, reading: str) -> None:
 def parse(
     data: bytes,
     file: str,
-    root_only: frozenset[str] = frozenset(),
+    contents: Callable[[Element], bool] = lambda root: True,
     max_depth: int = MAX_DEPTH,
     forgive: Forgive = overlook,
 ) -> Element:
-    """Return the root element; with a tag of `root_only` the rest of the file stays unread.
-
-    Raises:
-        RobotFileError: if the data is not well-formed XML or passes a limit.
-    """
-
-    def begin(root: Element) -> Callable[[Element], None] | None:
-        return None if root.tag in root_only else root.children.append
-
-    return stream(data, file, begin, max_depth, forgive)
-
-
-def stream(
-    data: bytes,
-    file: str,
-    begin: Begin,
-    max_depth: int = MAX_DEPTH,
-    forgive: Forgive = overlook,
-) -> Element:
-    """Return the root element without its children: those are handed on as they end.
+    """Return the root element with all that is inside.
 
     Args:
         data: the file.
         file: its name, for errors.
-        begin: takes the root element as it begins, and returns who takes its children; None leaves
-            the rest of the file unread.  It begins anew where faults of the XML are repaired.
+        contents: decides, given the root element, whether the rest of the file is read.
         max_depth: how deep elements may be nested.
         forgive: hears of faults of the XML that are read all the same, at the end.
 
@@ -93,13 +72,13 @@ def stream(
     """
     faults: list[tuple[RobotFileError, str]] = []
     try:
-        root = _read(data, file, begin, max_depth, faults)
+        root = _read(data, file, contents, max_depth, faults)
     except expat.ExpatError as error:
         repaired, faults = repair_xml(data, file)
         if not faults:
             raise _malformed(data, file, error) from None
         try:
-            root = _read(repaired, file, begin, max_depth, faults)
+            root = _read(repaired, file, contents, max_depth, faults)
         except expat.ExpatError:
             raise _malformed(data, file, error) from None
     for fault, reading in faults:
@@ -110,7 +89,7 @@ def stream(
 def _read(
     data: bytes,
     file: str,
-    begin: Begin,
+    contents: Callable[[Element], bool],
     max_depth: int,
     faults: list[tuple[RobotFileError, str]],
 ) -> Element:
@@ -118,17 +97,16 @@ def _read(
     open_: list[Element] = []
     elements = 0
     root: Element | None = None
-    take: Callable[[Element], None] | None = None
 
     def refuse(what: str, fix: str) -> NoReturn:
         raise RobotFileError(what, file=file, line=max(1, parser.CurrentLineNumber), fix=fix)
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal elements, root, take
+        nonlocal elements, root
         elements += 1
         element = Element(tag, attributes, parser.CurrentLineNumber)
         depth = len(open_)
-        if depth > 1:
+        if open_:
             open_[-1].children.append(element)
         open_.append(element)
         if attributes and sum(map(len, attributes.values())) > MAX_ATTRIBUTES:
@@ -139,14 +117,12 @@ def _read(
         if depth >= max_depth:
             refuse(f"elements nested more than {max_depth} deep", "flatten the file")
         if root is None:
-            root, take = element, begin(element)
-            if take is None:
+            root = element
+            if not contents(root):
                 raise _RootOnly
 
     def end(_: str) -> None:
-        element = open_.pop()
-        if take and len(open_) == 1:
-            take(element)
+        open_.pop()
 
     def characters(text: str) -> None:
         if open_[-1].text is None and not text.isspace():

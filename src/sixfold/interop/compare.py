@@ -224,7 +224,7 @@ def _root(path: Path) -> str:
     """Return the tag of a file's root element, nothing where there is no such file or element."""
     if not path.is_file() or is_json(read(path)):
         return ""
-    return parse(read(path), str(path), frozenset({"robot", "mujoco"})).tag
+    return parse(read(path), str(path), lambda root: False).tag
 
 
 def _left_out(model: Model, engine: Any) -> Iterator[str]:

@@ -35,6 +35,20 @@ def immutable(title: str, ways: Mapping[str, str]) -> Callable[[type[T]], type[T
 
 
 Numbers = tuple[float, ...]
+JOINT_PROPERTIES = {
+    "damping": "v",
+    "friction": "v",
+    "friction_negative": "v",
+    "friction_speed": "v",
+    "stiffness": "v",
+    "rest": "q",
+    "armature": "v",
+    "lower": "q",
+    "upper": "q",
+    "velocity_limit": "v",
+    "effort_limit": "v",
+}
+"""Fields of a Body that describe its joint: one number per position (q) or velocity (v)."""
 
 
 @immutable(

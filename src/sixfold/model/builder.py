@@ -310,21 +310,6 @@ def _axes(where: str, axis: Any) -> Any:
     return Matrix3(x, z.cross(x), z).map(exact)
 
 
-PROPERTIES = (
-    *(
-        "damping",
-        "friction",
-        "friction_negative",
-        "friction_speed",
-        "stiffness",
-        "rest",
-        "armature",
-    ),
-    *("lower", "upper", "velocity_limit", "effort_limit"),
-)
-"""What a joint may have of its own, as options of `ModelBuilder.add_body`."""
-
-
 @dataclass
 class _Part:
     order: int

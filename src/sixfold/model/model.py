@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, visible
 from sixfold.forks import lazily
-from sixfold.model.body import Body, Coupling, Frame, Numbers, immutable
+from sixfold.model.body import JOINT_PROPERTIES, Body, Coupling, Frame, Numbers, immutable
 from sixfold.model.constraint import Constraint, check_discs
 from sixfold.model.coordinates import Coordinates
 from sixfold.model.joint import Joint
@@ -397,13 +397,6 @@ def _has_plain_zero(values: Iterable[Scalar]) -> bool:
     return any(not isinstance(x, Zero) and x == 0 for x in values)
 
 
-PER_FREEDOM = (
-    *("damping", "friction", "friction_negative", "friction_speed"),
-    *("stiffness", "rest", "armature"),
-    *("lower", "upper", "velocity_limit", "effort_limit"),
-)
-
-
 def digest_of(model: Any) -> str:
     """Return a hash of a Model's content; all kinds of zero count alike."""
     texts: list[Any] = ["sixfold model 3", model.name, model.base_name]
@@ -419,7 +412,7 @@ def digest_of(model: Any) -> str:
         numbers += values
         numbers += _placement(body.placement)
         numbers += body.inertia.parameters()
-        for name in PER_FREEDOM:
+        for name in JOINT_PROPERTIES:
             numbers += getattr(body, name)
     for frame in model.frames:
         texts += ("frame", frame.name, frame.body)

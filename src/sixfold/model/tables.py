@@ -25,7 +25,8 @@ from sixfold.errors import (
     one_of,
     shown,
 )
-from sixfold.model.builder import PROPERTIES, ModelBuilder
+from sixfold.model.body import JOINT_PROPERTIES
+from sixfold.model.builder import ModelBuilder
 from sixfold.model.joint import Joint
 from sixfold.model.model import Model
 from sixfold.model.standard_joints import Helical, Prismatic, Revolute
@@ -144,8 +145,8 @@ def _properties(n: int, given: Any) -> dict[str, Any]:
         fix = "pass a dictionary such as {'damping': 0.1}"
         raise ModelError(f"DH row {n}", f"properties are {shown(given)}", fix)
     for name in given:
-        if name not in PROPERTIES:
-            raise UnknownNameError("property", name, PROPERTIES, where=f"DH row {n}")
+        if name not in JOINT_PROPERTIES:
+            raise UnknownNameError("property", name, JOINT_PROPERTIES, where=f"DH row {n}")
     return dict(given)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.errors import ArgumentError, ModelError, OptionError, TooLargeError, kind_of, shown
-from sixfold.model.body import Body
+from sixfold.model.body import JOINT_PROPERTIES, Body
 from sixfold.model.constraint import Gear
 from sixfold.model.joint import Joint, check_promises, of_the_library
 from sixfold.scalar import ZERO, exact
@@ -228,13 +228,6 @@ def check_spring(where: str, joint: Joint, stiffness: Numbers) -> None:
         )
 
 
-PER_VELOCITY = (
-    *("damping", "friction", "friction_negative", "friction_speed", "stiffness", "armature"),
-    *("velocity_limit", "effort_limit"),
-)
-PER_POSITION = ("rest", "lower", "upper")
-
-
 def tuple_of(where: str, field: str, given: Any, kind: Any) -> tuple[Any, ...]:
     """Return parts of one kind, or of a union, as a tuple, or say which is another."""
     title = getattr(kind, "__name__", field.capitalize()[:-1])
@@ -263,11 +256,11 @@ def check_bodies(bodies: tuple[Any, ...]) -> None:
             if not isinstance(getattr(body, field), kind):
                 what = f"its {field} is {kind_of(getattr(body, field))}"
                 raise ModelError(where, what, f"give a {kind.__name__}")
-        for fields, n in ((PER_VELOCITY, body.joint.nv), (PER_POSITION, body.joint.nq)):
-            for field in fields:
-                values = getattr(body, field)
-                if type(values) is not tuple or len(values) != n:
-                    raise ModelError(where, f"{field} = {shown(values)}", f"give {n} numbers")
+        for field, per in JOINT_PROPERTIES.items():
+            n = body.joint.nq if per == "q" else body.joint.nv
+            values = getattr(body, field)
+            if type(values) is not tuple or len(values) != n:
+                raise ModelError(where, f"{field} = {shown(values)}", f"give {n} numbers")
         numbers_of(where, "friction_speed", body.friction_speed, body.joint.nv, positive=True)
         own = body.joint.is_code and not of_the_library(type(body.joint))
         if own and id(body.joint) not in tried:
