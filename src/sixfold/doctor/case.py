@@ -200,7 +200,7 @@ class Part:
 
     @property
     def blurred(self) -> bool:
-        """True for a link whose moments are too small to be told from rounding."""
+        """True for a link whose moments are too small to be distinguished from rounding."""
         point = self.mass > 0 and self.kind == "link" and self.center.any()
         return bool(point and np.abs(self.moments).max() <= POINT**2 * self.mass)
 
@@ -239,7 +239,7 @@ class Case:
         return self._with_digits(found)
 
     def _with_digits(self, found: list[Part]) -> tuple[Part, ...]:
-        """Ask the file for moments that are lost in the rounding of the model's own."""
+        """Read moments from the file where rounding in the model has lost them."""
         origin = self.model.origin
         if origin is None or not any(part.blurred for part in found):
             return tuple(found)
@@ -293,7 +293,7 @@ class Case:
     def about_constraint(
         self, code: str, k: int, what: str, values: Mapping[str, Any], **changes: Any
     ) -> Finding:
-        """Return a finding about a constraint beside the tree's joints."""
+        """Return a finding about a constraint in addition to the tree's joints."""
         name = self.model.constraints[k].name
         return self._finding(code, f"constraint '{name}'", 0, what, values, **changes)
 

@@ -48,8 +48,8 @@ CODES: dict[str, Code] = {
         "moments of inertia that no body can have",
         "For any distribution of mass each principal moment is at most the sum of the other two. "
         "An error above 10 % of the largest moment; a warning below, which measuring or lost "
-        "digits may explain; a note where the radius of gyration is below a micrometre: a point "
-        "mass with rounding left.",
+        "digits may explain; a note if the radius of gyration is below 1 micrometre (a point "
+        "mass with rounding error).",
         "export the tensor again; for a stand-in use the moments of a box or sphere of that mass",
     ),
     "joint-without-inertia": Code(
@@ -96,7 +96,7 @@ CODES: dict[str, Code] = {
     "inertia-massless": Code(
         ("warning",),
         "moments of inertia without mass",
-        "Something that turns heavily but weighs nothing cannot exist.",
+        "A body cannot have rotational inertia without mass.",
         "give the mass, or use armature for the inertia of a rotor",
     ),
     "mass-tiny": Code(
@@ -316,7 +316,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Everything that `diagnose` found, the gravest first."""
+    """All findings of `diagnose`, the most severe first."""
 
     model: str
     """Name of the model."""
@@ -325,7 +325,7 @@ class Diagnosis:
     samples: int
     """How many random states were looked at."""
     findings: tuple[Finding, ...]
-    """What there is to know, the gravest first."""
+    """The findings, the most severe first."""
     figures: Mapping[str, Any] = field(default_factory=dict)
     """Numbers by name: "bodies", "freedoms", "mass" [kg], of the mass matrix over the sampled
     "states" its "condition" (scaled) and "smallest_eigenvalue", and of loops the "mobility"."""
@@ -376,7 +376,7 @@ class Diagnosis:
         return self.text()
 
     def __repr__(self) -> str:
-        """Say how many findings there are; print it for a report."""
+        """Return the number of findings; print the object for a report."""
         return f"<diagnosis of {self.summary()}>"
 
     def _repr_html_(self) -> str:
@@ -401,12 +401,12 @@ class Diagnosis:
         return "\n".join(self._lines(width, most))
 
     def _lines(self, width: int, most: int) -> Iterator[str]:
-        yield from (_filled(line, width, "", "    ") for line in _figures(self))
+        yield from (_fill(line, width, "", "    ") for line in _figures(self))
         for severity in SEVERITIES:
             of_kind = sorted(self._of(severity), key=lambda finding: _order(finding.code))
             for code, group in groupby(of_kind, key=lambda finding: finding.code):
                 yield ""
-                yield _filled(f"{severity}: {CODES[code].title} [{code}]", width, "", "    ")
+                yield _fill(f"{severity}: {CODES[code].title} [{code}]", width, "", "    ")
                 yield from _places(list(group), width, most)
         yield ""
         yield self.summary()
@@ -436,14 +436,14 @@ def _places(found: list[Finding], width: int, most: int) -> Iterator[str]:
     """Yield the places of one kind of finding, file and line first, then its reason and fix."""
     for finding in found[:most]:
         place = f"{finding.place}: " if finding.place else ""
-        yield _filled(f"{finding.where}: {finding.what}", width, place, "      ")
+        yield _fill(f"{finding.where}: {finding.what}", width, place, "      ")
     if len(found) > most:
         yield f"    ... and {len(found) - most} more"
-    yield _filled(found[0].explanation, width, "    ", "    ")
-    yield _filled(f"fix: {found[0].fix}", width, "    ", "    ")
+    yield _fill(found[0].explanation, width, "    ", "    ")
+    yield _fill(f"fix: {found[0].fix}", width, "    ", "    ")
 
 
-def _filled(text: str, width: int, first: str, then: str) -> str:
+def _fill(text: str, width: int, first: str, then: str) -> str:
     return fill(
         text,
         width,

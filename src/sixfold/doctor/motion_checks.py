@@ -28,9 +28,9 @@ from sixfold.model import Body, Gear, Mesh, Model
 from sixfold.model.validate import degree_limits
 
 LARGEST = 150
-"""Most freedoms for which mass matrices are formed."""
+"""Maximum degrees of freedom for which mass matrices are formed."""
 PIVOTED = 300
-"""Most freedoms for which pivots are followed over all sampled states."""
+"""Maximum degrees of freedom for which pivots are followed over all sampled states."""
 ILL = 1e10
 """Condition of the scaled mass matrix above which it is reported."""
 
@@ -194,7 +194,7 @@ def loops(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _open(case: Case, q: Array, gaps: Array) -> Iterator[Finding]:
-    """Say which constraints do not close: one by itself, or several only together."""
+    """Say which constraints do not close: one alone, or several only together."""
     model = case.model
     closed = CLOSED * size_of(model)
     alone = {}

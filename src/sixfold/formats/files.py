@@ -62,7 +62,7 @@ def _near(path: Path) -> str:
 
 
 FILE_FOLDERS = {"urdf", "robots", "robot", "xml", "mjcf", "xacro", "model", "models"}
-"""Folders of a package that usually hold its robot files, beside one for meshes."""
+"""Folders of a package that usually hold its robot files, next to one for meshes."""
 PARENTS = 5
 """How far above its file a package may begin."""
 
@@ -124,7 +124,7 @@ def _candidates(origin: SourceInfo, name: str) -> Iterator[tuple[Path, Path]]:
             if root is not None and folder.name == package:
                 yield root, folder / inside
             if root is not None:
-                # a link in place of the package does not widen what is allowed
+                # a symbolic link instead of the package does not widen what is allowed
                 yield root / package, folder / package / inside
     elif not mark or scheme == "file":
         inside = unquote(rest) if mark else name

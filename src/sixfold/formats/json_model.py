@@ -81,7 +81,7 @@ def _keys(kind: type[Joint]) -> tuple[str, ...]:
 
 Joints = Mapping[str, tuple[Callable[..., Joint], tuple[str, ...]]]
 JOINTS: Joints = {kind.__name__.lower(): (kind, _keys(kind)) for kind in STANDARD_JOINTS}
-"""Class of each joint type and the keys beside its type."""
+"""Class of each joint type and its keys in addition to `type`."""
 CLOSING_JOINTS: Joints = {
     "fixed": (Fixed, ()),
     **{name: row for name, row in JOINTS.items() if name != "free"},
@@ -117,7 +117,7 @@ def version(node: Node, *known: int) -> None:
         )
 
 
-def chosen(node: Node, what: str, choices: Mapping[str, Any]) -> Any:
+def choose(node: Node, what: str, choices: Mapping[str, Any]) -> Any:
     """Return the choice that a node's type names."""
     kind = node.value.get("type") if isinstance(node.value, dict) else None
     if not isinstance(kind, str) or kind not in choices:
@@ -132,7 +132,7 @@ def chosen(node: Node, what: str, choices: Mapping[str, Any]) -> Any:
 
 def read_joint(node: Node, known: Joints = JOINTS) -> Joint:
     """Return a joint by its type, axis and pitch."""
-    make, keys = chosen(node, "joint type", known)
+    make, keys = choose(node, "joint type", known)
     fields = node.fields(("type", *keys))
     values: dict[str, Any] = {}
     if "axis" in keys:
@@ -203,7 +203,7 @@ ROLLING_SHAPES = ("ball", "disc")
 
 
 def read_side_file(data: bytes, file: str, model: Model) -> Model:
-    """Return a model with the constraints of a file beside its own.
+    """Return a model with the constraints of a second file added.
 
     Raises:
         RobotFileError: with the path inside the file and the line.
@@ -254,7 +254,7 @@ class _Reader:
 
     def take(self, node: Node) -> None:
         """Make one constraint."""
-        read: Callable[[_Reader, Node], Constraint] = chosen(node, "constraint type", _READ)
+        read: Callable[[_Reader, Node], Constraint] = choose(node, "constraint type", _READ)
         try:
             made = read(self, node)
         except (ModelError, UnknownNameError) as error:
@@ -283,8 +283,8 @@ def _loop(reader: _Reader, node: Node) -> Constraint:
         fields["body_a"].text(),
         fields["body_b"].text(),
         read_joint(fields["joint"], CLOSING_JOINTS),
-        _placed(fields, "placement_a"),
-        _placed(fields, "placement_b"),
+        _placement(fields, "placement_a"),
+        _placement(fields, "placement_b"),
         name=_name(fields),
     )
     return reader.made(builder)
@@ -332,13 +332,13 @@ def _rolling(reader: _Reader, node: Node) -> Constraint:
         fields["radius"].number(),
         shape=shape,
         plane=plane,
-        placement=_placed(fields, "placement_a"),
+        placement=_placement(fields, "placement_a"),
         name=_name(fields),
     )
     made = reader.made(builder)
     assert isinstance(made, Rolling)
     # the frame of the wheel as the file has it, not one of many with the same axis
-    X = placement_of(f"constraint '{made.name}'", _placed(fields, "placement_b"))
+    X = placement_of(f"constraint '{made.name}'", _placement(fields, "placement_b"))
     return replace(made, placement_b=(X @ reader.places[body][1]).map(exact))
 
 
@@ -354,7 +354,7 @@ def _name(fields: Mapping[str, Node]) -> str | None:
     return fields["name"].text() if "name" in fields else None
 
 
-def _placed(fields: Mapping[str, Node], key: str) -> Transform | None:
+def _placement(fields: Mapping[str, Node], key: str) -> Transform | None:
     return read_origin(fields[key]) if key in fields else None
 
 
@@ -527,7 +527,7 @@ def _contact(node: Node) -> ContactOptions:
 
 
 def _shape(node: Node) -> Shape:
-    make, keys = chosen(node, "shape", SHAPES)
+    make, keys = choose(node, "shape", SHAPES)
     fields = node.fields(("type", *keys))
     values = [
         fields[key].text()

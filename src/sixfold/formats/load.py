@@ -46,7 +46,7 @@ def load(
     """Return the robot of a file or of a name.
 
     Args:
-        source: path of a URDF, MJCF or JSON file, told apart by what is in it; or the name of a
+        source: path of a URDF, MJCF or JSON file, recognised by its content; or the name of a
             sample ("puma560", "planar_chain:5") or of a robot of the package example-robot-data
             ("panda"), as `sixfold robots` lists them.  A bare word is a name first: write
             "./panda" for a file of that name.
@@ -62,7 +62,7 @@ def load(
             ("Loops beside a URDF" in docs/robots.md has the form).
         strict: refuse a file that would be read with a warning.  Otherwise what concerns pictures
             and contact never stops a file, and what is wrong but has one sensible reading is read
-            so; each is told in a RobotFileWarning with its line, and in `model.origin.blemishes`.
+            so; each fault is a RobotFileWarning with its line, listed in `model.origin.blemishes`.
 
     Returns:
         A Model.  That of a file keeps in `model.origin` where its links and joints stand there, and
@@ -119,7 +119,7 @@ def _refuse_content(text: str) -> None:
 
 
 def _warn(model: Model) -> None:
-    """Tell what is wrong in the file, at its place."""
+    """Warn of faults of the file, each with its line."""
     origin = model.origin
     if origin is None:
         return

@@ -24,15 +24,15 @@ from sixfold.formats.mjcf_arrays import (
     BALL,
     HINGE,
     SLIDE,
+    DisabledEffects,
     Lines,
-    Off,
     clean_pose,
     contact_options,
     inertial_offset,
-    left_out,
     model_from_arrays,
     model_name,
     names_of,
+    skipped_equalities,
 )
 from sixfold.formats.mjcf_document import (
     SECTIONS,
@@ -50,7 +50,7 @@ from sixfold.optional import optional
 from sixfold.spatial import Vector3
 
 STAND_IN = [float(c) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1) for c in (x, y, z)]
-"""The corners of a cube, in place of a mesh that nothing is computed from."""
+"""The corners of a cube, used instead of a mesh that nothing is computed from."""
 _LINE = re.compile(r",? ?[Ll]ine(?: number)?[ =](\d+)")
 _NAME = re.compile(r"Element name '([^']+)'|'([^']+)'")
 
@@ -256,7 +256,7 @@ DATA_ONLY = frozenset({"custom", "keyframe", "sensor", "extension"})
 
 
 def notes_on(
-    m: Any, document: Document, off: Off, floating: int = 0
+    m: Any, document: Document, off: DisabledEffects, floating: int = 0
 ) -> tuple[list[str], list[str]]:
     """Return all notes, and in short those on forces that the model does not have."""
     notes: list[str] = [f"option timestep = {float(m.opt.timestep)!r} s"]
@@ -281,7 +281,7 @@ def notes_on(
     for what, meaning, *keys in (*_effects(m), *_armatures(document)):
         add(what, meaning, next((p for k in keys if (p := document.first.get(k))), None))
     known = document.equalities if len(document.equalities) == m.neq else []
-    skipped = list(left_out(m, floating)) if not off.equality else []
+    skipped = list(skipped_equalities(m, floating)) if not off.equality else []
     for k, what, meaning in skipped:
         place = known[k] if known else None
         add(what, meaning, place, not what.startswith("inactive"))
@@ -384,7 +384,7 @@ def load_mjcf(
         path: the file.
         floating_base: give the only body of the world a free joint, if it has no joint.
         lock: joints to lock: names, or names with positions.
-        name: of the model; the file's own when left out.
+        name: of the model; the file's own by default.
         package_dirs: further folders under which included files and meshes may lie.
         strict: refuse a file that would be read with a warning.
 
@@ -396,7 +396,7 @@ def load_mjcf(
     mujoco = mujoco_package()
     document = read_document(path, map(Path, package_dirs), strict=strict)
     m = compile_document(mujoco, document)
-    off = switched_off(mujoco, m)
+    off = disabled_effects(mujoco, m)
     floating = _floating(m, document) if floating_base else 0
     notes, forces = notes_on(m, document, off, floating)
     if forces and strict:
@@ -443,7 +443,7 @@ def model_name_of(m: Any, path: Path) -> str:
     return path.stem if given in ("", "MuJoCo Model") else given
 
 
-def switched_off(mujoco: Any, m: Any) -> Off:
+def disabled_effects(mujoco: Any, m: Any) -> DisabledEffects:
     """Return what the options of the model switch off."""
     bits, flags = mujoco.mjtDisableBit, int(m.opt.disableflags)
 
@@ -451,7 +451,7 @@ def switched_off(mujoco: Any, m: Any) -> Off:
         return any(flags & int(getattr(bits, f"mjDSBL_{name}", 0)) for name in names)
 
     # springs and dampers had one bit together before they had one each
-    return Off(
+    return DisabledEffects(
         gravity=off("GRAVITY"),
         springs=off("SPRING", "PASSIVE"),
         damping=off("DAMPER", "PASSIVE"),

@@ -127,7 +127,7 @@ def clean_pose(position: Sequence[float], wxyz: Sequence[float]) -> Transform:
     return Transform.from_pose(rotation, [float(c) for c in position])
 
 
-def turned(axis: Vector3, angle: float) -> Transform:
+def turn_about(axis: Vector3, angle: float) -> Transform:
     """Return the transform to a frame turned about an axis."""
     return Transform.turn([float(c) for c in axis], angle)
 
@@ -224,8 +224,8 @@ KINDS = {CONNECT: "connect", WELD: "weld", JOINT: "joint", 3: "tendon", 7: "dist
 
 
 def add_equalities(builder: ModelBuilder, m: Any, names: Names, floating: int = 0) -> None:
-    """Close the loops of a compiled MuJoCo model; those of `left_out` are not made."""
-    skipped = {k for k, _, _ in left_out(m, floating)}
+    """Close the loops of a compiled MuJoCo model; those of `skipped_equalities` are not made."""
+    skipped = {k for k, _, _ in skipped_equalities(m, floating)}
     for k in range(m.neq):
         if k not in skipped:
             name = names.equalities[k]
@@ -235,7 +235,7 @@ def add_equalities(builder: ModelBuilder, m: Any, names: Names, floating: int = 
                 _loop(builder, m, k, name, names)
 
 
-def left_out(m: Any, floating: int = 0) -> Iterator[tuple[int, str, str]]:
+def skipped_equalities(m: Any, floating: int = 0) -> Iterator[tuple[int, str, str]]:
     """Yield number, kind and reason of each equality constraint that a model has no place for."""
     for k in range(m.neq):
         kind = int(m.eq_type[k])
@@ -308,7 +308,7 @@ SAME, SAME_AXES = 1, 3
 
 
 @dataclass(frozen=True)
-class Off:
+class DisabledEffects:
     """What the options of a MuJoCo model switch off."""
 
     gravity: bool = False
@@ -331,7 +331,7 @@ def model_from_arrays(
     m: Any,
     name: str,
     *,
-    off: Off | None = None,
+    off: DisabledEffects | None = None,
     floating: int = 0,
     file: str = "",
     lines: Lines | None = None,
@@ -352,7 +352,7 @@ def model_from_arrays(
         blemishes: what is wrong in the file and was read all the same.
         meshes: path of each mesh by its name, where the arrays do not have it.
     """
-    off = off or Off()
+    off = off or DisabledEffects()
     names = names_of(m)
     gravity = [0.0 if off.gravity else float(x) for x in m.opt.gravity]
     builder = ModelBuilder(name, gravity=gravity, base_name=names.bodies[0])
@@ -386,7 +386,9 @@ def _check_finite(model: Model) -> None:
             raise ModelError(where, "its numbers overflow", "give lengths in m, masses in kg")
 
 
-def _add_body(builder: ModelBuilder, m: Any, b: int, names: Any, off: Off, floating: bool) -> None:
+def _add_body(
+    builder: ModelBuilder, m: Any, b: int, names: Any, off: DisabledEffects, floating: bool
+) -> None:
     """Add one body of MuJoCo: a chain of as many bodies as it has joints."""
     name, parent = names.bodies[b], names.bodies[int(m.body_parentid[b])]
     pose = clean_pose(m.body_pos[b], m.body_quat[b])
@@ -434,11 +436,11 @@ class _Step:
         if not self.start:
             return Transform.identity()
         if isinstance(self.joint, Revolute):
-            return turned(self.joint.axis, -self.start)
+            return turn_about(self.joint.axis, -self.start)
         return Transform.translation(self.joint.axis * -self.start)  # type: ignore[attr-defined]
 
 
-def _steps(m: Any, joints: range, names: list[str], off: Off) -> Iterator[_Step]:
+def _steps(m: Any, joints: range, names: list[str], off: DisabledEffects) -> Iterator[_Step]:
     for j in joints:
         kind, q, v = int(m.jnt_type[j]), int(m.jnt_qposadr[j]), int(m.jnt_dofadr[j])
         own = _properties(m, j, v, off)
@@ -477,8 +479,8 @@ def _free_steps(name: str, own: dict[str, Any], spring: list[float]) -> Iterator
     yield _Step(f"{name}.rotation", Spherical(), none, turn, start=0.0)
 
 
-def _properties(m: Any, j: int, v: int, off: Off) -> dict[str, Any]:
-    """Return what a joint does by itself; MuJoCo gives all its freedoms the same numbers."""
+def _properties(m: Any, j: int, v: int, off: DisabledEffects) -> dict[str, Any]:
+    """Return a joint's own properties; MuJoCo gives all its degrees of freedom the same."""
     own: dict[str, Any] = {
         "damping": 0.0 if off.damping else float(m.dof_damping[v]),
         "friction": 0.0 if off.friction else float(m.dof_frictionloss[v]),

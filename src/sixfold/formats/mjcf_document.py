@@ -80,7 +80,7 @@ def check_attributes(element: Element, file: str, notes: Notes) -> dict[str, str
                 error = _error(element, file, name, what)
                 if not contact and name != "rgba" and value.strip():
                     raise error
-                left = "the colour is left out" if name == "rgba" else "it is read as if left out"
+                left = "the colour is left out" if name == "rgba" else "it is read as by default"
                 notes.blemish(error, left)
             elif name == "mass" and any(float(word) < 0 for word in value.split()):
                 # MuJoCo itself takes it for zero where the body does not move
@@ -92,7 +92,7 @@ def check_attributes(element: Element, file: str, notes: Notes) -> dict[str, str
 
 
 def _wrong(name: str, value: str) -> str:
-    """Return what is wrong with a list of numbers, nothing if all is well."""
+    """Return what is wrong with a list of numbers, an empty text if nothing is."""
     words = value.split()
     if not words:
         return f"attribute '{name}' is empty"
@@ -167,13 +167,13 @@ class Attachment:
 
 @dataclass
 class Document:
-    """What MuJoCo gets, and what it does not."""
+    """The text that MuJoCo's compiler gets, and the elements that it does not get."""
 
     path: Path
     notes: Notes
     """What is wrong in the file but does not stop it from being read."""
     folders: tuple[Path, ...] = ()
-    """Under which files may be read, beside the file's own folder and the one above."""
+    """Under which files may be read, in addition to the file's own folder and the one above."""
     lines: list[str] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
     """Where each line of the text came from."""
@@ -247,10 +247,10 @@ def read_document(path: Path, folders: Iterable[Path] = (), *, strict: bool = Fa
             for what could be read all the same.
     """
     notes = Notes(str(path), strict)
-    return _filled(Document(path, notes, tuple(Path(folder) for folder in folders)), read(path))
+    return _read_into(Document(path, notes, tuple(Path(folder) for folder in folders)), read(path))
 
 
-def _filled(document: Document, data: bytes) -> Document:
+def _read_into(document: Document, data: bytes) -> Document:
     """Read the content of a document's file."""
     path, notes = document.path, document.notes
     root = parse(data, str(path), max_depth=MAX_DEPTH, forgive=notes.blemish)
@@ -314,9 +314,9 @@ def _begin(document: Document, item: _Open) -> Iterator[_Open]:
     """Write the start of an element, unless it is taken out, and yield what comes inside."""
     element, tag = item.element, item.element.tag
     if tag == "include":
-        yield from _included(document, item)
+        yield from _include(document, item)
         return
-    if _taken_out(document, item):
+    if _is_taken_out(document, item):
         return
     if tag == "model" and item.top == "asset":
         _read_model(document, item)
@@ -357,7 +357,7 @@ def _count(document: Document, item: _Open, copies: float) -> None:
             )
 
 
-def _taken_out(document: Document, item: _Open) -> bool:
+def _is_taken_out(document: Document, item: _Open) -> bool:
     """Tell whether an element is left out of the text, and remember it."""
     tag, place = item.element.tag, item.place
     if item.inside == "mujoco" and tag in SECTIONS:
@@ -483,7 +483,7 @@ def _read_model(document: Document, item: _Open) -> None:
     part = Document(path, document.notes, document.folders)
     part.elements, part.copies = document.elements, document.copies
     part.includes = {*document.includes, path}
-    _filled(part, data)
+    _read_into(part, data)
     document.elements, document.copies = part.elements, part.copies
     document.models[item.element.attributes.get("name", path.stem)] = part
     # what is left out of the part is left out of the whole
@@ -506,8 +506,8 @@ def _attach(document: Document, item: _Open) -> None:
     _write(document, item, f"<frame name={quoteattr(frame)}/>")
 
 
-def _included(document: Document, item: _Open) -> Iterator[_Open]:
-    """Yield the elements of an included file in place of the include."""
+def _include(document: Document, item: _Open) -> Iterator[_Open]:
+    """Yield the elements of an included file instead of the include."""
     place = item.place
     name = item.element.attributes.get("file")
     if not name:

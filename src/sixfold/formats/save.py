@@ -30,8 +30,8 @@ def save(
     Args:
         model: the robot.
         path: of the file; its suffix chooses the format.
-        constraints: path of a JSON file beside a URDF for the loops, rods, gears and rolling wheels
-            of the model, which URDF has no words for; pass it to `load` as well.
+        constraints: path of a second JSON file, next to a URDF, for the loops, rods, gears and
+            rolling wheels of the model, which URDF has no words for; pass it to `load` as well.
 
     Raises:
         NotApplicableError: if the format has no counterpart for a joint, a name or a constraint.
@@ -72,7 +72,7 @@ def save(
 
 
 def _beside(model: Model, suffix: str, constraints: str | os.PathLike[str] | None) -> Path | None:
-    """Return the file for constraints beside a URDF; refuse to lose them."""
+    """Return the file for constraints next to a URDF; refuse to lose them."""
     if constraints is not None:
         beside = path_of("save", constraints, "loops.json")
         if suffix != ".urdf":

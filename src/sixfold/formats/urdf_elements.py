@@ -86,7 +86,7 @@ def inertia(inertial: Fields, notes: Notes) -> Inertia | None:
             expected=">= 0",
             got=f"{mass!r}",
         )
-    found = centred(mass, place, _six(inertial, inside.get("inertia"), notes))
+    found = inertia_from_center(mass, place, _six(inertial, inside.get("inertia"), notes))
     if "sixfold_parameters" not in inertial.element.attributes:
         return found
     ten = inertial.numbers("sixfold_parameters", 10)
@@ -118,7 +118,7 @@ def _six(inertial: Fields, tensor: Fields | None, notes: Notes) -> Numbers:
     return tuple(tensor.number(name, None if name in TENSOR[:3] else 0.0) for name in TENSOR)
 
 
-def centred(m: float, X: Transform, six: Numbers) -> Inertia:
+def inertia_from_center(m: float, X: Transform, six: Numbers) -> Inertia:
     """Return the inertia of a body with its centre of mass at X.r.
 
     Args:
@@ -347,7 +347,7 @@ def _most(limit: Fields, attribute: str) -> float:
 
 
 def _useless(kind: str, element: Fields | None, notes: Notes) -> None:
-    """Remark numbers that have no meaning for a joint of no or several freedoms."""
+    """Remark numbers that have no meaning for a joint of no or several degrees of freedom."""
     if element is None:
         return
     names = sorted((LIMIT | DYNAMICS) & element.element.attributes.keys())

@@ -12,7 +12,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from sixfold.errors import NotApplicableError
-from sixfold.formats.urdf_elements import LIMITS, centred
+from sixfold.formats.urdf_elements import LIMITS, inertia_from_center
 from sixfold.model import (
     Body,
     Box,
@@ -106,7 +106,7 @@ def _inertial(inertia: Inertia | None) -> Lines:
     m = float(inertia.m)
     center = Vector3(*(exact(float(x)) for x in inertia.center))
     about = tuple(float(x) for x in inertia.about_center)
-    back = centred(m, Transform(IDENTITY3, center), about)
+    back = inertia_from_center(m, Transform(IDENTITY3, center), about)
     exactly = {} if _bits(back) == _bits(inertia) else {"sixfold_parameters": _bits(inertia)}
     yield f"    <inertial {_attributes(**exactly)}>" if exactly else "    <inertial>"
     yield f"      <origin {_attributes(xyz=_numbers(center))}/>"

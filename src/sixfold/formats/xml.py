@@ -44,11 +44,11 @@ class _RootOnly(Exception):
 
 
 Forgive = Callable[[RobotFileError, str], None]
-"""Hears of a fault that is read all the same, and how; it may raise the fault instead."""
+"""Called with a fault that does not stop the reader, and how it is read; may raise it."""
 
 
 def overlook(error: RobotFileError, reading: str) -> None:
-    """Forgive without a word."""
+    """Ignore a fault."""
 
 
 def parse(
@@ -65,7 +65,7 @@ def parse(
         file: its name, for errors.
         contents: decides, given the root element, whether the rest of the file is read.
         max_depth: how deep elements may be nested.
-        forgive: hears of faults of the XML that are read all the same, at the end.
+        forgive: called at the end with faults of the XML that did not stop the reader.
 
     Raises:
         RobotFileError: if the data is not well-formed XML or passes a limit.
@@ -311,10 +311,10 @@ class Remarks(Protocol):
     """Whoever wants to know what is left out, and what is wrong."""
 
     def add(self, what: str, line: int) -> None:
-        """Hear of one thing that is left out."""
+        """Record a skipped element."""
 
     def blemish(self, error: RobotFileError, reading: str) -> None:
-        """Hear of one thing that is wrong, and how it is read; or raise it."""
+        """Record a fault and how it is read, or raise it."""
 
 
 class Fields:
@@ -474,7 +474,7 @@ class Fields:
         value = self.element.attributes.get(attribute)
         if value is not None and default is not None and not value.strip(_BLANKS):
             what, fix = f"attribute '{attribute}' is empty", "write the numbers or remove it"
-            self.repair(what, "it is read as if left out", fix)
+            self.repair(what, "it is read as by default", fix)
             return default
         if value is None:
             if default is None:
@@ -574,12 +574,12 @@ def _advice(word: str) -> str:
 class Notes:
     """Collects remarks and blemishes; the same one on other lines only counts up.
 
-    A remark is about something that is well but has no counterpart.  A blemish is wrong and is read
+    A remark is about something valid without a counterpart.  A blemish is wrong and is read
     all the same: it becomes a warning, or an error where the reader is strict.
     """
 
     def __init__(self, file: str, strict: bool = False) -> None:
-        """Begin with none; places in other files than this one are told with their file."""
+        """Start empty; places in files other than this one are reported with their file."""
         self.file, self.strict = file, strict
         self._first: dict[str, int] = {}
         self._count: dict[str, int] = {}

@@ -35,7 +35,7 @@ from sixfold.model.validate import (
     check_name,
     check_spring,
     degree_limits,
-    impossible,
+    impossible_inertias,
     inertia_of,
     numbers_of,
     placement_of,
@@ -44,7 +44,7 @@ from sixfold.scalar import exact, plain
 from sixfold.spatial import Inertia, Transform, Vector3
 
 
-def resolved(
+def resolve_couplings(
     law: dict[int, tuple[dict[int, float], float]], bodies: list[Body]
 ) -> dict[int, tuple[dict[int, float], float]]:
     """Replace followers of followers by their own masters.
@@ -99,9 +99,9 @@ class ConstraintBuilder:
         *,
         name: str | None = None,
     ) -> Self:
-        """Close a loop: between two bodies only what a joint allows may happen.
+        """Close a loop: two bodies may move against each other only as a joint allows.
 
-        A hinge forbids five motions, a ball (`Spherical`) three, a weld (`Fixed`) all six.
+        A hinge constrains five motions, a ball (`Spherical`) three, a weld (`Fixed`) all six.
 
         Args:
             body_a: body, frame or base on the parent's side of the joint.
@@ -109,7 +109,7 @@ class ConstraintBuilder:
             joint: any joint type; its frames coincide at its neutral position.
             placement_a: transform from body_a to the joint's frame there, or the frame's position.
             placement_b: the same on body_b.
-            name: unique; "body_a-body_b" when left out.
+            name: unique; "body_a-body_b" by default.
         """
         where, name = self._name("close", body_a, body_b, name)
         if not isinstance(joint, Joint):
@@ -119,11 +119,11 @@ class ConstraintBuilder:
             raise ModelError(where, what, "close loops with a joint of fewer freedoms")
         XA, XB = placement_of(where, placement_a), placement_of(where, placement_b)
 
-        def made(at: Attachments, _: list[Body]) -> Constraint:
+        def build(at: Attachments, _: list[Body]) -> Constraint:
             (a, PA), (b, PB) = self._pair(where, at, body_a, body_b)
             return Loop(name, a, (XA @ PA).map(exact), b, (XB @ PB).map(exact), joint)
 
-        self._constraints[name] = made
+        self._constraints[name] = build
         return self
 
     def add_rod(
@@ -144,7 +144,7 @@ class ConstraintBuilder:
             length: distance of the points [m], above zero.
             point_a: where the rod ends, in coordinates of body_a.
             point_b: the same on body_b.
-            name: unique; "body_a-body_b" when left out.
+            name: unique; "body_a-body_b" by default.
         """
         where, name = self._name("add_rod", body_a, body_b, name)
         (long,) = numbers_of(where, "length", length, 1, positive=True)
@@ -155,12 +155,12 @@ class ConstraintBuilder:
             for label, p in (("point_a", point_a), ("point_b", point_b))
         ]
 
-        def made(at: Attachments, _: list[Body]) -> Constraint:
+        def build(at: Attachments, _: list[Body]) -> Constraint:
             (a, PA), (b, PB) = self._pair(where, at, body_a, body_b)
             pa, pb = (_point(P, p) for P, p in zip((PA, PB), ends, strict=True))
             return Distance(name, a, pa, b, pb, long)
 
-        self._constraints[name] = made
+        self._constraints[name] = build
         return self
 
     def add_gear(
@@ -175,11 +175,11 @@ class ConstraintBuilder:
         `couple` removes the follower's coordinate; a gear keeps it, and its force is a result.
 
         Args:
-            follower: name of a joint with one freedom.
+            follower: name of a joint with one degree of freedom.
             leaders: pairs (joint name, ratio), or (joint name, coefficients of q, q^2, ...);
                 without any, the joint is held at the offset, which must be given then.
-            offset: position of the follower when all leaders are at zero; 0 if left out.
-            name: unique; "gear of follower" when left out.
+            offset: position of the follower when all leaders are at zero; 0 by default.
+            name: unique; "gear of follower" by default.
         """
         check_name("add_gear: argument 'follower'", follower)
         label = f"gear of {follower}" if name is None else name
@@ -195,7 +195,7 @@ class ConstraintBuilder:
             raise ModelError(where, "a joint appears twice", "name each joint once")
         (shift,) = numbers_of(where, "offset", 0.0 if offset is None else offset, 1)
 
-        def made(_: Attachments, bodies: list[Body]) -> Constraint:
+        def build(_: Attachments, bodies: list[Body]) -> Constraint:
             number = {body.joint_name: k for k, body in enumerate(bodies)}
             for joint_name in (follower, *(leader for leader, _ in terms)):
                 if joint_name not in number:
@@ -207,7 +207,7 @@ class ConstraintBuilder:
             numbered = tuple((number[leader], c) for leader, c in terms)
             return Gear(label, number[follower], numbered, shift)
 
-        self._constraints[label] = made
+        self._constraints[label] = build
         return self
 
     def add_rolling(
@@ -230,10 +230,10 @@ class ConstraintBuilder:
             shape: "disc" or "ball".
             axis: of the disc, in coordinates of the body.
             center: in coordinates of the body [m].
-            plane: body, frame or base with the plane; the base if left out.
+            plane: body, frame or base with the plane; the base by default.
             placement: transform from there to a frame on the plane whose z axis points out of it,
-                or a point of the plane; the x-y plane if left out.
-            name: unique; "plane-body" when left out.
+                or a point of the plane; the x-y plane by default.
+            name: unique; "plane-body" by default.
         """
         ground = self.base_name if plane is None else plane
         where, name = self._name("add_rolling", ground, body, name)
@@ -246,17 +246,17 @@ class ConstraintBuilder:
         p = numbers_of(where, "center", center, 3)
         XB = Transform(_axes(where, axis), Vector3(*map(exact, p)))
 
-        def made(at: Attachments, _: list[Body]) -> Constraint:
+        def build(at: Attachments, _: list[Body]) -> Constraint:
             (a, PA), (b, PB) = self._pair(where, at, ground, body)
             XA, X = (XP @ PA).map(exact), (XB @ PB).map(exact)
             return Rolling(name, a, XA, b, X, size, shape == "disc")
 
-        self._constraints[name] = made
+        self._constraints[name] = build
         return self
 
     def constraints_of(self, at: Attachments, bodies: list[Body]) -> tuple[Constraint, ...]:
         """Return all constraints, their bodies by number."""
-        return tuple(made(at, bodies) for made in self._constraints.values())
+        return tuple(build(at, bodies) for build in self._constraints.values())
 
     def _name(self, what: str, a: Any, b: Any, name: str | None) -> tuple[str, str]:
         for label, given in (("first", a), ("second", b)):
@@ -393,18 +393,18 @@ class ModelBuilder(ConstraintBuilder):
 
         Args:
             name: unique name of the body.
-            parent: name of the parent body or frame, perhaps added later; the base if left out.
+            parent: name of the parent body or frame, perhaps added later; the base by default.
             joint: how the body moves against its parent.
-            joint_name: unique; `name + "_joint"` when left out.
+            joint_name: unique; `name + "_joint"` by default.
             placement: transform from the parent to the joint, or the joint's position there.
-            inertia: in body coordinates; none when left out.
+            inertia: in body coordinates; none by default.
             damping: viscous coefficient for each velocity coordinate.
             friction: dry friction for positive speed; both directions unless the next is given.
             friction_negative: dry friction for negative speed, as a positive number.
             friction_speed: v_s of friction f tanh(v / v_s), 0 for f sign(v); the builder's when
                 left out.
             stiffness: spring constant for each velocity coordinate.
-            rest: position where the spring is relaxed; the neutral position when left out.
+            rest: position where the spring is relaxed; the neutral position by default.
             armature: rotor inertia x ratio^2 for each velocity coordinate.
             lower: lower position limit.
             upper: upper position limit.
@@ -497,8 +497,8 @@ class ModelBuilder(ConstraintBuilder):
             raise ArgumentError(
                 "build: argument 'extra_fields'", "a function of the attachments", extra_fields, fix
             )
-        carried = self._carried()
-        ordered = self._ordered(carried)
+        carried = self._frame_carriers()
+        ordered = self._order_parts(carried)
         index: dict[str, int] = {self.base_name: -1}
         at_rest = Transform.identity()
         placed: dict[str, Transform] = {self.base_name: at_rest}
@@ -540,20 +540,20 @@ class ModelBuilder(ConstraintBuilder):
             bodies=tuple(bodies),
             gravity=self.gravity,
             frames=tuple(frames),
-            couplings=self._coupled(bodies),
+            couplings=self._resolve_couplings(bodies),
             base_name=self.base_name,
             constraints=self.constraints_of(named, bodies),
             **_extra_fields(extra_fields, attachments),
         )
-        if model.origin is None:  # the files of others are the doctor's business
+        if model.origin is None:  # problems of files are reported by `diagnose`
             self._warn_of_suspicions(model)
         return model
 
     def _warn_of_suspicions(self, model: Model) -> None:
-        """Tell of inertias that no body has, and of limits that look like degrees."""
+        """Warn of inertias that no body can have, and of limits that look like degrees."""
         parts = list(self._parts.values())
         with np.errstate(all="ignore"):
-            found = list(impossible([part.inertia for part in parts]))
+            found = list(impossible_inertias([part.inertia for part in parts]))
         for k, why in found:
             text = f"no body has the inertia of body '{parts[k].name}' ({why})"
             _warn(model, f"{text}; sixfold.diagnose(model) explains it")
@@ -564,7 +564,7 @@ class ModelBuilder(ConstraintBuilder):
                 )
                 _warn(model, f"{text}; numpy.deg2rad converts them")
 
-    def _ordered(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
+    def _order_parts(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
         """Return parts with parents first, otherwise in the order they were added."""
         children: dict[str, list[_Part]] = {}
         for part in self._parts.values():
@@ -593,7 +593,7 @@ class ModelBuilder(ConstraintBuilder):
             )
         return ordered
 
-    def _carried(self) -> dict[str, tuple[str, Transform]]:
+    def _frame_carriers(self) -> dict[str, tuple[str, Transform]]:
         """Return for each frame the body (or base) that carries it, and the placement there."""
         given = {name: (parent, X) for name, parent, X in self._frames}
         known = (self.base_name, *self._parts, *given)
@@ -614,7 +614,7 @@ class ModelBuilder(ConstraintBuilder):
             raise ModelError(where, "frames carry each other in a loop", "break the loop") from None
         return carried
 
-    def _coupled(self, bodies: list[Body]) -> tuple[Coupling, ...]:
+    def _resolve_couplings(self, bodies: list[Body]) -> tuple[Coupling, ...]:
         number = {body.joint_name: k for k, body in enumerate(bodies)}
         law: dict[int, tuple[dict[int, float], float]] = {}
         for follower, terms, offset in self._couplings:
@@ -636,7 +636,7 @@ class ModelBuilder(ConstraintBuilder):
             law[number[follower]] = (total, offset)
         return tuple(
             Coupling(k, tuple(sorted(terms.items())), offset)
-            for k, (terms, offset) in sorted(resolved(law, bodies).items())
+            for k, (terms, offset) in sorted(resolve_couplings(law, bodies).items())
         )
 
 

@@ -40,7 +40,7 @@ FLAT = 1e-12
 
 @dataclass(frozen=True)
 class Loop:
-    """A joint that closes a loop: what it forbids between two bodies, it forbids."""
+    """Loop closed by a joint: its constraint acts between two bodies."""
 
     name: str
     body_a: int
@@ -54,7 +54,7 @@ class Loop:
 
     @property
     def rows(self) -> int:
-        """How many motions it forbids."""
+        """Number of constrained directions."""
         return 6 - self.joint.nv
 
     @property
@@ -174,12 +174,12 @@ def constraint_space(joint: Joint, q: Values) -> ForceSubspace:
 
 
 def is_constant(joint: Joint) -> bool:
-    """Return whether the joint forbids the same motions at every position."""
+    """Return whether the joint's constraint forces are the same at every position."""
     return _at_neutral(joint)[1]
 
 
 def gap(joint: Joint, X: Transform) -> Column:
-    """Return how far the joint's frames gape along each constraint force.
+    """Return how far the loop is violated along each constraint force.
 
     Args:
         joint: the joint that closes the loop.

@@ -61,12 +61,12 @@ def attach(
         >>> both.joint_names
         ('slide', 'hinge', 'arm_shoulder', 'arm_elbow')
     """
-    checked("attach", model)
-    checked("attach", other)
+    check_model("attach", model)
+    check_model("attach", other)
     where = f"attaching '{other.name}' to '{model.name}'"
     carrier, placed = model.locate(to)
     X = (placement_of(where, placement) @ placed).map(exact)
-    added = prefixed(other, prefix)
+    added = add_prefix(other, prefix)
     refuse_clashes(where, model, added)
 
     shift = model.nb
@@ -77,7 +77,7 @@ def attach(
     bodies = list(model.bodies)
     weight = _base_inertia(other) if base_inertia is None else inertia_of(where, base_inertia)
     if carrier >= 0 and weight != Inertia.zero():
-        bodies[carrier] = with_load(bodies[carrier], weight, X)
+        bodies[carrier] = add_load(bodies[carrier], weight, X)
     for body in added.bodies:
         at, Y = attachments[body.parent]
         here = (body.placement @ Y).map(exact) if body.parent < 0 else body.placement
@@ -88,14 +88,14 @@ def attach(
         frames=(
             *model.frames,
             Frame(added.base_name, carrier, X),
-            *(moved(frame, attachments) for frame in added.frames),
+            *(move_attached(frame, attachments) for frame in added.frames),
         ),
-        couplings=(*model.couplings, *(renumbered(c, attachments) for c in added.couplings)),
+        couplings=(*model.couplings, *(renumber_coupling(c, attachments) for c in added.couplings)),
         constraints=(
             *model.constraints,
-            *(closed_again(each, attachments) for each in added.constraints),
+            *(reattach_constraint(each, attachments) for each in added.constraints),
         ),
-        geometries=(*model.geometries, *(moved(g, attachments) for g in added.geometries)),
+        geometries=(*model.geometries, *(move_attached(g, attachments) for g in added.geometries)),
     )
 
 
@@ -114,7 +114,7 @@ Position = float | Sequence[float]
 
 
 def lock_joints(model: Model, joints: Iterable[str] | Mapping[str, Position]) -> Model:
-    """Return the model with joints fixed: fewer freedoms, the same robot.
+    """Return the model with joints fixed: fewer degrees of freedom, the same robot.
 
     The body of a locked joint merges into its parent: the inertia moves along, the body's name
     becomes a frame, and what the joint had of its own (armature, damping, friction, spring, limits)
@@ -143,9 +143,9 @@ def lock_joints(model: Model, joints: Iterable[str] | Mapping[str, Position]) ->
         >>> np.allclose(sf.mass_matrix(stiff, [0.1, 0.2, 0.3]), full[:3, :3])
         True
     """
-    checked("lock_joints", model)
+    check_model("lock_joints", model)
     positions = _positions(model, joints)
-    couplings = [_with_masters_at(positions, coupling) for coupling in model.couplings]
+    couplings = [_absorb_locked_masters(positions, coupling) for coupling in model.couplings]
     for c in couplings:
         if c.follower in positions or (not c.terms and c not in model.couplings):
             positions[c.follower] = (c.offset,)
@@ -161,20 +161,20 @@ def lock_joints(model: Model, joints: Iterable[str] | Mapping[str, Position]) ->
             attachments[k] = (len(bodies), Transform.identity())
             bodies.append(replace(body, parent=carrier, placement=X))
             continue
-        attachments[k] = (carrier, _across(body, positions[k]) @ X)
+        attachments[k] = (carrier, _joint_transform(body, positions[k]) @ X)
         frames.append(Frame(body.name, *attachments[k]))
         if carrier >= 0:
-            bodies[carrier] = with_load(bodies[carrier], body.inertia, attachments[k][1])
-    return with_placed_moved(
+            bodies[carrier] = add_load(bodies[carrier], body.inertia, attachments[k][1])
+    return move_shapes_and_links(
         replace(
             model,
             bodies=tuple(bodies),
-            frames=(*frames, *(moved(frame, attachments) for frame in model.frames)),
+            frames=(*frames, *(move_attached(frame, attachments) for frame in model.frames)),
             couplings=tuple(
-                renumbered(c, attachments) for c in couplings if c.follower not in positions
+                renumber_coupling(c, attachments) for c in couplings if c.follower not in positions
             ),
             constraints=tuple(
-                closed_again(_with_leaders_at(positions, each), attachments)
+                reattach_constraint(_absorb_locked_leaders(positions, each), attachments)
                 for each in model.constraints
             ),
         ),
@@ -226,14 +226,14 @@ def _position(body: Body, q: Any) -> Numbers:
     return values
 
 
-def _across(body: Body, q: Numbers) -> Transform:
+def _joint_transform(body: Body, q: Numbers) -> Transform:
     """Return the transform across a joint at rest."""
     XJ = body.joint.calc(q, (0.0,) * body.joint.nv).XJ
     numbers_of(f"joint '{body.joint_name}'", "transform", (*XJ.r, *XJ.E.a, *XJ.E.b, *XJ.E.c), 12)
     return XJ.map(exact)
 
 
-def _with_leaders_at(positions: Mapping[int, Numbers], each: Constraint) -> Constraint:
+def _absorb_locked_leaders(positions: Mapping[int, Numbers], each: Constraint) -> Constraint:
     """Return a gear with the leaders that are locked taken into its offset."""
     if not isinstance(each, Gear):
         return each
@@ -250,7 +250,7 @@ def _with_leaders_at(positions: Mapping[int, Numbers], each: Constraint) -> Cons
     return replace(each, terms=left, offset=each.offset + held)
 
 
-def _with_masters_at(positions: Mapping[int, Numbers], c: Coupling) -> Coupling:
+def _absorb_locked_masters(positions: Mapping[int, Numbers], c: Coupling) -> Coupling:
     """Return the coupling with the masters that are locked taken into its offset."""
     held = sum(ratio * positions[m][0] for m, ratio in c.terms if m in positions)
     left = tuple((m, ratio) for m, ratio in c.terms if m not in positions)
@@ -277,7 +277,7 @@ def replace_inertias(model: Model, inertias: Mapping[str, Inertia]) -> Model:
         >>> sf.replace_inertias(model, {"cart": sf.Inertia.from_mass(8.0)})
         <Model 'cart_pendulum': nb=2, nq=2, nv=2, 8.5 kg>
     """
-    checked("replace_inertias", model)
+    check_model("replace_inertias", model)
     if not isinstance(inertias, Mapping):
         fix = "pass {body name: Inertia}"
         raise ModelError("replace_inertias", f"got {type(inertias).__name__}", fix)
@@ -313,7 +313,7 @@ def add_payload(
         mass: mass of the load [kg]; left out when `inertia` is an Inertia.
         com: centre of mass of the load [m], in the load's coordinates.
         inertia: rotational inertia about the centre of mass [kg m^2], 3x3 or its diagonal (none
-            when left out: a point mass), or the whole load as an Inertia.
+            by default: a point mass), or the whole load as an Inertia.
         placement: transform from the frame to the load's coordinates, or their origin there.
 
     Returns:
@@ -336,7 +336,7 @@ def add_payload(
         >>> np.allclose(more, -J.T @ (0, 0, -2.5 * 9.81))
         True
     """
-    checked("add_payload", model)
+    check_model("add_payload", model)
     carrier, placed = model.locate(frame)
     where = f"payload at '{frame}'"
     if carrier < 0:
@@ -344,7 +344,7 @@ def add_payload(
         raise ModelError(where, "the frame is fixed to the base, where a load does nothing", fix)
     X = placement_of(where, placement) @ placed
     bodies = list(model.bodies)
-    bodies[carrier] = with_load(bodies[carrier], _load(where, mass, com, inertia), X)
+    bodies[carrier] = add_load(bodies[carrier], _load(where, mass, com, inertia), X)
     return replace(model, bodies=tuple(bodies))
 
 
@@ -403,7 +403,7 @@ def rename(
         >>> model.body_names, model.joint_names
         (('cart', 'pole'), ('slide', 'pivot'))
     """
-    checked("rename", model)
+    check_model("rename", model)
     where = f"renaming in model '{model.name}'"
     for given in (names, joints, bodies):
         if not isinstance(given, Mapping | None):
@@ -431,7 +431,7 @@ def rename(
     )
 
 
-def checked(function: str, model: Any) -> None:
+def check_model(function: str, model: Any) -> None:
     """Refuse what is no Model."""
     if not isinstance(model, Model):
         raise ArgumentError(
@@ -442,7 +442,7 @@ def checked(function: str, model: Any) -> None:
         )
 
 
-def prefixed(model: Model, prefix: str) -> Model:
+def add_prefix(model: Model, prefix: str) -> Model:
     """Return the model with a text before each of its names."""
     if not isinstance(prefix, str):
         raise ModelError("attach", f"prefix is {shown(prefix)}", "give a text")
@@ -506,29 +506,33 @@ Attachment = tuple[int, Transform]
 Placed = TypeVar("Placed", Frame, Geometry, Link)
 
 
-def moved(item: Placed, attachments: Mapping[int, Attachment]) -> Placed:
+def move_attached(item: Placed, attachments: Mapping[int, Attachment]) -> Placed:
     """Return a frame, shape or link on the body that now carries its own."""
     body, X = attachments[item.body]
     return replace(item, body=body, placement=(item.placement @ X).map(exact))
 
 
-def with_placed_moved(model: Model, attachments: Mapping[int, Attachment]) -> Model:
+def move_shapes_and_links(model: Model, attachments: Mapping[int, Attachment]) -> Model:
     """Return the model with shapes and the links of its file where their bodies went."""
     origin = model.origin
     if origin is not None:
-        origin = replace(origin, links=tuple(moved(link, attachments) for link in origin.links))
+        origin = replace(
+            origin, links=tuple(move_attached(link, attachments) for link in origin.links)
+        )
     return replace(
-        model, geometries=tuple(moved(g, attachments) for g in model.geometries), origin=origin
+        model,
+        geometries=tuple(move_attached(g, attachments) for g in model.geometries),
+        origin=origin,
     )
 
 
-def with_load(body: Body, load: Inertia, X: Transform) -> Body:
+def add_load(body: Body, load: Inertia, X: Transform) -> Body:
     """Return the body with a load at X joined to its inertia."""
     total = body.inertia + (X.T @ load @ X)
     return replace(body, inertia=inertia_of(f"body '{body.name}'", total))
 
 
-def closed_again(each: Constraint, attachments: Mapping[int, Attachment]) -> Constraint:
+def reattach_constraint(each: Constraint, attachments: Mapping[int, Attachment]) -> Constraint:
     """Return a constraint on the bodies that now carry its own."""
     drop = "take it away first: model.without(constraints=True)"
     if isinstance(each, Gear):
@@ -554,7 +558,7 @@ def closed_again(each: Constraint, attachments: Mapping[int, Attachment]) -> Con
     )
 
 
-def renumbered(c: Coupling, attachments: Mapping[int, Attachment]) -> Coupling:
+def renumber_coupling(c: Coupling, attachments: Mapping[int, Attachment]) -> Coupling:
     """Return a coupling with the numbers that its bodies have now."""
     return Coupling(
         attachments[c.follower][0],

@@ -182,7 +182,7 @@ class ImpactPoint:
         friction: coefficient of Coulomb's cone in impulses; 0 without friction, infinite for a
             point that is held: its tangential velocity is zero after the impact and its normal
             impulse may also pull.
-        against: the body or frame that is struck; the world if left out.
+        against: the body or frame that is struck; the world by default.
 
     Example:
         >>> import sixfold as sf

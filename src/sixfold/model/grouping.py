@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.model.edit import checked
+from sixfold.model.edit import check_model
 from sixfold.model.joint import Joint, TransferableInertia
 from sixfold.model.model import Model
 from sixfold.model.tree import Tree
@@ -34,7 +34,7 @@ _BY_SECOND_MOMENTS = (0, 3, 1, 2, 6, 5, 4, 7, 8, 9)
 
 @dataclass(frozen=True)
 class Movable:
-    """The inertias that a joint lets pass to the parent: one column for each that becomes zero."""
+    """The inertias that a joint lets move to the parent: one column for each that becomes zero."""
 
     zeroed: tuple[int, ...]
     """Numbers of the parameters that become zero."""
@@ -65,7 +65,7 @@ def grouped(model: Model) -> Model:
         >>> np.allclose(sf.bias_force(fewer, q, v), sf.bias_force(arm, q, v))
         True
     """
-    checked("grouped", model)
+    check_model("grouped", model)
     inertias = grouped_inertias(model.tree)
     bodies = tuple(
         replace(body, inertia=inertia)
@@ -88,7 +88,7 @@ def grouped_inertias(tree: Tree) -> tuple[Inertia, ...]:
 def reduce_inertias(tree: Tree) -> Tree:
     """Return the tree with zeros where they cost no digit: the joint forces are the same.
 
-    As `grouped_inertias`, but by second moments (the integrals of r r^T) in place of moments of
+    As `grouped_inertias`, but by second moments (the integrals of r r^T) instead of moments of
     inertia.  What a hinge about z passes on is then the mass, its first moment along z and its
     second moment along z: nothing grows by moving, and nothing that stays is a difference.  About
     an axis in general direction, what stays is a difference of numbers with weights of at most one:
@@ -101,10 +101,10 @@ def reduce_inertias(tree: Tree) -> Tree:
         passed = tree.joint[i].transferable_inertia()
         if passed is None:
             inertia[i] = inertia[i].map(exact)
-            continue  # what the user's own code lets pass is not found by trying
+            continue  # for joints of user code nothing is moved: a trial is not exact
         m, h, I = inertia[i]
         second = inertia[i].second_moments
-        stays, moves = _divided((m, *h, *second), _rule(passed, _BY_SECOND_MOMENTS, second=True))
+        stays, moves = _divide((m, *h, *second), _rule(passed, _BY_SECOND_MOMENTS, second=True))
         moved = Inertia.from_second_moments(*_moments(moves))
         own = Inertia.from_second_moments(*_moments(stays))
         # moments of inertia that nothing was taken from are as they were given
@@ -122,11 +122,11 @@ def _moments(values: Sequence[Scalar]) -> tuple[Scalar, Vector3, Symmetric3]:
 
 def split(inertia: Inertia, rule: Movable) -> tuple[Inertia, Inertia]:
     """Return what stays with the body and what moves to the parent."""
-    stays, moved = _divided(inertia.parameters(), rule)
+    stays, moved = _divide(inertia.parameters(), rule)
     return Inertia.from_parameters(stays), Inertia.from_parameters(moved)
 
 
-def _divided(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], list[Scalar]]:
+def _divide(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], list[Scalar]]:
     """Return which parts of ten parameters stay and which move."""
     moved: list[Scalar] = [ZERO] * 10
     for k, column in zip(rule.zeroed, rule.columns, strict=True):
@@ -143,9 +143,9 @@ def _divided(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], lis
 
 @lru_cache(maxsize=1024)
 def movable(joint: Joint) -> Movable:
-    """Return which inertias a joint lets pass to the parent."""
+    """Return which inertias of a joint's body can move to the parent."""
     passed = joint.transferable_inertia()
-    return _tried(joint) if passed is None else _rule(passed, _PREFERRED)
+    return _find_by_trial(joint) if passed is None else _rule(passed, _PREFERRED)
 
 
 @lru_cache(maxsize=1024)
@@ -166,7 +166,7 @@ def _rule(passed: TransferableInertia, order: tuple[int, ...], second: bool = Fa
 
 
 def _columns(passed: TransferableInertia, second: bool) -> Iterator[tuple[float, ...]]:
-    """Yield the ten parameters of each inertia that passes."""
+    """Yield the ten parameters of each inertia that can move."""
     none = (0.0,) * 3
     if passed.mass:
         yield (1.0, *none, *none, *none)
@@ -181,7 +181,7 @@ def _columns(passed: TransferableInertia, second: bool) -> Iterator[tuple[float,
             yield (0.0, *none, yy + zz, zz + xx, xx + yy, *(-x for x in rest))
 
 
-def _tried(joint: Joint) -> Movable:
+def _find_by_trial(joint: Joint) -> Movable:
     """Return what a joint of the user's own code lets pass, by trying some configurations.
 
     Inertias that it works on or turns by less than 1e-9 of their size count as passed: this rule

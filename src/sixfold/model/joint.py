@@ -34,7 +34,7 @@ Values = Sequence[Scalar]
 
 
 class JointState(NamedTuple):
-    """What algorithms need of a joint at one state."""
+    """What algorithms need to know of a joint at one state."""
 
     XJ: Transform
     """Transform across the joint: parent side to body side."""
@@ -47,7 +47,7 @@ class JointState(NamedTuple):
 
 
 class TransferableInertia(NamedTuple):
-    """The inertias that a joint lets pass to the parent: it neither works on them nor turns them.
+    """The inertias that can move to the parent: the joint neither works on them nor turns them.
 
     An inertia J is one of them when J S = 0 and X_J^T J X_J = J at every q.
     """
@@ -147,7 +147,7 @@ class Joint(ABC):
     """Made by the user's own code, which no version of the library identifies."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let the methods that take coordinates explain bad ones."""
+        """Wrap the methods that take coordinates so that they explain bad ones."""
         super().__init_subclass__(**options)
         if not of_the_library(cls):
             cls.is_code = True
@@ -158,7 +158,7 @@ class Joint(ABC):
 
     velocity_is_rate: ClassVar[bool] = True
     fixed_axis: ClassVar[bool] = False
-    """One freedom, along or about an axis that rests in the body and in its parent."""
+    """One degree of freedom, along or about an axis that rests in the body and in its parent."""
     constant_subspace: ClassVar[bool] = True
     """S does not depend on q in body coordinates."""
     orthonormal_subspace: ClassVar[bool] = True
@@ -217,7 +217,7 @@ class Joint(ABC):
         return (0.0,) * self.nq
 
     def sampling_range(self) -> tuple[float, ...]:
-        """Return how far random coordinates go either way: a half turn, or a metre."""
+        """Return half-widths of the default sampling interval: pi rad, or 1 m."""
         return (float(np.pi),) * self.nq
 
     def random(self, rng: np.random.Generator) -> tuple[float, ...]:
@@ -257,7 +257,7 @@ class Joint(ABC):
         return replace(self, **changes)  # type: ignore[type-var]
 
     def transferable_inertia(self) -> TransferableInertia | None:
-        """Return the inertias that pass to the parent; None where only trying can tell."""
+        """Return the inertias that can move to the parent; None if only a trial can tell."""
         return None
 
     def constraint_basis(self, q: Sequence[float] | None = None) -> ForceSubspace:
@@ -278,7 +278,7 @@ class Joint(ABC):
         for _ in range(NEAREST_ROUNDS):
             XJ, S, _, _ = self.calc(q, (ZERO,) * self.nv)
             error = deviation(X @ XJ.inverse())
-            # 2 sin(angle / 2) in place of 2 tan(angle / 2): a step that never overshoots a turn
+            # 2 sin(angle / 2) instead of 2 tan(angle / 2): a step that never overshoots a turn
             turn = error.ang / sqrt(1.0 + 0.25 * error.ang.dot(error.ang))
             gram = [[a.ang.dot(b.ang) + a.lin.dot(b.lin) for b in S.columns] for a in S.columns]
             along = [c.ang.dot(turn) + c.lin.dot(error.lin) for c in S.columns]

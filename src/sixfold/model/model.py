@@ -53,14 +53,14 @@ class Model:
     geometries: tuple[Geometry, ...] = ()
     """What the bodies look like; no algorithm reads it."""
     constraints: tuple[Constraint, ...] = ()
-    """What forbids motions beside the joints of the tree: loops, rods, gears, rolling."""
+    """Constraints in addition to the joints of the tree: loops, rods, gears, rolling."""
     origin: SourceInfo | None = field(default=None, repr=False)
     """The file it came from; not part of the content."""
     tree: Tree = field(init=False, repr=False)
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look at the parts, lay out the tree for algorithms, take the digest of the content."""
+        """Validate the parts, build the tree for algorithms, compute the digest of the content."""
         for name, kind in (("bodies", Body), ("frames", Frame), ("couplings", Coupling)):
             object.__setattr__(self, name, tuple_of("Model", name, getattr(self, name), kind))
         object.__setattr__(
@@ -115,7 +115,7 @@ class Model:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        """Say what it is in one line; `sixfold inspect` tells more."""
+        """Return one line; `sixfold inspect` prints more."""
         n = len(self.constraints)
         loops = f", {n} constraint{'s' if n > 1 else ''}" if n else ""
         mass = sum(float(body.inertia.m) for body in self.bodies)
@@ -152,7 +152,7 @@ class Model:
 
     @cached_property
     def nc(self) -> int:
-        """Number of rows of the constraints beside the tree's joints."""
+        """Number of rows of the constraints in addition to the tree's joints."""
         return sum(each.rows for each in self.constraints)
 
     @cached_property

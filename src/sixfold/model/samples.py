@@ -94,7 +94,7 @@ def random_tree(
     Args:
         n: number of bodies.
         seed: same seed, same tree.
-        joints: joint types to draw from; all, with a user-defined one, when left out.
+        joints: joint types to draw from; all, with a user-defined one, by default.
         branching: chance that a body hangs on any earlier body or the base, all alike, rather
             than on the last one.
         properties: also give damping, friction, springs and armature.

@@ -117,7 +117,7 @@ class Revolute(_AlongAxis):
         return Column([angle_about(self.axis, X.E)])
 
     def transferable_inertia(self) -> TransferableInertia:
-        """Mass on the axis stays where it is."""
+        """Mass on the axis can move to the parent."""
         return TransferableInertia(True, (self.axis,), (second_moment_along(self.axis),))
 
 
@@ -155,11 +155,11 @@ class Prismatic(_AlongAxis):
         return Column([self.axis.dot(X.r)])
 
     def transferable_inertia(self) -> TransferableInertia:
-        """What turns with the parent only."""
+        """Second moments, as the body turns with its parent only."""
         return TransferableInertia(second=EACH_SECOND)
 
     def sampling_range(self) -> tuple[float, ...]:
-        """Return a metre."""
+        """Half-width of the default sampling interval: 1 m."""
         return (1.0,)
 
 
@@ -262,7 +262,7 @@ class Cylindrical(_AlongAxis):
         return TransferableInertia(second=(second_moment_along(self.axis),))
 
     def sampling_range(self) -> tuple[float, ...]:
-        """Return a half turn and a metre."""
+        """Half-widths of the default sampling interval: pi rad, 1 m."""
         return (math.pi, 1.0)
 
 
@@ -303,7 +303,7 @@ class Planar(Joint):
         return TransferableInertia(second=(second_moment_along(EZ),))
 
     def sampling_range(self) -> tuple[float, ...]:
-        """Return a metre twice and a half turn."""
+        """Half-widths of the default sampling interval: 1 m, 1 m, pi rad."""
         return (1.0, 1.0, math.pi)
 
 
@@ -435,11 +435,11 @@ class Translational(Joint):
         return Column(X.r)
 
     def transferable_inertia(self) -> TransferableInertia:
-        """What turns with the parent only."""
+        """Second moments, as the body turns with its parent only."""
         return TransferableInertia(second=EACH_SECOND)
 
     def sampling_range(self) -> tuple[float, ...]:
-        """Return a metre three times."""
+        """Half-widths of the default sampling interval: 1 m each."""
         return (1.0,) * 3
 
 
@@ -479,7 +479,7 @@ class Free(Joint):
         return Column((*X.r, *rotations.rotation_to_quaternion(X.E)))
 
     def transferable_inertia(self) -> TransferableInertia:
-        """Nothing."""
+        """No inertia can move to the parent."""
         return TransferableInertia()
 
     def step(self, q: Values, dq: Values) -> Column:
@@ -530,7 +530,7 @@ class Free(Joint):
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
     def sampling_range(self) -> tuple[float, ...]:
-        """Return a metre three times; the rotation is not drawn from an interval."""
+        """Half-widths of the default sampling interval: 1 m; rotations are drawn uniformly."""
         return (1.0,) * 7
 
     def quaternion(self) -> slice:
@@ -564,7 +564,7 @@ class Fixed(Joint):
         return JointState(Transform.identity(), Subspace(), STILL, STILL)
 
     def transferable_inertia(self) -> TransferableInertia:
-        """Everything."""
+        """Every inertia can move to the parent."""
         return TransferableInertia(True, AXES, EACH_SECOND)
 
 

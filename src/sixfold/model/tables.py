@@ -47,7 +47,7 @@ class DHRow:
         d: offset along z [m].
         theta: angle about z [rad].
         sigma: 0 for a revolute joint, 1 for a prismatic one.
-        inertia: of the link, in the row's own DH frame; none if left out.
+        inertia: of the link, in the row's own DH frame; none by default.
         properties: damping, limits and so on of the joint, by name, as in `ModelBuilder.add_body`.
 
     Example:
@@ -207,8 +207,8 @@ def from_arrays(
             for a body without inertia.
         name: name of the model.
         gravity: [m/s^2].
-        body_names: names of the bodies; body1, body2 and so on if left out.
-        joint_names: names of the joints; joint1, joint2 and so on if left out.
+        body_names: names of the bodies; body1, body2 and so on by default.
+        joint_names: names of the joints; joint1, joint2 and so on by default.
 
     Returns:
         A Model; row k of its arrays is body k + 1.

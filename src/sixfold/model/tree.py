@@ -38,7 +38,7 @@ class Tree:
     """Where frames were moved: from this tree's frame of each body to that of the model's own."""
 
     def __repr__(self) -> str:
-        """Say how it is connected."""
+        """Return the connectivity."""
         parents = self.parent[1:]
         shown = f"{parents}" if len(parents) <= 12 else f"{parents[:12]}..."
         return f"<Tree of {len(parents)} bodies, parents {shown}>"
@@ -117,12 +117,12 @@ class Tree:
 
     @property
     def nv(self) -> int:
-        """The number of freedoms of the whole tree."""
+        """Number of degrees of freedom of the whole tree."""
         return self.velocity_slices[-1].stop
 
     @cached_property
     def dof_parent(self) -> tuple[int, ...]:
-        """For each freedom the one before it on the way to the base, -1 at the base."""
+        """For each degree of freedom the one before it on the way to the base, -1 at the base."""
         last = [-1] * len(self.parent)
         parents: list[int] = []
         for i in self.bodies:

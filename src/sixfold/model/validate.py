@@ -242,7 +242,7 @@ def tuple_of(where: str, field: str, given: Any, kind: Any) -> tuple[Any, ...]:
 
 
 def check_bodies(bodies: tuple[Any, ...]) -> None:
-    """Refuse bodies that no tree is made of."""
+    """Refuse bodies that cannot form a tree."""
     tried: set[int] = set()
     for k, body in enumerate(bodies):
         where = f"body {k}"
@@ -269,7 +269,7 @@ def check_bodies(bodies: tuple[Any, ...]) -> None:
 
 
 def check_names_and_indices(model: Any) -> None:
-    """Refuse names, gravity and couplings that fit no model."""
+    """Refuse invalid names, gravity, constraints and couplings."""
     for field in ("name", "base_name"):
         check_name(f"Model: field '{field}'", getattr(model, field))
     where = f"model '{model.name}'"
@@ -330,8 +330,8 @@ def beyond_turns(body: Body, q: Sequence[float]) -> Iterator[tuple[int, float]]:
             yield k, float(q[k])
 
 
-def impossible(inertias: Sequence[Inertia]) -> Iterator[tuple[int, str]]:
-    """Yield (number, reason) of inertias that no body has.
+def impossible_inertias(inertias: Sequence[Inertia]) -> Iterator[tuple[int, str]]:
+    """Yield (number, reason) of inertias that no body can have.
 
     Two moments that are exactly zero are taken for those of a planar problem, which has one.
     """

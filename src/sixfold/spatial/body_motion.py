@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError
 from sixfold.scalar import ZERO, Scalar, is_number, several_numbers, together
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
-from sixfold.spatial.quantity import takes, to_array
+from sixfold.spatial.quantity import check_kinds, to_array
 from sixfold.spatial.subspace import Column, ForceSubspace, Subspace
 from sixfold.spatial.transform import Transform
 from sixfold.spatial.vector3 import Vector3
@@ -32,7 +32,7 @@ _VECTORS = (Motion, Force, Vector3)
 def vector_rate(component_rate: Vector, u: Vector, frame_velocity: Motion) -> Vector: ...
 @overload
 def vector_rate(component_rate: Vector3, u: Vector3, frame_velocity: Vector3) -> Vector3: ...
-@takes(component_rate=_VECTORS, u=_VECTORS, frame_velocity=(Motion, Vector3))
+@check_kinds(component_rate=_VECTORS, u=_VECTORS, frame_velocity=(Motion, Vector3))
 def vector_rate(component_rate: Any, u: Any, frame_velocity: Any) -> Any:
     """Return the coordinates of du/dt from the componentwise derivative of u.
 
@@ -52,14 +52,14 @@ def vector_rate(component_rate: Any, u: Any, frame_velocity: Any) -> Any:
         >>> print(sf.spatial.vector_rate(still, sf.Motion.of([1, 0, 0, 0, 0, 0]), turning))
         Motion(w=(0, 2, 0), v=(0, 0, 0))
     """
-    return component_rate + _carried(u, frame_velocity)
+    return component_rate + _frame_motion_rate(u, frame_velocity)
 
 
 @overload
 def component_rate(vector_rate: Vector, u: Vector, frame_velocity: Motion) -> Vector: ...
 @overload
 def component_rate(vector_rate: Vector3, u: Vector3, frame_velocity: Vector3) -> Vector3: ...
-@takes(vector_rate=_VECTORS, u=_VECTORS, frame_velocity=(Motion, Vector3))
+@check_kinds(vector_rate=_VECTORS, u=_VECTORS, frame_velocity=(Motion, Vector3))
 def component_rate(vector_rate: Any, u: Any, frame_velocity: Any) -> Any:
     """Return the componentwise derivative of u from the coordinates of du/dt.
 
@@ -77,10 +77,10 @@ def component_rate(vector_rate: Any, u: Any, frame_velocity: Any) -> Any:
         >>> sf.spatial.component_rate(sf.Vector3(0.0, 2.0, 0.0), u, turning) == (0, 0, 0)
         True
     """
-    return vector_rate - _carried(u, frame_velocity)
+    return vector_rate - _frame_motion_rate(u, frame_velocity)
 
 
-def _carried(u: Any, frame_velocity: Any) -> Any:
+def _frame_motion_rate(u: Any, frame_velocity: Any) -> Any:
     """Return the rate of a vector that rests in a frame that moves."""
     if isinstance(frame_velocity, Vector3) is not isinstance(u, Vector3):
         wanted = "a Vector3" if isinstance(u, Vector3) else "a Motion"
@@ -90,7 +90,7 @@ def _carried(u: Any, frame_velocity: Any) -> Any:
     return frame_velocity.cross(u)
 
 
-@takes(a=Motion, v=Motion)
+@check_kinds(a=Motion, v=Motion)
 def classical_acceleration(a: Motion, v: Motion) -> Motion:
     """Return (angular acceleration; acceleration of the body point at the origin).
 
@@ -111,7 +111,7 @@ def classical_acceleration(a: Motion, v: Motion) -> Motion:
     return Motion(a.ang, a.lin + v.ang.cross(v.lin))
 
 
-@takes(classical=Motion, v=Motion)
+@check_kinds(classical=Motion, v=Motion)
 def spatial_acceleration(classical: Motion, v: Motion) -> Motion:
     """Return the spatial acceleration from the classical one, for a body moving with v.
 
@@ -132,7 +132,7 @@ def spatial_acceleration(classical: Motion, v: Motion) -> Motion:
     return Motion(classical.ang, classical.lin - v.ang.cross(v.lin))
 
 
-@takes(v=Motion, point=Vector3)
+@check_kinds(v=Motion, point=Vector3)
 def velocity_at(v: Motion, point: Vector3) -> Vector3:
     """Return the velocity of the body point that is passing through a point.
 
@@ -152,7 +152,7 @@ def velocity_at(v: Motion, point: Vector3) -> Vector3:
     return v.lin + v.ang.cross(point)
 
 
-@takes(v=Motion)
+@check_kinds(v=Motion)
 def velocity_field(v: Motion, points: ArrayLike) -> np.ndarray[Any, Any]:
     """Return the velocity field of a rigid body at many points: v_O + omega x p for each.
 
@@ -188,7 +188,7 @@ def velocity_field(v: Motion, points: ArrayLike) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(np.broadcast_to(array, (*lead, 3)))
 
 
-@takes(X=Transform, v_A=Motion, v_B=Motion)
+@check_kinds(X=Transform, v_A=Motion, v_B=Motion)
 def transform_rate(X: Transform, v_A: Motion, v_B: Motion) -> Rows:
     """Return d/dt B_X_A = (v_A - v_B) x B_X_A as a 6x6 matrix (Carius eq. 16).
 
@@ -210,7 +210,7 @@ def transform_rate(X: Transform, v_A: Motion, v_B: Motion) -> Rows:
     return product((v_A - v_B).cross_matrix(), X.matrix())
 
 
-@takes(inertia=(Inertia, ArticulatedInertia), v=Motion)
+@check_kinds(inertia=(Inertia, ArticulatedInertia), v=Motion)
 def inertia_rate(inertia: Inertia | ArticulatedInertia, v: Motion) -> Rows:
     """Return dI/dt = v x* I - I v x for a body moving with v, as a 6x6 matrix (Carius eq. 21).
 
@@ -234,7 +234,7 @@ def inertia_rate(inertia: Inertia | ArticulatedInertia, v: Motion) -> Rows:
     )
 
 
-@takes(inertia=(Inertia, ArticulatedInertia), v=Motion, a=Motion)
+@check_kinds(inertia=(Inertia, ArticulatedInertia), v=Motion, a=Motion)
 def equation_of_motion(inertia: Inertia, v: Motion, a: Motion) -> Force:
     """Return the force on a body, f = I a + v x* I v (Carius eq. 22, Featherstone).
 
@@ -273,7 +273,7 @@ def _dot(a: tuple[Scalar, ...], b: tuple[Scalar, ...]) -> Scalar:
 def constraint_basis(S: Subspace) -> ForceSubspace: ...
 @overload
 def constraint_basis(S: ForceSubspace) -> Subspace: ...
-@takes(S=(Subspace, ForceSubspace))
+@check_kinds(S=(Subspace, ForceSubspace))
 def constraint_basis(S: Subspace | ForceSubspace) -> ForceSubspace | Subspace:
     """Return T with S^T T = 0 and T^T T = 1: the forces that do no work on any motion in S.
 
@@ -314,12 +314,12 @@ def constraint_basis(S: Subspace | ForceSubspace) -> ForceSubspace | Subspace:
     return ForceSubspace(*map(Force.of, rest))
 
 
-@takes(inertia=(Inertia, ArticulatedInertia), S=Subspace)
+@check_kinds(inertia=(Inertia, ArticulatedInertia), S=Subspace)
 def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace) -> Rows:
     """Return S (S^T I S)^-1 S^T: the inverse inertia that a constrained body seems to have.
 
-    Times a force it is the acceleration of the body at rest.  Its rank is the number of freedoms,
-    and it maps every constraint force to zero.
+    Times a force it is the acceleration of the body at rest.  Its rank is the number
+    of degrees of freedom, and it maps every constraint force to zero.
 
     Args:
         inertia: inertia of the body.
@@ -346,7 +346,7 @@ def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace)
 
 
 class Constrained(NamedTuple):
-    """The answer to a force on a constrained body."""
+    """Response of a constrained body to a force."""
 
     alpha_rate: Column
     """Rates of the velocity coordinates."""
@@ -359,7 +359,7 @@ class Constrained(NamedTuple):
 _NONE = type(None)
 
 
-@takes(inertia=(Inertia, ArticulatedInertia), S=Subspace, f=Force, S_rate=(Subspace, _NONE))
+@check_kinds(inertia=(Inertia, ArticulatedInertia), S=Subspace, f=Force, S_rate=(Subspace, _NONE))
 def constrained_motion(
     inertia: Inertia, S: Subspace, f: Force, alpha: Any = None, S_rate: Subspace | None = None
 ) -> Constrained:
@@ -372,8 +372,8 @@ def constrained_motion(
         inertia: inertia of the body.
         S: motion subspace.
         f: applied force.
-        alpha: velocity coordinates; at rest when left out.
-        S_rate: derivative of the subspace; zero when left out.
+        alpha: velocity coordinates; at rest by default.
+        S_rate: derivative of the subspace; zero by default.
 
     Returns:
         Rates of alpha, the acceleration and the constraint force.

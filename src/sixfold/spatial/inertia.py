@@ -23,7 +23,13 @@ from sixfold.scalar import (
     together,
     unconverted,
 )
-from sixfold.spatial.quantity import articulated_text, as_array, compared, inertia_text, presented
+from sixfold.spatial.quantity import (
+    articulated_text,
+    as_array,
+    comparable,
+    displayable,
+    inertia_text,
+)
 from sixfold.spatial.vector3 import (
     ZERO3,
     ZERO33,
@@ -38,8 +44,8 @@ from sixfold.spatial.vector3 import (
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
-@presented(lambda inertia: inertia.matrix(), inertia_text)
-@compared()
+@displayable(lambda inertia: inertia.matrix(), inertia_text)
+@comparable()
 class Inertia(NamedTuple):
     """Rigid-body inertia in body coordinates: mass, first moment h = m c, rotational inertia at O.
 
@@ -85,7 +91,7 @@ class Inertia(NamedTuple):
         m = number_of("Inertia.from_mass", "mass", mass)
         fix = "pass (x, y, z)"
         c = Vector3.of(items_of("Inertia.from_mass", "center", center, 3, "3 numbers", fix))
-        Ic = rotational_of(rotational)
+        Ic = to_rotational_inertia(rotational)
         with together("Inertia.from_mass"):
             return cls(exact(m), (c * m).map(exact), (Ic + steiner(m, c)).map(exact))
 
@@ -117,7 +123,7 @@ class Inertia(NamedTuple):
         return _BothMoments.of(mass, h, I, second)
 
     def with_second_moments(self) -> Inertia:
-        """Return the inertia with its second moments, which then move and add up beside it."""
+        """Return the inertia with its second moments, which are then moved and added separately."""
         return _BothMoments.of(*self, self.second_moments)
 
     def with_moments(self, I: Symmetric3) -> Inertia:
@@ -184,11 +190,11 @@ class Inertia(NamedTuple):
             raise mistaken(error, "Inertia - other", Inertia, other) from None
 
     def __mul__(self, scale: Scalar) -> Inertia:
-        """Return the inertia of so many times the mass."""
+        """Scale mass, first moment and rotational inertia."""
         return Inertia(self.m * scale, self.h * scale, self.I * scale)
 
     def __rmul__(self, scale: Scalar) -> Inertia:
-        """Return the inertia of so many times the mass."""
+        """Scale mass, first moment and rotational inertia."""
         return self * scale
 
     def to_parent(self, E: Matrix3, r: Vector3) -> Inertia:
@@ -200,7 +206,7 @@ class Inertia(NamedTuple):
             back = self.I.congruence(E)
             return Inertia(self.m, h, back + _double_cross(r, k, h))
         except Exception as error:
-            raise moved_by("Inertia", E, r, error) from None
+            raise to_parent_error("Inertia", E, r, error) from None
 
     def kinetic_energy(self, v: Motion) -> Scalar:
         """Return (1/2) v . I v."""
@@ -230,7 +236,7 @@ class Inertia(NamedTuple):
 class _BothMoments(Inertia):
     """An inertia that carries its second moments along, each of the two moved by its own sums.
 
-    Worked out again from moments of inertia that were moved and rounded, a small second moment
+    Computed from moments of inertia that were moved and rounded, a small second moment
     would hold the rounding error of the largest.
     """
 
@@ -296,8 +302,8 @@ def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
     return Symmetric3(yy + zz, xx + zz, xx + yy, -xy, -xz, -yz)
 
 
-@presented(lambda inertia: inertia.matrix(), articulated_text)
-@compared()
+@displayable(lambda inertia: inertia.matrix(), articulated_text)
+@comparable()
 class ArticulatedInertia(NamedTuple):
     """A general symmetric inertia [[I, H], [H^T, M]] of 21 parameters.
 
@@ -376,7 +382,7 @@ class ArticulatedInertia(NamedTuple):
             I = self.I.congruence(E) + symmetric_part(rx @ H.T - H1 @ rx)
             return ArticulatedInertia(I, H, M)
         except Exception as error:
-            raise moved_by("ArticulatedInertia", E, r, error) from None
+            raise to_parent_error("ArticulatedInertia", E, r, error) from None
 
     def matrix(self) -> Rows:
         """Return the 6x6 matrix."""
@@ -502,7 +508,7 @@ def physical_consistency(inertia: Inertia, tolerance: float = 1e-9) -> Consisten
     )
 
 
-def moved_by(kind: str, E: Any, r: Any, error: Exception) -> Exception:
+def to_parent_error(kind: str, E: Any, r: Any, error: Exception) -> Exception:
     """Return the error to raise when an inertia could not be moved."""
     first = mistaken(error, f"{kind}.to_parent: argument 'E'", Matrix3, E)
     if first is not error:
@@ -510,14 +516,14 @@ def moved_by(kind: str, E: Any, r: Any, error: Exception) -> Exception:
     return mistaken(error, f"{kind}.to_parent: argument 'r'", Vector3, r)
 
 
-def rotational_of(values: Any) -> Symmetric3:
+def to_rotational_inertia(values: Any) -> Symmetric3:
     """Return a rotational inertia that is given as 3x3 numbers or by its diagonal."""
     fix = "give 3x3 or diagonal"
     listed = items_of("Inertia", "rotational", values, 3, "3 or 3x3 numbers", fix)
     if hasattr(listed[0], "__len__"):
         rows = Matrix3.of(listed)
         off = [(rows[0][1], rows[1][0]), (rows[0][2], rows[2][0]), (rows[1][2], rows[2][1])]
-        if any(a is not b and _differ(a, b) for a, b in off):
+        if any(a is not b and _any_differ(a, b) for a, b in off):
             what = f"rotational inertia is not symmetric: {shown(values)}"
             raise ModelError("Inertia", what, "give a symmetric matrix")
         return Symmetric3.of(rows)
@@ -525,7 +531,7 @@ def rotational_of(values: Any) -> Symmetric3:
     return Symmetric3(xx, yy, zz, ZERO, ZERO, ZERO)
 
 
-def _differ(a: Scalar, b: Scalar) -> bool:
+def _any_differ(a: Scalar, b: Scalar) -> bool:
     """Return whether two numbers differ, in any state of a batch."""
     different = a != b
     return bool(different.any() if hasattr(different, "any") else different)

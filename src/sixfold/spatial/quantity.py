@@ -18,7 +18,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def compared(
+def comparable(
     numbers: Callable[[Any], Sequence[Any]] = tuple, *, as_tuple: bool = False
 ) -> Callable[[Kind], Kind]:
     """Give a class `==`, `!=` and a hash that look at its numbers.
@@ -81,8 +81,8 @@ def to_array(quantity: Any) -> np.ndarray[Any, Any]:
     Args:
         quantity: a Motion (omega; v) or a Force (n; f), a Transform (the matrix that acts on
             motions), an Inertia or ArticulatedInertia (the matrix that acts on motions), a Subspace
-            or ForceSubspace (one column for each freedom), a Vector3, a Matrix3, a JointMatrix, or
-            a tuple or list of numbers or of rows.
+            or ForceSubspace (one column for each degree of freedom), a Vector3, a Matrix3, a
+            JointMatrix, or a tuple or list of numbers or of rows.
 
     Returns:
         An array of shape (..., 6), (..., 6, 6), (..., 6, n), (..., 3), (..., 3, 3) or (..., rows,
@@ -114,7 +114,7 @@ def as_array(quantity: Any, dtype: Any, copy: bool | None) -> np.ndarray[Any, An
     return made if dtype is None else made.astype(dtype)
 
 
-def presented(
+def displayable(
     nested: Callable[[Any], Nested], text: Callable[[Any], str]
 ) -> Callable[[Kind], Kind]:
     """Give a class a short `__str__`, `_repr_latex_`, and what `as_array` needs.
@@ -237,7 +237,7 @@ def _array(numbers: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return made.reshape((*lead, *shape))
 
 
-def takes(**kinds: type | tuple[type, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def check_kinds(**kinds: type | tuple[type, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that looks at the kinds of arguments before the function runs.
 
     A Force in the place of a Motion would be taken for one: both hold two vectors.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
 from sixfold.spatial.inertia import ArticulatedInertia, CoriolisInertia, Inertia
-from sixfold.spatial.quantity import as_array, compared, presented, triple
+from sixfold.spatial.quantity import as_array, comparable, displayable, triple
 from sixfold.spatial.subspace import ForceSubspace, Subspace
 from sixfold.spatial.vector3 import (
     IDENTITY3,
@@ -30,8 +30,8 @@ def _text(X: Transform) -> str:
     return f"Transform(E=({', '.join(map(triple, X.E))}), r={triple(X.r)})"
 
 
-@presented(lambda X: X.matrix(), _text)
-@compared()
+@displayable(lambda X: X.matrix(), _text)
+@comparable()
 class Transform(NamedTuple):
     """B_X_A: from coordinates of frame A to frame B.
 
@@ -165,7 +165,7 @@ class Transposed:
     __slots__ = ("X",)
 
     def __init__(self, X: Transform) -> None:
-        """Remember the transform."""
+        """Keep the transform."""
         self.X = X
 
     def __matmul__(self, other: Any) -> Any:
@@ -195,7 +195,7 @@ class Congruence:
     def __init__(
         self, X: Transform, inertia: Inertia | ArticulatedInertia | CoriolisInertia
     ) -> None:
-        """Remember both factors."""
+        """Keep both factors."""
         self.X, self.I = X, inertia
 
     def __matmul__(self, X: Transform) -> Any:
@@ -212,7 +212,7 @@ class Star:
     __slots__ = ("X",)
 
     def __init__(self, X: Transform) -> None:
-        """Remember the transform."""
+        """Keep the transform."""
         self.X = X
 
     def __matmul__(self, other: Any) -> Force:

@@ -17,10 +17,10 @@ from sixfold.scalar import (
     sqrt,
     unconverted,
 )
-from sixfold.spatial.quantity import compared
+from sixfold.spatial.quantity import comparable
 
 
-@compared(as_tuple=True)
+@comparable(as_tuple=True)
 class Vector3(NamedTuple):
     """Three coordinates, numbers of any kind.
 
@@ -108,7 +108,7 @@ Vector3.__array_ufunc__ = None  # type: ignore[attr-defined]
 ZERO3 = Vector3(ZERO, ZERO, ZERO)
 
 
-@compared(as_tuple=True)
+@comparable(as_tuple=True)
 class Matrix3(NamedTuple):
     """Three rows."""
 
@@ -238,7 +238,7 @@ def _alone(E: Matrix3, k: int, n: int) -> bool:
     return row[n] is not ZERO and all(x is ZERO for x in others)
 
 
-@compared(as_tuple=True)
+@comparable(as_tuple=True)
 class Symmetric3(NamedTuple):
     """A symmetric 3x3 matrix by its six different elements."""
 

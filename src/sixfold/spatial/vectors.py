@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, kind_of
 from sixfold.scalar import Scalar, items_of, together
-from sixfold.spatial.quantity import as_array, compared, presented, triple
+from sixfold.spatial.quantity import as_array, comparable, displayable, triple
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
@@ -19,8 +19,8 @@ def _six(x: Any) -> tuple[Scalar, ...]:
     return (*x.ang, *x.lin)
 
 
-@presented(_six, lambda m: f"Motion(w={triple(m.ang)}, v={triple(m.lin)})")
-@compared()
+@displayable(_six, lambda m: f"Motion(w={triple(m.ang)}, v={triple(m.lin)})")
+@comparable()
 class Motion(NamedTuple):
     """A velocity or acceleration: angular part first, linear part at the origin.
 
@@ -110,8 +110,8 @@ class Motion(NamedTuple):
         return Motion(self.ang.map(convert), self.lin.map(convert))
 
 
-@presented(_six, lambda f: f"Force(n={triple(f.ang)}, f={triple(f.lin)})")
-@compared()
+@displayable(_six, lambda f: f"Force(n={triple(f.ang)}, f={triple(f.lin)})")
+@comparable()
 class Force(NamedTuple):
     """A force, momentum or impulse: moment about the origin first, linear part second.
 

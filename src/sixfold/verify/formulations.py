@@ -1,6 +1,6 @@
 """Every formulation of every quantity, and how far each is from the reference.
 
-The reference is recursive Newton-Euler in extended precision.  Each state is judged by itself:
+The reference is recursive Newton-Euler in extended precision.  Each state is judged separately:
 
 - forward dynamics at random tau by the backward error max|tau - ID(q, v, a)| divided by
   ||H|| max|a| + max|C| + max|tau|, or by the largest force through a joint if that is more;
@@ -45,7 +45,7 @@ from sixfold.verify.report import Finding
 
 Extended = np.longdouble
 MAX_LAGRANGE_FREEDOMS = 10
-"""Most freedoms for which Lagrange's O(n^4) derivatives are evaluated."""
+"""Maximum degrees of freedom for which Lagrange's O(n^4) derivatives are evaluated."""
 MAX_RELATIVE_ERROR = 2e-14
 """About 90 roundings of a double: what formulations of one quantity may differ by."""
 BODIES_OF_LIMIT = 100

@@ -66,7 +66,7 @@ class Report:
         return self
 
     def __repr__(self) -> str:
-        """Say it in a line; print it for a table."""
+        """Return one line; print the object for a table."""
         errors = [f.error for f in self.findings if f.error is not None]
         bad = sum(f.bad for f in self.findings)
         verdict = f"{bad} DISAGREE" if bad else "all agree"
