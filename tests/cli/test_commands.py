@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.formats.samples import SAMPLES
+from sixfold.formats.bundled import SAMPLES
 from sixfold.verify.report import Finding, Report
 from tests.cli.streams import apart
 

@@ -10,7 +10,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.formats import bundled, xml
-from sixfold.formats.samples import SAMPLES
+from sixfold.formats.bundled import SAMPLES
 from sixfold.model import (
     STANDARD_JOINTS,
     Box,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.formats.samples import SAMPLES
+from sixfold.formats.bundled import SAMPLES
 from sixfold.model import Coordinates, Coupling
 from sixfold.report.series import names
 from sixfold.simulation.trajectory.tables import labels

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.formats.samples import SAMPLES
+from sixfold.formats.bundled import SAMPLES
 from sixfold.model import Body
 from sixfold.spatial import Transform, Vector3
 
@@ -66,7 +66,7 @@ def test_every_sample_survives_a_pickle(name):
 
 def test_digests_are_the_same_in_another_process():
     code = (
-        "import sixfold as sf; from sixfold.formats.samples import SAMPLES;"
+        "import sixfold as sf; from sixfold.formats.bundled import SAMPLES;"
         "print(*(sf.load(name).digest for name in SAMPLES))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "17"}

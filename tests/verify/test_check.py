@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.formats.samples import SAMPLES
+from sixfold.formats.bundled import SAMPLES
 from sixfold.verify.check import Finding, Report, formulations
 from sixfold.verify.check import check as check_function
 from sixfold.verify.formulations import MAX_LAGRANGE_FREEDOMS

@@ -12,7 +12,7 @@ from sixfold.cli.show import WIDTH, cut, tree_lines
 from sixfold.constraints import mobility
 from sixfold.errors import StateError, visible
 from sixfold.formats import bundled, load
-from sixfold.formats.samples import SAMPLES
+from sixfold.formats.bundled import SAMPLES
 from sixfold.model import Distance, Gear, Model
 
 POINT = 31  # columns of a centre of mass

@@ -24,8 +24,8 @@ from sixfold.errors import (
 )
 from sixfold.files import path_of
 from sixfold.formats import bundled, files, xml
+from sixfold.formats.bundled import SAMPLES, sample
 from sixfold.formats.json_model import read_json, read_side_file
-from sixfold.formats.samples import SAMPLES, sample
 from sixfold.formats.urdf import UrdfReader
 from sixfold.model import Model, lock_joints
 

@@ -25,7 +25,6 @@ from sixfold.scalar import (
 )
 from sixfold.spatial.quantity import (
     articulated_text,
-    as_array,
     comparable,
     displayable,
     inertia_text,
@@ -161,10 +160,6 @@ class Inertia(NamedTuple):
         with together("Inertia.about"):
             return self.about_center + steiner(self.m, self.center - p)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the 6x6 matrix."""
-        return as_array(self, dtype, copy)
-
     def __matmul__(self, v: Any) -> Any:
         """Return the momentum of a velocity, h = I v (or the force of an acceleration, I a)."""
         if not isinstance(v, Motion):
@@ -193,9 +188,7 @@ class Inertia(NamedTuple):
         """Scale mass, first moment and rotational inertia."""
         return Inertia(self.m * scale, self.h * scale, self.I * scale)
 
-    def __rmul__(self, scale: Scalar) -> Inertia:
-        """Scale mass, first moment and rotational inertia."""
-        return self * scale
+    __rmul__ = __mul__
 
     def to_parent(self, E: Matrix3, r: Vector3) -> Inertia:
         """Return X^T I X for X = (E, r): the same body in the coordinates X starts from."""
@@ -337,10 +330,6 @@ class ArticulatedInertia(NamedTuple):
         m = rigid.m
         return cls(rigid.I, skew(rigid.h), Symmetric3(m, m, m, ZERO, ZERO, ZERO))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the 6x6 matrix."""
-        return as_array(self, dtype, copy)
-
     def __matmul__(self, v: Any) -> Any:
         """Return the force of an acceleration."""
         if not isinstance(v, Motion):
@@ -368,9 +357,7 @@ class ArticulatedInertia(NamedTuple):
         """Scale."""
         return ArticulatedInertia(self.I * scale, self.H * scale, self.M * scale)
 
-    def __rmul__(self, scale: Scalar) -> ArticulatedInertia:
-        """Scale."""
-        return self * scale
+    __rmul__ = __mul__
 
     def to_parent(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
         """Return X^T I X for X = (E, r)."""

@@ -106,18 +106,18 @@ def to_array(quantity: Any) -> np.ndarray[Any, Any]:
         return _array(list(_flat(nested, len(shape))), shape)
 
 
-def as_array(quantity: Any, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return what `__array__` of a spatial quantity returns."""
+def _as_array(quantity: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """Return the array of a spatial quantity, as NumPy's protocol wants it."""
     if copy is False:
         raise ValueError(f"a {type(quantity).__name__} is no array: one has to be made")
-    made = to_array(quantity)
-    return made if dtype is None else made.astype(dtype)
+    array = to_array(quantity)
+    return array if dtype is None else array.astype(dtype)
 
 
 def displayable(
     nested: Callable[[Any], Nested], text: Callable[[Any], str]
 ) -> Callable[[Kind], Kind]:
-    """Give a class a short `__str__`, `_repr_latex_`, and what `as_array` needs.
+    """Give a class a short `__str__`, `_repr_latex_` and `__array__`.
 
     Arrays leave operations to it: `array * quantity` is ours, as the batch lives inside the
     numbers, and `array @ quantity` is an error.
@@ -141,7 +141,7 @@ def displayable(
             rows = nested(self)
             return list(_flat(rows, len(_shape(rows))))
 
-        members = {"__str__": short, "_repr_latex_": latex}
+        members = {"__str__": short, "_repr_latex_": latex, "__array__": _as_array}
         more = {"_nested": staticmethod(nested), "__array_ufunc__": None}
         for name, member in {**members, **more}.items():
             setattr(kind, name, member)

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import ZERO, Scalar, is_one
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
-from sixfold.spatial.quantity import as_array, comparable, displayable, triple
+from sixfold.spatial.quantity import comparable, displayable, triple
 from sixfold.spatial.vector3 import Matrix3, Symmetric3, Vector3
 from sixfold.spatial.vectors import Force, Motion
 
@@ -71,10 +70,6 @@ class JointMatrix:
         """Keep the rows; the factors are computed at first use."""
         self.rows = tuple(tuple(row) for row in rows)
         self._factors: tuple[list[list[Scalar]], list[Scalar]] | None = None
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the rows."""
-        return as_array(self, dtype, copy)
 
     def __add__(self, diagonal: Sequence[Scalar]) -> JointMatrix:
         """Add a diagonal."""
@@ -177,10 +172,6 @@ class Subspace:
         """Print all digits."""
         return f"Subspace({', '.join(map(repr, self.columns))})"
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return one column for each degree of freedom."""
-        return as_array(self, dtype, copy)
-
     def __matmul__(self, rates: Any) -> Motion:
         """S qd: the motion with these rates."""
         rates = _numbers(rates, "Subspace")
@@ -223,10 +214,6 @@ class ForceSubspace:
     def __repr__(self) -> str:
         """Print all digits."""
         return f"ForceSubspace({', '.join(map(repr, self.columns))})"
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return one column for each degree of freedom."""
-        return as_array(self, dtype, copy)
 
     def __matmul__(self, other: Any) -> Any:
         """U x for a column of numbers; K U^T as a symmetric inertia when K = U / D."""

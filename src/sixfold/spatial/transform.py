@@ -6,12 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
 from sixfold.spatial.inertia import ArticulatedInertia, CoriolisInertia, Inertia
-from sixfold.spatial.quantity import as_array, comparable, displayable, triple
+from sixfold.spatial.quantity import comparable, displayable, triple
 from sixfold.spatial.subspace import ForceSubspace, Subspace
 from sixfold.spatial.vector3 import (
     IDENTITY3,
@@ -88,10 +86,6 @@ class Transform(NamedTuple):
         turn = cos_sin(_finite("Transform.turn", "angle", angle))
         return cls(rotation(unit(axis, "Transform.turn"), *turn).map(exact), ZERO3)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the 6x6 matrix that acts on motions."""
-        return as_array(self, dtype, copy)
-
     def __matmul__(self, other: Any) -> Any:
         """Transform a motion or a subspace of motions, or chain: C_X_B @ B_X_A = C_X_A."""
         E, r = self
@@ -114,9 +108,7 @@ class Transform(NamedTuple):
         """Refuse: transforms are chained, not multiplied."""
         raise ArgumentError("Transform * other", "nothing to multiply", other, "chain with X @ Y")
 
-    def __rmul__(self, other: Any) -> Any:
-        """Refuse, as from the right."""
-        return self * other
+    __rmul__ = __mul__
 
     @property
     def T(self) -> Transposed:

@@ -65,9 +65,7 @@ class Vector3(NamedTuple):
             raise ArgumentError("Vector3 * other", "a number", scale, fix)
         return Vector3(self.x * scale, self.y * scale, self.z * scale)
 
-    def __rmul__(self, scale: Scalar) -> Vector3:
-        """Scale."""
-        return self * scale
+    __rmul__ = __mul__
 
     def __truediv__(self, scale: Scalar) -> Vector3:
         """Divide by a number."""
@@ -147,9 +145,7 @@ class Matrix3(NamedTuple):
         """Scale."""
         return Matrix3(self.a * scale, self.b * scale, self.c * scale)
 
-    def __rmul__(self, scale: Scalar) -> Matrix3:
-        """Scale."""
-        return self * scale
+    __rmul__ = __mul__
 
     @property
     def T(self) -> Matrix3:
@@ -277,9 +273,7 @@ class Symmetric3(NamedTuple):
         """Scale."""
         return Symmetric3(*(a * scale for a in self))
 
-    def __rmul__(self, scale: Scalar) -> Symmetric3:
-        """Scale."""
-        return self * scale
+    __rmul__ = __mul__
 
     def congruence(self, E: Matrix3) -> Symmetric3:
         """Return E^T A E for a rotation E."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
-from numpy.typing import NDArray
-
 from sixfold.errors import ArgumentError, kind_of
 from sixfold.scalar import Scalar, items_of, together
-from sixfold.spatial.quantity import as_array, comparable, displayable, triple
+from sixfold.spatial.quantity import comparable, displayable, triple
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
@@ -50,10 +48,6 @@ class Motion(NamedTuple):
         """Take six numbers (omega; v)."""
         return cls(*_halves("Motion", values))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return six numbers."""
-        return as_array(self, dtype, copy)
-
     def __add__(self, other: Motion) -> Motion:  # type: ignore[override]
         """Add two motions."""
         return _sum(self, other)
@@ -71,9 +65,7 @@ class Motion(NamedTuple):
         _refuse_product(self, scale)
         return Motion(self.ang * scale, self.lin * scale)
 
-    def __rmul__(self, scale: Scalar) -> Motion:
-        """Scale."""
-        return self * scale
+    __rmul__ = __mul__
 
     def dot(self, f: Force) -> Scalar:
         """Return the power of a force on this motion; motion . motion does not exist."""
@@ -147,10 +139,6 @@ class Force(NamedTuple):
         with together("Force.at_point"):
             return cls(p.cross(f), f)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return six numbers."""
-        return as_array(self, dtype, copy)
-
     def __add__(self, other: Force) -> Force:  # type: ignore[override]
         """Add two forces."""
         return _sum(self, other)
@@ -168,9 +156,7 @@ class Force(NamedTuple):
         _refuse_product(self, scale)
         return Force(self.ang * scale, self.lin * scale)
 
-    def __rmul__(self, scale: Scalar) -> Force:
-        """Scale."""
-        return self * scale
+    __rmul__ = __mul__
 
     def dot(self, v: Motion) -> Scalar:
         """Return the power on a motion; force . force does not exist."""
