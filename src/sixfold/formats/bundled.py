@@ -1,4 +1,4 @@
-"""Robots by name: the samples, and those of the package example-robot-data where it is installed."""
+"""Robots by name: the samples, and those of the package example-robot-data if installed."""
 
 from __future__ import annotations
 
