@@ -227,6 +227,7 @@ class Case:
         links: dict[int, list[Link]] = {}
         for link in self.model.origin.links if self.model.origin else ():
             links.setdefault(link.body, []).append(link)
+        # links as the file gives them while they add up to the body; the body itself after an edit
         found = [*map(_of_link, links.get(-1, ()))]
         for k, body in enumerate(self.model.bodies):
             own = links.get(k, [])
@@ -349,6 +350,7 @@ def _of_link(link: Link) -> Part:
 def _adds_up(links: Iterable[Link], whole: Inertia) -> bool:
     """Return true when the links of a body together weigh what the body weighs."""
     with np.errstate(all="ignore"):
+        # compare with the sizes of the summands, so that cancellation is no difference
         moved = [
             (X.T @ link.inertia @ X).array()
             for link in links

@@ -59,6 +59,7 @@ def joints(case: Case) -> Iterator[Finding]:
 def idle(case: Case) -> Iterator[Finding]:
     """Find bodies at the end of a chain that have nothing at all."""
     model = case.model
+    # bodies that carry, show or hold something
     busy = {body.parent for body in model.bodies}
     busy |= {frame.body for frame in model.frames} | {g.body for g in model.geometries}
     for each in model.constraints:
@@ -74,6 +75,7 @@ def pivots(case: Case) -> Iterator[Finding]:
     model = case.model
     if not model.nv:
         return
+    # proved singular for every state first; others are looked for among the samples
     always, unproved = _singular(model)
     for k in always:
         what = f"nothing that it moves resists it ('{model.bodies[k].name}' and beyond)"
@@ -106,6 +108,7 @@ def matrix(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
         yield case.about_model("matrix-overflow", what, {"states": n, "of": len(M)})
         return
     with np.errstate(all="ignore"):
+        # scale to a unit diagonal: units do not count
         diagonal = np.sqrt(np.abs(np.einsum("...ii->...i", M)))
         diagonal[diagonal == 0] = 1.0
         scaled = M / diagonal[:, :, None] / diagonal[:, None, :]
@@ -198,6 +201,7 @@ def _open(case: Case, q: Array, gaps: Array) -> Iterator[Finding]:
     model = case.model
     closed = CLOSED * size_of(model)
     alone = {}
+    # try each constraint alone: one that does not close is reported by itself
     for k, rows in enumerate(_rows(model)[:ALONE]):
         with np.errstate(all="ignore"):
             left = float(np.abs(nearest(model, rows)[1]).max())
@@ -208,6 +212,7 @@ def _open(case: Case, q: Array, gaps: Array) -> Iterator[Finding]:
         yield case.about_constraint("loop-open", k, what, {"left": left})
     if alone:
         return
+    # gaps outside the range of J cannot be closed by any motion
     J = constraint_jacobian(model, q)
     rank, with_gaps = (int(np.linalg.matrix_rank(x)) for x in (J, np.c_[J, gaps]))
     size = np.abs(gaps)

@@ -66,6 +66,7 @@ def _impossible(case: Case, part: Part) -> Iterator[Finding]:
     if not np.isfinite(scale) or scale == 0:
         return
     shown = f"principal moments {low:.4g}, {middle:.4g}, {high:.4g} kg m^2"
+    # allow for the rounding of the file and of moving the tensor to the centre
     rounding = ROUNDING * scale + part.rounding
     point = POINT**2 * abs(part.mass)
     excess = high - low - middle
@@ -119,6 +120,7 @@ def masses(case: Case) -> Iterator[Finding]:
             what = f"moving body of {m:.3g} kg on a robot of {total:.4g} kg"
             values = {"mass": m, "robot_mass": total}
             yield case.about_part("mass-tiny", case.part_of(k), what, values)
+    # one part heavier than a thousand times all others
     heavy = sorted((part for part in case.parts if part.mass > 0), key=lambda part: part.mass)
     rest = sum(part.mass for part in heavy[:-1])
     if len(heavy) > 2 and heavy[-1].mass > HUGE * rest:
@@ -132,6 +134,7 @@ def units(case: Case) -> Iterator[Finding]:
     if case.length > LONG:
         what = f"joints are {case.length:.4g} m apart (median)"
         yield case.about_model("units-millimetres", what, {"median_length": case.length})
+    # mass over cubed length, as few links have shapes of known volume
     densities = [
         part.mass / extent.size**3
         for part in case.parts
@@ -155,6 +158,7 @@ def sizes(case: Case) -> Iterator[Finding]:
 
 
 def _center(case: Case, part: Part, extent: Extent) -> Iterator[Finding]:
+    # twice the size where only joints and frames are known, half where shapes are
     away = extent.outside(part.center)
     size = extent.size if extent.complete else max(extent.size, case.length)
     if size == 0 or not away > (0.5 if extent.complete else 2.0) * size:
@@ -241,6 +245,7 @@ def symmetry(case: Case) -> Iterator[Finding]:
 def mirrored(name: str) -> list[str]:
     """Return the names that the right twin of a left part may have; none for other parts."""
     words = [name.replace(left, right) for left, right in WORDS.items() if left in name]
+    # names such as l_arm, arm.L
     letters = [
         re.sub(rf"(^|[_.\-/]){left}(?=$|[_.\-/])", rf"\g<1>{right}", name)
         for left, right in LETTERS.items()

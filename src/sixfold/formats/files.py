@@ -94,6 +94,7 @@ def mesh_path(model: Model, mesh: Mesh | str) -> Path:
             return found
         else:
             outside.append(f"{found}, which is not under {allowed}")
+    # a file that exists elsewhere is reported before one that is missing
     if outside:
         raise RobotFileError(
             f"mesh '{shown(name)}' lies outside the folders that are allowed",
@@ -111,6 +112,7 @@ def mesh_path(model: Model, mesh: Mesh | str) -> Path:
 
 def _candidates(origin: SourceInfo, name: str) -> Iterator[tuple[Path, Path]]:
     """Yield a folder, its links followed, and a path that must end under it."""
+    # candidates in order: package_dirs, then folders around the file
     here = Path(origin.file).absolute().parent
     dirs = [Path(folder).absolute() for folder in origin.package_dirs]
     scheme, mark, rest = name.partition("://")

@@ -425,6 +425,7 @@ def model_of_json(data: bytes, file: str) -> Model:
         )
     except ModelError as error:
         root.fail(*reason(error))
+    # bodies parent first, then what names bodies
     known: dict[str, int] = {builder.base_name: -1}
     for body in top["bodies"].items():
         name = _body(builder, body, known)
@@ -577,6 +578,7 @@ def to_json(model: Model) -> str:
         ],
         "geometries": [_plain_geometry(item, carrier(item.body)) for item in model.geometries],
     }
+    # files without constraints and contact options stay at version 1
     if model.constraints or any(item.contact is not None for item in model.geometries):
         top |= {"version": VERSION, "constraints": plain_constraints(model)}
     return text_of(top)

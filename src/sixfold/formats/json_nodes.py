@@ -24,6 +24,7 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|\n|[^\s\[\]{},:"]+', r
 
 def line_of(text: str, path: Path) -> int:
     """Return the line on which a value begins, or that of the nearest place around it."""
+    # the nearest enclosing place, if the value itself is not found
     best, depth = 1, -1
     for found, line, _ in _places(text):
         if found == path:
@@ -106,6 +107,7 @@ class Node:
         """Return the members of an object that must have just these keys, and may have others."""
         if not isinstance(self.value, dict):
             self.wrong("an object { }")
+        # each key that must be there, and no key that is not known
         missing = [key for key in keys if key not in self.value]
         known = (*keys, *optional)
         unknown = [key for key in self.value if key not in known]
@@ -186,6 +188,7 @@ class Document:
 
     def root(self) -> Node:
         """Parse the text."""
+        # refuse hostile sizes before json makes objects of them
         if sum(map(self.text.count, "[{,")) > MAX_VALUES:
             self.fail(f"more than {MAX_VALUES:,} values", 1, "split the model")
         if self.text.count("\\") > MAX_ESCAPES:

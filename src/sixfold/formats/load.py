@@ -92,6 +92,7 @@ def load(
     _refuse_content(text)
     folders = _listed(package_dirs)
     beside = None if constraints is None else path_of("load", constraints, "loops.json")
+    # a name of a sample; anything else is a file
     path = _path(source, text)
     if path is None:
         _only_urdf(floating_base, f"sample '{text}'")

@@ -76,6 +76,7 @@ def compile_document(mujoco: Any, document: Document) -> Any:
     with collect_warnings(mujoco, document.remarks):
         try:
             assets: dict[str, bytes] = {}
+            # one specification with all attached parts, then one compilation
             spec = _spec(mujoco, document, assets)
             spec.assets = assets
             return spec.compile()

@@ -290,6 +290,7 @@ def _gear(builder: ModelBuilder, m: Any, k: int, name: str, names: Names) -> Non
     leaders: list[tuple[str, tuple[float, ...]]] = []
     if second >= 0:
         ref = float(m.qpos0[int(m.jnt_qposadr[second])])
+        # expand the powers of (q2 - ref2) into powers of q2
         powers = [
             sum(c[n] * comb(n, p) * (-ref) ** (n - p) for n in range(max(p, 1), 5))
             for p in range(5)
@@ -354,6 +355,7 @@ def model_from_arrays(
     """
     off = off or DisabledEffects()
     names = names_of(m)
+    # bodies in MuJoCo's order: parents come first
     gravity = [0.0 if off.gravity else float(x) for x in m.opt.gravity]
     builder = ModelBuilder(name, gravity=gravity, base_name=names.bodies[0])
     for b in range(1, m.nbody):
@@ -393,6 +395,7 @@ def _add_body(
     name, parent = names.bodies[b], names.bodies[int(m.body_parentid[b])]
     pose = clean_pose(m.body_pos[b], m.body_quat[b])
     first, count = int(m.body_jntadr[b]), int(m.body_jntnum[b])
+    # one body here for each joint of MuJoCo's body
     steps = list(_steps(m, range(first, first + count), names.joints, off))
     if floating:
         steps = [_Step("floating_base", Free(), Vector3.of((0.0, 0.0, 0.0)), {}, start=0.0)]
@@ -505,6 +508,7 @@ def _xyzw(wxyz: list[float]) -> list[float]:
 
 def _inertia(m: Any, b: int, origin: Vector3 | None = None) -> Inertia:
     """Return the inertia of a body about its own origin, or about a joint's."""
+    # use the frame that MuJoCo itself uses
     same = int(m.body_sameframe[b])
     quat = (1.0, 0.0, 0.0, 0.0) if same in (SAME, SAME_AXES) else m.body_iquat[b]
     pose = clean_pose((0.0, 0.0, 0.0) if same == SAME else m.body_ipos[b], quat)

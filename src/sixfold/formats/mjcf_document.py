@@ -263,6 +263,7 @@ def _read_into(document: Document, data: bytes) -> Document:
             fix="give an MJCF file",
         )
     document.includes.add(path.resolve())
+    # depth first without recursion: files may be nested deep
     todo = [_Open(root, str(path), 0, "", "")]
     while todo:
         item = todo.pop()

@@ -60,6 +60,7 @@ def save(
     suffix = target.suffix.lower()
     write, read = ways[suffix]
     beside = _beside(model, suffix, constraints)
+    # read everything back before anything is written
     alone = model if beside is None else model.without(constraints=True)
     data = _encoded(write(alone), model)
     _check(alone, data, read, suffix)

@@ -31,6 +31,7 @@ def root_of(file: str, links: Mapping[str, Any], joints: Mapping[str, UrdfJoint]
         RobotFileError: if a joint names an unknown link, a link has two parents, there is no root
             or a second one, or joints close a loop.
     """
+    # each link has one joint that carries it, except the root
     carried: dict[str, UrdfJoint] = {}
     for joint in joints.values():
         for end, name in (("parent", joint.parent), ("child", joint.child)):
@@ -100,6 +101,7 @@ def followers(joints: Mapping[str, UrdfJoint], notes: Notes) -> dict[str, Mimic]
     for joint in joints.values():
         if joint.mimic is None:
             continue
+        # a joint whose master does not exist or does not move stays free
         masters = [master for master, _ in joint.mimic.terms]
         still = [
             master for master in masters if master not in joints or not joints[master].joint.nv
@@ -249,6 +251,7 @@ class UrdfReader:
         robot.open(notes, ROBOT)
         if not links:
             robot.fail("has no <link>", 'write at least one <link name="..."/>')
+        # the tree first: the builder needs its root
         base = root_of(robot.file, links, joints)
         laws = {} if free_mimics else followers(joints, notes)
         builder = self._builder(base, floating_base)

@@ -86,9 +86,11 @@ def inertia(inertial: Fields, notes: Notes) -> Inertia | None:
             expected=">= 0",
             got=f"{mass!r}",
         )
+    # <inertia> is about the centre of mass, in the axes of <origin>
     found = inertia_from_center(mass, place, _six(inertial, inside.get("inertia"), notes))
     if "sixfold_parameters" not in inertial.element.attributes:
         return found
+    # our own ten parameters are exact; they must agree with the elements
     ten = inertial.numbers("sixfold_parameters", 10)
     given = [float(x) for x in found.parameters()]
     if not all(
@@ -350,6 +352,7 @@ def _useless(kind: str, element: Fields | None, notes: Notes) -> None:
     """Remark numbers that have no meaning for a joint of no or several degrees of freedom."""
     if element is None:
         return
+    # a number that is not zero is remarked; zeros are common and mean nothing
     names = sorted((LIMIT | DYNAMICS) & element.element.attributes.keys())
     try:
         numbers = [element.number(name, 0.0, infinite=True) for name in names]

@@ -103,6 +103,7 @@ def _link(name: str, inertia: Inertia | None, shapes: Iterable[tuple[Geometry, i
 def _inertial(inertia: Inertia | None) -> Lines:
     if inertia is None or not any(inertia.parameters()):
         return
+    # URDF wants moments about the centre; what rounding changes is written exactly as well
     m = float(inertia.m)
     center = Vector3(*(exact(float(x)) for x in inertia.center))
     about = tuple(float(x) for x in inertia.about_center)
@@ -206,6 +207,7 @@ def _kind(body: Body) -> str:
             f"joint '{body.joint_name}', which is {body.joint.kind}",
             'save the model as JSON: sixfold.save(model, "robot.json")',
         )
+    # a hinge without limits is 'continuous'
     unlimited = (body.lower, body.upper) == ((-math.inf,), (math.inf,))
     kind = kinds[type(body.joint)]
     return "continuous" if kind == "revolute" and unlimited else kind

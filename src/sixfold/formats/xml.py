@@ -93,6 +93,7 @@ def _read(
     max_depth: int,
     faults: list[tuple[RobotFileError, str]],
 ) -> Element:
+    # a stack of open elements; each new one is a child of the last
     parser = expat.ParserCreate()
     open_: list[Element] = []
     elements = 0

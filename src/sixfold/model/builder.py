@@ -53,6 +53,7 @@ def resolve_couplings(
         law: for each follower {number of a master: ratio} and the offset.
         bodies: of the model; their joints name those that follow each other in a loop.
     """
+    # followers of followers: masters first
     graph = {k: [m for m in terms if m in law] for k, (terms, _) in law.items()}
     try:
         masters_first = list(TopologicalSorter(graph).static_order())
@@ -64,6 +65,7 @@ def resolve_couplings(
     for k in masters_first:
         terms, offset = law[k]
         total: dict[int, float] = {}
+        # substitute the law of a master that follows others itself
         for m, ratio in terms.items():
             inner, shift = free.get(m, ({m: 1.0}, 0.0))
             for other, r in inner.items():
@@ -244,6 +246,7 @@ class ConstraintBuilder:
             raise ModelError(where, f"shape is {shown(shape)}", "choose 'disc' or 'ball'")
         XP = placement_of(where, placement)
         p = numbers_of(where, "center", center, 3)
+        # the wheel's frame: its z axis is the axis of the disc
         XB = Transform(_axes(where, axis), Vector3(*map(exact, p)))
 
         def build(at: Attachments, _: list[Body]) -> Constraint:
@@ -303,6 +306,7 @@ def _axes(where: str, axis: Any) -> Any:
     z = unit(axis, where)
     if math.isclose(float(plain(z.z)), 1.0, rel_tol=0.0, abs_tol=0.0):
         return IDENTITY3
+    # x is normal to z and to the coordinate axis that is farthest from z
     size = [abs(float(plain(x))) for x in z]
     least = IDENTITY3[size.index(min(size))]
     x = least.cross(z)
@@ -442,6 +446,7 @@ class ModelBuilder(ConstraintBuilder):
             "velocity_limit": axes("velocity_limit", velocity_limit, default=inf, finite=False),
             "effort_limit": axes("effort_limit", effort_limit, default=inf, finite=False),
         }
+        # limits, spring and rest position have to fit each other
         if any(a > b for a, b in zip(properties["lower"], properties["upper"], strict=True)):
             raise ModelError(where, "a lower limit is above its upper limit", "swap the limits")
         check_spring(where, joint, properties["stiffness"])
@@ -497,6 +502,7 @@ class ModelBuilder(ConstraintBuilder):
             raise ArgumentError(
                 "build: argument 'extra_fields'", "a function of the attachments", extra_fields, fix
             )
+        # resolve frames that sit on frames, then number the bodies parent first
         carried = self._frame_carriers()
         ordered = self._order_parts(carried)
         index: dict[str, int] = {self.base_name: -1}
@@ -508,6 +514,7 @@ class ModelBuilder(ConstraintBuilder):
             X = part.placement
             if placed[part.parent] is not at_rest:
                 X = (X @ placed[part.parent]).map(exact)
+            # a fixed joint makes no body: its inertia joins the carrier, its name becomes a frame
             if isinstance(part.joint, Fixed):
                 index[part.name], placed[part.name] = index[part.parent], X
                 frames.append(Frame(part.name, index[part.parent], X))
@@ -528,11 +535,13 @@ class ModelBuilder(ConstraintBuilder):
                     **part.properties,
                 )
             )
+        # frames last: their carriers have numbers now
         for name, _, _ in self._frames:
             carrier_name, X = carried[name]
             X = (X @ placed[carrier_name]).map(exact)
             frames.append(Frame(name, index[carrier_name], X))
         _unique("joint", (body.joint_name for body in bodies))
+        # constraints may name bodies, merged bodies, frames and the base
         attachments = {name: (k, placed[name]) for name, k in index.items()}
         named = attachments | {frame.name: (frame.body, frame.placement) for frame in frames}
         model = Model(
@@ -575,6 +584,7 @@ class ModelBuilder(ConstraintBuilder):
                 known = (self.base_name, *self._parts, *carried)
                 raise UnknownNameError("parent body", carrier, known, where=f"body '{part.name}'")
             children.setdefault(carrier, []).append(part)
+        # a heap keeps the order of adding among bodies whose parent is done
         ready = [(part.order, part) for part in children.get(self.base_name, ())]
         heapq.heapify(ready)
         ordered: list[_Part] = []
@@ -583,6 +593,7 @@ class ModelBuilder(ConstraintBuilder):
             ordered.append(part)
             for child in children.get(part.name, ()):
                 heapq.heappush(ready, (child.order, child))
+        # bodies that never became ready form a loop
         if len(ordered) < len(self._parts):
             done = {part.name for part in ordered}
             lost = [name for name in self._parts if name not in done]

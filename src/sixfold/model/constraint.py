@@ -122,6 +122,7 @@ def check_discs(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> No
     for wheel in constraints:
         if not isinstance(wheel, Rolling) or not wheel.disc:
             continue
+        # three random configurations: a disc that is flat in all of them is always flat
         tilts = []
         for seed in range(3):
             rng = np.random.default_rng(seed)
@@ -163,6 +164,7 @@ def constraint_space(joint: Joint, q: Values) -> ForceSubspace:
     T, constant = _at_neutral(joint)
     if constant:
         return T
+    # T - S (S^T S)^-1 S^T T: remove what works on S
     S = joint.calc(q, (ZERO,) * joint.nv).S
     gram = ldl([[_product(a, b) for b in S.columns] for a in S.columns])
     columns = []

@@ -69,6 +69,7 @@ def attach(
     added = add_prefix(other, prefix)
     refuse_clashes(where, model, added)
 
+    # bodies of the other keep their order behind those of the model
     shift = model.nb
     attachments: dict[int, Attachment] = {
         k: (k + shift, Transform.identity()) for k in range(other.nb)
@@ -78,6 +79,7 @@ def attach(
     weight = _base_inertia(other) if base_inertia is None else inertia_of(where, base_inertia)
     if carrier >= 0 and weight != Inertia.zero():
         bodies[carrier] = add_load(bodies[carrier], weight, X)
+    # bodies on the other's base move to the carrier; the rest keep their placement
     for body in added.bodies:
         at, Y = attachments[body.parent]
         here = (body.placement @ Y).map(exact) if body.parent < 0 else body.placement
@@ -144,6 +146,7 @@ def lock_joints(model: Model, joints: Iterable[str] | Mapping[str, Position]) ->
         True
     """
     check_model("lock_joints", model)
+    # followers of locked joints only are locked too
     positions = _positions(model, joints)
     couplings = [_absorb_locked_masters(positions, coupling) for coupling in model.couplings]
     for c in couplings:
@@ -200,6 +203,7 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
         if not isinstance(name, str) or name not in number:
             raise UnknownNameError("joint", name, number, where=f"model '{model.name}'")
         given[name] = position
+    # a follower has no position of its own: only its masters can be locked
     for c in model.couplings:
         name = model.joint_names[c.follower]
         masters = [model.joint_names[m] for m, _ in c.terms]
@@ -538,6 +542,7 @@ def reattach_constraint(each: Constraint, attachments: Mapping[int, Attachment])
     if isinstance(each, Gear):
         terms = tuple((attachments[k][0], c) for k, c in each.terms)
         return replace(each, follower=attachments[each.follower][0], terms=terms)
+    # a constraint within one body would hold nothing
     (a, XA), (b, XB) = attachments[each.body_a], attachments[each.body_b]
     if a == b:
         what = "would close a loop within one body"

@@ -77,6 +77,7 @@ def grouped(model: Model) -> Model:
 def grouped_inertias(tree: Tree) -> tuple[Inertia, ...]:
     """Return the grouped inertia of every body, the base first, over any kind of number."""
     inertia = dict(enumerate(tree.inertia))
+    # from tips to base: what a joint does not feel moves to the parent
     for i in reversed(tree.bodies):
         own, moved = split(inertia[i], movable(tree.joint[i]))
         X, p = tree.Xtree[i], tree.parent[i]
@@ -187,6 +188,7 @@ def _find_by_trial(joint: Joint) -> Movable:
     Inertias that it works on or turns by less than 1e-9 of their size count as passed: this rule
     serves `grouped` and base parameters, never the kernels.
     """
+    # inertias J with J S = 0 and X^T J X = J at four random positions: a null space
     rng = np.random.default_rng(20)
     conditions = np.vstack([_conditions(joint, joint.random(rng)) for _ in range(4)])
     _, sizes, rows = np.linalg.svd(conditions)
@@ -214,6 +216,7 @@ def _echelon(space: NDArray[np.float64], order: tuple[int, ...]) -> Movable:
             zeroed.append(k)
         if len(zeroed) == space.shape[1]:
             break
+    # scale the basis so that each column holds one of the zeroed parameters alone
     columns = (space @ np.linalg.inv(space[zeroed])).T if zeroed else space.T
     snapped = np.where(abs(columns - np.round(columns)) < 1e-12, np.round(columns), columns)
     return Movable(tuple(zeroed), tuple(tuple(float(x) for x in column) for column in snapped))

@@ -234,6 +234,7 @@ class Joint(ABC):
             return tuple(rng.uniform(-far, far).tolist())
         q = np.empty(self.nq)
         along = np.delete(np.arange(self.nq), part)
+        # lengths and angles from an interval, a quaternion uniformly over all rotations
         q[along] = rng.uniform(-far[along], far[along])
         x, y, z, w = turn = rng.standard_normal(4)
         q[part] = turn / math.sqrt(x * x + y * y + z * z + w * w)  # no BLAS: bits of its own
@@ -302,6 +303,7 @@ class Joint(ABC):
         if not is_dataclass(kind):
             fix = "put @dataclass(frozen=True) above the class, and its numbers into fields"
             raise ModelError(f"joint {kind.__name__}", "its class is no dataclass", fix)
+        # joints of the library: kind and numbers; joints of users: also what their code computes
         values = tuple(getattr(self, field.name) for field in fields(self))
         if not self.is_code:
             return (kind.__name__, values)
@@ -406,6 +408,7 @@ def check_promises(where: str, joint: Joint) -> None:
         return
     if not np.isfinite(S).all() or not S.size:
         return
+    # compare S, cJ and rate at three positions with what the class promises
     near = PROMISE_TOLERANCE * np.abs(S).max()
     constant = max(np.abs(S - S[0]).max(), np.abs(cJ).max()) <= near
     products = S @ S.swapaxes(1, 2)
@@ -431,6 +434,7 @@ def _has_fixed_axis(joint: Joint, S: NDArray[np.float64], states: list[JointStat
     if joint.nv != 1:
         return False
     turn, slide = S[0, :3], S[0, 3:]
+    # S, the displacement and the rotation must all keep the axis
     along = _floats(joint.axis) if hasattr(joint, "axis") else turn if turn.any() else slide
     along = along / np.linalg.norm(along)
     others = [turn, slide, *(_floats(state.XJ.r) for state in states)]

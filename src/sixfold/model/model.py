@@ -402,6 +402,7 @@ def digest_of(model: Any) -> str:
     texts: list[Any] = ["sixfold model 3", model.name, model.base_name]
     numbers: list[Any] = [*model.gravity]
     seen: dict[int, tuple[list[Any], list[Any]]] = {}
+    # words and numbers apart: numbers are hashed by their bits, with one kind of zero
     for body in model.bodies:
         texts += (body.name, body.joint_name, body.parent)
         if id(body.joint) not in seen:

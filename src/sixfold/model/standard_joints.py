@@ -484,6 +484,7 @@ class Free(Joint):
 
     def step(self, q: Values, dq: Values) -> Column:
         """Move along the screw dq in body axes."""
+        # exponential of the screw: a rotation and the displacement V(phi) p
         phi, p = Vector3(*dq[:3]), Vector3(*dq[3:])
         R = self._axes(q)
         position = Vector3(*q[:3]) + R @ rotations.screw_displacement(phi, p)
@@ -496,6 +497,7 @@ class Free(Joint):
         A body that rolls turns its axes once in a round, and Euler's step of coordinates along them
         gains speed: v' = R'^T R (v + h (a + w x v)).
         """
+        # rotation and velocities as usual; then the position with velocities in fixed axes
         moved, faster = super().advance(q, qd, qdd, h)
         u, a = Vector3(*qd[3:]), Vector3(*qdd[3:])
         along = self._axes(q) @ (u + (a + self.axes_rate(qd)) * h)

@@ -109,6 +109,7 @@ def from_dh(
     for n, given in enumerate(rows, 1):
         row = _row(n, given)
         joint = Revolute("z") if row.sigma == 0 else Prismatic("z")
+        # the four elementary transforms of a row
         across = Transform.translation((row.a, 0.0, 0.0))
         twist = Transform.turn((1.0, 0.0, 0.0), row.alpha)
         fixed = Transform.turn((0.0, 0.0, 1.0), row.theta)
@@ -331,6 +332,7 @@ def _placement(where: str, given: Any) -> Transform | None:
             what = f"the last row of the 4x4 Xtree is {X[3].tolist()}"
             raise ModelError(where, what, "give [[R, p], [0, 1]]")
         return Transform.from_pose(X[:3, :3].tolist(), X[:3, 3].tolist())
+    # E and -E r x are the left blocks; r is read off the skew part of -E^T (-E r x)
     E = X[:3, :3]
     rx = -E.T @ X[3:, :3]
     r = np.array([rx[2, 1] - rx[1, 2], rx[0, 2] - rx[2, 0], rx[1, 0] - rx[0, 1]]) / 2
@@ -348,6 +350,7 @@ def _inertia(where: str, given: Any) -> Inertia | None:
     I = _numbers(where, "inertia", given, ((6, 6), (10,)))
     if I.shape == (10,):
         return Inertia.from_parameters(I.tolist())
+    # take the ten parameters from the blocks, then compare the matrix they make
     moments = (I[:3, :3] + I[:3, :3].T) / 2
     hx = (I[:3, 3:] - I[:3, 3:].T) / 2
     m = float(np.trace(I[3:, 3:])) / 3

@@ -130,6 +130,7 @@ def placement_of(where: str, placement: Transform | Sequence[float] | None) -> T
     if placement is None:
         return Transform.identity()
     if isinstance(placement, Transform):
+        # the usual case: exact zeros and the identity pass unchanged
         flat = (*placement.E.a, *placement.E.b, *placement.E.c, *placement.r)
         kept = _as_they_should_be(flat)
         if kept and placement.E is IDENTITY3:
@@ -174,6 +175,7 @@ def _rotation(where: str, nine: Numbers) -> Numbers:
     error of that size in all results, and another one in each formulation.
     """
     a, b, c, d, e, f, g, h, i = nine
+    # rows of a rotation have length 1, are orthogonal, and form a right-handed system
     lengths = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
     angles = (a * d + b * e + c * f, d * g + e * h + f * i, g * a + h * b + i * c)
     volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
@@ -186,6 +188,7 @@ def _rotation(where: str, nine: Numbers) -> Numbers:
 def _orthonormal(nine: Numbers, lengths: Numbers, angles: Numbers) -> Numbers:
     """Return the nearest rotation, E <- (3 - E E^T) / 2 E: each step squares what is missing."""
     (x, y, z), (xy, yz, xz) = lengths, angles
+    # (3 - E E^T) / 2, by what lengths and angles miss
     half = (
         (1 - x / 2, -xy / 2, -xz / 2),
         (-xy / 2, 1 - y / 2, -yz / 2),
@@ -249,6 +252,7 @@ def check_bodies(bodies: tuple[Any, ...]) -> None:
         for name in (body.name, body.joint_name):
             if type(name) is not str:
                 check_name(where, name)
+        # parents come before their children
         if type(body.parent) is not int or not -1 <= body.parent < k:
             what = f"its parent is {shown(body.parent)}"
             raise ModelError(where, what, f"give an index from -1 (the base) to {k - 1}")
@@ -262,6 +266,7 @@ def check_bodies(bodies: tuple[Any, ...]) -> None:
             if type(values) is not tuple or len(values) != n:
                 raise ModelError(where, f"{field} = {shown(values)}", f"give {n} numbers")
         numbers_of(where, "friction_speed", body.friction_speed, body.joint.nv, positive=True)
+        # classes of users may promise what is not so
         own = body.joint.is_code and not of_the_library(type(body.joint))
         if own and id(body.joint) not in tried:
             tried.add(id(body.joint))
@@ -277,6 +282,7 @@ def check_names_and_indices(model: Any) -> None:
     if not isinstance(model.gravity, tuple):
         raise ModelError(where, f"gravity is {shown(model.gravity)}", "give a tuple (x, y, z)")
     n = len(model.bodies)
+    # constraints name bodies by number; only those of two bodies may name the base
     for each in model.constraints:
         numbers = (
             (each.follower, *(leader for leader, _ in each.terms))
@@ -338,6 +344,7 @@ def impossible_inertias(inertias: Sequence[Inertia]) -> Iterator[tuple[int, str]
     tensors = [inertia.about_center if inertia.m else inertia.I for inertia in inertias]
     if not tensors:
         return
+    # principal moments of all inertias in one call
     stack = np.array([np.array(tensor.matrix(), float) for tensor in tensors])
     usable = np.isfinite(stack).all(axis=(1, 2)) & stack.any(axis=(1, 2))
     moments = np.zeros((len(stack), 3))
@@ -346,6 +353,7 @@ def impossible_inertias(inertias: Sequence[Inertia]) -> Iterator[tuple[int, str]
     # what moving a tensor to the centre of mass may have cost
     lever = np.array([_lever(inertia) for inertia in inertias])
     slack = TENSOR_ROUNDING * (size + lever)
+    # A, B, C >= 0 and A + B >= C for every distribution of mass
     negative = moments[:, 0] < -slack
     excess = moments[:, 2] - moments[:, 0] - moments[:, 1] > MEASURING_ERROR * size + slack
     planar = (moments[:, 0] == 0) & (moments[:, 1] == 0)

@@ -307,6 +307,7 @@ def constraint_basis(S: Subspace | ForceSubspace) -> ForceSubspace | Subspace:
         raise ModelError(
             "constraint_basis", f"columns of {name} are not independent", "drop a column"
         )
+    # the columns of Q behind those that span S are orthogonal to S
     q, _ = np.linalg.qr(columns.T, mode="complete")
     rest = [[float(x) for x in column] for column in q[:, n:].T]
     if forces:
@@ -335,6 +336,7 @@ def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace)
         >>> sf.spatial.to_array(sf.spatial.apparent_inverse_inertia(bar, hinge))[2, 2].item()
         1.0
     """
+    # S D^-1 S^T with D = S^T I S
     D = S.T @ (inertia @ S)
     flat = [(*column.ang, *column.lin) for column in S.columns]
     rows = tuple(zip(*flat, strict=True)) or ((),) * 6  # of S, also when it has no columns
@@ -393,6 +395,7 @@ def constrained_motion(
         rates = several_numbers("constrained_motion", "alpha", alpha, len(S.columns), fix)
     v = S @ rates
     drift = S_rate @ rates if S_rate is not None else Motion.zero()
+    # S^T I S alpha_rate = S^T (f - bias)
     bias = inertia @ drift + v.cross(inertia @ v)
     alpha_rate = (S.T @ (f - bias)) / (S.T @ (inertia @ S))
     a = S @ alpha_rate + drift

@@ -210,6 +210,7 @@ class Inertia(NamedTuple):
 
     def matrix(self) -> Rows:
         """Return the 6x6 matrix."""
+        # [[I_O, h x], [-h x, m 1]]
         hx = skew(self.h)
         mass = Matrix3(
             Vector3(self.m, ZERO, ZERO), Vector3(ZERO, self.m, ZERO), Vector3(ZERO, ZERO, self.m)
@@ -362,6 +363,7 @@ class ArticulatedInertia(NamedTuple):
     def to_parent(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
         """Return X^T I X for X = (E, r)."""
         try:
+            # rotate the blocks, then move the origin by r
             M = self.M.congruence(E)
             H1 = self.H.congruence(E)
             rx = skew(r)
@@ -482,6 +484,7 @@ def physical_consistency(inertia: Inertia, tolerance: float = 1e-9) -> Consisten
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         fix = "give one inertia in finite floats"
         raise NumberError(where, "ten finite numbers", shown(inertia), fix)
+    # amounts are relative to the largest moment
     moments = np.linalg.eigvalsh(matrix)
     scale = max(float(np.abs(moments).max()), np.finfo(float).tiny)
     a, b, c = (float(x) for x in moments)

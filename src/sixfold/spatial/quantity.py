@@ -227,6 +227,7 @@ def _lead(numbers: Sequence[Any]) -> tuple[int, ...]:
 
 def _array(numbers: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     lead = _lead(numbers)
+    # floats, unless a number is a symbol; the type of the arrays if there is a batch
     kinds = [x.dtype for x in numbers if isinstance(x, (np.ndarray, np.number))]
     dtype: Any = np.result_type(*kinds) if lead else np.dtype(np.float64)
     if not all(isinstance(x, (int, float, Zero, np.number, np.ndarray)) for x in numbers):

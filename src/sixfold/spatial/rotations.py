@@ -130,6 +130,7 @@ def rotation_to_quaternion(E: Matrix3) -> tuple[Scalar, ...]:
     The rows of 4 q q^T are multiples of q; the one with the largest diagonal is scaled to unit
     length, so that none is divided by a small number (Shepperd 1978).
     """
+    # the four rows of 4 q q^T
     a, b, c = E
     x, y, z = b.z - c.y, c.x - a.z, a.y - b.x
     rows = (
@@ -174,6 +175,7 @@ def quaternion_rate(q: Quaternion, omega: Vector3) -> tuple[Scalar, ...]:
 
 def quaternion_exponential(phi: Vector3) -> tuple[Scalar, ...]:
     """Return the quaternion of a rotation vector."""
+    # sin(t / 2) / t and cos(t / 2): quotient, or series near zero
     t2 = phi.dot(phi)
     large = SIN_HALF.beyond(t2)
     angle = sqrt(if_positive(large, t2, 1.0))
@@ -184,6 +186,7 @@ def quaternion_exponential(phi: Vector3) -> tuple[Scalar, ...]:
 
 def quaternion_logarithm(q: Quaternion) -> Vector3:
     """Return the shortest rotation vector of a unit quaternion."""
+    # q and -q are the same rotation: take the one with w >= 0
     w = if_positive(-q[3], -q[3], q[3])
     u = Vector3(*(if_positive(-q[3], -x, x) for x in q[:3]))
     s2 = u.dot(u)

@@ -122,6 +122,7 @@ def ldl(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]
 
 def ldl_solve(L: list[list[Scalar]], d: list[Scalar], b: Sequence[Scalar]) -> Column:
     """Return x with L diag(d) L^T x = b."""
+    # forward with L, divide by d, back with L^T
     n = len(d)
     x = list(b)
     for i in range(n):
