@@ -188,7 +188,9 @@ class Inertia(NamedTuple):
         """Scale mass, first moment and rotational inertia."""
         return Inertia(self.m * scale, self.h * scale, self.I * scale)
 
-    __rmul__ = __mul__
+    def __rmul__(self, scale: Scalar) -> Inertia:
+        """Scale mass, first moment and rotational inertia."""
+        return self * scale
 
     def to_parent(self, E: Matrix3, r: Vector3) -> Inertia:
         """Return X^T I X for X = (E, r): the same body in the coordinates X starts from."""
@@ -358,7 +360,9 @@ class ArticulatedInertia(NamedTuple):
         """Scale."""
         return ArticulatedInertia(self.I * scale, self.H * scale, self.M * scale)
 
-    __rmul__ = __mul__
+    def __rmul__(self, scale: Scalar) -> ArticulatedInertia:
+        """Scale."""
+        return self * scale
 
     def to_parent(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
         """Return X^T I X for X = (E, r)."""

@@ -108,7 +108,9 @@ class Transform(NamedTuple):
         """Refuse: transforms are chained, not multiplied."""
         raise ArgumentError("Transform * other", "nothing to multiply", other, "chain with X @ Y")
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> Any:
+        """Refuse, as from the right."""
+        return self * other
 
     @property
     def T(self) -> Transposed:

@@ -65,7 +65,9 @@ class Vector3(NamedTuple):
             raise ArgumentError("Vector3 * other", "a number", scale, fix)
         return Vector3(self.x * scale, self.y * scale, self.z * scale)
 
-    __rmul__ = __mul__
+    def __rmul__(self, scale: Scalar) -> Vector3:
+        """Scale."""
+        return self * scale
 
     def __truediv__(self, scale: Scalar) -> Vector3:
         """Divide by a number."""
@@ -145,7 +147,9 @@ class Matrix3(NamedTuple):
         """Scale."""
         return Matrix3(self.a * scale, self.b * scale, self.c * scale)
 
-    __rmul__ = __mul__
+    def __rmul__(self, scale: Scalar) -> Matrix3:
+        """Scale."""
+        return self * scale
 
     @property
     def T(self) -> Matrix3:
@@ -273,7 +277,9 @@ class Symmetric3(NamedTuple):
         """Scale."""
         return Symmetric3(*(a * scale for a in self))
 
-    __rmul__ = __mul__
+    def __rmul__(self, scale: Scalar) -> Symmetric3:
+        """Scale."""
+        return self * scale
 
     def congruence(self, E: Matrix3) -> Symmetric3:
         """Return E^T A E for a rotation E."""

@@ -65,7 +65,9 @@ class Motion(NamedTuple):
         _refuse_product(self, scale)
         return Motion(self.ang * scale, self.lin * scale)
 
-    __rmul__ = __mul__
+    def __rmul__(self, scale: Scalar) -> Motion:
+        """Scale."""
+        return self * scale
 
     def dot(self, f: Force) -> Scalar:
         """Return the power of a force on this motion; motion . motion does not exist."""
@@ -156,7 +158,9 @@ class Force(NamedTuple):
         _refuse_product(self, scale)
         return Force(self.ang * scale, self.lin * scale)
 
-    __rmul__ = __mul__
+    def __rmul__(self, scale: Scalar) -> Force:
+        """Scale."""
+        return self * scale
 
     def dot(self, v: Motion) -> Scalar:
         """Return the power on a motion; force . force does not exist."""
