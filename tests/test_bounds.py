@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from sixfold.formats.mjcf.read import OLDEST
+from sixfold.formats.mjcf import OLDEST
 
 ROOT = Path(__file__).parent.parent
 

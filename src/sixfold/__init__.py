@@ -138,7 +138,7 @@ if TYPE_CHECKING:
         random_tree,
         replace_inertias,
     )
-    from sixfold.model.edit.rename import rename
+    from sixfold.model.edit import rename
     from sixfold.report import plot, write_report
     from sixfold.simulation import (
         Event,
@@ -175,7 +175,7 @@ _LATER = {
         *("from_arrays", "from_dh", "grouped", "lock_joints", "random_tree"),
         "replace_inertias",
     ),
-    "model.edit.rename": ("rename",),
+    "model.edit": ("rename",),
     "report": ("plot", "write_report"),
     "constraints": ("Mobility", "actuator_forces", "assemble", "mobility"),
     "contact": (

@@ -100,8 +100,8 @@ class Reference:
         """Take the model's constants as they are."""
         self.sample, self.model = sample, sample.model
         with gmpy2.context(precision=BITS):
-            self.tree: Tree = self.model.over(gmpy2.mpfr)
-            self.dense: Tree = self.model.tree.over(_mpfr, zeros=True)
+            self.tree: Tree = self.model.map(gmpy2.mpfr)
+            self.dense: Tree = self.model.tree.map(_mpfr, zeros=True)
 
     def pivots(self, q: np.ndarray) -> np.ndarray:
         """Return the smallest share of a pivot in the mass matrix's diagonal, for each state.
@@ -212,7 +212,7 @@ def _accelerations(s: Sample, call: Call) -> Iterator[Measured]:
 
 def _sizes(model: Model, core: Callable[..., Any], *given: np.ndarray) -> np.ndarray:
     """Return the sizes of the terms that each number of a result is the sum of, for each state."""
-    tree = model.over(Sized)
+    tree = model.map(Sized)
     rows = zip(*given, strict=True)
     return np.array(
         [

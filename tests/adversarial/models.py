@@ -139,7 +139,7 @@ def _inertia(rng: Rng, size: float) -> Inertia:
         return Inertia.from_mass(size, center)  # a point
     solid = Inertia.from_mass(size, (0.0, 0.0, 0.0), (b + c, c + a, a + b))
     X = Transform(_turn(rng), Transform.translation(center).r)
-    return (X.T @ solid @ X).over(float)
+    return (X.T @ solid @ X).map(float)
 
 
 def _rotors(rng: Rng, nv: int) -> list[float]:

@@ -74,7 +74,7 @@ def test_trees_of_kernels_have_the_dynamics_of_the_model(core):
         tree = kernel_tree(core, s.model)
         row = [x[0].tolist() for x in given]
         found = [plain(x) for x in core(s.model, tree, *row)]
-        sizes = [size_of(x) for x in core(s.model, s.model.over(Sized), *row)]
+        sizes = [size_of(x) for x in core(s.model, s.model.map(Sized), *row)]
         off = max(abs(float(x - y)) for x, y in zip(found, exact, strict=True))
         scale = max(abs(float(x)) for x in exact)
         assert off <= 1e-12 * scale + 16 * measures.EPS["float64"] * max(sizes), describe(s.model)

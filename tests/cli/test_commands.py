@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.model import SAMPLES
-from sixfold.verify.findings import Finding, Report
+from sixfold.formats.bundled import SAMPLES
+from sixfold.verify.report import Finding, Report
 from tests.cli.streams import apart
 
 

@@ -26,7 +26,7 @@ AT = Dual(T, 1.0)
 
 
 def rate(x):
-    return x.over(lambda c: c.dot if isinstance(c, Dual) else 0.0)
+    return x.map(lambda c: c.dot if isinstance(c, Dual) else 0.0)
 
 
 def test_the_derivative_is_the_limit_of_difference_quotients():

@@ -8,8 +8,8 @@ import pytest
 
 import sixfold as sf
 from sixfold.doctor import CODES
-from sixfold.doctor.codes import SEVERITIES
-from sixfold.model import SAMPLES
+from sixfold.doctor.finding import SEVERITIES
+from sixfold.formats.bundled import SAMPLES
 from tests.doctor.support import ROD, box_on, chain, codes, with_lines
 
 SICK = sf.Inertia.from_mass(1.0, (0, 0, 0.1), (0.01, 0.02, 0.05))

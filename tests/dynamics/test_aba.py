@@ -13,7 +13,7 @@ from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.fast.aba import aba as fast_aba
 from sixfold.dynamics.fast.articulated import articulated_inertias, inverse_mass_matrix, pivots
 from sixfold.spatial import Force, Inertia, Subspace
-from sixfold.spatial.constraint import apparent_inverse_inertia, constrained_motion
+from sixfold.spatial.body_motion import apparent_inverse_inertia, constrained_motion
 from tests.dynamics.models import MODELS
 from tests.dynamics.support import EPS, array, error, flat, fn, pushes, six, tables
 

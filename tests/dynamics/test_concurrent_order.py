@@ -80,7 +80,7 @@ def test_operations_of_the_dense_solution_are_a_cubic_and_of_the_factorised_one_
             joint = sf.Revolute((0.36, 0.48, 0.8))
             builder.add_body(str(k), parent=parent, joint=joint, placement=place, inertia=solid)
         model = builder.build()
-        tree = model.over(lambda x: x if x == 1 else Counted(x))
+        tree = model.map(lambda x: x if x == 1 else Counted(x))
         column = {i: Column([Counted(0.1 * i)]) for i in tree.bodies}
         s = equations.body_frame(tree, column, column, no_forces(tree))
         for solve, found in counts.items():

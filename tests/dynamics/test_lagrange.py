@@ -292,7 +292,7 @@ def test_double_pendulum_closed_form_at_a_state():
 @pytest.mark.parametrize("n", [2, 3])
 def test_planar_skeleton_in_letters_is_the_sample_chain(n):
     model = sf.load(f"planar_chain:{n}")
-    tree = model.over(lambda x: sp.nsimplify(x, rational=True))
+    tree = model.map(lambda x: sp.nsimplify(x, rational=True))
     angles, rates = sp.symbols(f"q:{n}", real=True), sp.symbols(f"w:{n}", real=True)
     links = PlanarChain([1] * n, [sp.Rational(1, 12)] * n, [sp.Integer(1)] * n)
     H, b = skeleton_inertia(links, angles), skeleton_bias(links, angles, rates)

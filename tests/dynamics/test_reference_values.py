@@ -115,7 +115,7 @@ def test_rbdl_accelerations_are_rationals_of_gravity_to_seventy_digits(name, met
     model, expected = RATIONALS[name]
     with gmpy2.context(precision=256):
         # constants by their decimal digits, so that gravity is 9.81 and not its nearest double
-        tree = model.over(lambda x: gmpy2.mpfr(repr(x)))
+        tree = model.map(lambda x: gmpy2.mpfr(repr(x)))
         zero = [gmpy2.mpfr(0)] * model.nv
         qdd = scalar_functions.forward_dynamics(model, tree, zero, zero, zero, method=method)
         for x, ratio in zip(qdd, expected, strict=True):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import SAMPLES
+from sixfold.formats.bundled import SAMPLES
 from tests.evaluate.small_models import MAKERS, model_named
 
 LONG_NUMBER = "9" * 5000

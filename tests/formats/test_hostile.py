@@ -7,8 +7,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import visible
-from sixfold.formats import files
-from sixfold.formats.xml import parse
+from sixfold.formats import files, xml
 from tests.formats.small_robots import ARM, one_joint
 
 LINK = '<link name="a"/>'
@@ -101,12 +100,12 @@ def test_an_undefined_entity_is_refused(write):
 def test_deep_nesting_is_refused(write):
     text = "<robot>\n" + "<a>\n" * 100_000 + "</a>" * 100_000 + "</robot>"
     error = refused(write(text))
-    assert f"nested more than {parse.MAX_DEPTH} deep" in str(error)
-    assert error.line == parse.MAX_DEPTH + 1
+    assert f"nested more than {xml.MAX_DEPTH} deep" in str(error)
+    assert error.line == xml.MAX_DEPTH + 1
 
 
 def test_too_many_elements_are_refused(write, monkeypatch):
-    monkeypatch.setattr(parse, "MAX_ELEMENTS", 1000)
+    monkeypatch.setattr(xml, "MAX_ELEMENTS", 1000)
     assert "more than 1,000 elements" in str(refused(write(f"<robot>{'<x/>' * 1001}</robot>")))
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.formats.mjcf import read as mjcf
-from sixfold.formats.mjcf.read import load_mjcf
+from sixfold.formats import mjcf
+from sixfold.formats.mjcf import load_mjcf
 from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere
 from tests.formats.mjcf_mutations import CHAIN
 

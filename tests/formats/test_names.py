@@ -6,7 +6,7 @@ from click.testing import CliRunner
 import sixfold as sf
 from sixfold.cli import main
 from sixfold.formats import bundled
-from sixfold.model import SAMPLES
+from sixfold.formats.bundled import SAMPLES
 from tests.formats.small_robots import ARM
 
 installed = pytest.mark.skipif(not bundled.folder(), reason="example-robot-data is not installed")

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.formats import bundled
-from sixfold.formats.xml import parse
+from sixfold.formats import bundled, xml
+from sixfold.formats.bundled import SAMPLES
 from sixfold.model import (
-    SAMPLES,
     STANDARD_JOINTS,
     Box,
     Capsule,
@@ -145,7 +144,7 @@ def test_every_field_comes_back(tmp_path, suffix):
 def test_a_urdf_of_ours_has_no_surprise_for_other_readers(tmp_path):
     model = sf.load("double_pendulum")
     sf.save(model, tmp_path / "x.urdf")
-    root = parse.parse((tmp_path / "x.urdf").read_bytes(), "x.urdf")
+    root = xml.parse((tmp_path / "x.urdf").read_bytes(), "x.urdf")
     assert {child.tag for child in root.children} == {"link", "joint"}
     assert "sixfold" not in (tmp_path / "x.urdf").read_text()
 

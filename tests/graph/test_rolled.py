@@ -298,7 +298,7 @@ class LastFirst(NamedTuple):
     a: float
     b: float
 
-    def over(self, convert):
+    def map(self, convert):
         b = convert(self.b)
         return LastFirst(convert(self.a), b)
 

@@ -90,7 +90,7 @@ JOINTS = (
 
 def inertias(joint):
     """Return a basis of what a joint says it passes on."""
-    passed = joint.passed()
+    passed = joint.transferable_inertia()
     no, none = Vector3.of((0.0, 0.0, 0.0)), Symmetric3(*[0.0] * 6)
     found = [Inertia.from_second_moments(1.0, no, none)] if passed.mass else []
     found += [Inertia.from_second_moments(0.0, h, none) for h in passed.first]
@@ -114,7 +114,7 @@ def test_joints_neither_work_on_nor_turn_what_they_pass_on(joint):
 def dimension(joint):
     """Return how many inertias pass, from the conditions in 1000 bits."""
     with gmpy2.context(precision=1000):
-        exactly = joint.over(lambda x: gmpy2.mpfr(plain(x)))
+        exactly = joint.map(lambda x: gmpy2.mpfr(plain(x)))
         rng = np.random.default_rng(8)
         columns = [[] for _ in range(10)]
         for _ in range(4):

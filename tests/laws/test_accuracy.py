@@ -121,7 +121,7 @@ def test_floats_arrays_and_mpfr_run_the_same_functions(name, quantity):
     by_floats = [float(x) for x in core(model, model.tree, *given)]
     public = getattr(sf, quantity)(model, *map(np.array, given))
     with gmpy2.context(precision=256):
-        tree = model.over(gmpy2.mpfr)
+        tree = model.map(gmpy2.mpfr)
         precise = [[gmpy2.mpfr(x) for x in values] for values in given]
         expected = [float(plain(x)) for x in core(model, tree, *precise)]
         scale = max(map(abs, expected))

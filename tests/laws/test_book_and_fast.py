@@ -12,7 +12,7 @@ import sympy
 
 import sixfold as sf
 from sixfold.dynamics.book.crba import crba, dense
-from sixfold.model.joint import standard
+from sixfold.model import standard_joints
 from sixfold.scalar import differentiate, plain
 from tests.dynamics.support import EPS, array
 from tests.laws.book_pages import JOINTS, MODELS, PAGES, alone, numbers_of, tables_of
@@ -25,10 +25,10 @@ each_model = pytest.mark.parametrize("name", MODELS)
 def test_no_joint_type_is_left_out():
     kinds = {
         kind
-        for kind in vars(standard).values()
+        for kind in vars(standard_joints).values()
         if isinstance(kind, type) and issubclass(kind, sf.Joint) and "nq" in vars(kind)
     }
-    kinds -= {standard.Fixed}  # merged by the builder
+    kinds -= {standard_joints.Fixed}  # merged by the builder
     assert kinds <= {type(joint) for joint in JOINTS.values()}
 
 
@@ -82,7 +82,7 @@ def test_on_256_bits(page, name):
     model = MODELS[name]
     book, fast = PAGES[page]
     with gmpy2.context(precision=BITS):
-        tree = model.tree.over(gmpy2.mpfr)
+        tree = model.tree.map(gmpy2.mpfr)
         wide = ([gmpy2.mpfr(x) for x in values] for values in numbers_of(model))
         given = tables_of(model, tree, *wide)
         expected, found = (
@@ -115,7 +115,7 @@ def test_on_symbols(name, page):
         symbols(letter, n)
         for letter, n in zip("qvxf", (model.nq, model.nv, model.nv, 6), strict=True)
     )
-    tree = model.tree.over(lambda number: sympy.Rational(number))
+    tree = model.tree.map(lambda number: sympy.Rational(number))
     given = (model.positions(q), model.velocities(v), model.velocities(x), model.wrenches(f))
     book, fast = ([sympy.sympify(plain(e)) for e in form(tree, *given)] for form in PAGES[page])
     values = {s: Fraction(3 * k % 17 - 8 or 5, k % 5 + 2) for k, s in enumerate((*q, *v, *x, *f))}

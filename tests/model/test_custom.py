@@ -325,7 +325,7 @@ def _slide(radius, text="q[0] * self.radius", decorate=True):
 from dataclasses import dataclass
 from typing import ClassVar
 from sixfold.model import Joint
-from sixfold.model.joint.joint import JointState
+from sixfold.model.joint import JointState
 from sixfold.scalar import ZERO
 from sixfold.spatial import Matrix3, Motion, Subspace, Transform, Vector3
 

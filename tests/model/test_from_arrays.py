@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model.tables import from_arrays as module
+from sixfold.model import tables as module
 
 TREE6 = {"parent": [0, 1, 2, 1, 4, 4], "jtype": "RPPRRR"}
 

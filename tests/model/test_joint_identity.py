@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache, partial, partialmethod
 from types import SimpleNamespace
 from typing import ClassVar
 import numpy as np
-from sixfold.model.joint.joint import Joint, JointState
+from sixfold.model.joint import Joint, JointState
 from sixfold.scalar import ZERO
 from sixfold.spatial import Motion, Subspace, Transform, Vector3
 

@@ -183,7 +183,7 @@ def test_joints_run_on_other_numbers(joint):
         return x if isinstance(x, Zero) else gmpy2.mpfr(x)
 
     with gmpy2.context(precision=200):
-        wide = joint.over(convert).calc([*map(gmpy2.mpfr, q)], [*map(gmpy2.mpfr, qd)])
+        wide = joint.map(convert).calc([*map(gmpy2.mpfr, q)], [*map(gmpy2.mpfr, qd)])
     plain = joint.calc(q, qd)
     np.testing.assert_allclose(columns(wide.S), columns(plain.S), atol=1e-15)
     np.testing.assert_allclose(motion(wide.cJ), motion(plain.cJ), atol=1e-15)
@@ -285,7 +285,7 @@ def test_every_way_to_give_an_axis_gives_a_unit_vector(axis):
 
 def test_a_unit_axis_keeps_its_bits_when_joints_are_copied():
     joint = sf.Revolute((1, 2, 3))
-    assert joint.over(float).axis == sf.Revolute(joint.axis).axis == joint.axis
+    assert joint.map(float).axis == sf.Revolute(joint.axis).axis == joint.axis
 
 
 @pytest.mark.parametrize("pitch", [math.nan, math.inf, None, "0.1"])

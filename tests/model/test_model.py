@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import SAMPLES, Body
+from sixfold.formats.bundled import SAMPLES
+from sixfold.model import Body
 from sixfold.spatial import Transform, Vector3
 
 BALL = sf.Inertia.from_mass(2.0, (0.1, -0.2, 0.3), (0.02, 0.03, 0.04))
@@ -65,7 +66,7 @@ def test_every_sample_survives_a_pickle(name):
 
 def test_digests_are_the_same_in_another_process():
     code = (
-        "import sixfold as sf; from sixfold.model import SAMPLES;"
+        "import sixfold as sf; from sixfold.formats.bundled import SAMPLES;"
         "print(*(sf.load(name).digest for name in SAMPLES))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "17"}
@@ -324,7 +325,7 @@ def test_gathering_is_the_transpose_of_splitting():
 
 
 def test_a_tree_converts_to_other_numbers():
-    wide = RICH.over(np.longdouble)
+    wide = RICH.map(np.longdouble)
     assert isinstance(wide.inertia[1].m, np.longdouble)
     assert isinstance(wide.joint[1].pitch, np.longdouble)
     assert wide.parent == RICH.tree.parent

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model.joint.joint import Joint, JointState
-from sixfold.model.joint.promises import check_promises
+from sixfold.model.joint import Joint, JointState, check_promises
 from sixfold.scalar import ZERO, cos, sin
 from sixfold.spatial import Motion, Subspace, Transform, Vector3, rotation
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import SAMPLES, STANDARD_JOINTS
+from sixfold.formats.bundled import SAMPLES
+from sixfold.model import STANDARD_JOINTS
 
 QN = np.array([0, math.pi / 4, math.pi, 0, math.pi / 4, 0])
 """The nominal position of the Puma 560."""

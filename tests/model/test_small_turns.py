@@ -16,7 +16,7 @@ import sixfold as sf
 from sixfold.graph import trace
 from sixfold.llvm import Layout, build
 from sixfold.scalar import Dual, differentiate, plain, precision
-from sixfold.spatial import Vector3, quaternion, series
+from sixfold.spatial import Vector3, rotations
 
 ANGLES = ["0", "1e-300", "1e-30", "1e-12", "1e-5", "9.99e-4", "1.001e-3", "0.0999", "0.1001", "1"]
 LONG = (2, -3, 6)  # seven times a unit vector
@@ -65,9 +65,9 @@ def unsweep(phi, p):
 
 
 PAIRS = {
-    "exponential": (lambda x: quaternion.exponential(Vector3(*x[:3])), exponential),
-    "sweep": (lambda x: quaternion.sweep(Vector3(*x[:3]), Vector3(*x[3:])), sweep),
-    "unsweep": (lambda x: quaternion.unsweep(Vector3(*x[:3]), Vector3(*x[3:])), unsweep),
+    "exponential": (lambda x: rotations.quaternion_exponential(Vector3(*x[:3])), exponential),
+    "sweep": (lambda x: rotations.screw_displacement(Vector3(*x[:3]), Vector3(*x[3:])), sweep),
+    "unsweep": (lambda x: rotations.screw_translation(Vector3(*x[:3]), Vector3(*x[3:])), unsweep),
 }
 
 
@@ -99,8 +99,8 @@ def test_turns_of_every_size_are_right_to_the_last_bits(name, angle, bits):
 @angles
 def test_the_vector_of_a_quaternion_is_right_to_the_last_bits(angle, bits):
     with at(bits):
-        q = quaternion.exponential(vector(angle))
-        found = quaternion.logarithm(q)
+        q = rotations.quaternion_exponential(vector(angle))
+        found = rotations.quaternion_logarithm(q)
     with at(8 * bits + 4000):
         assert ulps(found, logarithm(q), bits) < 8
 
@@ -173,9 +173,9 @@ def test_derivatives_by_dual_numbers_are_right_to_the_last_bits(name, angle, bit
 @angles
 def test_the_derivative_of_the_logarithm_is_right_to_the_last_bits(angle, bits):
     with at(bits):
-        q = quaternion.exponential(vector(angle))
+        q = rotations.quaternion_exponential(vector(angle))
         along = [mpfr(a) for a in ALONG[:4]]
-        _, found = differentiate(quaternion.logarithm, q, along)
+        _, found = differentiate(rotations.quaternion_logarithm, q, along)
     with at(12 * bits + 8000):
         expected = directional(logarithm, q, along, mpfr(2) ** -(2 * bits + 40))
         assert ulps(found, expected, bits) < 64
@@ -205,11 +205,16 @@ def test_traced_programs_and_their_derivatives_agree_with_many_digits(name, angl
 
 def test_symbols_take_the_quotient_everywhere_but_at_zero():
     t = sympy.Symbol("t", positive=True)
-    x, _, _, w = quaternion.exponential(Vector3(t, sympy.Integer(0), sympy.Integer(0)))
+    x, _, _, w = rotations.quaternion_exponential(Vector3(t, sympy.Integer(0), sympy.Integer(0)))
     assert sympy.nsimplify(x, rational=True) == sympy.sin(t / 2)
     assert sympy.nsimplify(w, rational=True) == sympy.cos(t / 2)
     zero = [sympy.Integer(0)] * 3
-    assert [sympy.nsimplify(c) for c in quaternion.exponential(Vector3(*zero))] == [0, 0, 0, 1]
+    assert [sympy.nsimplify(c) for c in rotations.quaternion_exponential(Vector3(*zero))] == [
+        0,
+        0,
+        0,
+        1,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -240,15 +245,15 @@ def test_the_precision_of_mpfr_numbers_is_that_of_the_context():
 @pytest.mark.parametrize(
     ("sum_of", "first"),
     [
-        (series.COS_HALF, ["1", "-1/8", "1/384", "-1/46080"]),
-        (series.SIN_HALF, ["1/2", "-1/48", "1/3840", "-1/645120"]),
-        (series.ONE_LESS_COS, ["1/2", "-1/24", "1/720", "-1/40320"]),
-        (series.ANGLE_LESS_SIN, ["1/6", "-1/120", "1/5040", "-1/362880"]),
+        (rotations.COS_HALF, ["1", "-1/8", "1/384", "-1/46080"]),
+        (rotations.SIN_HALF, ["1/2", "-1/48", "1/3840", "-1/645120"]),
+        (rotations.ONE_LESS_COS, ["1/2", "-1/24", "1/720", "-1/40320"]),
+        (rotations.ANGLE_LESS_SIN, ["1/6", "-1/120", "1/5040", "-1/362880"]),
         (
-            series.ONE_LESS_COT,
+            rotations.ONE_LESS_COT,
             ["1/12", "1/720", "1/30240", "1/1209600", "1/47900160", "691/1307674368000"],
         ),
-        (series.TWICE_ATAN, ["2", "-2/3", "2/5", "-2/7"]),
+        (rotations.TWICE_ATAN, ["2", "-2/3", "2/5", "-2/7"]),
     ],
 )
 def test_the_coefficients_of_the_series_are_those_of_the_books(sum_of, first):

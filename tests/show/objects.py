@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import sixfold as sf
-from sixfold.verify.findings import Finding, Report
+from sixfold.verify.report import Finding, Report
 
 EVIL = "<script>alert(1)</script>"
 NAMES = ("a<b", "\"&'<img src=x onerror=alert(1)>")

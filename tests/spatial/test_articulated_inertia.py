@@ -80,8 +80,8 @@ def test_the_articulated_inertia_of_nothing_is_zero():
 def test_every_number_of_an_inertia_can_be_converted():
     I = box(1.0, 2.0, 3.0, mass=4.0)
     A = ArticulatedInertia.of(I)
-    np.testing.assert_array_equal(array(I.over(lambda x: x * 2).matrix()), 2 * array(I.matrix()))
-    np.testing.assert_array_equal(array(A.over(lambda x: x * 2).matrix()), 2 * array(A.matrix()))
+    np.testing.assert_array_equal(array(I.map(lambda x: x * 2).matrix()), 2 * array(I.matrix()))
+    np.testing.assert_array_equal(array(A.map(lambda x: x * 2).matrix()), 2 * array(A.matrix()))
 
 
 QUARTERS = [np.eye(3)[list(order)] for order in itertools.permutations(range(3))]

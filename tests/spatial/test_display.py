@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 import sixfold as sf
-from sixfold.spatial import ForceSubspace, JointMatrix, display, to_array
+from sixfold.spatial import ForceSubspace, JointMatrix, quantity, to_array
 
 RNG = np.random.default_rng(5)
 SIX = RNG.standard_normal(6)
@@ -193,8 +193,8 @@ def test_a_wrong_number_beside_a_good_vector_is_named():
 
 
 MODULES = (
-    *("display", "rates", "constraint", "solids", "vector3", "consistency"),
-    *("vectors", "transform", "subspace"),
+    *("quantity", "body_motion", "solids", "vector3", "inertia", "vectors", "transform"),
+    *("subspace",),
 )
 
 
@@ -213,6 +213,6 @@ def test_every_public_name_says_what_it_takes_and_returns():
 
 
 def test_number_texts():
-    assert display.number_text(-0.0) == "0" and display.number_text(123456.0) == "1.2346e+05"
-    assert display.number_latex(123456.0) == "1.2346 \\cdot 10^{5}"
+    assert quantity.number_text(-0.0) == "0" and quantity.number_text(123456.0) == "1.2346e+05"
+    assert quantity.number_latex(123456.0) == "1.2346 \\cdot 10^{5}"
     assert isinstance(D, JointMatrix) and isinstance(U, ForceSubspace)

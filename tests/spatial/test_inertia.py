@@ -397,7 +397,7 @@ def test_second_moments_add_up_beside_moments_of_inertia():
     rods = [Inertia.from_mass(1.0, (0.0, 0.0, 0.0), (x, 1e9, 1e9)) for x in (1e-9, 3e-9)]
     total = rods[0].with_second_moments() + rods[1].with_second_moments()
     assert total.second_moments.yy == 2e-9
-    assert total.over(lambda x: x * 2).second_moments.yy == 4e-9
+    assert total.map(lambda x: x * 2).second_moments.yy == 4e-9
     assert isinstance(total + ArticulatedInertia.zero(), ArticulatedInertia)
 
 

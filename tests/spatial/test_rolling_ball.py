@@ -50,16 +50,16 @@ def flat(vector):
 
 
 def rate(vector):
-    return vector.over(lambda x: diff(sympy.sympify(x), t))
+    return vector.map(lambda x: diff(sympy.sympify(x), t))
 
 
 @pytest.fixture
 def ball_in_I():
     """The velocity of the ball from its pose alone: dR/dt R^T = omega x, and eq. (3)."""
-    R = Matrix(B_X_I.E.over(sympy.sympify)).T
+    R = Matrix(B_X_I.E.map(sympy.sympify)).T
     W = (diff(R, t) * R.T).applyfunc(simplify)
     w = Vector3(W[2, 1], W[0, 2], W[1, 0])
-    place = B_X_I.r.over(lambda x: simplify(sympy.sympify(x)))
+    place = B_X_I.r.map(lambda x: simplify(sympy.sympify(x)))
     return Motion(w, rate(place) + place.cross(w))
 
 
@@ -98,7 +98,7 @@ def test_the_acceleration_in_the_fixed_frame_is_upward_carius_eq_49(ball_in_I):
 
 
 def test_the_acceleration_in_the_contact_frame_is_carius_eq_50(ball_in_I):
-    in_P = (P_X_I @ ball_in_I).over(lambda x: simplify(sympy.sympify(x)))
+    in_P = (P_X_I @ ball_in_I).map(lambda x: simplify(sympy.sympify(x)))
     frame_velocity = motion(0, 0, 0, 0, v, 0)
     found = vector_rate(rate(in_P), in_P, frame_velocity)
     assert_same(rate(in_P), motion(0, 0, 0, 0, 0, 0))

@@ -48,7 +48,7 @@ def of_revolution(profile, *pieces):
 
 def of_points(points, weights):
     """Return the inertia of a cloud of particles: a batch, added up number by number."""
-    return Inertia.from_mass(RHO * weights, points).over(np.sum)
+    return Inertia.from_mass(RHO * weights, points).map(np.sum)
 
 
 def a_box():
@@ -150,7 +150,7 @@ def test_a_thin_box_and_a_thin_cylinder_are_rods():
 
 def test_a_shell_is_the_growth_of_a_ball_with_its_radius():
     # d/dr of the solid ball of density rho is the shell of rho per area
-    growth = sphere(Dual(0.8, 1.0), density=RHO).over(lambda x: getattr(x, "dot", ZERO))
+    growth = sphere(Dual(0.8, 1.0), density=RHO).map(lambda x: getattr(x, "dot", ZERO))
     want = shell(0.8, density=RHO)
     assert_close(growth, want, size(want))
 

@@ -141,7 +141,7 @@ def test_a_subspace_without_freedoms_allows_no_motion():
 
 def test_every_number_of_a_subspace_can_be_converted():
     S = subspace(3)
-    np.testing.assert_array_equal(matrix(S.over(lambda x: 2 * x)), 2 * matrix(S))
+    np.testing.assert_array_equal(matrix(S.map(lambda x: 2 * x)), 2 * matrix(S))
 
 
 # factors

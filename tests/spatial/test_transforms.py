@@ -311,8 +311,8 @@ def test_a_moment_and_a_force_do_not_transform_like_a_motion():
 
 
 def test_every_number_of_a_transform_can_be_converted():
-    assert X.over(lambda x: x * 2.0).r == X.r * 2.0
-    assert X.over(lambda x: x * 2.0).E == X.E * 2.0
+    assert X.map(lambda x: x * 2.0).r == X.r * 2.0
+    assert X.map(lambda x: x * 2.0).E == X.E * 2.0
 
 
 # the velocity of a body

@@ -381,6 +381,6 @@ def test_a_spatial_vector_needs_six_numbers(kind, count):
 
 @pytest.mark.parametrize("kind", [Motion, Force])
 def test_every_number_of_a_spatial_vector_can_be_converted(kind):
-    found = kind.of([1, 2, 3, 4, 5, 6]).over(lambda x: x * 10)
+    found = kind.of([1, 2, 3, 4, 5, 6]).map(lambda x: x * 10)
     assert type(found) is kind
     assert [*found.ang, *found.lin] == [10, 20, 30, 40, 50, 60]

@@ -83,7 +83,7 @@ def tree_errors(k: int, *, compiled: bool) -> Iterator[Measured]:
 def reference(model: sf.Model, *state: Any) -> tuple[Any, Any]:
     """Return the derivatives of inverse and of forward dynamics from 256 bits, rounded."""
     with gmpy2.context(precision=BITS):
-        tree = model.over(gmpy2.mpfr)
+        tree = model.map(gmpy2.mpfr)
         q, v, a = (precise(x.tolist()) for x in state)
         x, xd = model.positions(q), model.velocities(v)
         exact = spatial.first_order(tree, x, xd, model.velocities(a), no_forces(tree))

@@ -134,7 +134,7 @@ class Chain(NamedTuple):
 def chain(n: int) -> Chain:
     """Return n bodies in a row on revolute joints, axes and frames in general position."""
     model = sf.random_tree(n, 1, joints=[sf.Revolute], branching=0.0)
-    tree = model.over(lambda x: x if x == 1 else Counted(x))
+    tree = model.map(lambda x: x if x == 1 else Counted(x))
     q, v = sf.random_state(model, 2, seed=n)
     state = model.positions(_counted(q[0])), model.velocities(_counted(v[0]))
     return Chain(tree, *state, model.velocities(_counted(v[1])), no_forces(tree))

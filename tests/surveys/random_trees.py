@@ -167,7 +167,7 @@ def reference(s: Sample) -> Reference:
     model, state = s.model, (s.q, s.v)
     acc = scalar_functions.forward_dynamics(model, model.tree, *state, s.tau)
     wrenches = [scalar_functions.joint_wrenches(model, model.tree, *state, x) for x in (s.a, acc)]
-    tree = model.over(gmpy2.mpfr)
+    tree = model.map(gmpy2.mpfr)
     q, v = precise(s.q), precise(s.v)
     mass = scalar_functions.mass_matrix(model, tree, q)
     return Reference(

@@ -83,7 +83,7 @@ def tree_errors(k: int, *, compiled: bool) -> Iterator[Measured]:
 def reference(model: sf.Model, *state: Any) -> tuple[Any, float]:
     """Return joint forces of the bodies alone from 256 bits, and the largest through a joint."""
     with gmpy2.context(precision=BITS):
-        tree = model.without(armature=True).over(gmpy2.mpfr)
+        tree = model.without(armature=True).map(gmpy2.mpfr)
         q, v, a = (precise(x.tolist()) for x in state)
         tau, f = rnea(
             tree, model.positions(q), model.velocities(v), model.velocities(a), no_forces(tree)

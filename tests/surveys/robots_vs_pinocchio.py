@@ -152,7 +152,7 @@ def rounding(pair, states, seed=0):
     s = ours(pair, states, seed)
     worst = np.full(len(COLUMNS), np.nan)
     with gmpy2.context(precision=256):
-        tree = model.over(gmpy2.mpfr)
+        tree = model.map(gmpy2.mpfr)
 
         def exact(core, *given):
             numbers = ([gmpy2.mpfr(float(x)) for x in values] for values in given)

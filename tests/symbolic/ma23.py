@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sixfold.model import sample
+from sixfold.formats.bundled import sample
 from sixfold.symbolic.equations import Equations, equations
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.shorthand import read, written

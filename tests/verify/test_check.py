@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import SAMPLES
+from sixfold.formats.bundled import SAMPLES
+from sixfold.verify.check import Finding, Report, formulations
 from sixfold.verify.check import check as check_function
-from sixfold.verify.check import formulations
-from sixfold.verify.findings import Finding, Report
 from sixfold.verify.formulations import MAX_LAGRANGE_FREEDOMS
 from tests.evaluate.small_models import MAKERS, model_named
 

@@ -64,7 +64,7 @@ def measure(
             values.setdefault(way.engine.split()[0], way.values(count))
     gmpy2 = optional("gmpy2", "the accuracy section")
     with gmpy2.context(precision=BITS):
-        tree = robot.model.over(gmpy2.mpfr)
+        tree = robot.model.map(gmpy2.mpfr)
         judge = _Judge(robot.model, tree, gmpy2.mpfr, few)
         errors = {who: judge.errors(function, x) for who, x in values.items()}
     return Accuracy(robot.name, function, MEASURE[function], errors)

@@ -32,6 +32,8 @@ from sixfold.model import SAMPLES, Distance, Gear, Model
 from sixfold.progress import showing, working
 from sixfold.verify.check import check as run_check
 from sixfold.verify.findings import Report
+from sixfold.formats.bundled import SAMPLES
+from sixfold.model import Distance, Gear, Model
 
 POINT = 31  # columns of a centre of mass
 
@@ -133,8 +135,7 @@ def _properties(body: object) -> str:
 def robots() -> None:
     """List the sample robots and those of the package example-robot-data."""
     click.echo("samples, always there:")
-    for name, make in SAMPLES.items():
-        summary = (make.__doc__ or "").splitlines()[0]
+    for name, summary in SAMPLES.items():
         under = " " * 19
         for line in wrap(summary, WIDTH, initial_indent=f"  {name:<16} ", subsequent_indent=under):
             click.echo(line)

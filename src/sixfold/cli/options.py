@@ -32,7 +32,7 @@ class Group(click.Group):
 def robot_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the robots whose name begins so; files where there are none."""
     from sixfold.formats import bundled
-    from sixfold.model import SAMPLES
+    from sixfold.formats.bundled import SAMPLES
 
     names = sorted({*SAMPLES, *bundled.robots()})
     found = [CompletionItem(name) for name in names if name.startswith(incomplete)]

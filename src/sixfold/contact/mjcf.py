@@ -11,7 +11,7 @@ from sixfold.contact import checks
 from sixfold.contact.mixing import MIN_FRICTION, SLIDING, can_meet, law_of, mix
 from sixfold.contact.shapes import ContactCapsule, ContactPair, ContactPoint, JointLaw
 from sixfold.errors import RobotFileWarning, visible
-from sixfold.formats.mjcf.contacts import Contacts, JointSoftness, Pair, read_contacts
+from sixfold.formats.mjcf import Contacts, JointSoftness, Pair, read_contacts
 from sixfold.model import Capsule, ContactOptions, Geometry, Model, Sphere
 from sixfold.spatial import Vector3
 

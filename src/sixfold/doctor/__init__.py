@@ -1,7 +1,6 @@
 """What is wrong with a model, where in its file, and how to fix it."""
 
-from sixfold.doctor.codes import CODES, Code
 from sixfold.doctor.diagnose import diagnose
-from sixfold.doctor.finding import Diagnosis, Finding
+from sixfold.doctor.finding import CODES, Code, Diagnosis, Finding
 
 __all__ = ["CODES", "Code", "Diagnosis", "Finding", "diagnose"]

@@ -1,28 +1,150 @@
-"""What every check looks at: the parts of a robot, each with its inertia, place and extent.
-
-A part is a link as its file gives it.  Where a body is no longer the sum of its links (it was
-edited, or there is no file), the body itself is the part.
-"""
+"""One examination of a model: its parts, how far each reaches, and findings about them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.doctor.codes import CODES, Severity
-from sixfold.doctor.digits import file_tensors
-from sixfold.doctor.extent import Extent, Extents
-from sixfold.doctor.finding import Finding
-from sixfold.errors import visible
-from sixfold.model import Link, Model
+from sixfold.doctor.finding import CODES, Finding, Severity
+from sixfold.errors import SixfoldError, visible
+from sixfold.formats import files, xml
+from sixfold.model import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Link,
+    Model,
+    Shape,
+    SourceInfo,
+    Sphere,
+)
 from sixfold.spatial import Inertia, Symmetric3, Transform
 
 Array = NDArray[np.float64]
+STAND_IN = 0.01
+"""Size [m] up to which shapes are taken for stand-ins rather than for the link itself."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A box along the axes of the part that holds all that is known of it."""
+
+    low: Array
+    high: Array
+    complete: bool
+    """Every shape of the part is known: there are some, and none is a mesh or a mere stand-in."""
+
+    @property
+    def size(self) -> float:
+        """Length of the diagonal [m]."""
+        return float(np.hypot.reduce(self.high - self.low))
+
+    def outside(self, point: Array) -> float:
+        """Return how far a point lies outside the box, 0 inside [m]."""
+        beyond = np.maximum(np.maximum(self.low - point, point - self.high), 0.0)
+        return float(np.hypot.reduce(beyond))
+
+    def reach(self, point: Array) -> float:
+        """Return the distance from a point to the farthest corner [m]."""
+        far = np.maximum(np.abs(self.low - point), np.abs(self.high - point))
+        return float(np.hypot.reduce(far))
+
+
+class Extents:
+    """Measures parts of one model; what sits on each body is gathered once."""
+
+    def __init__(self, model: Model) -> None:
+        """Sort shapes, joints and frames by the body and link that carry them."""
+        self._by_link: dict[str, list[Geometry]] = {}
+        self._by_body: dict[int, list[Geometry]] = {}
+        self._seats: dict[int, list[Array]] = {}
+        for geometry in model.geometries:
+            self._by_link.setdefault(geometry.link, []).append(geometry)
+            self._by_body.setdefault(geometry.body, []).append(geometry)
+        for child in model.bodies:
+            self._seats.setdefault(child.parent, []).append(_numbers(child.placement)[1])
+        for frame in model.frames:
+            self._seats.setdefault(frame.body, []).append(_numbers(frame.placement)[1])
+
+    def of(self, kind: str, name: str, body: int, placement: Transform) -> Extent:
+        """Return the extent of a link or body in its own coordinates."""
+        by_link = kind == "link"
+        shapes = self._by_link.get(name, []) if by_link else self._by_body.get(body, [])
+        on_body = [*self._seats.get(body, []), *(p for g in shapes for p in _corners(g))]
+        E, r = _numbers(placement)
+        points = [np.zeros(3), *(E @ (p - r) for p in on_body)]
+        low, high = np.min(points, axis=0), np.max(points, axis=0)
+        known = bool(shapes) and all(_half_sizes(g.shape) is not None for g in shapes)
+        return Extent(low, high, known and float(np.hypot.reduce(high - low)) > STAND_IN)
+
+
+def _corners(geometry: Geometry) -> Iterator[Array]:
+    """Yield the corners of a box around a shape, in body coordinates; its centre for a mesh."""
+    E, r = _numbers(geometry.placement)
+    half = _half_sizes(geometry.shape)
+    if half is None:
+        yield r
+        return
+    for signs in product((-1, 1), repeat=3):
+        yield r + E.T @ (np.array(half) * signs)
+
+
+def _half_sizes(shape: Shape) -> tuple[float, ...] | None:
+    match shape:
+        case Box(size):
+            return tuple(x / 2 for x in size)
+        case Sphere(radius):
+            return (radius,) * 3
+        case Cylinder(radius, length):
+            return (radius, radius, length / 2)
+        case Capsule(radius, length):
+            return (radius, radius, length / 2 + radius)
+        case Ellipsoid(radii):
+            return tuple(radii)
+    return None
+
+
+def _numbers(X: Transform) -> tuple[Array, Array]:
+    E = np.array([[float(x) for x in row] for row in X.E])
+    return E, np.array([float(x) for x in X.r])
+
+
+ELEMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+
+
+def file_tensors(origin: SourceInfo) -> dict[tuple[str, int], Symmetric3]:
+    """Return tensors about the centre of mass by link name and line of the <inertial>.
+
+    A file that is gone, changed or no URDF gives nothing for what no longer reads.
+    """
+    try:
+        root = xml.parse(files.read(Path(origin.file)), origin.file)
+    except (SixfoldError, OSError, ValueError):
+        return {}
+    return dict(_tensors(root))
+
+
+def _tensors(root: xml.Element) -> Iterator[tuple[tuple[str, int], Symmetric3]]:
+    for link in root.all("link"):
+        for inertial in link.all("inertial"):
+            for inertia in inertial.all("inertia"):
+                texts = [inertia.attributes.get(name, "") for name in ELEMENTS]
+                try:
+                    tensor = Symmetric3(*map(float, texts))
+                except ValueError:
+                    continue
+                yield (link.attributes.get("name", ""), inertial.line), tensor
+
+
 EPS = float(np.finfo(float).eps)
 POINT = 1e-6
 """Radius of gyration [m] below which a part is a point, whose moments are dust."""
@@ -78,7 +200,7 @@ class Part:
 
     @property
     def blurred(self) -> bool:
-        """True for a link whose moments are too small to be told from rounding."""
+        """True for a link whose moments are too small to be distinguished from rounding."""
         point = self.mass > 0 and self.kind == "link" and self.center.any()
         return bool(point and np.abs(self.moments).max() <= POINT**2 * self.mass)
 
@@ -105,6 +227,7 @@ class Case:
         links: dict[int, list[Link]] = {}
         for link in self.model.origin.links if self.model.origin else ():
             links.setdefault(link.body, []).append(link)
+        # links as the file gives them while they add up to the body; the body itself after an edit
         found = [*map(_of_link, links.get(-1, ()))]
         for k, body in enumerate(self.model.bodies):
             own = links.get(k, [])
@@ -117,7 +240,7 @@ class Case:
         return self._with_digits(found)
 
     def _with_digits(self, found: list[Part]) -> tuple[Part, ...]:
-        """Ask the file for moments that are lost in the rounding of the model's own."""
+        """Read moments from the file where rounding in the model has lost them."""
         origin = self.model.origin
         if origin is None or not any(part.blurred for part in found):
             return tuple(found)
@@ -171,7 +294,7 @@ class Case:
     def about_constraint(
         self, code: str, k: int, what: str, values: Mapping[str, Any], **changes: Any
     ) -> Finding:
-        """Return a finding about a constraint beside the tree's joints."""
+        """Return a finding about a constraint in addition to the tree's joints."""
         name = self.model.constraints[k].name
         return self._finding(code, f"constraint '{name}'", 0, what, values, **changes)
 
@@ -227,6 +350,7 @@ def _of_link(link: Link) -> Part:
 def _adds_up(links: Iterable[Link], whole: Inertia) -> bool:
     """Return true when the links of a body together weigh what the body weighs."""
     with np.errstate(all="ignore"):
+        # compare with the sizes of the summands, so that cancellation is no difference
         moved = [
             (X.T @ link.inertia @ X).array()
             for link in links

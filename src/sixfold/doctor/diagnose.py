@@ -62,12 +62,8 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
 
 
 def _findings(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
-    from sixfold.doctor.inertias import inertias
-    from sixfold.doctor.loops import loops
-    from sixfold.doctor.meshes import meshes
-    from sixfold.doctor.motion import idle, joints, matrix, pivots
-    from sixfold.doctor.plausible import masses, sizes, units
-    from sixfold.doctor.symmetry import symmetry
+    from sixfold.doctor.motion_checks import idle, joints, loops, matrix, meshes, pivots
+    from sixfold.doctor.part_checks import inertias, masses, sizes, symmetry, units
 
     for check in (inertias, masses, units, sizes, symmetry, joints, idle, pivots):
         yield from check(case)

@@ -10,7 +10,7 @@ import numpy as np
 from sixfold.errors import OptionError, SixfoldError, TooLargeError, shown
 from sixfold.evaluate.arrays import Array, model_checked
 from sixfold.model import Joint, Model
-from sixfold.model.values import generator_of
+from sixfold.model.validate import generator_of
 
 MAX_AXES = 31
 """One less than NumPy's arrays may have in all."""
@@ -88,7 +88,7 @@ def _positions(model: Model, count: int, rng: np.random.Generator) -> Array:
     if any(own):
         rows = [[x for joint in joints for x in joint.random(rng)] for _ in range(count)]
         return np.array(rows, float).reshape(count, model.nq)
-    far = np.array([x for joint in joints for x in joint.reach()])
+    far = np.array([x for joint in joints for x in joint.sampling_range()])
     q = np.empty((count, model.nq))
 
     def spread(start: int, stop: int) -> None:

@@ -1,11 +1,15 @@
-"""Robot files as bytes: whatever can be wrong before the first byte gets its own message."""
+"""Files on disk: robot files as bytes, and the meshes that they name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
-from sixfold.errors import RobotFileError
+from sixfold.errors import NotApplicableError, RobotFileError
 from sixfold.files import open_regular
+from sixfold.formats.xml import shown
+from sixfold.model import Mesh, Model, SourceInfo
 
 MAX_BYTES = 64 * 2**20
 
@@ -55,3 +59,94 @@ def _near(path: Path) -> str:
         return f"check the path: there is no folder '{path.parent}'"
     same = sorted(p.name for p in path.parent.glob("*") if p.suffix == path.suffix and p.suffix)
     return f"the folder has {', '.join(same[:5])}" if same else "check the path"
+
+
+FILE_FOLDERS = {"urdf", "robots", "robot", "xml", "mjcf", "xacro", "model", "models"}
+"""Folders of a package that usually hold its robot files, next to one for meshes."""
+PARENTS = 5
+"""How far above its file a package may begin."""
+
+
+def mesh_path(model: Model, mesh: Mesh | str) -> Path:
+    """Return the file of a mesh, which lies under one of the folders that are allowed.
+
+    Allowed are the folder of the robot's file, the package around it, and the `package_dirs` given
+    to `load`.  `package://name/rest` is looked for in a `package_dirs` folder (as `name/rest`, or
+    as `rest` when the folder itself is `name`) and in folders `name` around or beside the file.
+    Links on disk and `..` are followed first and judged by where they end.
+
+    Raises:
+        RobotFileError: if there is no such file or it is not under an allowed folder.
+        NotApplicableError: if the model does not come from a file.
+    """
+    if model.origin is None or not model.origin.file:
+        raise NotApplicableError(
+            "mesh_path", f"model '{model.name}', which has no file", "load the model from its file"
+        )
+    name = mesh.file if isinstance(mesh, Mesh) else str(mesh)
+    tried: list[str] = []
+    outside: list[str] = []
+    for allowed, path in _candidates(model.origin, name):
+        found = _resolved(path)
+        if found is None or not found.is_file():
+            tried.append(str(allowed))
+        elif found.is_relative_to(allowed):
+            return found
+        else:
+            outside.append(f"{found}, which is not under {allowed}")
+    # a file that exists elsewhere is reported before one that is missing
+    if outside:
+        raise RobotFileError(
+            f"mesh '{shown(name)}' lies outside the folders that are allowed",
+            file=model.origin.file,
+            got=outside[0],
+            fix="pass its folder as package_dirs to load, if you trust the file",
+        )
+    raise RobotFileError(
+        f"mesh '{shown(name)}' is not found",
+        file=model.origin.file,
+        expected="a file under " + (", ".join(dict.fromkeys(tried)) or "package_dirs"),
+        fix="pass the folder that holds the package as package_dirs to load",
+    )
+
+
+def _candidates(origin: SourceInfo, name: str) -> Iterator[tuple[Path, Path]]:
+    """Yield a folder, its links followed, and a path that must end under it."""
+    # candidates in order: package_dirs, then folders around the file
+    here = Path(origin.file).absolute().parent
+    dirs = [Path(folder).absolute() for folder in origin.package_dirs]
+    scheme, mark, rest = name.partition("://")
+    if mark and scheme in ("package", "model"):
+        package, _, inside = rest.lstrip("/").partition("/")
+        if package in ("", ".", "..") or "\\" in package:
+            return
+        around = [here, *list(here.parents)[:PARENTS]]
+        for folder in (*dirs, *around):
+            root = _resolved(folder)
+            if root is not None and folder.name == package:
+                yield root, folder / inside
+            if root is not None:
+                # a symbolic link instead of the package does not widen what is allowed
+                yield root / package, folder / package / inside
+    elif not mark or scheme == "file":
+        inside = unquote(rest) if mark else name
+        for folder in (here, _package(here), *dirs):
+            root = _resolved(folder)
+            if root is not None:
+                yield root, here / inside
+                yield root, folder / inside
+
+
+def _package(here: Path) -> Path:
+    """Return the folder of the package around a robot file."""
+    for folder in (here, *list(here.parents)[:PARENTS]):
+        if (folder / "package.xml").is_file():
+            return folder
+    return here.parent if here.name.lower() in FILE_FOLDERS else here
+
+
+def _resolved(path: Path) -> Path | None:
+    try:
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return None

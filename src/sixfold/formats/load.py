@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -25,12 +23,11 @@ from sixfold.errors import (
     yes_or_no,
 )
 from sixfold.files import path_of
-from sixfold.formats import bundled, files
-from sixfold.formats.json.constraints import read_side_file
-from sixfold.formats.json.read import read_json
-from sixfold.formats.urdf.read import UrdfReader
-from sixfold.formats.xml import parse
-from sixfold.model import SAMPLES, Model, lock_joints, sample
+from sixfold.formats import bundled, files, xml
+from sixfold.formats.bundled import SAMPLES, sample
+from sixfold.formats.json_model import read_json, read_side_file
+from sixfold.formats.urdf import UrdfReader
+from sixfold.model import Model, lock_joints
 
 Locks = Iterable[str] | Mapping[str, float | Sequence[float]]
 SUFFIXES = {".urdf", ".xml", ".mjcf", ".json", ".xacro", ".sdf"}
@@ -49,7 +46,7 @@ def load(
     """Return the robot of a file or of a name.
 
     Args:
-        source: path of a URDF, MJCF or JSON file, told apart by what is in it; or the name of a
+        source: path of a URDF, MJCF or JSON file, recognised by its content; or the name of a
             sample ("puma560", "planar_chain:5") or of a robot of the package example-robot-data
             ("panda"), as `sixfold robots` lists them.  A bare word is a name first: write
             "./panda" for a file of that name.
@@ -65,7 +62,7 @@ def load(
             ("Loops beside a URDF" in docs/robots.md has the form).
         strict: refuse a file that would be read with a warning.  Otherwise what concerns pictures
             and contact never stops a file, and what is wrong but has one sensible reading is read
-            so; each is told in a RobotFileWarning with its line, and in `model.origin.blemishes`.
+            so; each fault is a RobotFileWarning with its line, listed in `model.origin.blemishes`.
 
     Returns:
         A Model.  That of a file keeps in `model.origin` where its links and joints stand there, and
@@ -95,6 +92,7 @@ def load(
     _refuse_content(text)
     folders = _listed(package_dirs)
     beside = None if constraints is None else path_of("load", constraints, "loops.json")
+    # a name of a sample; anything else is a file
     path = _path(source, text)
     if path is None:
         _only_urdf(floating_base, f"sample '{text}'")
@@ -122,7 +120,7 @@ def _refuse_content(text: str) -> None:
 
 
 def _warn(model: Model) -> None:
-    """Tell what is wrong in the file, at its place."""
+    """Warn of faults of the file, each with its line."""
     origin = model.origin
     if origin is None:
         return
@@ -172,64 +170,48 @@ def _from_file(
         _only_urdf(floating_base, f"'{path}', a JSON file")
         _without_mimics(mimic, f"'{path}', a JSON file")
         return read_json(data, str(path), folders)
-    with _no_collections():
-        reader = _urdf_reader(data, path, strict)
-        if reader is not None:
-            return reader.model(
-                floating_base=floating_base, free_mimics=mimic == "free", package_dirs=folders
-            )
-    from sixfold.formats.mjcf.read import load_mjcf
+    reader = _urdf_reader(data, path, strict)
+    if reader is not None:
+        return reader.model(
+            floating_base=floating_base, free_mimics=mimic == "free", package_dirs=folders
+        )
+    from sixfold.formats.mjcf import load_mjcf
 
     _without_mimics(mimic, f"'{path}', an MJCF file")
     return load_mjcf(path, floating_base=floating_base, package_dirs=folders, strict=strict)
 
 
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Do not look for garbage meanwhile: a reader makes many objects and no loops of them."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 def _urdf_reader(data: bytes, path: Path, strict: bool) -> UrdfReader | None:
-    """Return the reader that has taken in a URDF, None for MJCF."""
-    found: list[UrdfReader] = []
-
-    def begin(root: parse.Element) -> Callable[[parse.Element], None] | None:
-        if root.tag == "mujoco":
-            return None
-        if root.tag != "robot":
-            raise _not_a_robot(path, root)
-        found.append(UrdfReader(root, str(path), path.stem or "robot", strict=strict))
-        return found[-1].take
-
-    def forgive(error: RobotFileError, reading: str) -> None:
-        if found:
-            found[-1].notes.blemish(error, reading)
-
-    # begun anew, the reader that counts is the last one
-    parse.stream(data, str(path), begin, forgive=forgive)
-    return found[-1] if found else None
+    """Return the reader of a URDF, None for MJCF."""
+    faults: list[tuple[RobotFileError, str]] = []
+    root = xml.parse(
+        data,
+        str(path),
+        lambda root: root.tag == "robot",
+        forgive=lambda *fault: faults.append(fault),
+    )
+    if root.tag == "mujoco":
+        return None
+    if root.tag != "robot":
+        raise _not_a_robot(path, root)
+    reader = UrdfReader(root, str(path), path.stem or "robot", strict=strict)
+    for error, reading in faults:
+        reader.notes.blemish(error, reading)
+    return reader
 
 
-def _not_a_robot(path: Path, root: parse.Element) -> RobotFileError:
+def _not_a_robot(path: Path, root: xml.Element) -> RobotFileError:
     advice = {
         "sdf": "convert SDF to URDF first; sixfold reads URDF, MJCF and its own JSON",
         "mujocoinclude": "load the file that includes this one",
         "COLLADA": "this is a mesh: load the URDF that names it",
     }
     return RobotFileError(
-        f"the root element is <{parse.shown(root.tag)}>",
+        f"the root element is <{xml.shown(root.tag)}>",
         file=path,
         line=root.line,
         expected="<robot> (URDF) or <mujoco> (MJCF)",
-        got=f"<{parse.shown(root.tag)}>",
+        got=f"<{xml.shown(root.tag)}>",
         fix=advice.get(root.tag, "give a URDF or MJCF file"),
     )
 
@@ -252,7 +234,7 @@ def _listed(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     try:
         if isinstance(folders, (str, os.PathLike)):
             return (os.fspath(folders),)
-        # a list that goes on and on is cut where no one would look any more
+        # read at most 10,000 entries of an endless iterable
         return tuple(os.fspath(folder) for folder in islice(folders, 10_000))
     except Exception:  # no paths, or objects whose own paths fail
         fix = 'pass a list of folders such as ["~/ros/src"]'

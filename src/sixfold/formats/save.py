@@ -8,12 +8,10 @@ from pathlib import Path
 
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, RobotFileError
 from sixfold.files import path_of, write_files
-from sixfold.formats.json.constraints import plain_side_file, read_side_file
-from sixfold.formats.json.read import read_json
-from sixfold.formats.json.write import text_of, to_json
-from sixfold.formats.urdf.read import UrdfReader
-from sixfold.formats.urdf.write import to_urdf
-from sixfold.formats.xml import parse
+from sixfold.formats import xml
+from sixfold.formats.json_model import plain_side_file, read_json, read_side_file, text_of, to_json
+from sixfold.formats.urdf import UrdfReader
+from sixfold.formats.urdf_write import to_urdf
 from sixfold.model import Model
 
 
@@ -32,8 +30,8 @@ def save(
     Args:
         model: the robot.
         path: of the file; its suffix chooses the format.
-        constraints: path of a JSON file beside a URDF for the loops, rods, gears and rolling wheels
-            of the model, which URDF has no words for; pass it to `load` as well.
+        constraints: path of a second JSON file, next to a URDF, for the loops, rods, gears and
+            rolling wheels of the model, which URDF has no words for; pass it to `load` as well.
 
     Raises:
         NotApplicableError: if the format has no counterpart for a joint, a name or a constraint.
@@ -62,6 +60,7 @@ def save(
     suffix = target.suffix.lower()
     write, read = ways[suffix]
     beside = _beside(model, suffix, constraints)
+    # read everything back before anything is written
     alone = model if beside is None else model.without(constraints=True)
     data = _encoded(write(alone), model)
     _check(alone, data, read, suffix)
@@ -74,7 +73,7 @@ def save(
 
 
 def _beside(model: Model, suffix: str, constraints: str | os.PathLike[str] | None) -> Path | None:
-    """Return the file for constraints beside a URDF; refuse to lose them."""
+    """Return the file for constraints next to a URDF; refuse to lose them."""
     if constraints is not None:
         beside = path_of("save", constraints, "loops.json")
         if suffix != ".urdf":
@@ -92,14 +91,7 @@ def _beside(model: Model, suffix: str, constraints: str | os.PathLike[str] | Non
 
 
 def _urdf(data: bytes) -> Model:
-    found: list[UrdfReader] = []
-
-    def begin(root: parse.Element) -> Callable[[parse.Element], None]:
-        found.append(UrdfReader(root, "saved", strict=True))
-        return found[0].take
-
-    parse.stream(data, "saved", begin)
-    return found[0].model()
+    return UrdfReader(xml.parse(data, "saved"), "saved", strict=True).model()
 
 
 def _json(data: bytes) -> Model:

@@ -30,7 +30,7 @@ from sixfold.identification.fit.columns import Problem
 from sixfold.identification.fit.options import choice_of, numbers, positive
 from sixfold.identification.identify import problem_for
 from sixfold.model import Model
-from sixfold.model.values import generator_of
+from sixfold.model.validate import generator_of
 from sixfold.simulation import Trajectory
 
 PERIOD = 10.0

@@ -47,6 +47,14 @@ from sixfold.formats.xml.parse import parse
 from sixfold.interop.coordinates import LIBRARIES, Converter, convert
 from sixfold.interop.mujoco import MuJoCo, mujoco_from_mjcf, mujoco_from_urdf, to_mujoco
 from sixfold.interop.pinocchio import Pinocchio, pinocchio_package, to_pinocchio
+from sixfold.formats.xml import parse
+from sixfold.interop.closed import constrained_difference
+from sixfold.interop.differences import Difference, differences
+from sixfold.interop.matching import LIBRARIES, convert
+from sixfold.interop.mujoco import MuJoCo
+from sixfold.interop.pinocchio import Pinocchio
+from sixfold.interop.to_mujoco import mujoco_from_mjcf, mujoco_from_urdf, to_mujoco
+from sixfold.interop.to_pinocchio import pinocchio_package, to_pinocchio
 from sixfold.model import Model
 from sixfold.show import block, plain, table
 from sixfold.spatial import Transform
@@ -494,7 +502,7 @@ def _root(path: Path) -> str:
     """Return the tag of a file's root element, nothing where there is no such file or element."""
     if not path.is_file() or is_json(read(path)):
         return ""
-    return parse(read(path), str(path), frozenset({"robot", "mujoco"})).tag
+    return parse(read(path), str(path), lambda root: False).tag
 
 
 def _left_out(model: Model, engine: Any) -> Iterator[str]:

@@ -10,8 +10,14 @@ from typing import NamedTuple
 
 from sixfold.errors import NotApplicableError
 from sixfold.model import Constraint, Fixed, Loop, Revolute, Spherical
+import numpy as np
+
+from sixfold.errors import ArgumentError, NotApplicableError, UnknownNameError
+from sixfold.interop.to_pinocchio import pinocchio_package, se3_of
+from sixfold.model import Constraint, Fixed, Gear, Loop, Model, Revolute, Spherical
 from sixfold.scalar import exact
 from sixfold.spatial import Transform
+from sixfold.spatial.rotations import matrices_to_quaternions
 
 ARM = 1.0
 """Distance of a hinge's two points along its axis [m]."""
@@ -42,7 +48,7 @@ def split_loop(where: str, each: Constraint) -> Iterator[HeldFrames]:
         return
     for k, distance in enumerate((-0.5 * ARM, 0.5 * ARM)):
         along = Transform.translation([float(x) * distance for x in each.joint.axis])
-        a, b = ((along @ X).over(exact) for X in (each.placement_a, each.placement_b))
+        a, b = ((along @ X).map(exact) for X in (each.placement_a, each.placement_b))
         yield HeldFrames(f"{each.name}.{k}", False, each.body_a, a, each.body_b, b)
 
 

@@ -16,7 +16,10 @@ from sixfold.evaluate import Argument, body_poses, checked
 from sixfold.formats.mjcf.arrays import BALL, FREE
 from sixfold.formats.mjcf.shapes import names_of
 from sixfold.model import Free, Joint, Model, Planar, Spherical
+from sixfold.interop.blocks import Block
+from sixfold.model import Model
 from sixfold.scalar import together
+from sixfold.spatial.rotations import matrices_to_quaternions, quaternions_to_matrices
 
 
 def rotation_of(xyzw: Array) -> Array:
@@ -392,7 +395,7 @@ class Converter:
     def pose_to(self, pose: ArrayLike) -> Array:
         """Return (position, quaternion) from 4x4 poses: xyzw for Pinocchio, wxyz for MuJoCo."""
         T = _checked("pose_to", "pose", pose, 4, 4)
-        xyzw = quaternion_of(T[..., :3, :3])
+        xyzw = matrices_to_quaternions(T[..., :3, :3])
         turn = xyzw if self.library == "pinocchio" else np.roll(xyzw, 1, -1)
         return np.concatenate([T[..., :3, 3], turn], -1)
 
@@ -401,7 +404,7 @@ class Converter:
         x = _checked("pose_from", "pose", pose, 7)
         xyzw = x[..., 3:] if self.library == "pinocchio" else np.roll(x[..., 3:], -1, -1)
         T = np.zeros((*x.shape[:-1], 4, 4))
-        T[..., :3, :3] = rotation_of(xyzw)
+        T[..., :3, :3] = quaternions_to_matrices(xyzw)
         T[..., :3, 3], T[..., 3, 3] = x[..., :3], 1.0
         return T
 

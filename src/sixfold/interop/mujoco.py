@@ -38,6 +38,9 @@ from sixfold.model import (
     Universal,
 )
 from sixfold.spatial import Inertia, Transform
+from sixfold.formats.mjcf import disabled_effects, mujoco_package
+from sixfold.formats.mjcf_arrays import model_from_arrays, model_name, names_of
+from sixfold.model import Model
 
 Results = dict[str, Array]
 
@@ -51,7 +54,7 @@ def from_mujoco(m: Any, name: str | None = None) -> Model:
     without a word, as the model may have been changed since it was compiled.
     """
     mujoco = mujoco_package()
-    return model_from_arrays(m, name or model_name(m), off=switched_off(mujoco, m))
+    return model_from_arrays(m, name or model_name(m), off=disabled_effects(mujoco, m))
 
 
 class MuJoCo:

@@ -13,7 +13,6 @@ from sixfold.evaluate import frame_pose, gravity_force, inverse_mass_matrix, mod
 from sixfold.formats import load
 from sixfold.learn.task import Task
 from sixfold.model import Model, ModelBuilder, Prismatic, Revolute, lock_joints
-from sixfold.model.samples.legged import FOOT, LEGS
 from sixfold.scalar import Scalar, cos, if_positive, sin, sqrt
 from sixfold.spatial import Inertia
 
@@ -148,6 +147,10 @@ def _arm(model: Model) -> Model:
     return lock_joints(model, fingers) if fingers else model
 
 
+LEGS = ("front_left", "front_right", "hind_left", "hind_right")
+"""Legs of the sample robot "quadruped"."""
+FOOT_RADIUS = 0.02
+"""Radius of its feet [m]."""
 STAND = (0.0, 0.8, -1.6)
 """Angles of hip, thigh and knee of the standing quadruped [rad]."""
 PERIOD, SWING = 0.4, 0.35
@@ -231,7 +234,7 @@ def _quadruped(name: str, gait: Callable[[Any], Any], reward: Any) -> Task:
 
 def feet_on_ground() -> Ground:
     """Return the ground for the feet of the sample quadruped; a trunk that falls ends the task."""
-    feet = [ContactPoint(f"{leg}_foot", radius=FOOT) for leg in LEGS]
+    feet = [ContactPoint(f"{leg}_foot", radius=FOOT_RADIUS) for leg in LEGS]
     return Ground(friction=0.8, points=tuple(feet))
 
 

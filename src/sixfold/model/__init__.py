@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from sixfold.model.body import Body, Coupling, Frame
 from sixfold.model.constraint import Constraint, Distance, Gear, Loop, Rolling
 from sixfold.model.coordinates import Coordinates, FreeJoint
-from sixfold.model.joint.joint import Joint, JointState
-from sixfold.model.joint.standard import (
+from sixfold.model.joint import Joint, JointState
+from sixfold.model.model import Model
+from sixfold.model.standard_joints import (
     STANDARD_JOINTS,
     Cylindrical,
     Fixed,
@@ -22,15 +23,13 @@ from sixfold.model.joint.standard import (
     Translational,
     Universal,
 )
-from sixfold.model.model import Model
 from sixfold.model.tree import Tree
 from sixfold.optional import later
 
 if TYPE_CHECKING:
     from sixfold.model.builder import ModelBuilder
-    from sixfold.model.edit.attach import attach
-    from sixfold.model.edit.lock import lock_joints
-    from sixfold.model.edit.payload import add_payload, replace_inertias
+    from sixfold.model.custom_joint import CustomJoint
+    from sixfold.model.edit import add_payload, attach, lock_joints, replace_inertias
     from sixfold.model.geometry import (
         Box,
         Capsule,
@@ -38,34 +37,28 @@ if TYPE_CHECKING:
         Cylinder,
         Ellipsoid,
         Geometry,
+        ImpactPoint,
+        Link,
         Mesh,
         Shape,
+        SourceInfo,
         Sphere,
     )
     from sixfold.model.grouping import grouped
-    from sixfold.model.impact_point import ImpactPoint
-    from sixfold.model.joint.custom import CustomJoint
-    from sixfold.model.samples import SAMPLES, random_tree, sample
-    from sixfold.model.source_file import Link, SourceInfo
-    from sixfold.model.tables.dh import DHRow, from_dh
-    from sixfold.model.tables.from_arrays import from_arrays
+    from sixfold.model.samples import random_tree
+    from sixfold.model.tables import DHRow, from_arrays, from_dh
 
 _LATER = {
     "builder": ("ModelBuilder",),
-    "tables.dh": ("DHRow", "from_dh"),
-    "tables.from_arrays": ("from_arrays",),
-    "edit.attach": ("attach",),
-    "edit.lock": ("lock_joints",),
-    "edit.payload": ("add_payload", "replace_inertias"),
+    "custom_joint": ("CustomJoint",),
+    "edit": ("add_payload", "attach", "lock_joints", "replace_inertias"),
     "geometry": (
         *("Box", "Capsule", "ContactOptions", "Cylinder", "Ellipsoid"),
-        *("Geometry", "Mesh", "Shape", "Sphere"),
+        *("Geometry", "ImpactPoint", "Link", "Mesh", "Shape", "SourceInfo", "Sphere"),
     ),
     "grouping": ("grouped",),
-    "impact_point": ("ImpactPoint",),
-    "joint.custom": ("CustomJoint",),
-    "source_file": ("Link", "SourceInfo"),
-    "samples": ("SAMPLES", "random_tree", "sample"),
+    "tables": ("DHRow", "from_arrays", "from_dh"),
+    "samples": ("random_tree",),
 }
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
@@ -73,7 +66,6 @@ if not TYPE_CHECKING:  # static tools know all names, and find those that are sp
 
 
 __all__ = [
-    "SAMPLES",
     "STANDARD_JOINTS",
     "Body",
     "Box",
@@ -122,5 +114,4 @@ __all__ = [
     "lock_joints",
     "random_tree",
     "replace_inertias",
-    "sample",
 ]

@@ -1,15 +1,16 @@
-"""Build a model body by body, in any order."""
+"""Build a model body by body, in any order, with constraints and couplings between them."""
 
 from __future__ import annotations
 
 import heapq
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from math import inf
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,36 +26,292 @@ from sixfold.errors import (
     visible,
 )
 from sixfold.model.body import Body, Coupling, Frame, Numbers
-from sixfold.model.constraint_builder import Attachments, ConstraintBuilder
-from sixfold.model.couplings import resolved
-from sixfold.model.joint.joint import Joint
-from sixfold.model.joint.standard import Fixed
+from sixfold.model.constraint import Constraint, Distance, Gear, Loop, Rolling
+from sixfold.model.joint import Joint
 from sixfold.model.model import Model
-from sixfold.model.suspicions import degree_limits, impossible
-from sixfold.model.values import (
+from sixfold.model.standard_joints import Fixed, Free
+from sixfold.model.validate import (
     Values,
     check_name,
     check_spring,
+    degree_limits,
+    impossible_inertias,
     inertia_of,
     numbers_of,
     placement_of,
 )
-from sixfold.scalar import exact
-from sixfold.spatial import Inertia, Transform
+from sixfold.scalar import exact, plain
+from sixfold.spatial import Inertia, Transform, Vector3
 
-PROPERTIES = (
-    *(
-        "damping",
-        "friction",
-        "friction_negative",
-        "friction_speed",
-        "stiffness",
-        "rest",
-        "armature",
-    ),
-    *("lower", "upper", "velocity_limit", "effort_limit"),
-)
-"""What a joint may have of its own, as options of `ModelBuilder.add_body`."""
+
+def resolve_couplings(
+    law: dict[int, tuple[dict[int, float], float]], bodies: list[Body]
+) -> dict[int, tuple[dict[int, float], float]]:
+    """Replace followers of followers by their own masters.
+
+    Args:
+        law: for each follower {number of a master: ratio} and the offset.
+        bodies: of the model; their joints name those that follow each other in a loop.
+    """
+    # followers of followers: masters first
+    graph = {k: [m for m in terms if m in law] for k, (terms, _) in law.items()}
+    try:
+        masters_first = list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        names = [bodies[k].joint_name for k in error.args[1][1:]]
+        what = "follow each other in a loop"
+        raise ModelError(f"joints {names}", what, "name one master") from None
+    free: dict[int, tuple[dict[int, float], float]] = {}
+    for k in masters_first:
+        terms, offset = law[k]
+        total: dict[int, float] = {}
+        # substitute the law of a master that follows others itself
+        for m, ratio in terms.items():
+            inner, shift = free.get(m, ({m: 1.0}, 0.0))
+            for other, r in inner.items():
+                total[other] = total.get(other, 0.0) + ratio * r
+            offset += ratio * shift
+        free[k] = (total, offset)
+    return free
+
+
+Attachments = Mapping[str, tuple[int, Transform]]
+"""Of each body, frame and the base: the body that carries it (-1 for the base), and where."""
+Placement = Transform | Sequence[float] | None
+MAX_POWER = 8
+"""Highest power of a gear's polynomial."""
+
+
+class ConstraintBuilder:
+    """The part of `ModelBuilder` that collects constraints."""
+
+    base_name: str
+
+    def __init__(self) -> None:
+        """Start without constraints."""
+        self._constraints: dict[str, Callable[[Attachments, list[Body]], Constraint]] = {}
+
+    def close(
+        self,
+        body_a: str,
+        body_b: str,
+        joint: Joint,
+        placement_a: Placement = None,
+        placement_b: Placement = None,
+        *,
+        name: str | None = None,
+    ) -> Self:
+        """Close a loop: two bodies may move against each other only as a joint allows.
+
+        A hinge constrains five motions, a ball (`Spherical`) three, a weld (`Fixed`) all six.
+
+        Args:
+            body_a: body, frame or base on the parent's side of the joint.
+            body_b: body or frame that the joint carries.
+            joint: any joint type; its frames coincide at its neutral position.
+            placement_a: transform from body_a to the joint's frame there, or the frame's position.
+            placement_b: the same on body_b.
+            name: unique; "body_a-body_b" by default.
+        """
+        where, name = self._name("close", body_a, body_b, name)
+        if not isinstance(joint, Joint):
+            raise ModelError(where, f"joint is {shown(joint)}", "pass a joint, as Revolute('z')")
+        if isinstance(joint, Free) or joint.nv > 5:
+            what = f"a {joint.kind} joint forbids nothing"
+            raise ModelError(where, what, "close loops with a joint of fewer freedoms")
+        XA, XB = placement_of(where, placement_a), placement_of(where, placement_b)
+
+        def build(at: Attachments, _: list[Body]) -> Constraint:
+            (a, PA), (b, PB) = self._pair(where, at, body_a, body_b)
+            return Loop(name, a, (XA @ PA).map(exact), b, (XB @ PB).map(exact), joint)
+
+        self._constraints[name] = build
+        return self
+
+    def add_rod(
+        self,
+        body_a: str,
+        body_b: str,
+        length: float,
+        point_a: Sequence[float] = (0.0, 0.0, 0.0),
+        point_b: Sequence[float] = (0.0, 0.0, 0.0),
+        *,
+        name: str | None = None,
+    ) -> Self:
+        """Keep two points at a distance, as a massless rod with ball joints at its ends does.
+
+        Args:
+            body_a: body, frame or base at one end.
+            body_b: body or frame at the other.
+            length: distance of the points [m], above zero.
+            point_a: where the rod ends, in coordinates of body_a.
+            point_b: the same on body_b.
+            name: unique; "body_a-body_b" by default.
+        """
+        where, name = self._name("add_rod", body_a, body_b, name)
+        (long,) = numbers_of(where, "length", length, 1, positive=True)
+        if not long:
+            raise ModelError(where, "length = 0", "close the loop with Spherical() instead")
+        ends = [
+            numbers_of(where, label, p, 3)
+            for label, p in (("point_a", point_a), ("point_b", point_b))
+        ]
+
+        def build(at: Attachments, _: list[Body]) -> Constraint:
+            (a, PA), (b, PB) = self._pair(where, at, body_a, body_b)
+            pa, pb = (_point(P, p) for P, p in zip((PA, PB), ends, strict=True))
+            return Distance(name, a, pa, b, pb, long)
+
+        self._constraints[name] = build
+        return self
+
+    def add_gear(
+        self,
+        follower: str,
+        *leaders: tuple[str, float | Sequence[float]],
+        offset: float | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Gear a joint to others: q = offset + sum of ratio x q_leader, or of polynomials in it.
+
+        `couple` removes the follower's coordinate; a gear keeps it, and its force is a result.
+
+        Args:
+            follower: name of a joint with one degree of freedom.
+            leaders: pairs (joint name, ratio), or (joint name, coefficients of q, q^2, ...);
+                without any, the joint is held at the offset, which must be given then.
+            offset: position of the follower when all leaders are at zero; 0 by default.
+            name: unique; "gear of follower" by default.
+        """
+        check_name("add_gear: argument 'follower'", follower)
+        label = f"gear of {follower}" if name is None else name
+        where = self._new(f"gear of joint '{follower}'", label)
+        pairs = all(isinstance(pair, tuple) and len(pair) == 2 for pair in leaders)
+        if not pairs or (not leaders and offset is None):
+            raise ModelError(where, f"leaders {shown(leaders)}", "give pairs (joint name, ratio)")
+        terms: list[tuple[str, tuple[float, ...]]] = []
+        for leader, given in leaders:
+            check_name(f"{where}: a leader", leader)
+            terms.append((leader, _coefficients(where, given)))
+        if len({leader for leader, _ in terms} | {follower}) <= len(terms):
+            raise ModelError(where, "a joint appears twice", "name each joint once")
+        (shift,) = numbers_of(where, "offset", 0.0 if offset is None else offset, 1)
+
+        def build(_: Attachments, bodies: list[Body]) -> Constraint:
+            number = {body.joint_name: k for k, body in enumerate(bodies)}
+            for joint_name in (follower, *(leader for leader, _ in terms)):
+                if joint_name not in number:
+                    raise UnknownNameError("joint", joint_name, number, where=where)
+                joint = bodies[number[joint_name]].joint
+                if joint.nq != 1 or joint.nv != 1:
+                    what = f"joint '{joint_name}' ({joint.kind}) has {joint.nv} freedoms"
+                    raise ModelError(where, what, "gear joints of one freedom")
+            numbered = tuple((number[leader], c) for leader, c in terms)
+            return Gear(label, number[follower], numbered, shift)
+
+        self._constraints[label] = build
+        return self
+
+    def add_rolling(
+        self,
+        body: str,
+        radius: float,
+        *,
+        shape: str = "disc",
+        axis: Sequence[float] | str = "z",
+        center: Sequence[float] = (0.0, 0.0, 0.0),
+        plane: str | None = None,
+        placement: Placement = None,
+        name: str | None = None,
+    ) -> Self:
+        """Let a wheel or ball roll on a plane without slipping, sinking or lifting off.
+
+        Args:
+            body: body or frame that rolls.
+            radius: of the disc's sharp rim, or of the ball [m].
+            shape: "disc" or "ball".
+            axis: of the disc, in coordinates of the body.
+            center: in coordinates of the body [m].
+            plane: body, frame or base with the plane; the base by default.
+            placement: transform from there to a frame on the plane whose z axis points out of it,
+                or a point of the plane; the x-y plane by default.
+            name: unique; "plane-body" by default.
+        """
+        ground = self.base_name if plane is None else plane
+        where, name = self._name("add_rolling", ground, body, name)
+        (size,) = numbers_of(where, "radius", radius, 1, positive=True)
+        if not size:
+            raise ModelError(where, "radius = 0", "give a radius above zero [m]")
+        if not isinstance(shape, str) or shape not in ("disc", "ball"):
+            raise ModelError(where, f"shape is {shown(shape)}", "choose 'disc' or 'ball'")
+        XP = placement_of(where, placement)
+        p = numbers_of(where, "center", center, 3)
+        # the wheel's frame: its z axis is the axis of the disc
+        XB = Transform(_axes(where, axis), Vector3(*map(exact, p)))
+
+        def build(at: Attachments, _: list[Body]) -> Constraint:
+            (a, PA), (b, PB) = self._pair(where, at, ground, body)
+            XA, X = (XP @ PA).map(exact), (XB @ PB).map(exact)
+            return Rolling(name, a, XA, b, X, size, shape == "disc")
+
+        self._constraints[name] = build
+        return self
+
+    def constraints_of(self, at: Attachments, bodies: list[Body]) -> tuple[Constraint, ...]:
+        """Return all constraints, their bodies by number."""
+        return tuple(build(at, bodies) for build in self._constraints.values())
+
+    def _name(self, what: str, a: Any, b: Any, name: str | None) -> tuple[str, str]:
+        for label, given in (("first", a), ("second", b)):
+            check_name(f"{what}: the {label} body", given)
+        label = f"{a}-{b}" if name is None else name
+        return self._new(f"constraint '{label}'", label), label
+
+    def _new(self, where: str, label: Any) -> str:
+        check_name(where, label)
+        if label in self._constraints:
+            raise ModelError(where, "the name is already taken", "pass name=...")
+        return where
+
+    def _pair(
+        self, where: str, at: Attachments, a: str, b: str
+    ) -> tuple[tuple[int, Transform], tuple[int, Transform]]:
+        for name in (a, b):
+            if name not in at:
+                raise UnknownNameError("body or frame", name, at, where=where)
+        if at[a][0] == at[b][0]:
+            what = f"'{a}' and '{b}' are on the same body"
+            raise ModelError(where, what, "name two bodies that can move against each other")
+        return at[a], at[b]
+
+
+def _coefficients(where: str, given: Any) -> tuple[float, ...]:
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        if not 1 <= len(given) <= MAX_POWER:
+            what = f"{len(given)} coefficients"
+            raise ModelError(where, what, f"give those of q to q^{MAX_POWER} at most")
+        return numbers_of(where, "coefficients", given, len(given))
+    return numbers_of(where, "ratio", given, 1)
+
+
+def _point(X: Transform, p: Sequence[float]) -> tuple[float, ...]:
+    """Return a point of a frame in coordinates of the body that carries it."""
+    return tuple(float(plain(x)) for x in X.r + X.E.T @ Vector3(*map(exact, p)))
+
+
+def _axes(where: str, axis: Any) -> Any:
+    """Return E of a frame whose z axis is the given one."""
+    from sixfold.spatial import IDENTITY3, Matrix3, unit
+
+    z = unit(axis, where)
+    if math.isclose(float(plain(z.z)), 1.0, rel_tol=0.0, abs_tol=0.0):
+        return IDENTITY3
+    # x is normal to z and to the coordinate axis that is farthest from z
+    size = [abs(float(plain(x))) for x in z]
+    least = IDENTITY3[size.index(min(size))]
+    x = least.cross(z)
+    x = x / math.sqrt(float(plain(x.dot(x))))
+    return Matrix3(x, z.cross(x), z).map(exact)
 
 
 @dataclass
@@ -140,18 +397,18 @@ class ModelBuilder(ConstraintBuilder):
 
         Args:
             name: unique name of the body.
-            parent: name of the parent body or frame, perhaps added later; the base if left out.
+            parent: name of the parent body or frame, perhaps added later; the base by default.
             joint: how the body moves against its parent.
-            joint_name: unique; `name + "_joint"` when left out.
+            joint_name: unique; `name + "_joint"` by default.
             placement: transform from the parent to the joint, or the joint's position there.
-            inertia: in body coordinates; none when left out.
+            inertia: in body coordinates; none by default.
             damping: viscous coefficient for each velocity coordinate.
             friction: dry friction for positive speed; both directions unless the next is given.
             friction_negative: dry friction for negative speed, as a positive number.
             friction_speed: v_s of friction f tanh(v / v_s), 0 for f sign(v); the builder's when
                 left out.
             stiffness: spring constant for each velocity coordinate.
-            rest: position where the spring is relaxed; the neutral position when left out.
+            rest: position where the spring is relaxed; the neutral position by default.
             armature: rotor inertia x ratio^2 for each velocity coordinate.
             lower: lower position limit.
             upper: upper position limit.
@@ -189,6 +446,7 @@ class ModelBuilder(ConstraintBuilder):
             "velocity_limit": axes("velocity_limit", velocity_limit, default=inf, finite=False),
             "effort_limit": axes("effort_limit", effort_limit, default=inf, finite=False),
         }
+        # limits, spring and rest position have to fit each other
         if any(a > b for a, b in zip(properties["lower"], properties["upper"], strict=True)):
             raise ModelError(where, "a lower limit is above its upper limit", "swap the limits")
         check_spring(where, joint, properties["stiffness"])
@@ -244,8 +502,9 @@ class ModelBuilder(ConstraintBuilder):
             raise ArgumentError(
                 "build: argument 'extra_fields'", "a function of the attachments", extra_fields, fix
             )
-        carried = self._carried()
-        ordered = self._ordered(carried)
+        # resolve frames that sit on frames, then number the bodies parent first
+        carried = self._frame_carriers()
+        ordered = self._order_parts(carried)
         index: dict[str, int] = {self.base_name: -1}
         at_rest = Transform.identity()
         placed: dict[str, Transform] = {self.base_name: at_rest}
@@ -254,13 +513,14 @@ class ModelBuilder(ConstraintBuilder):
         for part in ordered:
             X = part.placement
             if placed[part.parent] is not at_rest:
-                X = (X @ placed[part.parent]).over(exact)
+                X = (X @ placed[part.parent]).map(exact)
+            # a fixed joint makes no body: its inertia joins the carrier, its name becomes a frame
             if isinstance(part.joint, Fixed):
                 index[part.name], placed[part.name] = index[part.parent], X
                 frames.append(Frame(part.name, index[part.parent], X))
                 if index[part.parent] >= 0:
                     carrier = bodies[index[part.parent]]
-                    merged = (carrier.inertia + (X.T @ part.inertia @ X)).over(exact)
+                    merged = (carrier.inertia + (X.T @ part.inertia @ X)).map(exact)
                     bodies[index[part.parent]] = _with(carrier, inertia=merged)
                 continue
             index[part.name], placed[part.name] = len(bodies), at_rest
@@ -275,11 +535,13 @@ class ModelBuilder(ConstraintBuilder):
                     **part.properties,
                 )
             )
+        # frames last: their carriers have numbers now
         for name, _, _ in self._frames:
             carrier_name, X = carried[name]
-            X = (X @ placed[carrier_name]).over(exact)
+            X = (X @ placed[carrier_name]).map(exact)
             frames.append(Frame(name, index[carrier_name], X))
         _unique("joint", (body.joint_name for body in bodies))
+        # constraints may name bodies, merged bodies, frames and the base
         attachments = {name: (k, placed[name]) for name, k in index.items()}
         named = attachments | {frame.name: (frame.body, frame.placement) for frame in frames}
         model = Model(
@@ -287,20 +549,20 @@ class ModelBuilder(ConstraintBuilder):
             bodies=tuple(bodies),
             gravity=self.gravity,
             frames=tuple(frames),
-            couplings=self._coupled(bodies),
+            couplings=self._resolve_couplings(bodies),
             base_name=self.base_name,
             constraints=self.constraints_of(named, bodies),
             **_extra_fields(extra_fields, attachments),
         )
-        if model.origin is None:  # the files of others are the doctor's business
+        if model.origin is None:  # problems of files are reported by `diagnose`
             self._warn_of_suspicions(model)
         return model
 
     def _warn_of_suspicions(self, model: Model) -> None:
-        """Tell of inertias that no body has, and of limits that look like degrees."""
+        """Warn of inertias that no body can have, and of limits that look like degrees."""
         parts = list(self._parts.values())
         with np.errstate(all="ignore"):
-            found = list(impossible([part.inertia for part in parts]))
+            found = list(impossible_inertias([part.inertia for part in parts]))
         for k, why in found:
             text = f"no body has the inertia of body '{parts[k].name}' ({why})"
             _warn(model, f"{text}; sixfold.diagnose(model) explains it")
@@ -311,7 +573,7 @@ class ModelBuilder(ConstraintBuilder):
                 )
                 _warn(model, f"{text}; numpy.deg2rad converts them")
 
-    def _ordered(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
+    def _order_parts(self, carried: Mapping[str, tuple[str, Transform]]) -> list[_Part]:
         """Return parts with parents first, otherwise in the order they were added."""
         children: dict[str, list[_Part]] = {}
         for part in self._parts.values():
@@ -322,6 +584,7 @@ class ModelBuilder(ConstraintBuilder):
                 known = (self.base_name, *self._parts, *carried)
                 raise UnknownNameError("parent body", carrier, known, where=f"body '{part.name}'")
             children.setdefault(carrier, []).append(part)
+        # a heap keeps the order of adding among bodies whose parent is done
         ready = [(part.order, part) for part in children.get(self.base_name, ())]
         heapq.heapify(ready)
         ordered: list[_Part] = []
@@ -330,6 +593,7 @@ class ModelBuilder(ConstraintBuilder):
             ordered.append(part)
             for child in children.get(part.name, ()):
                 heapq.heappush(ready, (child.order, child))
+        # bodies that never became ready form a loop
         if len(ordered) < len(self._parts):
             done = {part.name for part in ordered}
             lost = [name for name in self._parts if name not in done]
@@ -340,7 +604,7 @@ class ModelBuilder(ConstraintBuilder):
             )
         return ordered
 
-    def _carried(self) -> dict[str, tuple[str, Transform]]:
+    def _frame_carriers(self) -> dict[str, tuple[str, Transform]]:
         """Return for each frame the body (or base) that carries it, and the placement there."""
         given = {name: (parent, X) for name, parent, X in self._frames}
         known = (self.base_name, *self._parts, *given)
@@ -361,7 +625,7 @@ class ModelBuilder(ConstraintBuilder):
             raise ModelError(where, "frames carry each other in a loop", "break the loop") from None
         return carried
 
-    def _coupled(self, bodies: list[Body]) -> tuple[Coupling, ...]:
+    def _resolve_couplings(self, bodies: list[Body]) -> tuple[Coupling, ...]:
         number = {body.joint_name: k for k, body in enumerate(bodies)}
         law: dict[int, tuple[dict[int, float], float]] = {}
         for follower, terms, offset in self._couplings:
@@ -383,7 +647,7 @@ class ModelBuilder(ConstraintBuilder):
             law[number[follower]] = (total, offset)
         return tuple(
             Coupling(k, tuple(sorted(terms.items())), offset)
-            for k, (terms, offset) in sorted(resolved(law, bodies).items())
+            for k, (terms, offset) in sorted(resolve_couplings(law, bodies).items())
         )
 
 

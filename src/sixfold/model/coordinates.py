@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ModelError, UnknownNameError, visible
 from sixfold.model.body import Body, Coupling
-from sixfold.model.joint.joint import Joint
-from sixfold.model.joint.standard import Free
+from sixfold.model.joint import Joint
+from sixfold.model.standard_joints import Free
 from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial import Column
 
@@ -66,7 +66,7 @@ class Coordinates:
     nv: int
 
     def __repr__(self) -> str:
-        """Say how many there are."""
+        """Return the sizes."""
         sizes = f"nq={self.nq}, nv={self.nv}, {len(self.free)} joints"
         return f"<coordinates of '{visible(self.model_name)}': {sizes}>"
 
@@ -137,7 +137,7 @@ class Coordinates:
 
     @cached_property
     def floating(self) -> tuple[FreeJoint, ...]:
-        """The joints with six freedoms (floating bases), which have no motor."""
+        """The joints with six degrees of freedom (floating bases), which have no motor."""
         return tuple(joint for joint in self.free if isinstance(joint.joint, Free))
 
     @cached_property

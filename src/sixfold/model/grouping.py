@@ -4,7 +4,7 @@ An inertia J that the joint neither works on (J S = 0) nor turns (X_J^T J X_J = 
 belongs to the parent as well as to the body: moving it changes no joint force.  For a hinge about z
 these are the mass, the first moment along z and equal inertias about x and y; for a slide the six
 moments and products of inertia.  (Gautier and Khalil's regrouping rules.)  Each joint knows its own
-(`Joint.passed`), exactly; those of the user's code are tried.
+(`Joint.transferable_inertia`), exactly; those of the user's code are tried.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.model.edit.rename import checked
-from sixfold.model.joint.joint import Joint, Passed
+from sixfold.model.edit import check_model
+from sixfold.model.joint import Joint, TransferableInertia
 from sixfold.model.model import Model
 from sixfold.model.tree import Tree
 from sixfold.scalar import ZERO, Scalar, exact
@@ -34,7 +34,7 @@ _BY_SECOND_MOMENTS = (0, 3, 1, 2, 6, 5, 4, 7, 8, 9)
 
 @dataclass(frozen=True)
 class Movable:
-    """The inertias that a joint lets pass to the parent: one column for each that becomes zero."""
+    """The inertias that a joint lets move to the parent: one column for each that becomes zero."""
 
     zeroed: tuple[int, ...]
     """Numbers of the parameters that become zero."""
@@ -65,7 +65,7 @@ def grouped(model: Model) -> Model:
         >>> np.allclose(sf.bias_force(fewer, q, v), sf.bias_force(arm, q, v))
         True
     """
-    checked("grouped", model)
+    check_model("grouped", model)
     inertias = grouped_inertias(model.tree)
     bodies = tuple(
         replace(body, inertia=inertia)
@@ -77,18 +77,19 @@ def grouped(model: Model) -> Model:
 def grouped_inertias(tree: Tree) -> tuple[Inertia, ...]:
     """Return the grouped inertia of every body, the base first, over any kind of number."""
     inertia = dict(enumerate(tree.inertia))
+    # from tips to base: what a joint does not feel moves to the parent
     for i in reversed(tree.bodies):
         own, moved = split(inertia[i], movable(tree.joint[i]))
         X, p = tree.Xtree[i], tree.parent[i]
         inertia[i] = own
         inertia[p] = inertia[p] + (X.T @ moved @ X)
-    return tuple(inertia[i].over(exact) for i in range(len(tree.parent)))
+    return tuple(inertia[i].map(exact) for i in range(len(tree.parent)))
 
 
 def reduce_inertias(tree: Tree) -> Tree:
     """Return the tree with zeros where they cost no digit: the joint forces are the same.
 
-    As `grouped_inertias`, but by second moments (the integrals of r r^T) in place of moments of
+    As `grouped_inertias`, but by second moments (the integrals of r r^T) instead of moments of
     inertia.  What a hinge about z passes on is then the mass, its first moment along z and its
     second moment along z: nothing grows by moving, and nothing that stays is a difference.  About
     an axis in general direction, what stays is a difference of numbers with weights of at most one:
@@ -98,13 +99,13 @@ def reduce_inertias(tree: Tree) -> Tree:
         return tree
     inertia = dict(enumerate(tree.inertia))
     for i in reversed(tree.bodies):
-        passed = tree.joint[i].passed()
+        passed = tree.joint[i].transferable_inertia()
         if passed is None:
-            inertia[i] = inertia[i].over(exact)
-            continue  # what the user's own code lets pass is not found by trying
+            inertia[i] = inertia[i].map(exact)
+            continue  # for joints of user code nothing is moved: a trial is not exact
         m, h, I = inertia[i]
         second = inertia[i].second_moments
-        stays, moves = _divided((m, *h, *second), _rule(passed, _BY_SECOND_MOMENTS, second=True))
+        stays, moves = _divide((m, *h, *second), _rule(passed, _BY_SECOND_MOMENTS, second=True))
         moved = Inertia.from_second_moments(*_moments(moves))
         own = Inertia.from_second_moments(*_moments(stays))
         # moments of inertia that nothing was taken from are as they were given
@@ -122,11 +123,11 @@ def _moments(values: Sequence[Scalar]) -> tuple[Scalar, Vector3, Symmetric3]:
 
 def split(inertia: Inertia, rule: Movable) -> tuple[Inertia, Inertia]:
     """Return what stays with the body and what moves to the parent."""
-    stays, moved = _divided(inertia.parameters(), rule)
+    stays, moved = _divide(inertia.parameters(), rule)
     return Inertia.from_parameters(stays), Inertia.from_parameters(moved)
 
 
-def _divided(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], list[Scalar]]:
+def _divide(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], list[Scalar]]:
     """Return which parts of ten parameters stay and which move."""
     moved: list[Scalar] = [ZERO] * 10
     for k, column in zip(rule.zeroed, rule.columns, strict=True):
@@ -143,13 +144,13 @@ def _divided(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], lis
 
 @lru_cache(maxsize=1024)
 def movable(joint: Joint) -> Movable:
-    """Return which inertias a joint lets pass to the parent."""
-    passed = joint.passed()
-    return _tried(joint) if passed is None else _rule(passed, _PREFERRED)
+    """Return which inertias of a joint's body can move to the parent."""
+    passed = joint.transferable_inertia()
+    return _find_by_trial(joint) if passed is None else _rule(passed, _PREFERRED)
 
 
 @lru_cache(maxsize=1024)
-def _rule(passed: Passed, order: tuple[int, ...], second: bool = False) -> Movable:
+def _rule(passed: TransferableInertia, order: tuple[int, ...], second: bool = False) -> Movable:
     """Return a joint's own word as columns, by second moments or by moments of inertia.
 
     No column shares a parameter with another kind of moment, so that each may choose the largest of
@@ -165,8 +166,8 @@ def _rule(passed: Passed, order: tuple[int, ...], second: bool = False) -> Movab
     return Movable(tuple(zeroed), tuple(columns))
 
 
-def _columns(passed: Passed, second: bool) -> Iterator[tuple[float, ...]]:
-    """Yield the ten parameters of each inertia that passes."""
+def _columns(passed: TransferableInertia, second: bool) -> Iterator[tuple[float, ...]]:
+    """Yield the ten parameters of each inertia that can move."""
     none = (0.0,) * 3
     if passed.mass:
         yield (1.0, *none, *none, *none)
@@ -181,12 +182,13 @@ def _columns(passed: Passed, second: bool) -> Iterator[tuple[float, ...]]:
             yield (0.0, *none, yy + zz, zz + xx, xx + yy, *(-x for x in rest))
 
 
-def _tried(joint: Joint) -> Movable:
+def _find_by_trial(joint: Joint) -> Movable:
     """Return what a joint of the user's own code lets pass, by trying some configurations.
 
     Inertias that it works on or turns by less than 1e-9 of their size count as passed: this rule
     serves `grouped` and base parameters, never the kernels.
     """
+    # inertias J with J S = 0 and X^T J X = J at four random positions: a null space
     rng = np.random.default_rng(20)
     conditions = np.vstack([_conditions(joint, joint.random(rng)) for _ in range(4)])
     _, sizes, rows = np.linalg.svd(conditions)
@@ -214,6 +216,7 @@ def _echelon(space: NDArray[np.float64], order: tuple[int, ...]) -> Movable:
             zeroed.append(k)
         if len(zeroed) == space.shape[1]:
             break
+    # scale the basis so that each column holds one of the zeroed parameters alone
     columns = (space @ np.linalg.inv(space[zeroed])).T if zeroed else space.T
     snapped = np.where(abs(columns - np.round(columns)) < 1e-12, np.round(columns), columns)
     return Movable(tuple(zeroed), tuple(tuple(float(x) for x in column) for column in snapped))

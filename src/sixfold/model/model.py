@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,22 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ModelError, OptionError, UnknownNameError, visible
-from sixfold.model.body import Body, Coupling, Frame, Numbers
+from sixfold.forks import lazily
+from sixfold.model.body import JOINT_PROPERTIES, Body, Coupling, Frame, Numbers, immutable
 from sixfold.model.constraint import Constraint, check_discs
 from sixfold.model.coordinates import Coordinates
-from sixfold.model.digest import digest_of
-from sixfold.model.immutable import immutable
-from sixfold.model.joint.joint import Joint
-from sixfold.model.joint.standard import Fixed
-from sixfold.model.sound import check_bodies, check_rest, sealed
+from sixfold.model.joint import Joint
+from sixfold.model.standard_joints import Fixed
 from sixfold.model.tree import Tree
-from sixfold.model.values import numbers_of
-from sixfold.scalar import Scalar, Zero, exact, items_of
+from sixfold.model.validate import check_bodies, check_names_and_indices, numbers_of, tuple_of
+from sixfold.scalar import Scalar, Zero, exact, is_plain, items_of
 from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Vector3
 
 if TYPE_CHECKING:
-    from sixfold.model.geometry import Geometry
-    from sixfold.model.source_file import SourceInfo
+    from sixfold.model.geometry import Geometry, SourceInfo
 
 
 @immutable(
@@ -55,21 +53,21 @@ class Model:
     geometries: tuple[Geometry, ...] = ()
     """What the bodies look like; no algorithm reads it."""
     constraints: tuple[Constraint, ...] = ()
-    """What forbids motions beside the joints of the tree: loops, rods, gears, rolling."""
+    """Constraints in addition to the joints of the tree: loops, rods, gears, rolling."""
     origin: SourceInfo | None = field(default=None, repr=False)
     """The file it came from; not part of the content."""
     tree: Tree = field(init=False, repr=False)
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look at the parts, lay out the tree for algorithms, take the digest of the content."""
+        """Validate the parts, build the tree for algorithms, compute the digest of the content."""
         for name, kind in (("bodies", Body), ("frames", Frame), ("couplings", Coupling)):
-            object.__setattr__(self, name, sealed("Model", name, getattr(self, name), kind))
+            object.__setattr__(self, name, tuple_of("Model", name, getattr(self, name), kind))
         object.__setattr__(
-            self, "constraints", sealed("Model", "constraints", self.constraints, Constraint)
+            self, "constraints", tuple_of("Model", "constraints", self.constraints, Constraint)
         )
         check_bodies(self.bodies)
-        check_rest(self)
+        check_names_and_indices(self)
         check_discs(self.bodies, self.constraints)
         self._check_extra_fields()
         object.__setattr__(self, "tree", _tree(self))
@@ -77,11 +75,10 @@ class Model:
 
     def _check_extra_fields(self) -> None:
         """Refuse geometries and a source file of another type."""
-        from sixfold.model.geometry import Geometry
-        from sixfold.model.source_file import SourceInfo
+        from sixfold.model.geometry import Geometry, SourceInfo
 
         object.__setattr__(
-            self, "geometries", sealed("Model", "geometries", self.geometries, Geometry)
+            self, "geometries", tuple_of("Model", "geometries", self.geometries, Geometry)
         )
         if self.origin is not None and not isinstance(self.origin, SourceInfo):
             fix = "leave it out"
@@ -118,7 +115,7 @@ class Model:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        """Say what it is in one line; `sixfold inspect` tells more."""
+        """Return one line; `sixfold inspect` prints more."""
         n = len(self.constraints)
         loops = f", {n} constraint{'s' if n > 1 else ''}" if n else ""
         mass = sum(float(body.inertia.m) for body in self.bodies)
@@ -155,7 +152,7 @@ class Model:
 
     @cached_property
     def nc(self) -> int:
-        """Number of rows of the constraints beside the tree's joints."""
+        """Number of rows of the constraints in addition to the tree's joints."""
         return sum(each.rows for each in self.constraints)
 
     @cached_property
@@ -352,9 +349,9 @@ class Model:
 
         return replace(self, bodies=tuple(map(changed, self.bodies)))
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Tree:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Tree:
         """Return the tree with its constants in another kind of number (MPFR, SymPy...)."""
-        return self.tree.over(convert)
+        return self.tree.map(convert)
 
 
 def _tree(model: Model) -> Tree:
@@ -389,12 +386,78 @@ def _tree(model: Model) -> Tree:
 
 def _exact_transform(X: Transform) -> Transform:
     E = X.E
-    return X.over(exact) if _has_plain_zero((*E.a, *E.b, *E.c, *X.r)) else X
+    return X.map(exact) if _has_plain_zero((*E.a, *E.b, *E.c, *X.r)) else X
 
 
 def _exact_inertia(inertia: Inertia) -> Inertia:
-    return inertia.over(exact) if _has_plain_zero(inertia.parameters()) else inertia
+    return inertia.map(exact) if _has_plain_zero(inertia.parameters()) else inertia
 
 
 def _has_plain_zero(values: Iterable[Scalar]) -> bool:
     return any(not isinstance(x, Zero) and x == 0 for x in values)
+
+
+def digest_of(model: Any) -> str:
+    """Return a hash of a Model's content; all kinds of zero count alike."""
+    texts: list[Any] = ["sixfold model 3", model.name, model.base_name]
+    numbers: list[Any] = [*model.gravity]
+    seen: dict[int, tuple[list[Any], list[Any]]] = {}
+    # words and numbers apart: numbers are hashed by their bits, with one kind of zero
+    for body in model.bodies:
+        texts += (body.name, body.joint_name, body.parent)
+        if id(body.joint) not in seen:
+            seen[id(body.joint)] = ([], [])
+            _sort_out(body.joint.constants(), *seen[id(body.joint)])
+        words, values = seen[id(body.joint)]
+        texts += words
+        numbers += values
+        numbers += _placement(body.placement)
+        numbers += body.inertia.parameters()
+        for name in JOINT_PROPERTIES:
+            numbers += getattr(body, name)
+    for frame in model.frames:
+        texts += ("frame", frame.name, frame.body)
+        numbers += _placement(frame.placement)
+    for coupling in model.couplings:
+        texts += ("coupling", coupling.follower, [master for master, _ in coupling.terms])
+        numbers += (coupling.offset, *(ratio for _, ratio in coupling.terms))
+    for each in model.constraints:
+        texts += ("constraint", type(each).__name__)
+        for value in vars(each).values():
+            if isinstance(value, Transform):
+                numbers += _placement(value)
+            elif isinstance(value, Joint):
+                _sort_out(value.constants(), texts, numbers)
+            else:
+                _sort_out((value,), texts, numbers)
+    for geometry in model.geometries:
+        shape, color = geometry.shape, geometry.color
+        texts += ("geometry", type(shape).__name__, geometry.body, geometry.collides, color is None)
+        texts += (geometry.name, geometry.link, geometry.material)
+        _sort_out(vars(shape).values(), texts, numbers)
+        numbers += color or ()
+        numbers += _placement(geometry.placement)
+        if geometry.contact is not None:
+            texts.append("contact")
+            numbers += geometry.contact.numbers()
+    text = repr(texts).encode("utf-8", "surrogatepass")
+    digest = lazily("hashlib").blake2b(text, digest_size=20)
+    # adding zero takes the sign from zeros
+    digest.update((np.frombuffer(array("d", numbers)) + 0.0).tobytes())
+    return str(digest.hexdigest())
+
+
+def _placement(X: Transform) -> tuple[Any, ...]:
+    return (*X.E.a, *X.E.b, *X.E.c, *X.r)
+
+
+def _sort_out(values: Iterable[Any], texts: list[Any], numbers: list[Any]) -> None:
+    """Append numbers, those inside tuples too, to one list and the rest to the other."""
+    for value in values:
+        if is_plain(value):
+            numbers.append(value)
+        elif isinstance(value, tuple):
+            texts.append(len(value))
+            _sort_out(value, texts, numbers)
+        else:
+            texts.append(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sixfold.model.joint.joint import Joint
+from sixfold.model.joint import Joint
 from sixfold.scalar import Scalar, Zero, exact, is_plain
 from sixfold.spatial import Column, Inertia, Motion, Transform
 
@@ -38,7 +38,7 @@ class Tree:
     """Where frames were moved: from this tree's frame of each body to that of the model's own."""
 
     def __repr__(self) -> str:
-        """Say how it is connected."""
+        """Return the connectivity."""
         parents = self.parent[1:]
         shown = f"{parents}" if len(parents) <= 12 else f"{parents[:12]}..."
         return f"<Tree of {len(parents)} bodies, parents {shown}>"
@@ -75,7 +75,7 @@ class Tree:
 
     def placed(self, i: int, X: Transform) -> Transform:
         """Return a placement on body i, given against the model's own frame, against the tree's."""
-        return (X @ self.back[i]).over(exact) if self.back else X
+        return (X @ self.back[i]).map(exact) if self.back else X
 
     def ancestors(self, i: int) -> Iterator[int]:
         """Yield the bodies between body i and the base, nearest first, without i itself."""
@@ -117,12 +117,12 @@ class Tree:
 
     @property
     def nv(self) -> int:
-        """The number of freedoms of the whole tree."""
+        """Number of degrees of freedom of the whole tree."""
         return self.velocity_slices[-1].stop
 
     @cached_property
     def dof_parent(self) -> tuple[int, ...]:
-        """For each freedom the one before it on the way to the base, -1 at the base."""
+        """For each degree of freedom the one before it on the way to the base, -1 at the base."""
         last = [-1] * len(self.parent)
         parents: list[int] = []
         for i in self.bodies:
@@ -142,7 +142,7 @@ class Tree:
         """Return the tree with inertias that are exactly zero."""
         return replace(self, inertia=(Inertia.zero(),) * len(self.parent))
 
-    def over(self, convert: Callable[[Scalar], Scalar], *, zeros: bool = False) -> Tree:
+    def map(self, convert: Callable[[Scalar], Scalar], *, zeros: bool = False) -> Tree:
         """Return the tree with its constants in another kind of number; exact zeros may stay."""
 
         def keep(x: Scalar) -> Scalar:
@@ -153,10 +153,10 @@ class Tree:
 
         return replace(
             self,
-            joint=tuple(joint.over(keep) for joint in self.joint),
-            Xtree=tuple(X.over(keep) for X in self.Xtree),
-            inertia=tuple(inertia.over(keep) for inertia in self.inertia),
-            gravity=self.gravity.over(keep),
+            joint=tuple(joint.map(keep) for joint in self.joint),
+            Xtree=tuple(X.map(keep) for X in self.Xtree),
+            inertia=tuple(inertia.map(keep) for inertia in self.inertia),
+            gravity=self.gravity.map(keep),
             armature=columns(self.armature),
             damping=columns(self.damping),
             friction=columns(self.friction),

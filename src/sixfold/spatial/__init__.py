@@ -10,19 +10,13 @@ motion u and v x* for a force u, `m.dot(f)` is power.  A motion and a force cann
 array on the left of `@` is an error: take `np.asarray` of both sides to compute with matrices.
 """
 
-from sixfold.spatial.consistency import Consistency, physical_consistency
-from sixfold.spatial.constraint import (
+from sixfold.spatial.body_motion import (
     Constrained,
     apparent_inverse_inertia,
-    constrained_motion,
-    constraint_basis,
-)
-from sixfold.spatial.coriolis_inertia import CoriolisInertia
-from sixfold.spatial.display import to_array
-from sixfold.spatial.inertia import ArticulatedInertia, Inertia
-from sixfold.spatial.rates import (
     classical_acceleration,
     component_rate,
+    constrained_motion,
+    constraint_basis,
     equation_of_motion,
     inertia_rate,
     spatial_acceleration,
@@ -31,6 +25,14 @@ from sixfold.spatial.rates import (
     velocity_at,
     velocity_field,
 )
+from sixfold.spatial.inertia import (
+    ArticulatedInertia,
+    Consistency,
+    CoriolisInertia,
+    Inertia,
+    physical_consistency,
+)
+from sixfold.spatial.quantity import to_array
 from sixfold.spatial.solids import (
     box,
     capsule,

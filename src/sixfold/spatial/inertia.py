@@ -1,4 +1,4 @@
-"""Spatial inertia: ten numbers for a rigid body, twenty-one for an articulated one."""
+"""Spatial inertias: rigid (10 numbers), articulated (21 numbers) and of the Coriolis matrix."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ArgumentError
+from sixfold.errors import ArgumentError, ModelError, NumberError, OptionError, shown
 from sixfold.scalar import (
     ZERO,
     Scalar,
     exact,
+    is_number,
     is_plain,
     items_of,
     mistaken,
@@ -22,9 +23,12 @@ from sixfold.scalar import (
     together,
     unconverted,
 )
-from sixfold.spatial.arguments import moved_by, rotational_of
-from sixfold.spatial.display import articulated_text, as_array, inertia_text, presented
-from sixfold.spatial.equality import compared
+from sixfold.spatial.quantity import (
+    articulated_text,
+    comparable,
+    displayable,
+    inertia_text,
+)
 from sixfold.spatial.vector3 import (
     ZERO3,
     ZERO33,
@@ -39,8 +43,8 @@ from sixfold.spatial.vector3 import (
 from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
-@presented(lambda inertia: inertia.matrix(), inertia_text)
-@compared()
+@displayable(lambda inertia: inertia.matrix(), inertia_text)
+@comparable()
 class Inertia(NamedTuple):
     """Rigid-body inertia in body coordinates: mass, first moment h = m c, rotational inertia at O.
 
@@ -86,9 +90,9 @@ class Inertia(NamedTuple):
         m = number_of("Inertia.from_mass", "mass", mass)
         fix = "pass (x, y, z)"
         c = Vector3.of(items_of("Inertia.from_mass", "center", center, 3, "3 numbers", fix))
-        Ic = rotational_of(rotational)
+        Ic = to_rotational_inertia(rotational)
         with together("Inertia.from_mass"):
-            return cls(exact(m), (c * m).over(exact), (Ic + steiner(m, c)).over(exact))
+            return cls(exact(m), (c * m).map(exact), (Ic + steiner(m, c)).map(exact))
 
     @classmethod
     def from_parameters(cls, parameters: Sequence[Scalar]) -> Inertia:
@@ -118,7 +122,7 @@ class Inertia(NamedTuple):
         return _BothMoments.of(mass, h, I, second)
 
     def with_second_moments(self) -> Inertia:
-        """Return the inertia with its second moments, which then move and add up beside it."""
+        """Return the inertia with its second moments, which are then moved and added separately."""
         return _BothMoments.of(*self, self.second_moments)
 
     def with_moments(self, I: Symmetric3) -> Inertia:
@@ -156,10 +160,6 @@ class Inertia(NamedTuple):
         with together("Inertia.about"):
             return self.about_center + steiner(self.m, self.center - p)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the 6x6 matrix."""
-        return as_array(self, dtype, copy)
-
     def __matmul__(self, v: Any) -> Any:
         """Return the momentum of a velocity, h = I v (or the force of an acceleration, I a)."""
         if not isinstance(v, Motion):
@@ -185,11 +185,11 @@ class Inertia(NamedTuple):
             raise mistaken(error, "Inertia - other", Inertia, other) from None
 
     def __mul__(self, scale: Scalar) -> Inertia:
-        """Return the inertia of so many times the mass."""
+        """Scale mass, first moment and rotational inertia."""
         return Inertia(self.m * scale, self.h * scale, self.I * scale)
 
     def __rmul__(self, scale: Scalar) -> Inertia:
-        """Return the inertia of so many times the mass."""
+        """Scale mass, first moment and rotational inertia."""
         return self * scale
 
     def to_parent(self, E: Matrix3, r: Vector3) -> Inertia:
@@ -201,7 +201,7 @@ class Inertia(NamedTuple):
             back = self.I.congruence(E)
             return Inertia(self.m, h, back + _double_cross(r, k, h))
         except Exception as error:
-            raise moved_by("Inertia", E, r, error) from None
+            raise to_parent_error("Inertia", E, r, error) from None
 
     def kinetic_energy(self, v: Motion) -> Scalar:
         """Return (1/2) v . I v."""
@@ -212,26 +212,27 @@ class Inertia(NamedTuple):
 
     def matrix(self) -> Rows:
         """Return the 6x6 matrix."""
+        # [[I_O, h x], [-h x, m 1]]
         hx = skew(self.h)
         mass = Matrix3(
             Vector3(self.m, ZERO, ZERO), Vector3(ZERO, self.m, ZERO), Vector3(ZERO, ZERO, self.m)
         )
         return blocks(self.I.matrix(), hx, -hx, mass)
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
         """Return the inertia with each number converted."""
         # in the order of the parameters: a converter may count
         try:
             m = convert(self.m)
         except Exception as error:
             raise unconverted(error, convert) from error
-        return Inertia(m, self.h.over(convert), self.I.over(convert))
+        return Inertia(m, self.h.map(convert), self.I.map(convert))
 
 
 class _BothMoments(Inertia):
     """An inertia that carries its second moments along, each of the two moved by its own sums.
 
-    Worked out again from moments of inertia that were moved and rounded, a small second moment
+    Computed from moments of inertia that were moved and rounded, a small second moment
     would hold the rounding error of the largest.
     """
 
@@ -262,9 +263,9 @@ class _BothMoments(Inertia):
         k, h = E.T @ self.h, moved.h
         return self.of(*moved, self._second.congruence(E) + _spread(r, k, h))
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
         """Convert both."""
-        return self.of(*super().over(convert), self._second.over(convert))
+        return self.of(*super().map(convert), self._second.map(convert))
 
 
 def _half_sum(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
@@ -297,8 +298,8 @@ def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
     return Symmetric3(yy + zz, xx + zz, xx + yy, -xy, -xz, -yz)
 
 
-@presented(lambda inertia: inertia.matrix(), articulated_text)
-@compared()
+@displayable(lambda inertia: inertia.matrix(), articulated_text)
+@comparable()
 class ArticulatedInertia(NamedTuple):
     """A general symmetric inertia [[I, H], [H^T, M]] of 21 parameters.
 
@@ -331,10 +332,6 @@ class ArticulatedInertia(NamedTuple):
             raise ArgumentError(where, "an Inertia", rigid, fix)
         m = rigid.m
         return cls(rigid.I, skew(rigid.h), Symmetric3(m, m, m, ZERO, ZERO, ZERO))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the 6x6 matrix."""
-        return as_array(self, dtype, copy)
 
     def __matmul__(self, v: Any) -> Any:
         """Return the force of an acceleration."""
@@ -370,6 +367,7 @@ class ArticulatedInertia(NamedTuple):
     def to_parent(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
         """Return X^T I X for X = (E, r)."""
         try:
+            # rotate the blocks, then move the origin by r
             M = self.M.congruence(E)
             H1 = self.H.congruence(E)
             rx = skew(r)
@@ -377,15 +375,15 @@ class ArticulatedInertia(NamedTuple):
             I = self.I.congruence(E) + symmetric_part(rx @ H.T - H1 @ rx)
             return ArticulatedInertia(I, H, M)
         except Exception as error:
-            raise moved_by("ArticulatedInertia", E, r, error) from None
+            raise to_parent_error("ArticulatedInertia", E, r, error) from None
 
     def matrix(self) -> Rows:
         """Return the 6x6 matrix."""
         return blocks(self.I.matrix(), self.H, self.H.T, self.M.matrix())
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> ArticulatedInertia:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> ArticulatedInertia:
         """Return the inertia with each number converted."""
-        return ArticulatedInertia(self.I.over(convert), self.H.over(convert), self.M.over(convert))
+        return ArticulatedInertia(self.I.map(convert), self.H.map(convert), self.M.map(convert))
 
 
 _INERTIAS = (ArticulatedInertia, Inertia)
@@ -394,3 +392,140 @@ _INERTIAS = (ArticulatedInertia, Inertia)
 def _refuse_force(f: Force) -> Any:
     where = "Inertia @ Force: inertia maps motions to forces"
     raise ArgumentError(where, "a Motion", f, "give it a Motion")
+
+
+class CoriolisInertia(NamedTuple):
+    """B of rigid bodies, [[A, 0], [-p x, 0]]: the other blocks of the sum cancel.
+
+    For one body A = -(w x) Sigma - (h x) (u x), with its second moments Sigma = integral of r r^T
+    and the velocity u of its origin, and p = m u + w x h is its momentum.
+    """
+
+    A: Matrix3
+    p: Vector3
+
+    @classmethod
+    def zero(cls) -> CoriolisInertia:
+        """Return B of nothing."""
+        return cls(ZERO33, ZERO3)
+
+    @classmethod
+    def of(cls, inertia: Inertia, v: Motion) -> CoriolisInertia:
+        """Return B of a body that moves with v."""
+        w, u = v
+        A = skew(w) @ inertia.second_moments.matrix() + skew(inertia.h) @ skew(u)
+        return cls(-A, u * inertia.m + w.cross(inertia.h))
+
+    def __add__(self, other: CoriolisInertia) -> CoriolisInertia:  # type: ignore[override]
+        """Add."""
+        return CoriolisInertia(self.A + other.A, self.p + other.p)
+
+    def __matmul__(self, m: Motion) -> Force:
+        """Return B m."""
+        return Force(self.A @ m.ang, m.ang.cross(self.p))
+
+    @property
+    def T(self) -> TransposedCoriolisInertia:
+        """B^T, which takes motions to forces too."""
+        return TransposedCoriolisInertia(self)
+
+    def to_parent(self, E: Matrix3, r: Vector3) -> CoriolisInertia:
+        """Return X^T B X for X = (E, r): the same body in the coordinates X starts from."""
+        p = E.T @ self.p
+        return CoriolisInertia(self.A.congruence(E) - skew(r) @ skew(p), p)
+
+
+class TransposedCoriolisInertia(NamedTuple):
+    """B^T."""
+
+    B: CoriolisInertia
+
+    def __matmul__(self, m: Motion) -> Force:
+        """Return B^T m."""
+        return Force(self.B.A.T @ m.ang + self.B.p.cross(m.lin), ZERO3)
+
+
+class Consistency(NamedTuple):
+    """What a physical-consistency test found; amounts are relative to the largest moment."""
+
+    principal_moments: tuple[float, float, float]
+    negative_mass: bool
+    not_positive: float
+    triangle_excess: float
+
+    @property
+    def physical(self) -> bool:
+        """True when some distribution of positive mass has this inertia."""
+        return not (self.negative_mass or self.not_positive > 0 or self.triangle_excess > 0)
+
+
+def physical_consistency(inertia: Inertia, tolerance: float = 1e-9) -> Consistency:
+    """Test mass >= 0, moments >= 0 and the triangle inequality about the centre of mass.
+
+    A body of positive mass density has principal moments with A + B >= C; a body of zero mass has
+    no rotational inertia of its own, which is reported through `not_positive` only when negative.
+
+    Args:
+        inertia: ten float parameters.
+        tolerance: amounts up to this fraction of the largest moment count as rounding.
+
+    Returns:
+        What was found; `.physical` is the verdict.
+
+    Example:
+        >>> import sixfold as sf
+        >>> sf.physical_consistency(sf.Inertia.from_mass(1.0, rotational=(1, 1, 3))).physical
+        False
+    """
+    where = "physical_consistency"
+    if not isinstance(inertia, Inertia):
+        fix = "make one with Inertia.from_mass(...)"
+        raise ArgumentError(f"{where}: argument 'inertia'", "an Inertia", inertia, fix)
+    if not is_number(tolerance) or np.ndim(tolerance) or not tolerance >= 0:
+        raise OptionError(where, "tolerance", "a number >= 0", tolerance)
+    with together(where):
+        matrix = np.array(inertia.about_center.matrix(), float)
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        fix = "give one inertia in finite floats"
+        raise NumberError(where, "ten finite numbers", shown(inertia), fix)
+    # amounts are relative to the largest moment
+    moments = np.linalg.eigvalsh(matrix)
+    scale = max(float(np.abs(moments).max()), np.finfo(float).tiny)
+    a, b, c = (float(x) for x in moments)
+    negative = max(0.0, -a / scale)
+    excess = max(0.0, (c - a - b) / scale)
+    return Consistency(
+        (a, b, c),
+        not float(inertia.m) >= 0,
+        negative if negative > tolerance else 0.0,
+        excess if excess > tolerance else 0.0,
+    )
+
+
+def to_parent_error(kind: str, E: Any, r: Any, error: Exception) -> Exception:
+    """Return the error to raise when an inertia could not be moved."""
+    first = mistaken(error, f"{kind}.to_parent: argument 'E'", Matrix3, E)
+    if first is not error:
+        return first
+    return mistaken(error, f"{kind}.to_parent: argument 'r'", Vector3, r)
+
+
+def to_rotational_inertia(values: Any) -> Symmetric3:
+    """Return a rotational inertia that is given as 3x3 numbers or by its diagonal."""
+    fix = "give 3x3 or diagonal"
+    listed = items_of("Inertia", "rotational", values, 3, "3 or 3x3 numbers", fix)
+    if hasattr(listed[0], "__len__"):
+        rows = Matrix3.of(listed)
+        off = [(rows[0][1], rows[1][0]), (rows[0][2], rows[2][0]), (rows[1][2], rows[2][1])]
+        if any(a is not b and _any_differ(a, b) for a, b in off):
+            what = f"rotational inertia is not symmetric: {shown(values)}"
+            raise ModelError("Inertia", what, "give a symmetric matrix")
+        return Symmetric3.of(rows)
+    xx, yy, zz = map(exact, several_numbers("Inertia", "rotational", listed, 3, fix))
+    return Symmetric3(xx, yy, zz, ZERO, ZERO, ZERO)
+
+
+def _any_differ(a: Scalar, b: Scalar) -> bool:
+    """Return whether two numbers differ, in any state of a batch."""
+    different = a != b
+    return bool(different.any() if hasattr(different, "any") else different)

@@ -1,7 +1,7 @@
 """Subspaces spanned by a few motions or forces, and the small matrices between them.
 
-A joint of n freedoms has a motion subspace S (6 x n); an inertia times S is a force subspace
-U (6 x n); S^T U is an n x n joint matrix D.  For n = 1 everything is a plain number inside.
+A joint of n degrees of freedom has a motion subspace S (6 x n); an inertia times S is a force
+subspace U (6 x n); S^T U is an n x n joint matrix D.  For n = 1 everything is a plain number.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ShapeError
 from sixfold.scalar import ZERO, Scalar, is_one
-from sixfold.spatial.display import as_array, presented, triple
-from sixfold.spatial.equality import compared
 from sixfold.spatial.inertia import ArticulatedInertia, Inertia
+from sixfold.spatial.quantity import comparable, displayable, triple
 from sixfold.spatial.vector3 import Matrix3, Symmetric3, Vector3
 from sixfold.spatial.vectors import Force, Motion
 
 
-@compared(as_tuple=True)
+@comparable(as_tuple=True)
 class Column(tuple[Scalar, ...]):
     """A short column of numbers: one joint's positions, velocities or forces."""
 
@@ -58,10 +56,10 @@ def _matrix_text(D: Any) -> str:
     return f"JointMatrix({', '.join(map(triple, D.rows))})"
 
 
-@presented(lambda D: D.rows, _matrix_text)
-@compared(lambda D: tuple(map(Column, D.rows)))
+@displayable(lambda D: D.rows, _matrix_text)
+@comparable(lambda D: tuple(map(Column, D.rows)))
 class JointMatrix:
-    """A small matrix between the freedoms of two joints, or of one.
+    """A small matrix between the degrees of freedom of two joints, or of one.
 
     That of one joint is symmetric and positive, D = L diag(d) L^T, and can be solved with.
     """
@@ -69,13 +67,9 @@ class JointMatrix:
     __slots__ = ("_factors", "rows")
 
     def __init__(self, rows: Sequence[Sequence[Scalar]]) -> None:
-        """Take all rows; the factors are worked out when first needed."""
+        """Keep the rows; the factors are computed at first use."""
         self.rows = tuple(tuple(row) for row in rows)
         self._factors: tuple[list[list[Scalar]], list[Scalar]] | None = None
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the rows."""
-        return as_array(self, dtype, copy)
 
     def __add__(self, diagonal: Sequence[Scalar]) -> JointMatrix:
         """Add a diagonal."""
@@ -128,6 +122,7 @@ def ldl(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]
 
 def ldl_solve(L: list[list[Scalar]], d: list[Scalar], b: Sequence[Scalar]) -> Column:
     """Return x with L diag(d) L^T x = b."""
+    # forward with L, divide by d, back with L^T
     n = len(d)
     x = list(b)
     for i in range(n):
@@ -150,10 +145,10 @@ def _text(S: Any) -> str:
     return f"{type(S).__name__}({', '.join(map(str, S.columns))})"
 
 
-@presented(_columns, _text)
-@compared(lambda S: S.columns)
+@displayable(_columns, _text)
+@comparable(lambda S: S.columns)
 class Subspace:
-    """S: the motions that a joint allows, one column for each freedom.
+    """S: the motions that a joint allows, one column for each degree of freedom.
 
     Args:
         columns: motions.
@@ -178,10 +173,6 @@ class Subspace:
         """Print all digits."""
         return f"Subspace({', '.join(map(repr, self.columns))})"
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return one column for each freedom."""
-        return as_array(self, dtype, copy)
-
     def __matmul__(self, rates: Any) -> Motion:
         """S qd: the motion with these rates."""
         rates = _numbers(rates, "Subspace")
@@ -195,25 +186,25 @@ class Subspace:
         return total
 
     def __rmatmul__(self, inertia: Inertia | ArticulatedInertia) -> ForceSubspace:
-        """I S: one force for each freedom."""
+        """I S: one force for each degree of freedom."""
         if not isinstance(inertia, (Inertia, ArticulatedInertia)):
             return NotImplemented
         return ForceSubspace(*(inertia @ column for column in self.columns))
 
     @property
     def T(self) -> Rows:
-        """S^T, which projects forces on the freedoms."""
+        """S^T, which projects forces on the degrees of freedom."""
         return Rows(self.columns)
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Subspace:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Subspace:
         """Return the subspace with each number converted."""
-        return Subspace(*(column.over(convert) for column in self.columns))
+        return Subspace(*(column.map(convert) for column in self.columns))
 
 
-@presented(_columns, _text)
-@compared(lambda T: T.columns)
+@displayable(_columns, _text)
+@comparable(lambda T: T.columns)
 class ForceSubspace:
-    """U = I S: forces, one column for each freedom."""
+    """U = I S: forces, one column for each degree of freedom."""
 
     __slots__ = ("columns",)
 
@@ -224,10 +215,6 @@ class ForceSubspace:
     def __repr__(self) -> str:
         """Print all digits."""
         return f"ForceSubspace({', '.join(map(repr, self.columns))})"
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return one column for each freedom."""
-        return as_array(self, dtype, copy)
 
     def __matmul__(self, other: Any) -> Any:
         """U x for a column of numbers; K U^T as a symmetric inertia when K = U / D."""
@@ -261,7 +248,7 @@ class ForceSubspace:
 
 
 class Rows:
-    """A transposed subspace: one row for each freedom."""
+    """A transposed subspace: one row for each degree of freedom."""
 
     __slots__ = ("columns",)
 

@@ -6,14 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
-from sixfold.spatial.coriolis_inertia import CoriolisInertia
-from sixfold.spatial.display import as_array, presented, triple
-from sixfold.spatial.equality import compared
-from sixfold.spatial.inertia import ArticulatedInertia, Inertia
+from sixfold.spatial.inertia import ArticulatedInertia, CoriolisInertia, Inertia
+from sixfold.spatial.quantity import comparable, displayable, triple
 from sixfold.spatial.subspace import ForceSubspace, Subspace
 from sixfold.spatial.vector3 import (
     IDENTITY3,
@@ -32,8 +28,8 @@ def _text(X: Transform) -> str:
     return f"Transform(E=({', '.join(map(triple, X.E))}), r={triple(X.r)})"
 
 
-@presented(lambda X: X.matrix(), _text)
-@compared()
+@displayable(lambda X: X.matrix(), _text)
+@comparable()
 class Transform(NamedTuple):
     """B_X_A: from coordinates of frame A to frame B.
 
@@ -82,17 +78,13 @@ class Transform(NamedTuple):
         turns = [_finite("Transform.from_rpy", "rpy", angle) for angle in angles]
         for axis, angle in zip(reversed(_AXES), reversed(turns), strict=True):
             E = rotation(axis, *cos_sin(angle)) @ E if angle else E
-        return cls(E.over(exact), _position("Transform.from_rpy", "p", p))
+        return cls(E.map(exact), _position("Transform.from_rpy", "p", p))
 
     @classmethod
     def turn(cls, axis: Sequence[float], angle: float) -> Transform:
         """Return the transform to a frame turned about an axis through the origin."""
         turn = cos_sin(_finite("Transform.turn", "angle", angle))
-        return cls(rotation(unit(axis, "Transform.turn"), *turn).over(exact), ZERO3)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the 6x6 matrix that acts on motions."""
-        return as_array(self, dtype, copy)
+        return cls(rotation(unit(axis, "Transform.turn"), *turn).map(exact), ZERO3)
 
     def __matmul__(self, other: Any) -> Any:
         """Transform a motion or a subspace of motions, or chain: C_X_B @ B_X_A = C_X_A."""
@@ -147,9 +139,9 @@ class Transform(NamedTuple):
         """Return the 6x6 matrix that acts on forces."""
         return blocks(self.E, -(self.E @ skew(self.r)), ZERO33, self.E)
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Transform:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Transform:
         """Return the transform with each number converted."""
-        return Transform(self.E.over(convert), self.r.over(convert))
+        return Transform(self.E.map(convert), self.r.map(convert))
 
 
 def deviation(X: Transform) -> Motion:
@@ -167,7 +159,7 @@ class Transposed:
     __slots__ = ("X",)
 
     def __init__(self, X: Transform) -> None:
-        """Remember the transform."""
+        """Keep the transform."""
         self.X = X
 
     def __matmul__(self, other: Any) -> Any:
@@ -197,7 +189,7 @@ class Congruence:
     def __init__(
         self, X: Transform, inertia: Inertia | ArticulatedInertia | CoriolisInertia
     ) -> None:
-        """Remember both factors."""
+        """Keep both factors."""
         self.X, self.I = X, inertia
 
     def __matmul__(self, X: Transform) -> Any:
@@ -214,7 +206,7 @@ class Star:
     __slots__ = ("X",)
 
     def __init__(self, X: Transform) -> None:
-        """Remember the transform."""
+        """Keep the transform."""
         self.X = X
 
     def __matmul__(self, other: Any) -> Force:

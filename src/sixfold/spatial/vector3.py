@@ -17,10 +17,10 @@ from sixfold.scalar import (
     sqrt,
     unconverted,
 )
-from sixfold.spatial.equality import compared
+from sixfold.spatial.quantity import comparable
 
 
-@compared(as_tuple=True)
+@comparable(as_tuple=True)
 class Vector3(NamedTuple):
     """Three coordinates, numbers of any kind.
 
@@ -95,7 +95,7 @@ class Vector3(NamedTuple):
         """Length."""
         return sqrt(self.dot(self))
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Vector3:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Vector3:
         """Return the vector with each number converted."""
         try:
             return Vector3(*map(convert, self))
@@ -108,7 +108,7 @@ Vector3.__array_ufunc__ = None  # type: ignore[attr-defined]
 ZERO3 = Vector3(ZERO, ZERO, ZERO)
 
 
-@compared(as_tuple=True)
+@comparable(as_tuple=True)
 class Matrix3(NamedTuple):
     """Three rows."""
 
@@ -161,9 +161,9 @@ class Matrix3(NamedTuple):
         turned = _about_axis(self, E)
         return E.T @ (self @ E) if turned is None else turned
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Matrix3:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Matrix3:
         """Return the matrix with each number converted."""
-        return Matrix3(*(row.over(convert) for row in self))
+        return Matrix3(*(row.map(convert) for row in self))
 
 
 ZERO33 = Matrix3(ZERO3, ZERO3, ZERO3)
@@ -238,7 +238,7 @@ def _alone(E: Matrix3, k: int, n: int) -> bool:
     return row[n] is not ZERO and all(x is ZERO for x in others)
 
 
-@compared(as_tuple=True)
+@comparable(as_tuple=True)
 class Symmetric3(NamedTuple):
     """A symmetric 3x3 matrix by its six different elements."""
 
@@ -298,7 +298,7 @@ class Symmetric3(NamedTuple):
             Vector3(self.xz, self.yz, self.zz),
         )
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Symmetric3:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Symmetric3:
         """Return the matrix with each number converted."""
         try:
             return Symmetric3(*map(convert, self))
@@ -364,8 +364,8 @@ def rotation(axis: Vector3, c: Scalar, s: Scalar) -> Matrix3:
     """
     try:
         P = outer(axis, axis)
-        Q = (IDENTITY3 - P).over(exact)
-        return P.over(exact) + Q * c - skew(axis) * s
+        Q = (IDENTITY3 - P).map(exact)
+        return P.map(exact) + Q * c - skew(axis) * s
     except Exception as error:
         raise _unfit(error, "rotation", "axis", axis, c=c, s=s) from None
 

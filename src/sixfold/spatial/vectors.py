@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
-from numpy.typing import NDArray
-
 from sixfold.errors import ArgumentError, kind_of
 from sixfold.scalar import Scalar, items_of, together
-from sixfold.spatial.display import as_array, presented, triple
-from sixfold.spatial.equality import compared
+from sixfold.spatial.quantity import comparable, displayable, triple
 from sixfold.spatial.vector3 import ZERO3, ZERO33, Matrix3, Vector3, skew
 
 Rows = tuple[tuple[Scalar, ...], ...]
@@ -20,8 +17,8 @@ def _six(x: Any) -> tuple[Scalar, ...]:
     return (*x.ang, *x.lin)
 
 
-@presented(_six, lambda m: f"Motion(w={triple(m.ang)}, v={triple(m.lin)})")
-@compared()
+@displayable(_six, lambda m: f"Motion(w={triple(m.ang)}, v={triple(m.lin)})")
+@comparable()
 class Motion(NamedTuple):
     """A velocity or acceleration: angular part first, linear part at the origin.
 
@@ -50,10 +47,6 @@ class Motion(NamedTuple):
     def of(cls, values: Sequence[Scalar]) -> Motion:
         """Take six numbers (omega; v)."""
         return cls(*_halves("Motion", values))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return six numbers."""
-        return as_array(self, dtype, copy)
 
     def __add__(self, other: Motion) -> Motion:  # type: ignore[override]
         """Add two motions."""
@@ -106,13 +99,13 @@ class Motion(NamedTuple):
         w, v, o = skew(self.ang), skew(self.lin), ZERO33
         return blocks(w, v, o, w)
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Motion:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Motion:
         """Return the vector with each number converted."""
-        return Motion(self.ang.over(convert), self.lin.over(convert))
+        return Motion(self.ang.map(convert), self.lin.map(convert))
 
 
-@presented(_six, lambda f: f"Force(n={triple(f.ang)}, f={triple(f.lin)})")
-@compared()
+@displayable(_six, lambda f: f"Force(n={triple(f.ang)}, f={triple(f.lin)})")
+@comparable()
 class Force(NamedTuple):
     """A force, momentum or impulse: moment about the origin first, linear part second.
 
@@ -148,10 +141,6 @@ class Force(NamedTuple):
         with together("Force.at_point"):
             return cls(p.cross(f), f)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return six numbers."""
-        return as_array(self, dtype, copy)
-
     def __add__(self, other: Force) -> Force:  # type: ignore[override]
         """Add two forces."""
         return _sum(self, other)
@@ -179,9 +168,9 @@ class Force(NamedTuple):
             raise _no_power(self, v)
         return self.ang.dot(v.ang) + self.lin.dot(v.lin)
 
-    def over(self, convert: Callable[[Scalar], Scalar]) -> Force:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Force:
         """Return the vector with each number converted."""
-        return Force(self.ang.over(convert), self.lin.over(convert))
+        return Force(self.ang.map(convert), self.lin.map(convert))
 
 
 def blocks(a: Matrix3, b: Matrix3, c: Matrix3, d: Matrix3) -> Rows:

@@ -218,7 +218,9 @@ def _kernel(name: str) -> Any:
 
 def _reach(model: Model) -> tuple[Array, Array]:
     """Return between which numbers coordinates lie: limits, or a turn or a metre either way."""
-    far = np.array([x for free in model.coordinates.free for x in free.joint.reach()], float)
+    far = np.array(
+        [x for free in model.coordinates.free for x in free.joint.sampling_range()], float
+    )
     low, high = model.lower_position, model.upper_position
     limited = np.isfinite(low) & np.isfinite(high)
     return np.where(limited, low, -far), np.where(limited, high, far)

@@ -26,7 +26,7 @@ from sixfold.errors import (
     one_of,
 )
 from sixfold.files import discard, path_of
-from sixfold.model.values import SEED_LIMIT
+from sixfold.model.validate import SEED_LIMIT
 from sixfold.optional import optional
 from sixfold.show import block, plain, table
 from sixfold.sweeps.draws import Draw

@@ -159,7 +159,7 @@ class Equations:
     def F(self) -> Any:
         """What springs, damping and dry friction of the joints take, nv x 1, in numbers."""
         sympy, model = self._sympy.sympy, self.model
-        tree = model.tree.over(lambda x: sympy.Float(float(x), 17))
+        tree = model.tree.map(lambda x: sympy.Float(float(x), 17))
         q, qd = model.positions(self.q), model.velocities(self.qd)
         return sympy.ImmutableDenseMatrix(model.gather(passive_forces(tree, q, qd)))
 

@@ -106,8 +106,8 @@ class Namer:
 
     def turn(self, i: int, E: Matrix3, tolerance: float) -> Matrix3:
         """Return a constant rotation as turns about x, y, z; right angles are exact."""
-        nearest = E.over(lambda x: ZERO if abs(float(x)) <= tolerance else x)
-        nearest = nearest.over(lambda x: x if isinstance(x, Zero) else _unit(x, tolerance))
+        nearest = E.map(lambda x: ZERO if abs(float(x)) <= tolerance else x)
+        nearest = nearest.map(lambda x: x if isinstance(x, Zero) else _unit(x, tolerance))
         if all(isinstance(x, Zero) or abs(float(x)) == 1.0 for row in nearest for x in row):
             return nearest
         if not self.symbols:

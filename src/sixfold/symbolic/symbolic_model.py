@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sixfold.model import Model
-from sixfold.model.joint.joint import Joint
+from sixfold.model.joint import Joint
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, exact
 from sixfold.spatial import ZERO3, Column, Inertia, Matrix3, Motion, Transform, Vector3
@@ -134,9 +134,9 @@ def aligned(model: Model) -> Model:
         if turn:
             placement = turn @ placement
             back = turn.inverse()
-            changes["inertia"] = (back.T @ body.inertia @ back).over(float)
+            changes["inertia"] = (back.T @ body.inertia @ back).map(float)
             changes["joint"] = replace(body.joint, axis=Vector3(ZERO, ZERO, 1.0))  # type: ignore[type-var]
-        bodies.append(replace(body, placement=placement.over(exact), **changes))  # type: ignore[arg-type]
+        bodies.append(replace(body, placement=placement.map(exact), **changes))  # type: ignore[arg-type]
     return replace(model, bodies=tuple(bodies), frames=(), geometries=())
 
 

@@ -1,12 +1,12 @@
-"""Does every formulation agree?  Evaluate them all on random states and report the differences."""
+"""Do all formulations agree?  Evaluate them on random states and report the differences."""
 
 from __future__ import annotations
 
 from sixfold.errors import OptionError
 from sixfold.evaluate import model_checked, random_state
 from sixfold.model import Model
-from sixfold.model.values import generator_of
-from sixfold.verify.findings import Finding, Report
+from sixfold.model.validate import generator_of
+from sixfold.verify.report import Finding, Report
 
 
 def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:

@@ -1,6 +1,6 @@
 """Every formulation of every quantity, and how far each is from the reference.
 
-The reference is recursive Newton-Euler in extended precision.  Each state is judged by itself:
+The reference is recursive Newton-Euler in extended precision.  Each state is judged separately:
 
 - forward dynamics at random tau by the backward error max|tau - ID(q, v, a)| divided by
   ||H|| max|a| + max|C| + max|tau|, or by the largest force through a joint if that is more;
@@ -41,11 +41,11 @@ from sixfold.model.tree import Table
 from sixfold.progress import tell
 from sixfold.scalar import ZERO
 from sixfold.spatial import Column
-from sixfold.verify.findings import Finding
+from sixfold.verify.report import Finding
 
 Extended = np.longdouble
 MAX_LAGRANGE_FREEDOMS = 10
-"""Most freedoms for which Lagrange's O(n^4) derivatives are evaluated."""
+"""Maximum degrees of freedom for which Lagrange's O(n^4) derivatives are evaluated."""
 MAX_RELATIVE_ERROR = 2e-14
 """About 90 roundings of a double: what formulations of one quantity may differ by."""
 BODIES_OF_LIMIT = 100
@@ -130,7 +130,8 @@ class _Runner:
         self.arrays = (q, v, a)
         self.q, self.v, self.a = self._split(q, v, a)
         self.forces = no_forces(self.tree)
-        wide = self.tree.over(lambda x: Extended(x))
+        # the reference: recursive Newton-Euler in extended precision
+        wide = self.tree.map(lambda x: Extended(x))
         state = self._split(*(x.astype(Extended) for x in (q, v, a)))
         with np.errstate(all="ignore"):
             tau_ref, f_ref = rnea(wide, *state, self.forces)
@@ -141,6 +142,7 @@ class _Runner:
             self.bias_ref = self._flat(rnea(wide, *state[:2], still, self.forces)[0], Extended)
             self.mass_ref = self._unit_columns(wide, state[0], Extended)
         self.wide, self.wide_state = wide, state
+        # applied forces of the size that the motion itself needs
         size = np.abs(self.tau_ref).max(initial=0.0).astype(float)
         self.tau = self._flat(model.velocities([size * x for x in tau.T]))
 
@@ -169,6 +171,7 @@ class _Runner:
             back = self._flat(
                 rnea(self.wide, *self.wide_state[:2], columns, self.forces)[0], Extended
             )
+        # backward error: residual over ||H|| max|a| + max|C| + max|tau|
         rows = np.abs(self.mass_ref).sum(axis=-1)
         size = _max(rows) * _max(np.abs(acc)) + _max(np.abs(self.bias_ref)) + _max(np.abs(self.tau))
         return _ratio(_max(np.abs(back - self.tau)), np.maximum(size, _max(self.force_size)))

@@ -16,7 +16,7 @@ from typing import Any
 from sixfold.evaluate import scalar_functions
 from sixfold.model import Model
 from sixfold.scalar import ZERO, Scalar, atan2, if_positive, sqrt, total
-from sixfold.spatial import Motion, Transform, Vector3, quaternion
+from sixfold.spatial import Motion, Transform, Vector3, rotations
 
 Numbers = Sequence[Scalar]
 Rows = list[list[Scalar]]
@@ -54,7 +54,7 @@ def rotation(frame: Frame, goal: Numbers) -> Part:
     """The frame's axes are the columns of a rotation matrix, given row by row."""
     X = Transform.from_pose([goal[0:3], goal[3:6], goal[6:9]], (ZERO, ZERO, ZERO))
     turn = X.E @ frame.X.E.T
-    return list(quaternion.logarithm(quaternion.from_rotation(turn))), frame.J[:3]
+    return list(rotations.quaternion_logarithm(rotations.rotation_to_quaternion(turn))), frame.J[:3]
 
 
 def direction(frame: Frame, axis: Numbers, across: Sequence[Numbers], goal: Numbers) -> Part:

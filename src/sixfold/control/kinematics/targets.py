@@ -21,7 +21,7 @@ from sixfold.control.kinematics import rows
 from sixfold.errors import ArgumentError, NumberError, OptionError
 from sixfold.evaluate import Argument, Names, checked, names_along
 from sixfold.model import Model
-from sixfold.model.values import numbers_of
+from sixfold.model.validate import numbers_of
 
 __all__ = ["CenterOfMass", "Direction", "Joints", "LookAt", "Pose", "Position", "Velocity"]
 

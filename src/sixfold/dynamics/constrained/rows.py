@@ -11,8 +11,17 @@ from typing import Any, NamedTuple
 
 from sixfold.dynamics.constrained.relative import Relative, relative
 from sixfold.dynamics.kinematics import transforms
-from sixfold.model.constraint import Constraint, Distance, Gear, Loop, Rolling
-from sixfold.model.joint.closing import constraint_space, gap, is_constant, joint_state
+from sixfold.model.constraint import (
+    Constraint,
+    Distance,
+    Gear,
+    Loop,
+    Rolling,
+    constraint_space,
+    gap,
+    is_constant,
+    joint_state,
+)
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, Scalar, exact, sqrt
 from sixfold.spatial import IDENTITY3, ZERO3, Force, Transform, Vector3

@@ -98,7 +98,7 @@ def pivots(tree: Tree, q: Table) -> tuple[list[Scalar], list[Scalar]]:
 
 def _size(inertia: Inertia, s: Motion) -> Scalar:
     """Return s . I s with every term taken positive."""
-    m, h, I = inertia.over(abs)
-    w, u = s.over(abs)
+    m, h, I = inertia.map(abs)
+    w, u = s.map(abs)
     crossed = h.x * (w.y * u.z + w.z * u.y) + h.y * (w.z * u.x + w.x * u.z)
     return w.dot(I @ w) + (crossed + h.z * (w.x * u.y + w.y * u.x)) * 2 + u.dot(u) * m

@@ -20,7 +20,7 @@ from sixfold.errors import (
 from sixfold.evaluate import scalar_functions as pages
 from sixfold.evaluate.public import quantity
 from sixfold.model import Model
-from sixfold.model.impact_point import ImpactPoint
+from sixfold.model.geometry import ImpactPoint
 
 MAX_POINTS = 64
 """Points of one call: each pair of them has its own numbers in the program."""

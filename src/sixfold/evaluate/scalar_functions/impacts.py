@@ -12,7 +12,7 @@ from sixfold.dynamics.fast.factor import Factor
 from sixfold.evaluate.scalar_functions.dynamics import reduced_mass_matrix
 from sixfold.evaluate.scalar_functions.page import Numbers
 from sixfold.model import Model, Tree
-from sixfold.model.impact_point import ImpactPoint
+from sixfold.model.geometry import ImpactPoint
 from sixfold.scalar import ZERO, Scalar, dot, exact
 from sixfold.spatial import Transform, Vector3
 

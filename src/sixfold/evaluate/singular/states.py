@@ -128,7 +128,7 @@ def _owners(model: Model) -> list[int]:
 
 def _numeric(tree: Tree) -> Any:
     """Return the tree with exact zeros as numbers: a lost pivot then divides to NaN."""
-    return tree.over(lambda x: np.float64(plain(x)), zeros=True)
+    return tree.map(lambda x: np.float64(plain(x)), zeros=True)
 
 
 @per_model(256)

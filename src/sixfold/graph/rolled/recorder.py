@@ -206,8 +206,8 @@ def _term(graph: ColumnGraph, total: int, onto: int) -> int | None:
 
 def over(value: Any, convert: Any) -> Any:
     """Return a value of any shape with each of its numbers converted."""
-    if hasattr(value, "over"):
-        return value.over(convert)
+    if hasattr(value, "map"):
+        return value.map(convert)
     if isinstance(value, tuple):
         return type(value)(map(convert, value))
     return convert(value)
@@ -216,7 +216,7 @@ def over(value: Any, convert: Any) -> Any:
 def leaves(value: Any) -> list[Any]:
     """Return the numbers of a value, in the order in which `over` meets them."""
     found: list[Any] = []
-    if isinstance(value, tuple) and not hasattr(value, "over"):
+    if isinstance(value, tuple) and not hasattr(value, "map"):
         for x in value:
             found += leaves(x) if isinstance(x, tuple) else (x,)
         return found

@@ -6,7 +6,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.model import Model
-from sixfold.model.suspicions import beyond_turns
+from sixfold.model.validate import beyond_turns
 
 
 def degree_notes(model: Model, q0: Array) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from sixfold.errors import (
 )
 from sixfold.evaluate import Argument, checked, model_checked, plain_argument
 from sixfold.files import new_file, not_written, path_of
-from sixfold.formats.urdf.write import to_urdf
+from sixfold.formats.urdf_write import to_urdf
 from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.simulation.mcap import messages

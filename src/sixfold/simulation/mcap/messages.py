@@ -11,7 +11,7 @@ from sixfold.evaluate import body_poses
 from sixfold.model import Model
 from sixfold.simulation.mcap.cdr import Template
 from sixfold.spatial import Matrix3, Vector3
-from sixfold.spatial.quaternion import from_rotation
+from sixfold.spatial.rotations import rotation_to_quaternion
 
 _FIELDS = {
     "builtin_interfaces/Time": "int32 sec\nuint32 nanosec",
@@ -94,5 +94,5 @@ def frame_poses(model: Model) -> Array:
 def _numbers(R: Array, p: Array) -> Array:
     # rows of E, which takes parent coordinates to the body's, are columns of R
     E = Matrix3(*(Vector3(*(R[..., i, j] for i in range(3))) for j in range(3)))
-    quaternion = np.stack([np.asarray(x, float) for x in from_rotation(E)], axis=-1)
+    quaternion = np.stack([np.asarray(x, float) for x in rotation_to_quaternion(E)], axis=-1)
     return np.concatenate([p, quaternion], axis=-1)

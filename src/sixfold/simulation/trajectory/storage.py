@@ -16,8 +16,7 @@ from sixfold.errors import NotApplicableError, TrajectoryFileError
 from sixfold.evaluate import model_checked
 from sixfold.files import path_of, replacement
 from sixfold.formats.files import MAX_BYTES
-from sixfold.formats.json.read import read_json
-from sixfold.formats.json.write import to_json
+from sixfold.formats.json_model import read_json, to_json
 from sixfold.model import Model
 from sixfold.simulation.events import Crossing
 from sixfold.simulation.mcap.log import McapLog

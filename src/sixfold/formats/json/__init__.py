@@ -1,1 +1,0 @@
-"""Models as JSON, in and out."""

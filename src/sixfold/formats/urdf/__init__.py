@@ -1,1 +1,0 @@
-"""URDF in and out."""

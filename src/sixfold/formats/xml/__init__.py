@@ -1,1 +1,0 @@
-"""XML: parsed with line numbers, tidied, and read field by field."""

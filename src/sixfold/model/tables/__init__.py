@@ -1,1 +1,0 @@
-"""Models from tables of numbers, as books and lectures print them."""
