@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import SAMPLES, Coordinates, Coupling
-from sixfold.report.html import names
 from sixfold.formats.bundled import SAMPLES
 from sixfold.model import Coordinates, Coupling
-from sixfold.report.series import names
+from sixfold.report.html import names
 from sixfold.simulation.trajectory.tables import labels
 from sixfold.viewer.panel import controls, velocity_names
 

@@ -27,13 +27,12 @@ from sixfold.doctor import Diagnosis, diagnose
 from sixfold.doctor.finding import json_text
 from sixfold.errors import RobotFileWarning, StateError, visible
 from sixfold.formats import bundled, load
+from sixfold.formats.bundled import SAMPLES
 from sixfold.interop import compare_with
-from sixfold.model import SAMPLES, Distance, Gear, Model
+from sixfold.model import Distance, Gear, Model
 from sixfold.progress import showing, working
 from sixfold.verify.check import check as run_check
-from sixfold.verify.findings import Report
-from sixfold.formats.bundled import SAMPLES
-from sixfold.model import Distance, Gear, Model
+from sixfold.verify.report import Report
 
 POINT = 31  # columns of a centre of mass
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.constraints import mobility
-from sixfold.constraints.assemble import CLOSED, nearest, size_of
+from sixfold.constraints.loops import CLOSED, nearest, size_of
 from sixfold.doctor.case import EPS, Array, Case
 from sixfold.doctor.finding import Finding
 from sixfold.errors import RobotFileError, StateError, shown

@@ -43,18 +43,11 @@ from sixfold.evaluate import (
 )
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
-from sixfold.formats.xml.parse import parse
+from sixfold.formats.xml import parse
+from sixfold.interop.compare import Difference, constrained_difference, differences
 from sixfold.interop.coordinates import LIBRARIES, Converter, convert
 from sixfold.interop.mujoco import MuJoCo, mujoco_from_mjcf, mujoco_from_urdf, to_mujoco
 from sixfold.interop.pinocchio import Pinocchio, pinocchio_package, to_pinocchio
-from sixfold.formats.xml import parse
-from sixfold.interop.closed import constrained_difference
-from sixfold.interop.differences import Difference, differences
-from sixfold.interop.matching import LIBRARIES, convert
-from sixfold.interop.mujoco import MuJoCo
-from sixfold.interop.pinocchio import Pinocchio
-from sixfold.interop.to_mujoco import mujoco_from_mjcf, mujoco_from_urdf, to_mujoco
-from sixfold.interop.to_pinocchio import pinocchio_package, to_pinocchio
 from sixfold.model import Model
 from sixfold.show import block, plain, table
 from sixfold.spatial import Transform

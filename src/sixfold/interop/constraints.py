@@ -10,14 +10,8 @@ from typing import NamedTuple
 
 from sixfold.errors import NotApplicableError
 from sixfold.model import Constraint, Fixed, Loop, Revolute, Spherical
-import numpy as np
-
-from sixfold.errors import ArgumentError, NotApplicableError, UnknownNameError
-from sixfold.interop.to_pinocchio import pinocchio_package, se3_of
-from sixfold.model import Constraint, Fixed, Gear, Loop, Model, Revolute, Spherical
 from sixfold.scalar import exact
 from sixfold.spatial import Transform
-from sixfold.spatial.rotations import matrices_to_quaternions
 
 ARM = 1.0
 """Distance of a hinge's two points along its axis [m]."""

@@ -16,13 +16,10 @@ from sixfold.dynamics.contact.scene import Ball, Rod, Scene, Touch
 from sixfold.dynamics.contact.surfaces import Plane
 from sixfold.errors import NotApplicableError
 from sixfold.formats.files import read
-from sixfold.formats.mjcf.arrays import model_from_arrays
-from sixfold.formats.mjcf.compile import listening
-from sixfold.formats.mjcf.read import mujoco_package, switched_off
-from sixfold.formats.mjcf.shapes import model_name, names_of
-from sixfold.formats.xml.parse import Element, parse
+from sixfold.formats.mjcf import collect_warnings, disabled_effects, mujoco_package
+from sixfold.formats.mjcf_arrays import model_from_arrays, model_name, names_of
+from sixfold.formats.xml import Element, parse
 from sixfold.interop.constraints import refusal, split_loop
-from sixfold.interop.coordinates import quaternion_of
 from sixfold.model import (
     Body,
     Cylindrical,
@@ -38,9 +35,7 @@ from sixfold.model import (
     Universal,
 )
 from sixfold.spatial import Inertia, Transform
-from sixfold.formats.mjcf import disabled_effects, mujoco_package
-from sixfold.formats.mjcf_arrays import model_from_arrays, model_name, names_of
-from sixfold.model import Model
+from sixfold.spatial.rotations import matrices_to_quaternions
 
 Results = dict[str, Array]
 
@@ -196,7 +191,7 @@ def compiled_spec(mujoco: Any, spec: Any, model: Model) -> Any:
         NotApplicableError: if MuJoCo refuses it, with its words.
     """
     try:
-        with listening(mujoco, []):
+        with collect_warnings(mujoco, []):
             compiled = spec.compile()
     except ValueError as error:
         raise NotApplicableError(
@@ -299,7 +294,7 @@ def _set_inertia(body: Any, inertia: Inertia) -> None:
     body.mass = float(inertia.m)
     body.ipos = [float(x) for x in inertia.center]
     body.inertia = moments
-    body.iquat = np.roll(quaternion_of(axes), 1)
+    body.iquat = np.roll(matrices_to_quaternions(axes), 1)
     body.explicitinertial = True
 
 
@@ -318,7 +313,7 @@ def _vector(axis: Any) -> Any:
 
 def _pose(X: Transform) -> tuple[Any, Any]:
     rotation = np.array([[float(x) for x in row] for row in X.E.T])
-    return [float(x) for x in X.r], np.roll(quaternion_of(rotation), 1)
+    return [float(x) for x in X.r], np.roll(matrices_to_quaternions(rotation), 1)
 
 
 # -- files as MuJoCo reads them
@@ -332,7 +327,7 @@ def mujoco_from_mjcf(path: Path) -> Any:
     """
     mujoco = mujoco_package()
     try:
-        with listening(mujoco, []):
+        with collect_warnings(mujoco, []):
             return mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
         words = " ".join(str(error).split())
@@ -358,7 +353,7 @@ def mujoco_from_urdf(path: Path, floating_base: str | None = None) -> Any:
     root = parse(read(path), str(path))
     text = _without_shapes(root)
     try:
-        with listening(mujoco, []):
+        with collect_warnings(mujoco, []):
             spec = mujoco.MjSpec.from_string(text)
             if floating_base is not None:
                 root_body = spec.worldbody.first_body()
@@ -421,7 +416,7 @@ def add_equalities(mujoco: Any, spec: Any, model: Model, bodies: list[Any]) -> N
 def _site(spec: Any, bodies: list[Any], body: int, X: Transform, name: str) -> str:
     carrier = spec.worldbody if body < 0 else bodies[body]
     rotation = np.array([[float(x) for x in row] for row in X.E.T])
-    wxyz = np.roll(quaternion_of(rotation), 1)
+    wxyz = np.roll(matrices_to_quaternions(rotation), 1)
     carrier.add_site(name=name, pos=[float(x) for x in X.r], quat=wxyz)
     return name
 
