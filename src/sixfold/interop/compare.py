@@ -44,7 +44,6 @@ from sixfold.evaluate import (
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
 from sixfold.formats.xml import parse
-from sixfold.interop.compare import Difference, constrained_difference, differences
 from sixfold.interop.coordinates import LIBRARIES, Converter, convert
 from sixfold.interop.mujoco import MuJoCo, mujoco_from_mjcf, mujoco_from_urdf, to_mujoco
 from sixfold.interop.pinocchio import Pinocchio, pinocchio_package, to_pinocchio
