@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.control.kinematics.solve import Solver, start_table
-from sixfold.control.kinematics.task import task_of
+from sixfold.control.ik import Solver, start_table
+from sixfold.control.targets import task_of
 from tests.constraints.mechanisms import four_bar
 
 ARM = sf.load("puma560")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.sweeps.reducers import Extremes, Reducer
-from sixfold.sweeps.tree import Tree, leaf_size
+from sixfold.sweeps.reducers import Extremes, Reducer, Tree, leaf_size
 from tests.sweeps.studies import REDUCTIONS, reduced, same, same_sweeps, torques
 
 

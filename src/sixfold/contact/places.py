@@ -14,14 +14,16 @@ from sixfold.contact.shapes import ContactCapsule, ContactPoint, JointLaw
 from sixfold.dynamics.contact.scene import (
     Ball,
     DryFriction,
+    Grid,
+    Heights,
     JointLimit,
     Law,
     Numbers3,
+    Plane,
     Rod,
     Scene,
     Touch,
 )
-from sixfold.dynamics.contact.surfaces import Grid, Heights, Plane
 from sixfold.errors import (
     ArgumentError,
     CallbackError,

@@ -9,7 +9,7 @@ joint points as in `fast.body_forces`: panda takes 1520 operations.
 
 from __future__ import annotations
 
-from sixfold.dynamics.fast.body_forces import body_forces
+from sixfold.dynamics.fast.inverse_dynamics import body_forces
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, Scalar

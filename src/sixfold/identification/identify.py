@@ -15,31 +15,33 @@ from sixfold.arrays import Array
 from sixfold.choices import Friction, Gains
 from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
 from sixfold.evaluate import model_checked
-from sixfold.identification.data.log import Columns, Log
-from sixfold.identification.data.record_checks import standing_still
-from sixfold.identification.data.source import LogInput, Source, source_of
 from sixfold.identification.findings import ORDER, DataFinding, listed
-from sixfold.identification.fit.bounded import fit_bounded
-from sixfold.identification.fit.columns import Choice, Problem, problem_of
-from sixfold.identification.fit.consistent import fit_consistent
-from sixfold.identification.fit.friction import FrictionLaw, describe_laws, find_friction, speeds_of
-from sixfold.identification.fit.lag import find_lag
-from sixfold.identification.fit.least_squares import MAX_CONDITION, Sums, accumulate
-from sixfold.identification.fit.options import choice_of, positive
-from sixfold.identification.fit.probe import (
+from sixfold.identification.fit import (
+    MAX_CONDITION,
+    Fit,
+    Sums,
+    accumulate,
+    fit_bounded,
+    fit_consistent,
+    residual_rms,
+    solve,
+)
+from sixfold.identification.friction import (
     OUTLIER_SHARE,
+    FrictionLaw,
     Keeper,
     Probe,
     at_rest,
+    describe_laws,
+    find_friction,
+    find_lag,
     huber,
     inflation,
     robust_sigma,
+    speeds_of,
 )
-from sixfold.identification.fit.solve import Fit, residual_rms, solve
-from sixfold.identification.fit.suspects import UNEXPLAINED, find_suspect, unexplained
-from sixfold.identification.fit.torque_scale import strange_forces
-from sixfold.identification.identification import Identification
-from sixfold.identification.results import (
+from sixfold.identification.identification import (
+    Identification,
     described,
     estimates,
     held_at_zero,
@@ -48,6 +50,10 @@ from sixfold.identification.results import (
     residuals_of,
     uncertain_gains,
 )
+from sixfold.identification.log import Columns, Log
+from sixfold.identification.problem import Choice, Problem, choice_of, positive, problem_of
+from sixfold.identification.samples import LogInput, Source, source_of, standing_still
+from sixfold.identification.suspects import UNEXPLAINED, find_suspect, strange_forces, unexplained
 from sixfold.model import Model
 
 REWEIGHTINGS = 3

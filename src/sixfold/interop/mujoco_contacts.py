@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.contact import Ground, JointLaw, scene_of
-from sixfold.dynamics.contact.scene import Ball, Rod, Scene, Touch
-from sixfold.dynamics.contact.surfaces import Plane
+from sixfold.dynamics.contact.scene import Ball, Plane, Rod, Scene, Touch
 from sixfold.errors import NotApplicableError
 from sixfold.formats.mjcf.read import mujoco_package
 from sixfold.interop.to_mujoco import compiled_spec, robot_spec

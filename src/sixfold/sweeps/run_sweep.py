@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Engine, PieceFormat, Progress, Reduction
 from sixfold.errors import (
+    ArgumentError,
     NotApplicableError,
     OptionError,
     OutputFileError,
@@ -28,11 +29,12 @@ from sixfold.errors import (
 from sixfold.files import discard, path_of
 from sixfold.model.values import SEED_LIMIT
 from sixfold.optional import optional
+from sixfold.progress import bar
 from sixfold.show import block, plain, table
 from sixfold.sweeps.draws import Draw
-from sixfold.sweeps.engines import Block, engine_of, in_this_process
-from sixfold.sweeps.piece_formats import FORMATS
+from sixfold.sweeps.engines import Block, engine_of, in_this_process, packed, unpacked
 from sixfold.sweeps.pieces import (
+    FORMATS,
     DamagedPieceError,
     Piece,
     content_digest,
@@ -43,12 +45,10 @@ from sixfold.sweeps.pieces import (
     stored_rows,
     write_piece,
 )
-from sixfold.sweeps.progress import progress_of
-from sixfold.sweeps.reducers import Reducer, reducers_of
-from sixfold.sweeps.rows import Grid, Rows, Table, rows_of
-from sixfold.sweeps.shipping import packed, unpacked
-from sixfold.sweeps.study import Study, digest_of, study_of
-from sixfold.sweeps.tree import Node, Pile, Tree, leaf_size
+from sixfold.sweeps.reducers import Node, Pile, Reducer, Tree, leaf_size, reducers_of
+from sixfold.sweeps.study import Grid, Rows, Study, Table, digest_of, rows_of, study_of
+
+__all__ = ["Rows", "Sweep", "sweep"]
 
 BLOCKS = 16
 """Blocks for each worker, if there are rows for so many."""
@@ -431,4 +431,15 @@ def _library() -> str:
         return "source"
 
 
-__all__ = ["Rows", "Sweep", "sweep"]
+def progress_of(given: Any, known: int) -> Callable[[int, int], object] | None:
+    """Return the callback: a bar for True (on a terminal), a function as given."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        return bar("sweep", known=known)
+    if not callable(given):
+        expected = "True, or a function of (rows done, rows in all)"
+        fix = "pass progress=True for a bar"
+        raise ArgumentError("sweep: argument 'progress'", expected, given, fix)
+    found: Callable[[int, int], object] = given
+    return found

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from sixfold import evaluate
+from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief, yes_or_no
 from sixfold.files import path_of, read_regular
 from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.sweeps import draws
 from sixfold.sweeps.draws import Draw
-from sixfold.sweeps.rows import Grid
+from sixfold.sweeps.study import Grid, rows_of, study_of
 
 KEYS = ("title", "robot", "quantity", "function", "rows", "seed", "draw", "grid", "options")
 MAX_BYTES = 2**20
@@ -252,3 +253,23 @@ def _draw(
             raise OptionError(file, f"draw.{name}", words, values) from None
     made: Draw = getattr(draws, kind)(one, other)
     return made
+
+
+RUNS = 50
+"""Places of a study that rows are taken from."""
+
+
+def sample_rows(described: StudyFile, count: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return inputs and results of some runs of rows, spread over the study, by name."""
+    source = rows_of(described.rows)
+    study = study_of(described.function, source, described.seed or 0, described.draw or {})
+    size = max(1, count // RUNS)
+    starts = np.unique(np.linspace(0, len(source) - size, -(-count // size)).astype(int))
+    parts = [
+        (int(start), int(start) + size, source.values(start, start + size)) for start in starts
+    ]
+    found = [[make(*part) for part in parts] for make in (study.inputs, study.results)]
+    inputs, results = (
+        {name: np.concatenate([each[name] for each in runs]) for name in runs[0]} for runs in found
+    )
+    return inputs, results

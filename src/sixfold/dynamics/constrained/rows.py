@@ -1,21 +1,118 @@
-"""Constraints as rows: J qd = 0, its rate J qdd + gamma = 0, and the gap that should be zero.
+"""Constraints as rows: J qd = 0, its rate J qdd + gamma = 0, and the violation.
 
-A row is known by what it does to the freedoms that move one of its bodies against the other; those
-that carry both alike have exact zeros.
+A row is computed from how a frame on one body moves relative to a frame on another.  That starts
+from the last body that carries both, so that it costs only the joints between them, and is given in
+the axes of the second frame: for a constraint with the world no joint's axis is turned into world
+axes.  Columns of joints that move both bodies together are exactly zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sixfold.dynamics.constrained.relative import Relative, relative
 from sixfold.dynamics.kinematics import transforms
 from sixfold.model.constraint import Constraint, Distance, Gear, Loop, Rolling
 from sixfold.model.joint.closing import constraint_space, gap, is_constant, joint_state
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, Scalar, exact, sqrt
-from sixfold.spatial import IDENTITY3, ZERO3, Force, Transform, Vector3
+from sixfold.spatial import IDENTITY3, ZERO3, Force, Motion, Transform, Vector3
+
+
+class Relative(NamedTuple):
+    """Frame B against frame A, in coordinates of frame B."""
+
+    X: Transform
+    """Coordinates of A to those of B."""
+    v: Motion
+    """Velocity of B less that of A."""
+    rate: Motion
+    """Of the components of v, while no joint accelerates."""
+    columns: dict[int, Motion]
+    """What each freedom that moves B against A adds to v for a unit of its velocity."""
+
+
+class _Branch(NamedTuple):
+    """A frame against a body that carries it."""
+
+    X: Transform
+    v: Motion
+    a: Motion
+
+
+def relative(
+    tree: Tree, q: Table, qd: Table, a: int, XA: Transform, b: int, XB: Transform
+) -> Relative:
+    """Return how frame XB on body b moves against frame XA on body a (0 is the base).
+
+    XA and XB lead from the coordinates of the tree's bodies to the frames.
+    """
+    on_a, on_b = (tree.support(i) if i else () for i in (a, b))
+    path_a = [j for j in on_a if j not in on_b]
+    path_b = [j for j in on_b if j not in on_a]
+    A, B = _branch(tree, q, qd, path_a, XA), _branch(tree, q, qd, path_b, XB)
+    X = B.X @ A.X.inverse()
+    vA = X @ A.v
+    v = B.v - vA
+    columns = dict(_inward(tree, q, path_b, XB))
+    columns |= {k: -s for k, s in _outward(tree, q, path_a, B.X)}
+    return Relative(X, v, B.a - X @ A.a + v.cross(vA), columns)
+
+
+def _branch(tree: Tree, q: Table, qd: Table, path: list[int], end: Transform) -> _Branch:
+    """Return a frame's place, velocity and acceleration against the body before the path."""
+    X, v, a = Transform.identity(), Motion.zero(), Motion.zero()
+    for j in path:
+        XJ, _, vJ, cJ = tree.joint[j].calc(q[j], qd[j])
+        Xup = XJ @ tree.Xtree[j]
+        X, v = Xup @ X, Xup @ v + vJ
+        a = Xup @ a + cJ + v.cross(vJ)
+    return _Branch(end @ X, end @ v, end @ a)
+
+
+def _inward(tree: Tree, q: Table, path: list[int], X: Transform) -> Iterator[tuple[int, Motion]]:
+    """Yield freedoms and what they do to a frame at the path's end, X away from its last body."""
+    for j in reversed(path):
+        XJ, S, _, _ = tree.joint[j].calc(q[j], tree.zero_velocity(j))
+        yield from enumerate((X @ S).columns, tree.velocity_slices[j].start)
+        X = X @ (XJ @ tree.Xtree[j])
+
+
+def _outward(tree: Tree, q: Table, path: list[int], X: Transform) -> Iterator[tuple[int, Motion]]:
+    """Yield freedoms in coordinates that X leads to from the body before the path."""
+    for j in path:
+        XJ, S, _, _ = tree.joint[j].calc(q[j], tree.zero_velocity(j))
+        X = X @ (XJ @ tree.Xtree[j]).inverse()
+        yield from enumerate((X @ S).columns, tree.velocity_slices[j].start)
+
+
+PointRow = dict[int, list[Scalar]]
+"""Numbers of each joint that moves the point, by body."""
+
+
+def point_rows(
+    tree: Tree, q: Table, X0: Table, body: int, point: Vector3, directions: Sequence[Vector3]
+) -> list[PointRow]:
+    """Return the rows of the point's velocity along directions, all in world axes.
+
+    A joint at p_j with a column (w, v) in world axes moves the point p with v + w x (p - p_j).
+
+    Args:
+        tree: the bodies.
+        q: positions, by body.
+        X0: base to body, of every body.
+        body: that carries the point; 0 for the base, which does not move.
+        point: in world coordinates.
+        directions: in world axes.
+    """
+    rows: list[PointRow] = [{} for _ in directions]
+    for j in tree.support(body) if body else ():
+        back, arm = X0[j].E.T, point - X0[j].r
+        S = tree.joint[j].calc(q[j], tree.zero_velocity(j)).S
+        moved = [back @ c.lin + (back @ c.ang).cross(arm) for c in S.columns]
+        for row, direction in zip(rows, directions, strict=True):
+            row[j] = [direction.dot(column) for column in moved]
+    return rows
 
 
 class Row(NamedTuple):

@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sixfold.dynamics.constrained import rows as constrained
-from sixfold.dynamics.contact.constraints import Reduce, State
-from sixfold.dynamics.contact.joint_space import JointSpace
 from sixfold.dynamics.contact.newton import Coordinates
-from sixfold.dynamics.contact.response import Loops, Response, respond, weights
-from sixfold.dynamics.contact.rows import Places
+from sixfold.dynamics.contact.response import Loops, Reduce, Response, State, respond, weights
+from sixfold.dynamics.contact.rows import JointSpace, Places
 from sixfold.dynamics.contact.scene import Numbers3, Scene
 from sixfold.evaluate.scalar_functions.constraints import rows_of
 from sixfold.evaluate.scalar_functions.free_motion import factor as factor_of

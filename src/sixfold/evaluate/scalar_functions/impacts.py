@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sixfold.dynamics import kinematics
 from sixfold.dynamics.constrained.impact import Contact, impulses
-from sixfold.dynamics.constrained.point_rows import point_rows
+from sixfold.dynamics.constrained.rows import point_rows
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.evaluate.scalar_functions.dynamics import reduced_mass_matrix
 from sixfold.evaluate.scalar_functions.page import Numbers

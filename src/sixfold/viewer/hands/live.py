@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.control.stateful import driven
+from sixfold.control.controllers import driven
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import difference, gravity_force, inverse_mass_matrix
 from sixfold.model import Model
