@@ -70,8 +70,8 @@ __all__ = [
 ]
 
 Numbers = tuple[float, ...]
+# v_s [rad/s or m/s] with which a controller smooths dry friction that jumps at rest
 FRICTION_SPEED = 0.01
-"""v_s [rad/s or m/s] with which a controller smooths dry friction that jumps at rest."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,8 @@ def driven(model: Model, tau: Any) -> Any:
     return tau
 
 
+# function of t that returns positions, velocities and accelerations
 Reference = Callable[[Any], tuple[Any, Any, Any]]
-"""Function of t that returns positions, velocities and accelerations."""
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,10 @@ from sixfold.evaluate import mass_matrix, share
 class StateLimits:
     """Limits of states as an augmented Lagrangian, max(0, y + rho g)^2 / (2 rho) at each node."""
 
-    low: Array
-    """Shape (2 n,); -inf where there is none."""
+    low: Array  # shape (2 n,); -inf where there is none
     high: Array
-    y: Array
-    """Multipliers, upper limits first, shape (rows, steps + 1, 4 n)."""
-    rho: Array
-    """Shape (rows,)."""
+    y: Array  # multipliers, upper limits first, shape (rows, steps + 1, 4 n)
+    rho: Array  # shape (rows,)
 
     def over(self, q: Array, v: Array) -> Array:
         """Return g: how far states are beyond their limits, negative inside."""
@@ -90,19 +87,18 @@ class BackwardBuffers:
         n = problem.model.nv
         triangle = n * (2 * n + 1)
         sizes = n * n, 2 * n * n, 2 * n, n, triangle, 2 * n * n, n * (n + 1) // 2
+        # t, B and the cost by x and w at all nodes
         self.nodes = tuple(np.empty((rows, steps, size)) for size in sizes)
-        """T, B and the cost by x and w at all nodes."""
+        # the final cost, its gradient, half of its Hessian; the sweep overwrites the last two
         self.end = np.empty(rows), np.empty((rows, 2 * n)), np.empty((rows, triangle))
-        """The final cost, its gradient, half of its Hessian; the sweep overwrites the last two."""
-        self.numbers = np.empty((rows, 2))
-        """The gain, and the smallest pivot so far."""
+        self.numbers = np.empty((rows, 2))  # the gain, and the smallest pivot so far
         self.kept = tuple(np.empty((rows, steps, size)) for size in problem.kept_sizes)
+        # k and K of the controls, and how far inside their limits they are
         self.gains = (
             np.empty((rows, steps, n)),
             np.empty((rows, steps, 2 * n * n)),
             np.empty((rows, steps)),
         )
-        """k and K of the controls, and how far inside their limits they are."""
         _, slope, bend = self.end
         carried = [slope, bend, *(x[:, 0] for x in self.kept), self.numbers]
         outputs = [last_only(x, steps) for x in (slope, bend, self.numbers)]
@@ -180,17 +176,14 @@ def last_only(x: Array, steps: int) -> Array:
     return np.ndarray(shape, x.dtype, x, 0, strides)
 
 
-STEP_LENGTHS = 0.45 ** np.arange(8.0)
-"""Of the line search, tried together for one problem."""
-ENOUGH = 1e-4
-"""Least part of the expected gain for which a step is taken."""
+STEP_LENGTHS = 0.45 ** np.arange(8.0)  # of the line search, tried together for one problem
+ENOUGH = 1e-4  # least part of the expected gain for which a step is taken
+# problems that are worked on together: all lanes are busy, and their nodes stay in a cache
 CHUNK_ROWS = 8
-"""Problems that are worked on together: all lanes are busy, and their nodes stay in a cache."""
-LEAST_MU, MAX_MU, MU_FACTOR = 1e-8, 1e12, 8.0
-"""Regularisation of Q_uu."""
-PUSH = 1e-3
-"""Motion [rad or m] of each joint by which a saddle point is left."""
+LEAST_MU, MAX_MU, MU_FACTOR = 1e-8, 1e12, 8.0  # regularisation of Q_uu
+PUSH = 1e-3  # motion [rad or m] of each joint by which a saddle point is left
 
+# why a motion stopped, and the words of a summary
 STATUSES = {
     "converged": "converged",
     "iterations": "used up their iterations",
@@ -199,34 +192,26 @@ STATUSES = {
     "not finite": "began with a cost that is not finite",
     "state limits": "exceed state limits",
 }
-"""Why a motion stopped, and the words of a summary."""
 
 
 @dataclass
 class State:
     """Motions and their costs, one row for each problem."""
 
-    q: Array
-    """Shape (rows, steps + 1, n)."""
+    q: Array  # shape (rows, steps + 1, n)
     v: Array
-    u: Array
-    """Shape (rows, steps, m)."""
-    cost: Array
-    """Shape (rows,)."""
+    u: Array  # shape (rows, steps, m)
+    cost: Array  # shape (rows,)
     mu: Array
     k: Array
     K: Array
-    expected: Array
-    """Gain that the last backward sweep expected."""
+    expected: Array  # gain that the last backward sweep expected
     iterations: Array
-    done: Array
-    """Rows that no longer move."""
-    status: Array
-    """Why each row stopped, of `STATUSES`; "iterations" while it moves."""
+    done: Array  # rows that no longer move
+    status: Array  # why each row stopped, of `STATUSES`; "iterations" while it moves
+    # cost where a row was pushed to see whether it was at a saddle point; NaN if it was not
     saddle: Array
-    """Cost where a row was pushed to see whether it was at a saddle point; NaN if it was not."""
-    history: list[Array]
-    """Costs after each iteration."""
+    history: list[Array]  # costs after each iteration
 
 
 @dataclass(frozen=True)
@@ -236,16 +221,13 @@ class Sweeps:
     problem: Problem
     h: float
     times: Array
-    parameters: Array
-    """Shape (rows, parameters), or one zero for each row where there are none."""
-    low: Array | None
-    """Least controls, shape (m,); None without limits."""
+    parameters: Array  # shape (rows, parameters), or one zero for each row where there are none
+    low: Array | None  # least controls, shape (m,); None without limits
     high: Array | None
-    second: bool
-    """Whether second derivatives of the motion count."""
+    second: bool  # whether second derivatives of the motion count
     bounds: StateLimits | None
+    # memory that iterations use again, for each thread
     buffers: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    """Memory that iterations use again, for each thread."""
 
     def start(self, q0: Array, v0: Array, u: Array) -> State:
         """Return the motion under given controls."""

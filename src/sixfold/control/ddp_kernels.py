@@ -62,25 +62,21 @@ from sixfold.scalar import ZERO, Scalar, dot, if_positive, total
 from sixfold.simulation.gradient.costs import Cost
 
 Numbers = Sequence[Scalar]
-ROUNDS = 3
-"""Times that the controls at their limits are looked for."""
+ROUNDS = 3  # times that the controls at their limits are looked for
 
 
 @dataclass(frozen=True)
 class Node:
     """The motion and the cost near one node."""
 
-    F: Matrix
-    """By the state, n x 2 n."""
-    G: Matrix
-    """By the controls, n x m."""
+    F: Matrix  # by the state, n x 2 n
+    G: Matrix  # by the controls, n x m
     l_x: Numbers
     l_u: Numbers
     l_xx: Matrix
     l_ux: Matrix
     l_uu: Matrix
-    low: Numbers | None
-    """How far the controls may go down; None without limits."""
+    low: Numbers | None  # how far the controls may go down; None without limits
     high: Numbers | None
 
 
@@ -277,8 +273,7 @@ def _back(L: Matrix, b: Numbers) -> list[Scalar]:
     return x
 
 
-FEW_ROWS = 2
-"""Problems up to which each is swept alone, one number in a register."""
+FEW_ROWS = 2  # problems up to which each is swept alone, one number in a register
 
 
 @dataclass(frozen=True)
@@ -286,16 +281,13 @@ class Problem:
     """A model, the joints that are driven, and what motions cost."""
 
     model: Model
-    driven: tuple[int, ...]
-    """Places of the controls in tau."""
+    driven: tuple[int, ...]  # places of the controls in tau
     cost: Cost | None
     final: Cost | None
-    parameters: int
-    """How many numbers the cost functions get."""
-    known: tuple[Any, ...]
-    """What tells the cost functions from others."""
+    parameters: int  # how many numbers the cost functions get
+    known: tuple[Any, ...]  # what tells the cost functions from others
+    # kernels that this problem has asked for: an iteration is short beside a search for them
     in_use: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    """Kernels that this problem has asked for: an iteration is short beside a search for them."""
 
     @property
     def key(self) -> tuple[Any, ...]:

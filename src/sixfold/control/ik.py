@@ -49,24 +49,17 @@ from sixfold.show import block, table
 from sixfold.simulation.checks.start import states_of, step_count
 
 NAME = "inverse_kinematics"
-ROUNDS = 4
-"""Steps of one call of the kernel, between two looks at what is solved."""
-PROGRESS = 0.1
-"""A start is given up when a call leaves more of the squared error than this."""
+ROUNDS = 4  # steps of one call of the kernel, between two looks at what is solved
+PROGRESS = 0.1  # A start is given up when a call leaves more of the squared error than this
+# steps of one call, and calls, in which lower priorities are met as well as they can be
 SETTLE_ROUNDS, MAX_CALLS = 20, 20
-"""Steps of one call, and calls, in which lower priorities are met as well as they can be."""
-SETTLED = 1e-9
-"""Step [rad or m] below which they count as met."""
+SETTLED = 1e-9  # step [rad or m] below which they count as met
+# largest step [rad or m] of a joint for the sake of lower priorities, which the first survives
 MAX_SETTLE_STEP = 0.2
-"""Largest step [rad or m] of a joint for the sake of lower priorities, which the first survives."""
-POLISH_ROUNDS = 200
-"""Steps towards the nearest configuration of rows that were not solved."""
-HUGE = 1e300
-"""A squared error that every other is smaller than."""
-MAX_SHOWN = 20
-"""Rows that a notebook shows."""
-MIN_CHUNK_ROWS, MAX_CHUNK_ROWS = 4096, 65536
-"""Rows that are worked on together."""
+POLISH_ROUNDS = 200  # steps towards the nearest configuration of rows that were not solved
+HUGE = 1e300  # A squared error that every other is smaller than
+MAX_SHOWN = 20  # rows that a notebook shows
+MIN_CHUNK_ROWS, MAX_CHUNK_ROWS = 4096, 65536  # rows that are worked on together
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +224,7 @@ class Found:
 
     q: Array
     error: Array
-    worst: Array
-    """The largest error among the parts of the first priority."""
+    worst: Array  # the largest error among the parts of the first priority
     starts: Array
 
 
@@ -243,8 +235,7 @@ class Solver:
     task: Task
     bounded: bool
     tolerance: float
-    table: Array
-    """Where to start: row k is the k-th start."""
+    table: Array  # where to start: row k is the k-th start
 
     def run(self, first: Array | None, goals: Array, polish: bool = True) -> Found:
         """Solve all rows, in chunks on several threads; bring the others as near as they come."""
@@ -409,10 +400,8 @@ def _zeros(q: Any, count: int) -> Any:
 
 
 ALL_SOLUTIONS = "all_solutions"
-SAME = 1e-5
-"""Largest difference [rad or m] of two copies of one solution."""
-MAX_ROWS = 1 << 20
-"""Starts that are worked on together."""
+SAME = 1e-5  # largest difference [rad or m] of two copies of one solution
+MAX_ROWS = 1 << 20  # starts that are worked on together
 
 
 def all_solutions(

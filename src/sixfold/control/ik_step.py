@@ -27,14 +27,11 @@ from sixfold.model import Joint, Model
 from sixfold.scalar import ZERO, Scalar, dot, if_positive, plain
 from sixfold.spatial import Column
 
-MU = 0.02
-"""Damping for each unit of the squared error; 0.005 to 0.1 take up to a tenth more steps."""
+MU = 0.02  # damping for each unit of the squared error; 0.005 to 0.1 take up to a tenth more steps
+# the same for lower priorities, whose error stays: less, and steps along a bend turn back
 SETTLE_MU = 0.5
-"""The same for lower priorities, whose error stays: less, and steps along a bend turn back."""
-STOPS = 2
-"""Times that the joints which a limit stops are looked for."""
-LEAST = 1e-14
-"""Least damping: above what rounding leaves of a pivot."""
+STOPS = 2  # times that the joints which a limit stops are looked for
+LEAST = 1e-14  # least damping: above what rounding leaves of a pivot
 
 
 def by_priority(task: Task, parts: Sequence[Part]) -> list[Part]:
@@ -149,8 +146,7 @@ def settling_step(task: Task, q: Numbers, goals: Numbers, bounded: bool) -> list
 
 
 TURN = 2 * math.pi
-SAME_POSE = 1e-6
-"""Largest difference of two poses of a joint that are one."""
+SAME_POSE = 1e-6  # largest difference of two poses of a joint that are one
 
 
 def turning(model: Model, but: Collection[int] = ()) -> Array:

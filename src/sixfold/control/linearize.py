@@ -39,9 +39,9 @@ from sixfold.simulation.checks.start import step_length
 from sixfold.simulation.integrators import INTEGRATORS, Pair
 
 Numbers = Sequence[Scalar]
+# one derivative for each input of the step: a list of numbers of any kind, or, where numbers are
+# arrays that hold a batch, one array with the inputs along its last axis
 Slopes = Any
-"""One derivative for each input of the step: a list of numbers of any kind, or, where numbers are
-arrays that hold a batch, one array with the inputs along its last axis."""
 Rule = Callable[[Numbers], Sequence[Scalar]]
 
 
@@ -329,8 +329,7 @@ def _scaled(slopes: Slopes, factor: Scalar) -> Slopes:
 
 
 STANDARD_INTEGRATOR: FixedStep = "semi_implicit_euler"
-MAX_SHOWN = 16
-"""States of a linearisation whose matrices a notebook shows."""
+MAX_SHOWN = 16  # states of a linearisation whose matrices a notebook shows
 _Two = tuple[Array, Array]
 
 

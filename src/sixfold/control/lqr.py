@@ -16,8 +16,7 @@ from sixfold.optional import optional
 from sixfold.show import fields_line
 from sixfold.simulation.checks.start import step_length
 
-ASYMMETRY = 1e-9
-"""How far a weight may be from its transpose, relative to its largest element."""
+ASYMMETRY = 1e-9  # how far a weight may be from its transpose, relative to its largest element
 ROUNDING = 100 * float(np.finfo(float).eps)
 
 

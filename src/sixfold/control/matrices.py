@@ -17,8 +17,7 @@ class Dense:
     def __init__(self, A: Matrix) -> None:
         """Factorise."""
         self.L, self.pivots = ldl(A)
-        self.over = [1.0 / d for d in self.pivots]
-        """Reciprocals of the pivots."""
+        self.over = [1.0 / d for d in self.pivots]  # reciprocals of the pivots
 
     def solve(self, b: Numbers) -> list[Scalar]:
         """Return x with A x = b."""

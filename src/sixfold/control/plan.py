@@ -40,10 +40,8 @@ from sixfold.simulation.checks.start import step_length
 class Spline:
     """A function of s in [0, 1] with values in configuration space."""
 
-    knots: Array
-    """Shape (n,), from 0 to 1."""
-    coefficients: Array
-    """Of powers of s - knot, lowest first, shape (n - 1, 2 k, nq)."""
+    knots: Array  # shape (n,), from 0 to 1
+    coefficients: Array  # of powers of s - knot, lowest first, shape (n - 1, 2 k, nq)
 
     def __call__(self, s: Array, derivative: int = 0) -> Array:
         """Return a derivative by s, shape (len(s), nq)."""
@@ -99,8 +97,7 @@ def _squared(h: float, k: int) -> Array:
 
 NAME = "plan_trajectory"
 ORDERS = {"minimum_jerk": 3, "cubic": 2}
-SAMPLES = 200
-"""Of a segment, where limits are looked at."""
+SAMPLES = 200  # of a segment, where limits are looked at
 MAX_SAMPLES = 10**7
 
 

@@ -45,8 +45,8 @@ __all__ = ["CenterOfMass", "Direction", "Joints", "LookAt", "Pose", "Position", 
 Numbers = Sequence[Scalar]
 Rows = list[list[Scalar]]
 Part = tuple[list[Scalar], Rows]
+# square of the sine of an angle between directions below which it has no axis
 NEARLY_ALIGNED = 1e-24
-"""Square of the sine of an angle between directions below which it has no axis."""
 
 
 class FrameKinematics:
@@ -61,11 +61,10 @@ class FrameKinematics:
             XJ, S, _, _ = tree.joint[j].calc(x[j], tree.zero_velocity(j))
             columns[j] = list((X @ S).columns)
             X = X @ (XJ @ tree.Xtree[j])
-        self.X = X
-        """From the base to the frame."""
+        self.X = X  # from the base to the frame
         flat = {i: [(*c.ang, *c.lin) for c in columns[i]] for i in columns}
+        # angular rows first
         self.J = [model.gather({i: [c[r] for c in flat[i]] for i in flat}) for r in range(6)]
-        """Angular rows first."""
 
 
 def position_residual(frame: FrameKinematics, goal: Numbers) -> Part:
@@ -161,11 +160,10 @@ def _cut(flat: Numbers, n: int) -> Rows:
     return [list(flat[k : k + n]) for k in range(0, len(flat), n)]
 
 
-NOT_A_ROTATION = 1e-6
-"""Largest accepted difference of R^T R from the unit matrix."""
+NOT_A_ROTATION = 1e-6  # largest accepted difference of R^T R from the unit matrix
 
+# gives a frame of the robot by name, and a point of it
 Frames = Callable[[str, Any], FrameKinematics]
-"""Gives a frame of the robot by name, and a point of it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -420,8 +418,8 @@ class Velocity(Target):
         return [velocity_residual(frames(self.frame, None), goal)]
 
 
+# one target, several, or goals by the names of frames
 Targets = Target | Sequence[Target] | Mapping[str, ArrayLike]
-"""One target, several, or goals by the names of frames."""
 
 
 def _are_poses(T: Array) -> bool:
@@ -463,10 +461,8 @@ class Task:
 
     model: Model
     targets: tuple[Target, ...]
-    numbers: Array
-    """Goals of all targets, one after the other, shape (..., m)."""
-    key: Hashable
-    """What the kernel depends on."""
+    numbers: Array  # goals of all targets, one after the other, shape (..., m)
+    key: Hashable  # what the kernel depends on
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -33,8 +33,8 @@ from sixfold.simulation.gradient.costs import cost_callback, identify
 
 NAME = "optimal_control"
 METHODS: tuple[str, ...] = get_args(Search)
+# weight of state limits at first, how it grows, and how often multipliers move
 FIRST_RHO, RHO_FACTOR, MAX_ROUNDS = 10.0, 10.0, 8
-"""Weight of state limits at first, how it grows, and how often multipliers move."""
 
 
 @dataclass(frozen=True, eq=False)

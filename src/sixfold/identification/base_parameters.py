@@ -36,12 +36,10 @@ from sixfold.symbolic.shorthand import written
 from sixfold.symbolic.simplify import nest
 from sixfold.symbolic.symbolic_model import SymbolicModel, symbolic_model
 
-MAX_BODIES = 100
-"""The regressor of so many has 1,000 columns."""
+MAX_BODIES = 100  # the regressor of so many has 1,000 columns
+# relative size below which a column of the regressor is zero, or depends on the others
 MIN_RELATIVE_COLUMN = 1e-9
-"""Relative size below which a column of the regressor is zero, or depends on the others."""
-WHOLE = 1e-8
-"""Weights that are so near to a whole number are that number."""
+WHOLE = 1e-8  # weights that are so near to a whole number are that number
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,7 @@ from sixfold.model import Model
 from sixfold.model.values import generator_of
 from sixfold.simulation import Trajectory
 
-SHARE = 0.01
-"""Noise of a joint's torque relative to its limit, where it is not given."""
+SHARE = 0.01  # noise of a joint's torque relative to its limit, where it is not given
 
 
 def noise_of(where: str, model: Model, noise: Any) -> Array:
@@ -86,25 +85,18 @@ def expected_fit(problem: Problem, sums: Sums, noise: Array) -> Fit:
     return Fit(beta, covariance, errors, noise, condition, G, G @ beta, unseen, scale)
 
 
-PERIOD = 10.0
-"""Longest period of the series [s]; longer motions repeat it."""
-SAMPLES = 24
-"""Samples of a period for each harmonic by which a motion is judged."""
+PERIOD = 10.0  # longest period of the series [s]; longer motions repeat it
+SAMPLES = 24  # samples of a period for each harmonic by which a motion is judged
+# points for each harmonic at which limits are looked at; between them a sine exceeds its samples by
+# less than 5 / FINE^2
 FINE = 40
-"""Points for each harmonic at which limits are looked at; between them a sine exceeds its samples
-by less than 5 / FINE^2."""
-FIRST = 256
-"""Random series to begin with."""
-BATCH = 64
-"""Series that are tried at a time."""
-PARENTS = 6
-"""Best series that are improved."""
+FIRST = 256  # random series to begin with
+BATCH = 64  # series that are tried at a time
+PARENTS = 6  # best series that are improved
+# half range [rad or m] and speed of joints without limits, by kind of joint
 RANGE = {"prismatic": (0.25, 0.3)}
-"""Half range [rad or m] and speed of joints without limits, by kind of joint."""
-USUAL_RANGE = (2.0, 1.5)
-"""The same for all other joints."""
-PENALTY = 100.0
-"""What exceeding a torque limit by its own size costs in the objective."""
+USUAL_RANGE = (2.0, 1.5)  # the same for all other joints
+PENALTY = 100.0  # what exceeding a torque limit by its own size costs in the objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +104,7 @@ class Series:
     """Fourier series of all joints within limits, from any numbers."""
 
     middle: Array
-    half: Array
-    """Half of the range that may be used, shape (nv,)."""
+    half: Array  # half of the range that may be used, shape (nv,)
     speed: Array
     harmonics: int
     period: float

@@ -29,33 +29,26 @@ from sixfold.evaluate import get_threads
 from sixfold.identification.log import Chunk
 from sixfold.identification.problem import NOT_NEGATIVE, Problem
 
-BLOCK = 512
-"""Samples of a block: what the kernel writes then stays in the cache."""
-NARROW = 48
-"""Columns up to which BLAS makes a symmetric product of some rows by one thread."""
-PIECE = 5888
-"""Numbers of a narrow matrix whose product one thread makes."""
-WIDE_PIECE = 240_000
-"""Multiplications of a general product that one thread makes."""
-MAX_CONDITION = 1e6
-"""Condition of the scaled columns up to which their Gram matrix is exact enough."""
-HOLD_OUT = 5
-"""Every so many blocks, one is kept for judging the result."""
+BLOCK = 512  # samples of a block: what the kernel writes then stays in the cache
+NARROW = 48  # columns up to which BLAS makes a symmetric product of some rows by one thread
+PIECE = 5888  # numbers of a narrow matrix whose product one thread makes
+WIDE_PIECE = 240_000  # multiplications of a general product that one thread makes
+MAX_CONDITION = 1e6  # condition of the scaled columns up to which their Gram matrix is exact enough
+HOLD_OUT = 5  # every so many blocks, one is kept for judging the result
 
+# from the rows of a block and its samples: weights, shape (samples, nv)
 Weights = Callable[[Array, Chunk], Array]
-"""From the rows of a block and its samples: weights, shape (samples, nv)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
     """Everything that a fit needs to know about the samples."""
 
+    # for each joint [Y tau]^T W [Y tau]: products of its columns and of the target
     G: tuple[Array, ...]
-    """For each joint [Y tau]^T W [Y tau]: products of its columns and of the target."""
-    counts: Array
-    """Samples (sum of weights) of each joint."""
+    counts: Array  # samples (sum of weights) of each joint
+    # triangular factors, R^T R = G, where the products are not exact enough
     R: tuple[Array, ...] | None = None
-    """Triangular factors, R^T R = G, where the products are not exact enough."""
 
     def __add__(self, other: Sums) -> Sums:
         """Return the sums over the samples of both."""
@@ -226,40 +219,32 @@ def _in_order(
             yield block, future.result()
 
 
-ROUNDS = 4
-"""How often weights follow from residuals; they settle after two."""
+ROUNDS = 4  # how often weights follow from residuals; they settle after two
+# relative singular value below which the data do not show a direction: from products of columns,
+# whose digits are half as many, and from triangular factors
 UNSEEN = {False: 1e-7, True: 1e-11}
-"""Relative singular value below which the data do not show a direction: from products of columns,
-whose digits are half as many, and from triangular factors."""
+# measured force relative to the parts that make it below which a row is a balance of parts
 BALANCED = 0.01
-"""Measured force relative to the parts that make it below which a row is a balance of parts."""
-MIN_BALANCE = 1e-4
-"""Least noise of such a row, relative to its parts."""
+MIN_BALANCE = 1e-4  # least noise of such a row, relative to its parts
+# least residual that counts, relative to the joint's forces: below it is rounding
 MIN_RELATIVE_NOISE = 1e-7
-"""Least residual that counts, relative to the joint's forces: below it is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
     """A weighted least-squares solution."""
 
-    beta: Array
-    """Base parameters, shape (n,)."""
-    covariance: Array
-    """Shape (n, n); of the directions that the data show."""
-    errors: Array
-    """Standard errors; infinite where the data do not show a parameter."""
-    sigma: Array
-    """Standard deviation of each joint's residual, shape (nv,)."""
+    beta: Array  # base parameters, shape (n,)
+    covariance: Array  # shape (n, n); of the directions that the data show
+    errors: Array  # standard errors; infinite where the data do not show a parameter
+    sigma: Array  # standard deviation of each joint's residual, shape (nv,)
+    # of the columns, scaled to equal size, over what the data show and do not show
     condition: float
-    """Of the columns, scaled to equal size, over what the data show and do not show."""
-    A: Array
-    """Weighted triangular factor: the data say |A beta - b|, shape (n, n)."""
+    A: Array  # weighted triangular factor: the data say |A beta - b|, shape (n, n)
     b: Array
+    # orthonormal directions of scaled parameters that the data do not show, shape (n, k)
     unseen: Array
-    """Orthonormal directions of scaled parameters that the data do not show, shape (n, k)."""
-    scale: Array
-    """Size of each weighted column."""
+    scale: Array  # size of each weighted column
 
 
 def solve(
@@ -472,8 +457,8 @@ def _targets(sums: Sums) -> Array:
     return sizes / np.sqrt(np.maximum(sums.counts, 1e-300))
 
 
+# relative size of what other columns leave of one, below which it has no effect of its own
 INDEPENDENT = 1e-9
-"""Relative size of what other columns leave of one, below which it has no effect of its own."""
 
 
 def fit_bounded(problem: Problem, fit: Fit) -> Array:
@@ -537,32 +522,25 @@ def non_negative(A: Array, b: Array) -> Array:
     return found
 
 
+# weights of the data, growing, so that the first steps go along wide valleys; and the relative
+# decrease of the cost at which each stage ends
 STAGES = ((1e-6, 1e-2), (1e-4, 1e-2), (1e-2, 1e-3), (1.0, 1e-8))
-"""Weights of the data, growing, so that the first steps go along wide valleys; and the relative
-decrease of the cost at which each stage ends."""
-MAX_STEPS = 60
-"""Steps of a stage, at most."""
-MIN_RADIUS = 2e-3
-"""Least radius of gyration of a loaded body [m]; smaller ones are point masses."""
-MIN_MASS = 1e-4
-"""Least mass of a loaded body, relative to the whole robot."""
-_UPPER = ((0, 1), (1, 2), (0, 2))
-"""Places of s12, s23, s13."""
+MAX_STEPS = 60  # steps of a stage, at most
+MIN_RADIUS = 2e-3  # least radius of gyration of a loaded body [m]; smaller ones are point masses
+MIN_MASS = 1e-4  # least mass of a loaded body, relative to the whole robot
+_UPPER = ((0, 1), (1, 2), (0, 2))  # places of s12, s23, s13
 
 
 @dataclass(frozen=True, eq=False)
 class Consistent:
     """A fit by inertias that real bodies can have."""
 
-    p: Array
-    """All unknowns, shape (unknowns,)."""
-    beta: Array
-    """Their base parameters."""
+    p: Array  # all unknowns, shape (unknowns,)
+    beta: Array  # their base parameters
+    # by how much the sum of squares, in units of noise, exceeds that of free parameters
     excess: float
-    """By how much the sum of squares, in units of noise, exceeds that of free parameters."""
     rounds: int
-    z: Array
-    """Where the descent ended: log-Cholesky parameters, then the joints' own numbers."""
+    z: Array  # where the descent ended: log-Cholesky parameters, then the joints' own numbers
 
 
 def pseudo_inertia(pi: Array) -> Array:

@@ -36,16 +36,11 @@ from sixfold.identification.log import Chunk, Log
 from sixfold.identification.problem import Choice, Problem, dry_column
 from sixfold.identification.samples import evened
 
-MAX_BLOCKS = 40
-"""Blocks that are kept, at most: 20 s at 1 kHz as a whole."""
-MAX_CORRELATION = 200
-"""Samples over which residuals may be correlated."""
-OUTLIER = 6.0
-"""Robust standard deviations from which a residual is an outlier."""
-OUTLIER_SHARE = 5e-4
-"""Share of outliers from which on samples are weighed by their residuals."""
-HUBER = 2.0
-"""Standard deviations from which a residual counts linearly."""
+MAX_BLOCKS = 40  # blocks that are kept, at most: 20 s at 1 kHz as a whole
+MAX_CORRELATION = 200  # samples over which residuals may be correlated
+OUTLIER = 6.0  # robust standard deviations from which a residual is an outlier
+OUTLIER_SHARE = 5e-4  # share of outliers from which on samples are weighed by their residuals
+HUBER = 2.0  # standard deviations from which a residual counts linearly
 
 
 class Keeper:
@@ -77,8 +72,7 @@ class Probe:
     """Samples of a log, with their numbers."""
 
     chunk: Chunk
-    rows: Array
-    """Number of each sample in the log."""
+    rows: Array  # number of each sample in the log
 
     def residuals(self, problem: Problem, beta: Array) -> tuple[Array, Array]:
         """Return targets and their residuals, each of shape (samples, nv)."""
@@ -157,10 +151,8 @@ def huber(problem: Problem, beta: Array, sigma: Array):  # type: ignore[no-untyp
     return weigh
 
 
-FOLDS = 5
-"""Parts of the samples, each of which is held out once."""
-RIDGE = 1e-10
-"""Weight that keeps columns apart which the samples do not, relative to their squares."""
+FOLDS = 5  # parts of the samples, each of which is held out once
+RIDGE = 1e-10  # weight that keeps columns apart which the samples do not, relative to their squares
 
 
 def folds_of(count: int, stretches: int = 4) -> Array:
@@ -196,18 +188,16 @@ def held_out(products: Array, columns: Sequence[int], goals: Sequence[int]) -> A
     return found
 
 
+# friction speeds that are tried, relative to the joint's root mean square speed
 SPEEDS = np.geomspace(3e-3, 0.7, 25)
-"""Friction speeds that are tried, relative to the joint's root mean square speed."""
-SWEEPS = 2
-"""How often each joint chooses its speed; the others' have then changed."""
+SWEEPS = 2  # how often each joint chooses its speed; the others' have then changed
+# by how much the held-out squares have to fall, relative to those of the joint, for a new law
 CLEAR = 5e-3
-"""By how much the held-out squares have to fall, relative to those of the joint, for a new law."""
-EXACT = 1e-6
-"""Residual relative to the largest force below which no law fits better than another."""
+EXACT = 1e-6  # residual relative to the largest force below which no law fits better than another
+# distances over which friction builds up after a reversal, relative to the joint's range
 DISTANCES = np.geomspace(3e-4, 0.1, 6)
-"""Distances over which friction builds up after a reversal, relative to the joint's range."""
+# held-out residual with such friction, relative to without, below which there is some
 HYSTERESIS = 0.85
-"""Held-out residual with such friction, relative to without, below which there is some."""
 
 
 @dataclass(frozen=True)
@@ -238,10 +228,8 @@ class FrictionLaw:
 class Friction:
     """What the samples say about dry friction."""
 
-    laws: tuple[FrictionLaw, ...]
-    """Of the joints that have some."""
-    far: Array
-    """Samples that no friction law explains, shape (samples of the probe, nv)."""
+    laws: tuple[FrictionLaw, ...]  # of the joints that have some
+    far: Array  # samples that no friction law explains, shape (samples of the probe, nv)
 
 
 def find_friction(problem: Problem, probe: Probe) -> Friction:
@@ -333,13 +321,13 @@ class _Trial:
         folds = folds_of(len(v))
         positions = {j: i for i, j in problem.model.coordinates.additive}
         loaded = model_speeds(problem)
+        # for each joint with dry friction the places of its columns in its row
         self._dry: dict[int, list[int]] = {}
-        """For each joint with dry friction the places of its columns in its row."""
         for column, u in problem.dry_places:
             self._dry.setdefault(u.index, []).append(column - problem.places[u.index].start)
         self.joints = sorted(self._dry)
+        # speeds to choose from: the loaded one, none (the sign), and a range
         self.speeds: dict[int, list[float]] = {}
-        """Speeds to choose from: the loaded one, none (the sign), and a range."""
         self.far = np.zeros(v.shape, bool)
         self._products = []
         for j, place in enumerate(problem.places):
@@ -453,33 +441,25 @@ def presliding(x: Array, v: Array) -> Array:
     return found
 
 
-MAX_SECONDS = 0.1
-"""Longest delay that is looked for [s]."""
-MAX_SHIFT = 200
-"""The same in samples."""
-MAX_SAMPLES = 20_000
-"""Samples of the stretch that is looked at."""
+MAX_SECONDS = 0.1  # longest delay that is looked for [s]
+MAX_SHIFT = 200  # the same in samples
+MAX_SAMPLES = 20_000  # samples of the stretch that is looked at
+# held-out residual with a delay taken off, relative to without, below which that is of use
 USEFUL = 0.99
-"""Held-out residual with a delay taken off, relative to without, below which that is of use."""
+# the same where friction of any kind is fitted too, below which it is a delay and no friction
 CLEAR_DELAY = 0.97
-"""The same where friction of any kind is fitted too, below which it is a delay and no friction."""
 
-SHARP = 0.02
-"""Relative rise of the squares on both sides of a minimum that is no noise."""
-EDGE = 0.3
-"""The same above which the delay is a whole number of samples."""
-ALIKE = 0.2
-"""Relative difference of two delays up to which they are the same."""
+SHARP = 0.02  # relative rise of the squares on both sides of a minimum that is no noise
+EDGE = 0.3  # the same above which the delay is a whole number of samples
+ALIKE = 0.2  # relative difference of two delays up to which they are the same
 
 
 @dataclass(frozen=True)
 class Lag:
     """A delay of torques."""
 
-    seconds: float
-    """By how much torques are late; negative if they are early."""
-    ratio: float
-    """Held-out residual with the delay taken off, relative to without."""
+    seconds: float  # by how much torques are late; negative if they are early
+    ratio: float  # held-out residual with the delay taken off, relative to without
 
 
 NO_LAG = Lag(0.0, 1.0)

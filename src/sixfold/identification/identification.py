@@ -23,8 +23,8 @@ from sixfold.model import Model
 from sixfold.show import block, folded, plain
 from sixfold.spatial import Inertia
 
+# standard errors relative to the size of a parameter up to which it is seen well, and roughly
 WELL, ROUGHLY = 0.05, 0.3
-"""Standard errors relative to the size of a parameter up to which it is seen well, and roughly."""
 
 
 @dataclass(frozen=True)
@@ -293,16 +293,13 @@ def parameters_table(result: Identification) -> str:
     return f'<table class="figures"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-SLOW = 3.0
-"""Inertial forces in standard deviations of the noise below which a motion is too slow."""
-NOTICED = 0.02
-"""Share of a joint's force from which on a parameter matters."""
+SLOW = 3.0  # inertial forces in standard deviations of the noise below which a motion is too slow
+NOTICED = 0.02  # share of a joint's force from which on a parameter matters
+# standard error of a gain, relative to the gain, above which it is not to be relied on
 UNCERTAIN = 0.05
-"""Standard error of a gain, relative to the gain, above which it is not to be relied on."""
-SIGNIFICANT = 3.0
-"""Standard errors below zero from which on a negative number is no accident."""
-USELESS = 0.5
-"""Relative error of a gain above which nothing is known about it."""
+SIGNIFICANT = 3.0  # standard errors below zero from which on a negative number is no accident
+USELESS = 0.5  # relative error of a gain above which nothing is known about it
+# where a model keeps the numbers of its joints
 FIELDS = {
     "viscous": ("damping",),
     "dry": ("friction", "friction_negative"),
@@ -311,7 +308,6 @@ FIELDS = {
     "rotor": ("armature",),
     "spring": ("stiffness",),
 }
-"""Where a model keeps the numbers of its joints."""
 
 
 def estimates(problem: Problem, sums: Sums, fit: Fit, physical: Array) -> tuple[Estimate, ...]:

@@ -56,14 +56,11 @@ from sixfold.identification.samples import LogInput, Source, source_of, standing
 from sixfold.identification.suspects import UNEXPLAINED, find_suspect, strange_forces, unexplained
 from sixfold.model import Model
 
-REWEIGHTINGS = 3
-"""Passes over the samples in which outliers are weighed down."""
-UNPHYSICAL = 2.0
-"""Ratio of residuals, physical to free, from which on the data contradict physics."""
-MIN_SAMPLES = 3
-"""Samples for each unknown, at least."""
+REWEIGHTINGS = 3  # passes over the samples in which outliers are weighed down
+UNPHYSICAL = 2.0  # ratio of residuals, physical to free, from which on the data contradict physics
+MIN_SAMPLES = 3  # samples for each unknown, at least
+# called with the samples done and the number of samples, if it is known
 Progress = Callable[[int, int | None], object]
-"""Called with the samples done and the number of samples, if it is known."""
 
 
 @lru_cache(maxsize=32)
@@ -270,17 +267,12 @@ def _with_lag(
 class _Samples:
     """What the fits need to know of all samples."""
 
-    problem: Problem
-    """The columns, with the friction speeds that were found."""
+    problem: Problem  # the columns, with the friction speeds that were found
     laws: tuple[FrictionLaw, ...]
-    train: Sums
-    """Over four blocks of five, weighted if there are outliers."""
-    whole: Sums
-    """Over all of them, weighted as well."""
-    plain: Sums
-    """Over all of them as they are."""
-    plain_held: Sums
-    """Over every fifth block, as it is."""
+    train: Sums  # over four blocks of five, weighted if there are outliers
+    whole: Sums  # over all of them, weighted as well
+    plain: Sums  # over all of them as they are
+    plain_held: Sums  # over every fifth block, as it is
     exact: bool
     probe: Probe
     findings: list[DataFinding]

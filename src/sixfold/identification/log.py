@@ -31,6 +31,7 @@ from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.simulation.trajectory.npz import first_line, read_arrays
 
+# what arrays and columns may be called
 NAMES = {
     "t": ("t", "time", "timestamp", "stamp"),
     "q": ("q", "position", "positions", "pos"),
@@ -39,14 +40,10 @@ NAMES = {
     "tau": ("tau", "torque", "torques", "effort", "efforts"),
     "f_ext": ("f_ext",),
 }
-"""What arrays and columns may be called."""
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".parquet")
-MAX_COLUMNS = 100_000
-"""Columns of one quantity."""
-MAX_LINE = 2**20
-"""Characters of a line before the numbers."""
-Column = str | int
-"""A column by its name or its number, counted from 0."""
+MAX_COLUMNS = 100_000  # columns of one quantity
+MAX_LINE = 2**20  # characters of a line before the numbers
+Column = str | int  # A column by its name or its number, counted from 0
 
 
 def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[str, Any]:
@@ -329,8 +326,7 @@ def _parquet(source: Path) -> dict[str, Array]:
 _READERS = {".npz": _npz, ".csv": _csv, ".tsv": _csv, ".txt": _csv, ".parquet": _parquet}
 
 
-Chunk = tuple[Array, ...]
-"""q, v, a, tau and f_ext (if measured), one row for each sample."""
+Chunk = tuple[Array, ...]  # q, v, a, tau and f_ext (if measured), one row for each sample
 Columns = Mapping[str, str | int | Sequence[str | int]]
 
 

@@ -24,6 +24,7 @@ from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, movable
 from sixfold.spatial import Inertia
 
+# columns that a joint may have beside those of the bodies, in words
 JOINT_WORDS = {
     "viscous": "viscous friction",
     "dry": "dry friction",
@@ -34,29 +35,23 @@ JOINT_WORDS = {
     "spring": "stiffness",
     "gain": "gain of the current",
 }
-"""Columns that a joint may have beside those of the bodies, in words."""
 NOT_NEGATIVE = ("viscous", "dry", "dry+", "dry-", "rotor", "spring")
 BODY_WORDS = {
     "m": "mass",
     **{f"h{x}": f"first moment m c{x}" for x in "xyz"},
     **{f"I{x}": f"moment of inertia I{x}" for x in ("xx", "yy", "zz", "xy", "xz", "yz")},
 }
-PROBES = 64
-"""Random states for each body from which structure is found, at least."""
-INDEPENDENT = 1e-9
-"""Relative size of what is left of a column that depends on others."""
+PROBES = 64  # random states for each body from which structure is found, at least
+INDEPENDENT = 1e-9  # relative size of what is left of a column that depends on others
 
 
 @dataclass(frozen=True)
 class Unknown:
     """One number that is looked for."""
 
-    kind: str
-    """Of PARAMETERS for a body, of JOINT_WORDS for a joint."""
-    owner: str
-    """Name of the body or of the joint's coordinate."""
-    index: int
-    """Row of the body, or index in v."""
+    kind: str  # of PARAMETERS for a body, of JOINT_WORDS for a joint
+    owner: str  # name of the body or of the joint's coordinate
+    index: int  # row of the body, or index in v
 
     @property
     def of_body(self) -> bool:
@@ -86,17 +81,13 @@ class Choice:
 
     bodies: tuple[int, ...]
     viscous: bool
-    dry: str
-    """"", "both" (one number) or "direction" (one for each direction)."""
+    dry: str  # "", "both" (one number) or "direction" (one for each direction)
     offsets: bool
     rotors: bool
     springs: bool
-    gains: tuple[float, ...]
-    """Newton metres for each unit of tau; NaN where unknown."""
-    forces: bool
-    """Whether external forces were measured."""
-    joints: tuple[int, ...]
-    """Indices in v that have friction, offsets, rotors and springs."""
+    gains: tuple[float, ...]  # Newton metres for each unit of tau; NaN where unknown
+    forces: bool  # whether external forces were measured
+    joints: tuple[int, ...]  # indices in v that have friction, offsets, rotors and springs
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,18 +97,13 @@ class Problem:
     model: Model
     choice: Choice
     unknowns: tuple[Unknown, ...]
-    keep: Array
-    """Numbers of the unknowns whose columns are the base, shape (n,)."""
-    base: Array
-    """beta = base @ p: base parameters from all unknowns, shape (n, unknowns)."""
-    without_effect: tuple[int, ...]
-    """Unknowns that no joint force depends on."""
-    rows: tuple[Array, ...]
-    """For each freedom: which base columns are not zero in its row."""
-    start: Array
-    """The unknowns in the loaded model, shape (unknowns,)."""
+    keep: Array  # numbers of the unknowns whose columns are the base, shape (n,)
+    base: Array  # beta = base @ p: base parameters from all unknowns, shape (n, unknowns)
+    without_effect: tuple[int, ...]  # unknowns that no joint force depends on
+    rows: tuple[Array, ...]  # for each freedom: which base columns are not zero in its row
+    start: Array  # the unknowns in the loaded model, shape (unknowns,)
+    # v_s of each freedom's dry friction, shape (nv,); None for those of the model
     speeds: Array | None = None
-    """v_s of each freedom's dry friction, shape (nv,); None for those of the model."""
 
     def with_speeds(self, speeds: Array) -> Problem:
         """Return the problem with other friction speeds, and with the same kernel if it can be."""
@@ -387,10 +373,8 @@ def _independent(Y: Array, order: list[int]) -> tuple[list[int], Array, tuple[in
     return keep, base, without
 
 
-MAX_NAMES = 100_000
-"""Names of bodies that are looked at."""
-MAX_NUMBER = 1e300
-"""Largest number of an option."""
+MAX_NAMES = 100_000  # names of bodies that are looked at
+MAX_NUMBER = 1e300  # largest number of an option
 FRICTION = (True, False, "viscous", "dry", "direction")
 
 

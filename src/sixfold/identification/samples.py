@@ -27,16 +27,12 @@ from sixfold.identification.log import Chunk, Log
 from sixfold.model import Model, Revolute
 from sixfold.simulation import Trajectory
 
+# power of the frequency in the response: twice the order of the Butterworth filter
 FILTER_ORDER = 8
-"""Power of the frequency in the response: twice the order of the Butterworth filter."""
-PADDING = 4.0
-"""How far each end is continued, in periods of the cut-off frequency."""
-CUT = 2.0
-"""How much is cut off each end, in periods of the cut-off frequency."""
-MAX_JITTER = 0.02
-"""Relative unevenness of times up to which samples count as even."""
-MAX_GAP = 2.5
-"""Times the usual step from which on the record has a hole."""
+PADDING = 4.0  # how far each end is continued, in periods of the cut-off frequency
+CUT = 2.0  # how much is cut off each end, in periods of the cut-off frequency
+MAX_JITTER = 0.02  # relative unevenness of times up to which samples count as even
+MAX_GAP = 2.5  # times the usual step from which on the record has a hole
 
 
 def low_pass(x: Array, dt: float, cutoff: float, derivatives: int = 0) -> list[Array]:
@@ -140,14 +136,12 @@ def _completed(model: Model, log: Log, dt: float, cutoff: float, cut: int) -> Lo
     return Log(*(None if x is None else x[inner] for x in arrays))  # type: ignore[arg-type]
 
 
-WINDOW = 0.1
-"""Time over which a rate is integrated and compared [s]."""
-MIN_WINDOWS = 20
-"""Windows that are needed for a judgement."""
+WINDOW = 0.1  # time over which a rate is integrated and compared [s]
+MIN_WINDOWS = 20  # windows that are needed for a judgement
+# factors between a rate and its integral, either way, that cannot be noise, and that may be
 WRONG, DOUBTFUL = 2.0, 1.15
-"""Factors between a rate and its integral, either way, that cannot be noise, and that may be."""
-UNRELATED = 0.7
-"""Correlation below which a rate has nothing to do with its integral."""
+UNRELATED = 0.7  # correlation below which a rate has nothing to do with its integral
+# what a factor between velocities and positions means
 UNITS = {
     np.pi / 180: "velocities seem to be in degrees/s, positions in radians",
     180 / np.pi: "positions seem to be in degrees, velocities in rad/s",
@@ -155,7 +149,6 @@ UNITS = {
     1e-6: "times seem to be in microseconds",
     1e-9: "times seem to be in nanoseconds",
 }
-"""What a factor between velocities and positions means."""
 
 
 def disagreements(model: Model, log: Log) -> list[DataFinding]:
@@ -241,16 +234,12 @@ def _windows(t: Array, x: Array, rate: Array) -> tuple[Array, Array]:
     return np.concatenate(moved), np.concatenate(expected)
 
 
-MIN_RANGE = 1e-3
-"""Least motion of a joint [rad or m] that counts as one."""
-MIN_SECONDS = 2.0
-"""Least length of a record [s] that can show dynamics."""
+MIN_RANGE = 1e-3  # least motion of a joint [rad or m] that counts as one
+MIN_SECONDS = 2.0  # least length of a record [s] that can show dynamics
+# largest change of an angle between two samples [rad] for which full turns can be recognised
 MAX_STEP = 1.0
-"""Largest change of an angle between two samples [rad] for which full turns can be recognised."""
-SATURATED_SHARE = 2e-3
-"""Share of samples at the very same extreme value that no moving joint has."""
-SATURATED_RUN = 5
-"""Samples one after the other at the extreme value."""
+SATURATED_SHARE = 2e-3  # share of samples at the very same extreme value that no moving joint has
+SATURATED_RUN = 5  # samples one after the other at the extreme value
 
 
 def cleaned(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]]:
@@ -411,14 +400,12 @@ def standing_still(model: Model, log: Log) -> list[DataFinding]:
     return found
 
 
-ROWS = 65_536
-"""Samples that are read at a time from arrays that are not in memory."""
-CUTOFF = 10.0
-"""Cut-off frequency of the filter [Hz] where velocities or accelerations are made."""
+ROWS = 65_536  # samples that are read at a time from arrays that are not in memory
+CUTOFF = 10.0  # cut-off frequency of the filter [Hz] where velocities or accelerations are made
 
 
+# positions, a record, the path of a file, or an iterable of chunks
 LogInput = ArrayLike | Log | Trajectory | str | os.PathLike[str] | Iterable[Any]
-"""Positions, a record, the path of a file, or an iterable of chunks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,19 +413,13 @@ class Source:
     """Samples with velocities and accelerations, in pieces."""
 
     chunks: Callable[[], Iterator[Chunk]]
-    again: bool
-    """Whether they can be read twice."""
-    forces: bool
-    """Whether external forces were measured."""
-    total: int | None
-    """Number of samples, if it is known before."""
-    dt: float | None
-    """Time between samples [s], if known."""
+    again: bool  # whether they can be read twice
+    forces: bool  # whether external forces were measured
+    total: int | None  # number of samples, if it is known before
+    dt: float | None  # time between samples [s], if known
     findings: list[DataFinding] = field(default_factory=list)
-    filtered: float | None = None
-    """Cut-off frequency [Hz] of the filter that was used."""
-    logs: tuple[Log, ...] = ()
-    """The stretches of a log in memory."""
+    filtered: float | None = None  # cut-off frequency [Hz] of the filter that was used
+    logs: tuple[Log, ...] = ()  # the stretches of a log in memory
 
     def shifted(self, lag: float) -> Source:
         """Return the samples with joint forces that were recorded so much late [s]."""

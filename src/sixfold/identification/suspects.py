@@ -27,20 +27,15 @@ from sixfold.identification.friction import Probe
 from sixfold.identification.log import Chunk
 from sixfold.identification.problem import Problem
 
-SAMPLES = 2000
-"""Samples that suspicions are tried on."""
+SAMPLES = 2000  # samples that suspicions are tried on
+# residual relative to the joint's own forces from which on a fit explains nothing
 UNEXPLAINED = 0.35
-"""Residual relative to the joint's own forces from which on a fit explains nothing."""
-FAR_BETTER = 0.5
-"""How much smaller residuals have to become for a suspicion to count."""
-ROUGH = 1e-3
-"""Noise relative to the forces that is good enough here; fits then take few steps."""
-UNSEEN = 1e-10
-"""Relative eigenvalue of the products below which columns count as dependent."""
-MAX_JOINTS = 8
-"""Joints among which columns are exchanged: those that fit worst."""
-ALIKE = 1.3
-"""Ratio of residuals up to which two suspicions explain the data equally well."""
+FAR_BETTER = 0.5  # how much smaller residuals have to become for a suspicion to count
+ROUGH = 1e-3  # noise relative to the forces that is good enough here; fits then take few steps
+UNSEEN = 1e-10  # relative eigenvalue of the products below which columns count as dependent
+MAX_JOINTS = 8  # joints among which columns are exchanged: those that fit worst
+ALIKE = 1.3  # ratio of residuals up to which two suspicions explain the data equally well
+# mistakes, the simplest first
 CODES = (
     "degrees",
     "torque-sign",
@@ -50,9 +45,7 @@ CODES = (
     "swapped-motions",
     "joint-sign",
 )
-"""Mistakes, the simplest first."""
-FINALISTS = 5
-"""Suspicions that are judged by inertias which real bodies can have."""
+FINALISTS = 5  # suspicions that are judged by inertias which real bodies can have
 
 
 @dataclass(frozen=True)
@@ -194,14 +187,13 @@ def _exchanged(
     return undo
 
 
+# factor between measured and loaded forces, either way, that is not the error of a drawing
 STRANGE = 4.0
-"""Factor between measured and loaded forces, either way, that is not the error of a drawing."""
+# share of the squares that the loaded model has to explain for its size to say something
 EXPLAINED = 0.5
-"""Share of the squares that the loaded model has to explain for its size to say something."""
-LIGHT = 0.02
-"""Force of a joint relative to the largest one below which it says nothing."""
+LIGHT = 0.02  # force of a joint relative to the largest one below which it says nothing
+# units in which 1 N m is that number
 UNITS = {1e3: "N mm", 10.197: "kgf cm", 8.8507: "lbf in", 141.61: "ozf in"}
-"""Units in which 1 N m is that number."""
 
 
 def strange_forces(problem: Problem, probe: Probe) -> list[DataFinding]:

@@ -26,8 +26,7 @@ from sixfold.scalar import cos, exp, log, sin, sqrt
 
 __all__ = ["choice", "configuration", "log_uniform", "normal", "uniform"]
 
-WORDS = 4
-"""Numbers of one count of Philox."""
+WORDS = 4  # numbers of one count of Philox
 
 
 class Draw(ABC):

@@ -21,15 +21,14 @@ from sixfold.evaluate import get_threads, set_threads
 from sixfold.optional import optional
 
 Block = tuple[int, int]
+# returns the function and the arguments of a block
 Task = Callable[[Block], tuple[Callable[..., Any], tuple[Any, ...]]]
-"""Returns the function and the arguments of a block."""
 Done = Iterator[tuple[Block, Any]]
 
 NAMES = ("threads", "processes", "serial")
-AHEAD = 4
-"""Blocks on their way for each worker."""
+AHEAD = 4  # blocks on their way for each worker
+# pools that may break before the sweep gives up; three if none has computed a block
 MAX_BREAKS = 20
-"""Pools that may break before the sweep gives up; three if none has computed a block."""
 
 
 def engine_of(
@@ -173,8 +172,7 @@ def _on_dask(task: Task, blocks: Iterable[Block], client: Any) -> Done:
         client.cancel(list(pending), force=True)
 
 
-MAX_OBJECTS = 5000
-"""Objects that are looked at for one that does not travel."""
+MAX_OBJECTS = 5000  # objects that are looked at for one that does not travel
 
 
 def packed(job: Any, functions: Sequence[Any]) -> bytes:

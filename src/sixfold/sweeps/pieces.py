@@ -32,8 +32,7 @@ class Format(NamedTuple):
 
     write: Callable[[Path, Mapping[str, Array], Note], None]
     read: Callable[[Path], tuple[dict[str, Array], dict[str, Any]]]
-    modules: tuple[str, ...]
-    """What it needs."""
+    modules: tuple[str, ...]  # what it needs
 
 
 def _write_parquet(path: Path, results: Mapping[str, Array], note: Note) -> None:
@@ -95,8 +94,7 @@ FORMATS = {
 NAME = "rows-{:015d}-{:015d}.{}"
 PATTERN = re.compile(rf"rows-(\d{{15}})-(\d{{15}})\.({'|'.join(FORMATS)})")
 STUDY = "study.json"
-MAX_NOTE = 64 * 2**20
-"""Bytes of the file about a study."""
+MAX_NOTE = 64 * 2**20  # bytes of the file about a study
 
 
 class DamagedPieceError(Exception):

@@ -24,10 +24,9 @@ from sixfold.errors import ArgumentError, OptionError
 
 __all__ = ["custom", "histogram", "quantiles"]
 
-MAX_LEAF = 1024
-"""Rows of a leaf, at most."""
+MAX_LEAF = 1024  # rows of a leaf, at most
+# leaves of a sweep, at least, if it has so many rows: slow functions need small blocks
 MIN_LEAVES = 256
-"""Leaves of a sweep, at least, if it has so many rows: slow functions need small blocks."""
 
 Node = tuple[int, int]
 Combine = Callable[[Any, Any], Any]
@@ -79,11 +78,9 @@ class Pile(Tree):
 _TOP: Node = (0, 0)
 
 
-STEPS = 256
-"""Buckets of the quantile sketch between a number and its double: width below 0.4 %."""
+STEPS = 256  # buckets of the quantile sketch between a number and its double: width below 0.4 %
 
-MAX_SHARES = 10_000
-"""Quantiles that may be asked for."""
+MAX_SHARES = 10_000  # quantiles that may be asked for
 
 Results = Mapping[str, Array]
 State = Any
@@ -93,8 +90,7 @@ class Reducer(ABC):
     """Joins rows."""
 
     name: str
-    exact: ClassVar[bool] = False
-    """States are joined without rounding: their order does not matter."""
+    exact: ClassVar[bool] = False  # states are joined without rounding: their order does not matter
 
     @abstractmethod
     def leaf(self, results: Results, start: int) -> State:

@@ -50,14 +50,10 @@ from sixfold.sweeps.study import Grid, Rows, Study, Table, digest_of, rows_of, s
 
 __all__ = ["Rows", "Sweep", "sweep"]
 
-BLOCKS = 16
-"""Blocks for each worker, if there are rows for so many."""
-CHECKED_PIECES = 8
-"""Stored pieces of which a few rows are computed again before a sweep goes on."""
-CHECKED_ROWS = 4
-"""Rows at the beginning, in the middle and at the end of such a piece."""
-MAX_LEAVES = 64
-"""Leaves of a block, at most, unless its size is given."""
+BLOCKS = 16  # blocks for each worker, if there are rows for so many
+CHECKED_PIECES = 8  # stored pieces of which a few rows are computed again before a sweep goes on
+CHECKED_ROWS = 4  # rows at the beginning, in the middle and at the end of such a piece
+MAX_LEAVES = 64  # leaves of a block, at most, unless its size is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,8 +127,7 @@ class Job:
     reducers: tuple[Reducer, ...]
     leaf: int
     folder: str | None
-    kind: str
-    """Format of pieces in the folder."""
+    kind: str  # format of pieces in the folder
     digest: str
 
     def run(self, start: int, stop: int, given: Mapping[str, Array]) -> Any:

@@ -28,8 +28,7 @@ from sixfold.model import Model
 from sixfold.sweeps.draws import Draw, drawn
 from sixfold.sweeps.pieces import content_digest
 
-MAX_ROWS = 2**53
-"""Rows that a float still counts."""
+MAX_ROWS = 2**53  # rows that a float still counts
 
 
 class Rows(Protocol):
@@ -186,8 +185,7 @@ def _column(function: str, name: str, value: Any) -> Array:
     return array
 
 
-ROW = "row"
-"""The argument that gets row numbers, if the function has one."""
+ROW = "row"  # the argument that gets row numbers, if the function has one
 
 
 @dataclass(frozen=True)
@@ -197,10 +195,8 @@ class Study:
     function: Callable[..., Any]
     seed: int
     draws: Mapping[str, Draw]
-    grid: Grid | None
-    """Rows that can be made anywhere; those of a table come with the task."""
-    numbered: bool
-    """The function takes row numbers."""
+    grid: Grid | None  # rows that can be made anywhere; those of a table come with the task
+    numbered: bool  # the function takes row numbers
 
     def inputs(self, start: int, stop: int, given: Mapping[str, Array]) -> dict[str, Array]:
         """Return the arguments of the function for the rows from start up to stop."""
@@ -252,8 +248,7 @@ def study_of(function: Any, rows: Rows, seed: int, draws: Mapping[str, Draw]) ->
     return Study(function, seed, dict(draws), grid, numbered)
 
 
-DRAWN_ROWS = 64
-"""Rows whose drawn numbers identify the draws, with the numbers that the draws hold."""
+DRAWN_ROWS = 64  # rows whose drawn numbers identify the draws, with the numbers that the draws hold
 
 
 def digest_of(study: Study, rows: Rows, version: str | None, library: str) -> str:

@@ -29,10 +29,9 @@ from sixfold.sweeps.draws import Draw
 from sixfold.sweeps.study import Grid, rows_of, study_of
 
 KEYS = ("title", "robot", "quantity", "function", "rows", "seed", "draw", "grid", "options")
-MAX_BYTES = 2**20
-"""Size of a study's file."""
+MAX_BYTES = 2**20  # size of a study's file
+# the time and memory that the parser of TOML takes for a key grow with the square of its parts
 LONG_KEY = re.compile(r"(?:[^\s.,=\[\]{}#]++[ \t]*+\.[ \t]*+){30}")
-"""The time and memory that the parser of TOML takes for a key grow with the square of its parts."""
 FUNCTION = "'package.module:name', or 'file.py:name'"
 KINDS = ("configuration", "uniform", "normal", "log_uniform", "choice")
 
@@ -47,8 +46,8 @@ class StudyFile:
     seed: int | None
     draw: dict[str, Draw] | None
     model: Model | None
+    # sizes of the axes of each result, where they are known: "nv", "6"
     outputs: dict[str, tuple[str, ...]]
-    """Sizes of the axes of each result, where they are known: "nv", "6"."""
 
 
 def read_study(path: str | os.PathLike[str], *, allow_code: bool = False) -> StudyFile:
@@ -255,8 +254,7 @@ def _draw(
     return made
 
 
-RUNS = 50
-"""Places of a study that rows are taken from."""
+RUNS = 50  # places of a study that rows are taken from
 
 
 def sample_rows(described: StudyFile, count: int) -> tuple[dict[str, Array], dict[str, Array]]:

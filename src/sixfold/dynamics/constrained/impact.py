@@ -74,17 +74,14 @@ from sixfold.spatial import ldl, ldl_solve
 
 Vector = list[Scalar]
 Matrix = list[list[Scalar]]
-TINY = 1e-36
-"""Added to a squared length, so that roots and the direction of nothing are numbers."""
+TINY = 1e-36  # added to a squared length, so that roots and the direction of nothing are numbers
 
 
 class Block(NamedTuple):
     """What one contact gives to a Newton step."""
 
-    inverse: Matrix
-    """E^-1 C."""
-    right: Vector
-    """E^-1 r."""
+    inverse: Matrix  # e^-1 C
+    right: Vector  # e^-1 r
 
 
 def newton_block(p: Vector, u: Vector, s: Scalar, blur: Scalar, proximal: float) -> Block:
@@ -153,25 +150,21 @@ def project(x: Vector) -> Vector:
     return [if_positive(inside, x[0], edge), k * x[1], k * x[2]]
 
 
-SHARPEST = 1e-15
-"""Of s at the end of a path, over its start."""
-LONGEST = 1e8
-"""Step, over the impulses, beyond which a pivot was zero: it is not taken."""
+SHARPEST = 1e-15  # of s at the end of a path, over its start
+LONGEST = 1e8  # step, over the impulses, beyond which a pivot was zero: it is not taken
 
 
 class Path(NamedTuple):
     """How a path is followed, as tried on boxes, plates and needles with four and eight points."""
 
     rounds: int
-    ratio: float
-    """Of s from one round to the next."""
-    blur: float
-    """Of |u_t|, over s."""
+    ratio: float  # of s from one round to the next
+    blur: float  # of |u_t|, over s
     proximal: float
 
 
+# the second is for the one state of a box in 100 that the first leaves open
 PATHS = (Path(150, 0.8, 0.1, 1e-7), Path(300, 0.9, 0.01, 1e-4))
-"""The second is for the one state of a box in 100 that the first leaves open."""
 
 
 class Contacts:
@@ -313,8 +306,8 @@ def _eliminate(H: Matrix, b: Vector) -> Vector:
     return z
 
 
+# of the Illinois method (regula falsi that halves an end that stays): rounding is reached
 ROOT_ROUNDS = 16
-"""Of the Illinois method (regula falsi that halves an end that stays): rounding is reached."""
 
 
 def one_contact(G: Sequence[Sequence[Scalar]], mu: float) -> Callable[[Vector], Vector]:
@@ -372,14 +365,13 @@ def one_contact(G: Sequence[Sequence[Scalar]], mu: float) -> Callable[[Vector], 
     return solve
 
 
+# R as a share of G's diagonal and scale: far above rounding, far below pivots that matter
 PROXIMAL_SHARE = 1e-6
-"""R as a share of G's diagonal and scale: far above rounding, far below pivots that matter."""
 
+# each leaves R / (R + lambda) of the error along an eigenvector: 1e-15 where lambda = 1e-3 G
 PROXIMAL_STEPS = 5
-"""Each leaves R / (R + lambda) of the error along an eigenvector: 1e-15 where lambda = 1e-3 G."""
 
-ALONE_ROUNDS = 4
-"""Of proximal steps at one contact by itself, each of which solves it."""
+ALONE_ROUNDS = 4  # of proximal steps at one contact by itself, each of which solves it
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,11 @@ from sixfold.spatial import IDENTITY3, ZERO3, Force, Motion, Transform, Vector3
 class Relative(NamedTuple):
     """Frame B against frame A, in coordinates of frame B."""
 
-    X: Transform
-    """Coordinates of A to those of B."""
-    v: Motion
-    """Velocity of B less that of A."""
-    rate: Motion
-    """Of the components of v, while no joint accelerates."""
+    X: Transform  # coordinates of A to those of B
+    v: Motion  # velocity of B less that of A
+    rate: Motion  # of the components of v, while no joint accelerates
+    # what each freedom that moves B against A adds to v for a unit of its velocity
     columns: dict[int, Motion]
-    """What each freedom that moves B against A adds to v for a unit of its velocity."""
 
 
 class _Branch(NamedTuple):
@@ -86,8 +83,7 @@ def _outward(tree: Tree, q: Table, path: list[int], X: Transform) -> Iterator[tu
         yield from enumerate((X @ S).columns, tree.velocity_slices[j].start)
 
 
-PointRow = dict[int, list[Scalar]]
-"""Numbers of each joint that moves the point, by body."""
+PointRow = dict[int, list[Scalar]]  # numbers of each joint that moves the point, by body
 
 
 def point_rows(
@@ -118,14 +114,12 @@ def point_rows(
 class Row(NamedTuple):
     """One constraint equation."""
 
-    J: list[Scalar]
-    """By freedom of the tree."""
-    gamma: Scalar
-    """What J qdd must cancel: J qdd + gamma = 0."""
+    J: list[Scalar]  # by freedom of the tree
+    gamma: Scalar  # what J qdd must cancel: J qdd + gamma = 0
     gap: Scalar
+    # what a force of 1 does to body B, and its opposite to body A, in the frame that `_frame`
+    # names. None for a gear, which works on joints.
     force: Force | None
-    """What a force of 1 does to body B, and its opposite to body A, in the frame that `_frame`
-    names.  None for a gear, which works on joints."""
 
 
 class State(NamedTuple):

@@ -18,12 +18,12 @@ from sixfold.dynamics.fast.factor import Factor
 from sixfold.scalar import Scalar, Zero, dot, total
 from sixfold.spatial import ldl, ldl_solve
 
+# proximal steps; each takes a factor of mu / (mu + s) from the error along an eigenvalue s
 STEPS = 3
-"""Proximal steps; each takes a factor of mu / (mu + s) from the error along an eigenvalue s."""
+# of the mean of G's diagonal. eps / MU is the accuracy along directions that are redundant,
+# MU^STEPS = 1e-24 what three steps leave along a mean eigenvalue; one of 1e-4 of the mean is still
+# solved to 1e-12.
 MU = 1e-8
-"""Of the mean of G's diagonal.  eps / MU is the accuracy along directions that are redundant,
-MU^STEPS = 1e-24 what three steps leave along a mean eigenvalue; one of 1e-4 of the mean is still
-solved to 1e-12."""
 
 
 class Delassus:

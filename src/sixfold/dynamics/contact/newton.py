@@ -27,11 +27,11 @@ from sixfold.scalar import ZERO, Scalar, dot, exact, if_positive, positive, repe
 from sixfold.spatial import ArticulatedInertia, Force, Matrix3, Motion, Symmetric3, Vector3, skew
 
 Numbers = Sequence[Scalar]
+# takes alpha; returns u . project(z + alpha u), and its derivative with respect to alpha.
 Line = Callable[[Scalar], tuple[Scalar, Scalar]]
-"""Takes alpha; returns u . project(z + alpha u), and its derivative with respect to alpha."""
+# added to a squared length [N^2], so that the direction of no force is a number; single precision
+# has it too
 TINY = 1e-36
-"""Added to a squared length [N^2], so that the direction of no force is a number; single precision
-has it too."""
 
 
 class Cone(NamedTuple):
@@ -133,24 +133,20 @@ def _along(cone: Push | Box, z: Numbers, u: Numbers) -> Line:
     return at
 
 
-TOLERANCE = 1e-12
-"""Relative residual at which a row is solved."""
+TOLERANCE = 1e-12  # relative residual at which a row is solved
+# relative residual below which a round that gains nothing ends the search: what is left is
+# rounding, of single precision for one
 STALLED = 1e-5
-"""Relative residual below which a round that gains nothing ends the search: what is left is
-rounding, of single precision for one."""
-SLOPE_LEFT = 0.1
-"""Part of the slope along a step that may be left at its end."""
+SLOPE_LEFT = 0.1  # part of the slope along a step that may be left at its end
 SEARCH_ROUNDS = 8
-MIN_SQUARE = 1e-30
-"""Added to squares that may be zero; single precision has it too."""
+MIN_SQUARE = 1e-30  # added to squares that may be zero; single precision has it too
 
 
 class PointRows(NamedTuple):
     """Rows of a contact of one body with the ground."""
 
     body: int
-    arm: Vector3
-    """The contact point, relative to the origin of the root."""
+    arm: Vector3  # the contact point, relative to the origin of the root
     directions: tuple[Vector3, ...]
 
     def rates(self, twists: Mapping[int, Motion], _: Numbers) -> list[Scalar]:
@@ -175,24 +171,20 @@ class Constraint(NamedTuple):
 
     rows: PointRows | JointRows
     cone: Cone | Push | Box
-    asked: list[Scalar]
-    """The accelerations J a that it asks for."""
-    active: Scalar
-    """One, or zero while the constraint is open."""
+    asked: list[Scalar]  # the accelerations J a that it asks for
+    active: Scalar  # one, or zero while the constraint is open
     R: Scalar
-    weight: float
-    """Inverse of the mass that it feels, about the diagonal of J M^-1 J^T."""
+    weight: float  # inverse of the mass that it feels, about the diagonal of J M^-1 J^T
 
 
 class Solution(NamedTuple):
     """What Newton's method finds."""
 
     a: list[Scalar]
-    forces: list[list[Scalar]]
-    """Of each constraint, along its rows."""
+    forces: list[list[Scalar]]  # of each constraint, along its rows
+    # length of the gradient over that of the free acceleration, in the metric of M: about the
+    # relative error of the accelerations
     residual: Scalar
-    """Length of the gradient over that of the free acceleration, in the metric of M: about the
-    relative error of the accelerations."""
 
 
 class Direction(NamedTuple):
@@ -208,12 +200,10 @@ class Direction(NamedTuple):
 class Coordinates(NamedTuple):
     """How coordinates of the model and joint velocities of its tree belong together."""
 
-    expand: Callable[[Numbers], Table]
-    """Joint velocities by body, of velocities of the model."""
+    expand: Callable[[Numbers], Table]  # joint velocities by body, of velocities of the model
+    # forces on the coordinates of the model, of those on all joints of the tree
     reduce: Callable[[Numbers], list[Scalar]]
-    """Forces on the coordinates of the model, of those on all joints of the tree."""
-    parents: Sequence[int]
-    """Order of elimination: as `Tree.dof_parent`, or dense."""
+    parents: Sequence[int]  # order of elimination: as `Tree.dof_parent`, or dense
 
 
 class Problem:

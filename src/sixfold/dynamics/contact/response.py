@@ -36,10 +36,8 @@ from sixfold.scalar import ZERO, Scalar, absolute, dot, exp, if_positive, log, s
 from sixfold.spatial import Motion, Vector3
 
 MIN_IMPEDANCE, MAX_IMPEDANCE = 1e-4, 0.9999
-RIGID_IMPEDANCE = 1.0 - 1e-6
-"""Impedance of the rigid limit: forces give way by this little."""
-CORRECTION = 0.1
-"""Share of a penetration that a rigid contact removes in a step."""
+RIGID_IMPEDANCE = 1.0 - 1e-6  # impedance of the rigid limit: forces give way by this little
+CORRECTION = 0.1  # share of a penetration that a rigid contact removes in a step
 
 
 def impedance(law: Law, depth: Scalar) -> Scalar:
@@ -115,8 +113,8 @@ def rebound(gap: Scalar, speed: Scalar, h: Scalar, restitution: float, slow: Sca
 
 
 Numbers = Sequence[Scalar]
+# makes a row over the coordinates of a model of one over the joint velocities of its tree
 Reduce = Callable[[Mapping[int, Scalar]], list[Scalar]]
-"""Makes a row over the coordinates of a model of one over the joint velocities of its tree."""
 
 
 class State(NamedTuple):
@@ -127,12 +125,10 @@ class State(NamedTuple):
     qd: Table
     places: Places
     space: JointSpace
-    twists: Mapping[int, Motion]
-    """Motion of the bodies that touch the ground."""
+    twists: Mapping[int, Motion]  # motion of the bodies that touch the ground
     reduce: Reduce
     gravity: Vector3
-    h: Scalar | None
-    """Length of the step, where it is known; rigid contacts need it."""
+    h: Scalar | None  # length of the step, where it is known; rigid contacts need it
 
 
 def contact_constraint(scene: Scene, at: State, contact: Contact) -> Constraint:
@@ -216,23 +212,20 @@ def joint_forces(constraints: Sequence[Constraint], forces: Sequence[Numbers], n
     return found
 
 
+# by which rigid contacts are softer in problems that are solved before: from no force, Newton's
+# method would take up to 200 rounds
 RIGID_FACTORS = (1e3, 1e1)
-"""By which rigid contacts are softer in problems that are solved before: from no force, Newton's
-method would take up to 200 rounds."""
 
 
 class Response(NamedTuple):
     """How a model moves under its constraints."""
 
     a: list[Scalar]
-    forces: list[Vector3]
-    """Of each contact on the ball's body, in world axes."""
+    forces: list[Vector3]  # of each contact on the ball's body, in world axes
     points: list[Vector3]
-    normals: list[Vector3]
-    """From the ground, or from the other shape, to the ball."""
+    normals: list[Vector3]  # from the ground, or from the other shape, to the ball
     gaps: list[Scalar]
-    joints: Numbers
-    """Force of limits and dry friction on each coordinate."""
+    joints: Numbers  # force of limits and dry friction on each coordinate
     residual: Scalar
 
 
@@ -240,8 +233,7 @@ class Loops(NamedTuple):
     """Constraints that always hold; they are kept exactly."""
 
     rows: list[list[Scalar]]
-    asked: list[Scalar]
-    """Accelerations of the rows."""
+    asked: list[Scalar]  # accelerations of the rows
 
 
 def respond(

@@ -21,10 +21,9 @@ from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, Scalar, if_positive, sqrt
 from sixfold.spatial import ZERO3, ArticulatedInertia, Force, Motion, Vector3
 
+# added to a squared distance [m^2]: spheres with one centre have no normal, and do not push
 TINY = 1e-36
-"""Added to a squared distance [m^2]: spheres with one centre have no normal, and do not push."""
-Columns = dict[int, Vector3]
-"""What unit velocities of freedoms do to a point, in world axes."""
+Columns = dict[int, Vector3]  # what unit velocities of freedoms do to a point, in world axes
 
 
 class Contact(NamedTuple):
@@ -32,10 +31,8 @@ class Contact(NamedTuple):
 
     touch: Touch
     gap: Scalar
-    point: Vector3
-    """Halfway between the surfaces, in world coordinates."""
-    frame: Frame
-    """The normal points from the ground, or from the other shape, to the ball."""
+    point: Vector3  # halfway between the surfaces, in world coordinates
+    frame: Frame  # the normal points from the ground, or from the other shape, to the ball
 
 
 class Places:
@@ -144,8 +141,8 @@ class JointSpace:
     def __init__(self, places: Places, bodies: Iterable[int]) -> None:
         """Take the bodies that forces act on."""
         self.tree, self.places = places.tree, places
+        # those bodies and all between them and the base
         self.bodies = sorted({j for body in bodies for j in self.tree.support(body)})
-        """Those bodies and all between them and the base."""
         self.columns: dict[int, list[Motion]] = {}
         for j in self.bodies:
             arm = self.arm(j, places.X0[j].r) if self.tree.parent[j] else None

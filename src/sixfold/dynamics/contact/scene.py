@@ -21,8 +21,7 @@ class Ball:
     """A sphere on a body; a point where its radius is zero."""
 
     body: int
-    center: Numbers3
-    """In body coordinates [m]."""
+    center: Numbers3  # in body coordinates [m]
     radius: float = 0.0
 
 
@@ -40,10 +39,9 @@ class Rod:
 class Law:
     """How soft a constraint is, with MuJoCo's meaning."""
 
-    solref: tuple[float, float] = (0.02, 1.0)
-    """Time constant [s] and damping ratio."""
+    solref: tuple[float, float] = (0.02, 1.0)  # time constant [s] and damping ratio
+    # impedance at the surface and at depth, that depth [m], midpoint and power of the sigmoid
     solimp: tuple[float, float, float, float, float] = (0.9, 0.95, 0.001, 0.5, 2.0)
-    """Impedance at the surface and at depth, that depth [m], midpoint and power of the sigmoid."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +51,9 @@ class Touch:
     ball: Ball
     other: Ball | Rod | None
     friction: float
-    weight: float
-    """Inverse of the mass felt at the contact at the neutral configuration [1/kg]."""
+    weight: float  # inverse of the mass felt at the contact at the neutral configuration [1/kg]
     law: Law
-    margin: float
-    """Gap below which the contact is active [m]."""
+    margin: float  # gap below which the contact is active [m]
 
 
 @dataclass(frozen=True)
@@ -70,8 +66,7 @@ class JointLimit:
     upper: float
     weight: float
     law: Law
-    margin: float
-    """Distance from the limit below which it is active [rad or m]."""
+    margin: float  # distance from the limit below which it is active [rad or m]
 
 
 @dataclass(frozen=True)
@@ -89,14 +84,12 @@ class DryFriction:
 class Scene:
     """All constraints of a model that may become active."""
 
-    surface: Any
-    """Has `meet(point)`; see `surfaces`."""
+    surface: Any  # has `meet(point)`; see `surfaces`
     touches: tuple[Touch, ...]
     limits: tuple[JointLimit, ...]
     frictions: tuple[DryFriction, ...]
     impratio: float
-    iterations: int
-    """Rounds of the solver at the most."""
+    iterations: int  # rounds of the solver at the most
     rigid: bool
     restitution: float
 
@@ -161,8 +154,8 @@ class Heights:
     """The ground below z = h(x, y); distances are those to the tangent plane below a point."""
 
     function: Callable[[Any, Any], Any] = field(repr=False)
+    # of the program of the function: two functions with one digest compute the same
     digest: str = ""
-    """Of the program of the function: two functions with one digest compute the same."""
 
     def meet(self, p: Vector3) -> tuple[Scalar, Frame]:
         """Return the distance of a point from the surface, and the frame there."""

@@ -53,12 +53,9 @@ class Direction(NamedTuple):
 class Derivatives(NamedTuple):
     """Derivatives of joint forces, over the freedoms of the tree."""
 
-    Q: Matrix
-    """By positions, along the motion subspaces."""
-    V: Matrix
-    """By velocities."""
-    M: Matrix
-    """By accelerations: the mass matrix."""
+    Q: Matrix  # by positions, along the motion subspaces
+    V: Matrix  # by velocities
+    M: Matrix  # by accelerations: the mass matrix
 
 
 def first_order(

@@ -14,14 +14,10 @@ from sixfold.spatial import Column, Motion, Subspace
 class SubspaceRates(NamedTuple):
     """Derivatives of S, S qd and S qdd + cJ along each column of S, in body coordinates."""
 
-    dS: tuple[Subspace, ...]
-    """The derivative of S along column t."""
-    e: tuple[Motion, ...]
-    """The derivative of S qd."""
-    g: tuple[Motion, ...]
-    """The derivative of S qdd + cJ."""
-    own: tuple[Motion, ...]
-    """The rate of each column of S."""
+    dS: tuple[Subspace, ...]  # the derivative of S along column t
+    e: tuple[Motion, ...]  # the derivative of S qd
+    g: tuple[Motion, ...]  # the derivative of S qdd + cJ
+    own: tuple[Motion, ...]  # the rate of each column of S
 
     def of(self, t: int) -> tuple[Motion, Motion, Motion]:
         """Return e, g and own of column t."""

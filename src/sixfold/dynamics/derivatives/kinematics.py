@@ -27,12 +27,10 @@ Hessian = dict[tuple[int, int], Motion]
 class Columns(NamedTuple):
     """What each freedom that supports a body does to it, in body coordinates."""
 
-    J: dict[int, Motion]
-    """The column of the Jacobian, by freedom."""
+    J: dict[int, Motion]  # the column of the Jacobian, by freedom
+    # derivatives of the subspace of a joint itself along its own freedoms: (column, along)
     own: Hessian
-    """Derivatives of the subspace of a joint itself along its own freedoms: (column, along)."""
-    joint: dict[int, int]
-    """The joint of each freedom."""
+    joint: dict[int, int]  # the joint of each freedom
 
 
 def columns(tree: Tree, q: Table, body: int, placement: Transform) -> Columns:
@@ -105,12 +103,9 @@ class Composites(NamedTuple):
     """Sums over the bodies behind each joint, in body coordinates."""
 
     S: Table
-    psi: Table
-    """Change of velocities along each column of S, beside turning with the joint."""
-    hc: Table
-    """Momentum; of all bodies at the base."""
-    Ic: Table
-    """Inertia."""
+    psi: Table  # change of velocities along each column of S, beside turning with the joint
+    hc: Table  # momentum; of all bodies at the base
+    Ic: Table  # inertia
 
 
 def composites(tree: Tree, q: Table, qd: Table) -> Composites:
@@ -144,10 +139,8 @@ class Momenta(NamedTuple):
     """Derivatives of the momentum in world axes about the centre of mass, by freedom."""
 
     by_q: list[Force]
-    by_v: list[Force]
-    """Columns of the centroidal momentum matrix A."""
-    center: list[Vector3]
-    """How the centre of mass moves with each freedom."""
+    by_v: list[Force]  # columns of the centroidal momentum matrix A
+    center: list[Vector3]  # how the centre of mass moves with each freedom
 
 
 def momentum_derivatives(tree: Tree, q: Table, qd: Table) -> Momenta:

@@ -26,8 +26,7 @@ Matrix = list[list[Scalar]]
 class SecondDerivatives(NamedTuple):
     """Second derivatives of lam . tau; the first letter is the row."""
 
-    qq: Matrix
-    """Row: the first derivative.  Of one spherical or free joint it is not symmetric."""
+    qq: Matrix  # row: the first derivative. Of one spherical or free joint it is not symmetric.
     qv: Matrix
     vv: Matrix
     qa: Matrix
@@ -40,10 +39,8 @@ class _Column(NamedTuple):
     psi: Motion
     psidd: Motion
     theta: Motion
-    phi: Motion
-    """Along it, mu changes by phi, beside turning with the joint."""
-    bare: Motion
-    """The part of psidd that the acceleration of the parent gives, ap x s."""
+    phi: Motion  # along it, mu changes by phi, beside turning with the joint
+    bare: Motion  # the part of psidd that the acceleration of the parent gives, ap x s
 
 
 def second_order(tree: Tree, q: Table, qd: Table, qdd: Table, lam: Table) -> SecondDerivatives:

@@ -33,10 +33,10 @@ class Factor:
     def __init__(self, L: Matrix, pivots: Sequence[Scalar], parent: Sequence[int]) -> None:
         """Take L and D; `parent` is `Tree.dof_parent`."""
         self.L, self.pivots, self.parent = L, list(pivots), parent
+        # of the pivots D; computed once, for all solves
         self.reciprocals = [1.0 / d for d in pivots]
-        """Of the pivots D; computed once, for all solves."""
+        # the freedoms that support each one, nearest first
         self.paths = [tuple(path(parent, k)) for k in range(len(parent))]
-        """The freedoms that support each one, nearest first."""
         self.n = len(parent)
         self._hanging: dict[tuple[int, tuple[int, ...]], dict[int, Scalar]] = {}
 
@@ -176,12 +176,9 @@ def ltdl(H: Sequence[Sequence[Scalar]], parent: Sequence[int]) -> tuple[Matrix, 
 class FreeMotion(NamedTuple):
     """A model without constraints, as solves with their rows take it."""
 
-    factor: Factor
-    """M = L^T D L of the freedoms that rows act on."""
-    z: list[Scalar]
-    """L^-T (tau - C)."""
-    trunk: Trunk | None = None
-    """Carries limbs that the factor does not know."""
+    factor: Factor  # M = L^T D L of the freedoms that rows act on
+    z: list[Scalar]  # L^-T (tau - C)
+    trunk: Trunk | None = None  # carries limbs that the factor does not know
 
     def accelerations(self, z: Sequence[Scalar]) -> list[Scalar]:
         """Return the accelerations M^-1 b of all freedoms, of z = L^-T b."""
@@ -199,21 +196,17 @@ class FreeMotion(NamedTuple):
 class Freedoms(NamedTuple):
     """What the elimination of a joint leaves behind, freedom by freedom."""
 
-    L: Matrix
-    """Of D = S^T U + armature = L^T diag(pivots) L."""
+    L: Matrix  # of D = S^T U + armature = L^T diag(pivots) L
     pivots: list[Scalar]
-    gains: tuple[Force, ...]
-    """U_k / D_k."""
-    z: list[Scalar]
-    """L^-T of the forces that are left to accelerate the joint."""
+    gains: tuple[Force, ...]  # u_k / D_k
+    z: list[Scalar]  # L^-T of the forces that are left to accelerate the joint
 
 
 class Trunk(NamedTuple):
     """A tree after the inward sweep."""
 
     tree: Tree
-    bodies: frozenset[int]
-    """Of the trunk."""
+    bodies: frozenset[int]  # of the trunk
     Xup: Table
     S: Table
     joints: dict[int, Freedoms]

@@ -20,22 +20,14 @@ from sixfold.spatial import ZERO3, ZERO33, Force, Matrix3, Motion, Symmetric3, V
 class BodyForces(NamedTuple):
     """How each body moves, and the force that it needs for that less the external force on it."""
 
-    Xup: Table
-    """Transform from the parent."""
-    S: Table
-    """Motion subspace of the joint."""
-    f: Table
-    """The force, in body coordinates."""
-    vJ: Table
-    """Velocity across the joint."""
-    w: Table
-    """Angular velocity, in body axes."""
-    wd: Table
-    """Angular acceleration."""
-    vd: Table
-    """Acceleration of the body's origin, less gravity."""
-    W: Table
-    """What rotation adds to the acceleration at r is W r."""
+    Xup: Table  # transform from the parent
+    S: Table  # motion subspace of the joint
+    f: Table  # the force, in body coordinates
+    vJ: Table  # velocity across the joint
+    w: Table  # angular velocity, in body axes
+    wd: Table  # angular acceleration
+    vd: Table  # acceleration of the body's origin, less gravity
+    W: Table  # what rotation adds to the acceleration at r is W r
 
 
 def body_forces(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> BodyForces:
