@@ -1,12 +1,7 @@
 """Controllers, linearisation, regulators, inverse kinematics, optimal and sampling control."""
 
 from sixfold.control import controllers, targets
-from sixfold.control.ik import (
-    InverseKinematics,
-    all_solutions,
-    differential_ik,
-    inverse_kinematics,
-)
+from sixfold.control.ik import InverseKinematics, all_solutions, differential_ik, inverse_kinematics
 from sixfold.control.linearize import Linearization, linearize
 from sixfold.control.lqr import LQR, TVLQR, lqr, tvlqr
 from sixfold.control.plan import plan_trajectory

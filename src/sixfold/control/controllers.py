@@ -420,13 +420,7 @@ def computed_torque(
 
 
 def operational_space(
-    model: Model,
-    frame: str,
-    target: ArrayLike,
-    kp: float,
-    kd: float,
-    *,
-    damping: float = 0.0,
+    model: Model, frame: str, target: ArrayLike, kp: float, kd: float, *, damping: float = 0.0
 ) -> OperationalSpace:
     """Return a spring and damper that pull the origin of a frame to a point.
 

@@ -351,11 +351,7 @@ def _settle(task: Task, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]:
 
 
 def _steps(
-    task: Task,
-    bounded: bool,
-    q: Any,
-    rounds: int,
-    step: Callable[[list[Scalar]], list[Scalar]],
+    task: Task, bounded: bool, q: Any, rounds: int, step: Callable[[list[Scalar]], list[Scalar]]
 ) -> tuple[Any, Any]:
     """Take some steps; return the configuration and the last step."""
 
@@ -586,12 +582,7 @@ def _kernel(task: Task, bounded: bool) -> Any:
 
 
 def _velocity(
-    task: Task,
-    q: list[Scalar],
-    goals: list[Scalar],
-    gain: Scalar,
-    damping: Scalar,
-    bounded: bool,
+    task: Task, q: list[Scalar], goals: list[Scalar], gain: Scalar, damping: Scalar, bounded: bool
 ) -> list[Scalar]:
     """Return the velocities of one state."""
     model = task.model
