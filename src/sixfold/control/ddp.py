@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.control.ddp_kernels import Problem
+from sixfold.control.ddp_kernels import DDPProblem
 from sixfold.evaluate import mass_matrix, share
 
 
@@ -83,7 +83,7 @@ class BackwardBuffers:
         h: length of a step [s].
     """
 
-    def __init__(self, problem: Problem, rows: int, steps: int, h: float) -> None:
+    def __init__(self, problem: DDPProblem, rows: int, steps: int, h: float) -> None:
         n = problem.model.nv
         triangle = n * (2 * n + 1)
         sizes = n * n, 2 * n * n, 2 * n, n, triangle, 2 * n * n, n * (n + 1) // 2
@@ -128,7 +128,7 @@ class SearchBuffers:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: DDPProblem,
         motion: tuple[Array, Array, Array, Array, Array],
         parameters: Array,
         times: Array,
@@ -195,7 +195,7 @@ STATUSES = {
 
 
 @dataclass
-class State:
+class DDPState:
     """Motions and their costs, one row for each problem."""
 
     q: Array  # shape (rows, steps + 1, n)
@@ -218,7 +218,7 @@ class State:
 class Sweeps:
     """A problem with its numbers."""
 
-    problem: Problem
+    problem: DDPProblem
     h: float
     times: Array
     parameters: Array  # shape (rows, parameters), or one zero for each row where there are none
@@ -229,7 +229,7 @@ class Sweeps:
     # memory that iterations use again, for each thread
     buffers: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def start(self, q0: Array, v0: Array, u: Array) -> State:
+    def start(self, q0: Array, v0: Array, u: Array) -> DDPState:
         """Return the motion under given controls."""
         rows, steps, m = u.shape
         n = self.problem.model.nv
@@ -237,7 +237,7 @@ class Sweeps:
         q[:, 0], v[:, 0] = q0, v0
         zero = np.zeros(rows)
         flags = np.zeros(rows, bool)
-        state = State(
+        state = DDPState(
             *(q, v, u, zero, zero.copy(), np.zeros((rows, steps, m))),
             np.zeros((rows, steps, m, 2 * n)),
             *(zero + np.inf, np.zeros(rows, int), flags),
@@ -250,7 +250,7 @@ class Sweeps:
         state.history.append(state.cost.copy())
         return state
 
-    def iterate(self, state: State, tolerance: float) -> None:
+    def iterate(self, state: DDPState, tolerance: float) -> None:
         """Improve all rows that still move once."""
         live = np.flatnonzero(~state.done)
         if len(live) <= CHUNK_ROWS:
@@ -260,7 +260,7 @@ class Sweeps:
             share(lambda a, b: self._improve(state, live[a:b], tolerance), parts)
         state.history.append(state.cost.copy())
 
-    def _improve(self, state: State, live: Array, tolerance: float) -> None:
+    def _improve(self, state: DDPState, live: Array, tolerance: float) -> None:
         """Improve some rows once."""
         good, convex = self._backward(state, live)
         rows = _at(live)
@@ -287,7 +287,7 @@ class Sweeps:
         state.done[rows] |= ended | stuck
         self._push_off(state, live[status == "saddle point"])
 
-    def _push_off(self, state: State, rows: Array) -> None:
+    def _push_off(self, state: DDPState, rows: Array) -> None:
         """Leave saddle points, once for each row: no step along the slope, which is zero, does."""
         rows = rows[np.isnan(state.saddle[rows])]
         if not len(rows):
@@ -309,7 +309,7 @@ class Sweeps:
         state.done[at], state.mu[at] = False, 0.0
         state.status[at] = "iterations"
 
-    def _backward(self, state: State, live: Array) -> tuple[Array, Array]:
+    def _backward(self, state: DDPState, live: Array) -> tuple[Array, Array]:
         """Find the changes of all controls; return which rows have one, and are convex."""
         driven = self.problem.fully_driven
         if driven and not self.second:
@@ -325,7 +325,7 @@ class Sweeps:
             good[left] = self._swept(state, live[left], [x[left] for x in near])
         return good, convex
 
-    def _swept(self, state: State, live: Array, near: list[Array]) -> Array:
+    def _swept(self, state: DDPState, live: Array, near: list[Array]) -> Array:
         """Go backward through the steps; return which rows have positive definite Q_uu."""
         if not self.problem.fully_driven:
             return self._swept_in_forces(state, live, near)
@@ -337,7 +337,7 @@ class Sweeps:
 
     def _within_limits(
         self,
-        state: State,
+        state: DDPState,
         live: Array,
         good: Array,
         limited: Array,
@@ -360,7 +360,7 @@ class Sweeps:
         found: BackwardBuffers = self.buffers[key]
         return found
 
-    def _driven_nodes(self, state: State, live: Array) -> None:
+    def _driven_nodes(self, state: DDPState, live: Array) -> None:
         """Find what `absorbed` gives at all nodes, and the derivatives of the final cost."""
         rows, n2, own = _at(live), 2 * self.problem.model.nv, self._buffers(len(live))
         q, v, u, p = state.q[rows], state.v[rows], state.u[rows], self.parameters[rows]
@@ -375,7 +375,7 @@ class Sweeps:
             own.end[1][:] += slope[:, -1]
             own.end[2][..., diagonal(n2)] += bend[:, -1]
 
-    def _nodes(self, state: State, live: Array) -> list[Array]:
+    def _nodes(self, state: DDPState, live: Array) -> list[Array]:
         """Return F, G and the derivatives of the costs at all nodes; those of the end come last."""
         rows = _at(live)
         q, v, u, p = state.q[rows], state.v[rows], state.u[rows], self.parameters[rows]
@@ -387,7 +387,7 @@ class Sweeps:
             self.bounds.add(found, q, v, live)
         return found
 
-    def _swept_in_velocities(self, state: State, live: Array) -> tuple[Array, Array]:
+    def _swept_in_velocities(self, state: DDPState, live: Array) -> tuple[Array, Array]:
         """Sweep as `full_drive` does; return which rows are good, and which meet a limit of u."""
         own, u = self._buffers(len(live)), state.u[_at(live)]
         own.sweep()
@@ -401,7 +401,7 @@ class Sweeps:
         return good, definite & ~good
 
     def _keep(
-        self, state: State, live: Array, good: Array, k: Array, K: Array, gain: Array
+        self, state: DDPState, live: Array, good: Array, k: Array, K: Array, gain: Array
     ) -> None:
         """Keep the change of the controls of some rows, and what it should gain."""
         at, shape = live[good], state.K.shape[1:]
@@ -412,7 +412,7 @@ class Sweeps:
         rows = _at(at)
         state.k[rows], state.K[rows], state.expected[rows] = k, K.reshape(-1, *shape), gain
 
-    def _swept_in_forces(self, state: State, live: Array, near: list[Array]) -> Array:
+    def _swept_in_forces(self, state: DDPState, live: Array, near: list[Array]) -> Array:
         """Sweep as `riccati` does; return which rows are good."""
         F, G, l_x, l_u, l_xx, l_ux, l_uu, slope, bend = near
         u = state.u[_at(live)]
@@ -434,7 +434,7 @@ class Sweeps:
         self._keep(state, live, good, k, K, -(gain[:, 0] + gain[:, 1] / 2))
         return good
 
-    def _curved(self, state: State, live: Array, near: list[Array]) -> list[Array]:
+    def _curved(self, state: DDPState, live: Array, near: list[Array]) -> list[Array]:
         """Add the second derivatives of the motion, weighted by the gradient of the cost to go.
 
         The gradient is that along the present motion, the costate: all nodes are one batch then,
@@ -455,7 +455,7 @@ class Sweeps:
         xx, ux = self.problem.curvature()(q, v, state.u[at], weights)
         return [F, G, l_x, l_u, l_xx + xx, l_ux + ux, l_uu, slope, bend]
 
-    def _search(self, state: State, rows: Array) -> Array:
+    def _search(self, state: DDPState, rows: Array) -> Array:
         """Take the step length that costs least, or the first that costs less; say where."""
         if len(rows) == 1:
             tried = self._tried(state, int(rows[0]))
@@ -472,7 +472,9 @@ class Sweeps:
             better[left] = self._taken(state, rows[left], lengths, tried)
         return better
 
-    def _taken(self, state: State, rows: Array, lengths: Array, tried: tuple[Array, ...]) -> Array:
+    def _taken(
+        self, state: DDPState, rows: Array, lengths: Array, tried: tuple[Array, ...]
+    ) -> Array:
         """Take the motions that gain enough; return which."""
         gain = state.cost[rows] - tried[3]
         good = np.asarray(gain > ENOUGH * lengths * state.expected[rows])
@@ -483,7 +485,7 @@ class Sweeps:
         state.q[at], state.v[at], state.u[at], state.cost[at] = tried
         return good
 
-    def _tried(self, state: State, row: int) -> tuple[Array, ...]:
+    def _tried(self, state: DDPState, row: int) -> tuple[Array, ...]:
         """Return motions of one problem for all step lengths; the next search overwrites them."""
         key = get_ident(), "search", row
         if key not in self.buffers:
@@ -497,7 +499,7 @@ class Sweeps:
             cost = cost + self.bounds.cost(q, v, np.full(len(q), row))
         return q, v, u, np.where(np.isfinite(cost), cost, np.inf)
 
-    def forward(self, state: State, rows: Array, lengths: Array) -> tuple[Array, ...]:
+    def forward(self, state: DDPState, rows: Array, lengths: Array) -> tuple[Array, ...]:
         """Return q, v, u and the cost of motions with some part of the change of the controls."""
         count, (_, steps, m) = len(rows), state.u.shape
         n, at = self.problem.model.nv, _at(rows)

@@ -66,7 +66,7 @@ ROUNDS = 3  # times that the controls at their limits are looked for
 
 
 @dataclass(frozen=True)
-class Node:
+class DDPNode:
     """The motion and the cost near one node."""
 
     F: Matrix  # by the state, n x 2 n
@@ -81,7 +81,7 @@ class Node:
 
 
 def backward_step(
-    V_x: Numbers, V_xx: Matrix, node: Node, h: Scalar, mu: Scalar
+    V_x: Numbers, V_xx: Matrix, node: DDPNode, h: Scalar, mu: Scalar
 ) -> tuple[list[Scalar], Matrix, list[Scalar], Matrix, list[Scalar], Scalar]:
     """Return V_x and V_xx at a node, k, K, the two terms of the gain, and the smallest pivot."""
     F, G, n, m = node.F, node.G, len(node.F), len(node.G[0])
@@ -277,7 +277,7 @@ FEW_ROWS = 2  # problems up to which each is swept alone, one number in a regist
 
 
 @dataclass(frozen=True)
-class Problem:
+class DDPProblem:
     """A model, the joints that are driven, and what motions cost."""
 
     model: Model
@@ -426,7 +426,7 @@ class Problem:
 
         def step(*lists: Numbers) -> list[Scalar]:
             V_x, V_xx, _, _, gain, pivot, (h, mu), F, G, l_x, l_u, l_xx, l_ux, l_uu, *ends = lists
-            node = Node(
+            node = DDPNode(
                 *(cut(F, 2 * n), cut(G, m), l_x, l_u, cut(l_xx, 2 * n), cut(l_ux, 2 * n)),
                 cut(l_uu, m),
                 *(ends if bounded else (None, None)),

@@ -28,7 +28,7 @@ from sixfold.control.ik_step import (
     turning,
     unwound,
 )
-from sixfold.control.targets import Targets, Task, norm, task_of
+from sixfold.control.targets import IKTask, Targets, norm, task_of
 from sixfold.errors import NotApplicableError, OptionError, yes_or_no
 from sixfold.evaluate import (
     KERNELS,
@@ -197,7 +197,7 @@ def tolerance_of(function: str, tolerance: Any) -> float:
     return float(tolerance)
 
 
-def _starts_of(model: Model, task: Task, q0: ArrayLike | None) -> tuple[Array, Shape]:
+def _starts_of(model: Model, task: IKTask, q0: ArrayLike | None) -> tuple[Array, Shape]:
     """Return the starts that were given, broadcast to the rows."""
     arrays, _ = states_of(NAME, model, q0, None)
     q = arrays["q0"]
@@ -219,7 +219,7 @@ def start_table(model: Model, count: int, given: bool = False) -> Array:
 
 
 @dataclass
-class Found:
+class IKRows:
     """What is known of each row."""
 
     q: Array
@@ -232,17 +232,19 @@ class Found:
 class Solver:
     """The kernels of a task, and the loop over starts."""
 
-    task: Task
+    task: IKTask
     bounded: bool
     tolerance: float
     table: Array  # where to start: row k is the k-th start
 
-    def run(self, first: Array | None, goals: Array, polish: bool = True) -> Found:
+    def run(self, first: Array | None, goals: Array, polish: bool = True) -> IKRows:
         """Solve all rows, in chunks on several threads; bring the others as near as they come."""
         n, model = len(goals), self.task.model
         q = np.broadcast_to(self.table[0], (n, model.nq)) if first is None else first
         parts = len(self.task.names)
-        found = Found(np.array(q, float), np.empty((n, parts)), np.full(n, np.inf), np.ones(n, int))
+        found = IKRows(
+            np.array(q, float), np.empty((n, parts)), np.full(n, np.inf), np.ones(n, int)
+        )
         chunk = min(max(-(-n // (4 * get_threads())), MIN_CHUNK_ROWS), MAX_CHUNK_ROWS)
         search = self.kernel("search")
         with np.errstate(all="ignore"):
@@ -257,7 +259,7 @@ class Solver:
                 self._again("settle", found, goals, np.flatnonzero(self.met(found)), MAX_CALLS)
         return found
 
-    def _again(self, how: str, found: Found, goals: Array, left: Array, calls: int) -> None:
+    def _again(self, how: str, found: IKRows, goals: Array, left: Array, calls: int) -> None:
         """Go on with some rows; keep what does not lose the first priority."""
         q = found.q[left]
         for _ in range(calls if len(left) else 0):
@@ -270,11 +272,11 @@ class Solver:
             if not len(left):
                 break
 
-    def met(self, found: Found) -> Array:
+    def met(self, found: IKRows) -> Array:
         """Return which rows meet the targets of the first priority."""
         return np.asarray(found.worst <= self.tolerance)
 
-    def _search(self, kernel: Any, found: Found, goals: Array, first: int, stop: int) -> None:
+    def _search(self, kernel: Any, found: IKRows, goals: Array, first: int, stop: int) -> None:
         """Solve some rows from one start after the other; the rest keep their best."""
         left, q = np.arange(first, stop), found.q[first:stop]
         last = np.full(len(left), np.inf)  # squared error before the call
@@ -334,12 +336,12 @@ def largest(numbers: list[Scalar]) -> Scalar:
     return found
 
 
-def _search(task: Task, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]:
+def _search(task: IKTask, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]:
     """Take damped steps of the first priority, whatever the error does."""
     return _steps(task, bounded, q, ROUNDS, lambda now: ik_step(task, now, list(goals), bounded)[0])
 
 
-def _settle(task: Task, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]:
+def _settle(task: IKTask, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]:
     """Take steps of all priorities, short enough for the first to survive."""
 
     def short(now: list[Scalar]) -> list[Scalar]:
@@ -351,7 +353,7 @@ def _settle(task: Task, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]:
 
 
 def _steps(
-    task: Task, bounded: bool, q: Any, rounds: int, step: Callable[[list[Scalar]], list[Scalar]]
+    task: IKTask, bounded: bool, q: Any, rounds: int, step: Callable[[list[Scalar]], list[Scalar]]
 ) -> tuple[Any, Any]:
     """Take some steps; return the configuration and the last step."""
 
@@ -363,7 +365,7 @@ def _steps(
     return repeat(rounds, one, (q, _zeros(q, task.model.nv)))
 
 
-def _descend(task: Task, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]:
+def _descend(task: IKTask, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]:
     """Take steps that make the error of the first priority smaller, for goals out of reach.
 
     A step that does not is tried again with a quarter of its length, and the next is damped more.
@@ -464,7 +466,7 @@ def all_solutions(
     return result.reshape((*lead, most, model.nq))
 
 
-def _check_freedoms(model: Model, task: Task) -> None:
+def _check_freedoms(model: Model, task: IKTask) -> None:
     """Refuse a robot that can move without leaving its targets."""
     rows = task.row_count()
     if model.nv > rows:
@@ -564,7 +566,7 @@ def differential_ik(
     return found
 
 
-def _kernel(task: Task, bounded: bool) -> Any:
+def _kernel(task: IKTask, bounded: bool) -> Any:
     """Return the kernel of one step."""
     key = (DIFFERENTIAL_IK, task.model.digest, task.key, bounded)
     known = KERNELS.find(key)
@@ -582,7 +584,7 @@ def _kernel(task: Task, bounded: bool) -> Any:
 
 
 def _velocity(
-    task: Task, q: list[Scalar], goals: list[Scalar], gain: Scalar, damping: Scalar, bounded: bool
+    task: IKTask, q: list[Scalar], goals: list[Scalar], gain: Scalar, damping: Scalar, bounded: bool
 ) -> list[Scalar]:
     """Return the velocities of one state."""
     model = task.model

@@ -21,7 +21,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.control.matrices import Dense, symmetric, transposed_times
-from sixfold.control.targets import Numbers, Part, Rows, Task
+from sixfold.control.targets import IKTask, Numbers, Part, Rows
 from sixfold.evaluate import scalar_functions
 from sixfold.model import Joint, Model
 from sixfold.scalar import ZERO, Scalar, dot, if_positive, plain
@@ -34,7 +34,7 @@ STOPS = 2  # times that the joints which a limit stops are looked for
 LEAST = 1e-14  # least damping: above what rounding leaves of a pivot
 
 
-def by_priority(task: Task, parts: Sequence[Part]) -> list[Part]:
+def by_priority(task: IKTask, parts: Sequence[Part]) -> list[Part]:
     """Return the weighted rows of each priority, the first one first."""
     found: dict[int, Part] = {p: ([], []) for p in sorted(set(task.priorities))}
     for part, weight, priority in zip(parts, task.weights, task.priorities, strict=True):
@@ -126,7 +126,7 @@ def stopped_step(
 
 
 def ik_step(
-    task: Task, q: Numbers, goals: Numbers, bounded: bool, mu: Scalar = MU
+    task: IKTask, q: Numbers, goals: Numbers, bounded: bool, mu: Scalar = MU
 ) -> tuple[list[Scalar], Scalar]:
     """Return the step of the first priority from a configuration, and the squared error there."""
     e, J = by_priority(task, task.parts(q, goals))[0]
@@ -135,7 +135,7 @@ def ik_step(
     return damped_step([(e, J)], free, [mu * size + LEAST]), size
 
 
-def settling_step(task: Task, q: Numbers, goals: Numbers, bounded: bool) -> list[Scalar]:
+def settling_step(task: IKTask, q: Numbers, goals: Numbers, bounded: bool) -> list[Scalar]:
     """Return the step of all priorities, near a configuration that meets the first."""
     found = by_priority(task, task.parts(q, goals))
     factors = [MU] + [SETTLE_MU] * (len(found) - 1)

@@ -456,7 +456,7 @@ def _perpendicular(axis: Sequence[float]) -> tuple[tuple[float, ...], tuple[floa
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class IKTask:
     """Targets of a model, checked, with their goals as one array."""
 
     model: Model
@@ -508,7 +508,7 @@ class Task:
         return found
 
 
-def task_of(function: str, model: Model, targets: Targets, rates: bool = False) -> Task:
+def task_of(function: str, model: Model, targets: Targets, rates: bool = False) -> IKTask:
     """Return checked targets: a list of them, one, or goals by the names of frames.
 
     Args:
@@ -553,4 +553,4 @@ def task_of(function: str, model: Model, targets: Targets, rates: bool = False) 
         raise ShapeError(function, "targets", "leading axes that fit", got, fix) from None
     wide = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in arrays]
     flat = wide[0] if len(wide) == 1 else np.concatenate(wide, -1)
-    return Task(model, tuple(given), np.ascontiguousarray(flat), tuple(key))
+    return IKTask(model, tuple(given), np.ascontiguousarray(flat), tuple(key))

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Callback, Search
-from sixfold.control.ddp import STATUSES, State, StateLimits, Sweeps
-from sixfold.control.ddp_kernels import Problem
+from sixfold.control.ddp import STATUSES, DDPState, StateLimits, Sweeps
+from sixfold.control.ddp_kernels import DDPProblem
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, visible, yes_or_no
 from sixfold.evaluate import (
     enough_memory,
@@ -240,7 +240,7 @@ def optimal_control(
     final = cost_callback(final_cost, "final_cost", numbers, NAME)
     callbacks = [each for each in (running, final) if each is not None]
     _, known = identify(model, list(callbacks), None)
-    problem = Problem(model, driven, running, final, numbers or 0, known)
+    problem = DDPProblem(model, driven, running, final, numbers or 0, known)
     rows = math.prod(lead)
     with enough_memory(NAME, f"{rows:,} motions of {count:,} steps"), np.errstate(all="ignore"):
         each = forces is not None and len(forces.shape) == 2
@@ -257,7 +257,7 @@ def optimal_control(
         return _result(sweeps, state, lead, float(tolerance))
 
 
-def _minimise(sweeps: Sweeps, state: State, tolerance: float, most: int) -> None:
+def _minimise(sweeps: Sweeps, state: DDPState, tolerance: float, most: int) -> None:
     """Iterate until nothing is gained; move the multipliers of state limits between."""
     for round_ in range(1 if sweeps.bounds is None else MAX_ROUNDS):
         if round_ and sweeps.bounds is not None:
@@ -274,11 +274,11 @@ def _minimise(sweeps: Sweeps, state: State, tolerance: float, most: int) -> None
             sweeps.iterate(state, tolerance)
 
 
-def _violation(bounds: StateLimits, state: State) -> Array:
+def _violation(bounds: StateLimits, state: DDPState) -> Array:
     return np.maximum(0.0, bounds.over(state.q, state.v)).max((-1, -2))
 
 
-def _result(sweeps: Sweeps, state: State, lead: Shape, tolerance: float) -> OptimalControl:
+def _result(sweeps: Sweeps, state: DDPState, lead: Shape, tolerance: float) -> OptimalControl:
     """Return what was found, in the shapes of the arguments."""
     model, driven = sweeps.problem.model, list(sweeps.problem.driven)
     rows, steps, _ = state.u.shape

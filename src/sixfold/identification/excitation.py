@@ -30,7 +30,7 @@ from sixfold.evaluate import (
 from sixfold.identification.fit import Fit, Sums, accumulate
 from sixfold.identification.identification import Estimate, estimates
 from sixfold.identification.identify import problem_for
-from sixfold.identification.problem import Problem, choice_of, numbers, positive
+from sixfold.identification.problem import IdentificationProblem, choice_of, numbers, positive
 from sixfold.model import Model
 from sixfold.model.values import generator_of
 from sixfold.simulation import Trajectory
@@ -53,7 +53,9 @@ def noise_of(where: str, model: Model, noise: Any) -> Array:
     return found
 
 
-def expected_errors(problem: Problem, trajectory: Any, noise: Array) -> tuple[Estimate, ...]:
+def expected_errors(
+    problem: IdentificationProblem, trajectory: Any, noise: Array
+) -> tuple[Estimate, ...]:
     """Return each base parameter with the standard error that a motion would leave.
 
     Args:
@@ -67,7 +69,7 @@ def expected_errors(problem: Problem, trajectory: Any, noise: Array) -> tuple[Es
     return estimates(problem, sums, fit, fit.beta)
 
 
-def expected_fit(problem: Problem, sums: Sums, noise: Array) -> Fit:
+def expected_fit(problem: IdentificationProblem, sums: Sums, noise: Array) -> Fit:
     """Return the fit of the loaded model's own forces with this noise."""
     G = np.zeros((problem.n, problem.n))
     for j, columns in enumerate(problem.rows):
@@ -100,7 +102,7 @@ PENALTY = 100.0  # what exceeding a torque limit by its own size costs in the ob
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class FourierSeries:
     """Fourier series of all joints within limits, from any numbers."""
 
     middle: Array
@@ -265,7 +267,9 @@ def excitation(
     return _trajectory(model, problem, series, best, duration, dt, sigma, tried)
 
 
-def information(problem: Problem, q: Array, v: Array, a: Array, sigma: Array) -> Array:
+def information(
+    problem: IdentificationProblem, q: Array, v: Array, a: Array, sigma: Array
+) -> Array:
     """Return log det of the information matrix of each motion, shape (batch,)."""
     count, samples = q.shape[:2]
     rows = [x.reshape(count * samples, -1) for x in (q, v, a, np.zeros_like(v))]
@@ -290,7 +294,7 @@ def _excess(model: Model, q: Array, v: Array, a: Array, limits: Array) -> Array:
 
 def _searched(
     score: Callable[[Array], Array],
-    series: Series,
+    series: FourierSeries,
     rounds: int,
     rng: np.random.Generator,
     progress: Callable[[int, int | None], object] | None,
@@ -320,7 +324,7 @@ def _searched(
 
 def _series(
     model: Model, margin: float, lower: Any, upper: Any, speed: Any, harmonics: int, span: float
-) -> Series:
+) -> FourierSeries:
     pairs = model.coordinates.additive
     order = [i for i, _ in sorted(pairs, key=lambda pair: pair[1])]
     q_names, v_names = model.coordinates.q_names, model.coordinates.v_names
@@ -339,7 +343,9 @@ def _series(
         name = model.coordinates.v_names[j]
         got = f"from {low[j]:g} to {high[j]:g} for '{name}'"
         raise OptionError("excitation", "upper", "limits above the lower ones", got)
-    return Series((low + high) / 2, margin * (high - low) / 2, margin * fast, harmonics, span)
+    return FourierSeries(
+        (low + high) / 2, margin * (high - low) / 2, margin * fast, harmonics, span
+    )
 
 
 def _numbers(name: str, given: Any, usual: Array, names: Sequence[str]) -> Array:
@@ -350,8 +356,8 @@ def _numbers(name: str, given: Any, usual: Array, names: Sequence[str]) -> Array
 
 def _trajectory(
     model: Model,
-    problem: Problem,
-    series: Series,
+    problem: IdentificationProblem,
+    series: FourierSeries,
     x: Array,
     duration: float,
     dt: float,

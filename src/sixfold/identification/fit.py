@@ -27,7 +27,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.evaluate import get_threads
 from sixfold.identification.log import Chunk
-from sixfold.identification.problem import NOT_NEGATIVE, Problem
+from sixfold.identification.problem import NOT_NEGATIVE, IdentificationProblem
 
 BLOCK = 512  # samples of a block: what the kernel writes then stays in the cache
 NARROW = 48  # columns up to which BLAS makes a symmetric product of some rows by one thread
@@ -86,7 +86,7 @@ def _joined(parts: list[Chunk]) -> Chunk:
 class Accumulator:
     """Adds blocks: products of columns (fast) or triangular factors (for hard problems)."""
 
-    def __init__(self, problem: Problem, exact: bool) -> None:
+    def __init__(self, problem: IdentificationProblem, exact: bool) -> None:
         """Start with nothing."""
         self.exact = exact
         self.sums = [np.zeros((len(rows) + 1,) * 2) for rows in problem.rows]
@@ -139,7 +139,7 @@ def product(A: Array, x: Array) -> Array:
 
 
 def block_sums(
-    problem: Problem, block: Chunk, out: Array, exact: bool, weigh: Weights | None
+    problem: IdentificationProblem, block: Chunk, out: Array, exact: bool, weigh: Weights | None
 ) -> tuple[list[Array], Array]:
     """Return the products, or the triangular factor, of each joint's columns in one block."""
     rows = out[: len(block[0])]
@@ -158,7 +158,7 @@ def block_sums(
 
 
 def accumulate(
-    problem: Problem,
+    problem: IdentificationProblem,
     chunks: Iterable[Chunk],
     *,
     exact: bool = False,
@@ -248,7 +248,7 @@ class Fit:
 
 
 def solve(
-    problem: Problem,
+    problem: IdentificationProblem,
     sums: Sums,
     *,
     exact: bool = False,
@@ -331,7 +331,9 @@ class _Whole:
         return found
 
 
-def _step(problem: Problem, sums: Sums, sigma: Array, exact: bool, start: Array) -> Array:
+def _step(
+    problem: IdentificationProblem, sums: Sums, sigma: Array, exact: bool, start: Array
+) -> Array:
     """Return a solution for the weights to come: hardly moved along what the data do not show."""
     if exact:
         return _decomposed(problem, sums, sigma, exact).step(start)
@@ -345,7 +347,7 @@ def _step(problem: Problem, sums: Sums, sigma: Array, exact: bool, start: Array)
     return found
 
 
-def _weighted(problem: Problem, sums: Sums, sigma: Array) -> tuple[Array, Array]:
+def _weighted(problem: IdentificationProblem, sums: Sums, sigma: Array) -> tuple[Array, Array]:
     """Return products of columns and target over all joints, each divided by its noise."""
     total, goal = np.zeros((problem.n, problem.n)), np.zeros(problem.n)
     for columns, G, s in zip(problem.rows, sums.G, sigma, strict=True):
@@ -354,7 +356,7 @@ def _weighted(problem: Problem, sums: Sums, sigma: Array) -> tuple[Array, Array]
     return total, goal
 
 
-def _decomposed(problem: Problem, sums: Sums, sigma: Array, exact: bool) -> _Whole:
+def _decomposed(problem: IdentificationProblem, sums: Sums, sigma: Array, exact: bool) -> _Whole:
     if exact and sums.R is not None:
         A, b = _stacked(problem, sums.R, sigma)
         scale = np.linalg.norm(A, axis=0)
@@ -372,7 +374,9 @@ def _decomposed(problem: Problem, sums: Sums, sigma: Array, exact: bool) -> _Who
     return _Whole(np.where(seen, s, 0.0), V, b, seen, scale)
 
 
-def _stacked(problem: Problem, R: tuple[Array, ...], sigma: Array) -> tuple[Array, Array]:
+def _stacked(
+    problem: IdentificationProblem, R: tuple[Array, ...], sigma: Array
+) -> tuple[Array, Array]:
     """Return the rows of all joints, each divided by its noise: columns and target."""
     rows, targets = [], []
     for columns, factor, s in zip(problem.rows, R, sigma, strict=True):
@@ -383,7 +387,7 @@ def _stacked(problem: Problem, R: tuple[Array, ...], sigma: Array) -> tuple[Arra
     return np.concatenate(rows), np.concatenate(targets)
 
 
-def _without_noise(problem: Problem, sums: Sums, sigma: Array, beta: Array) -> Sums:
+def _without_noise(problem: IdentificationProblem, sums: Sums, sigma: Array, beta: Array) -> Sums:
     """Return sums in which currents, columns of unknown gains, lost the noise of their squares.
 
     Noise in a column makes its factor look smaller; what it adds to the square of the column is the
@@ -399,7 +403,7 @@ def _without_noise(problem: Problem, sums: Sums, sigma: Array, beta: Array) -> S
     return Sums(tuple(found), sums.counts)
 
 
-def _own(problem: Problem, j: int) -> float:
+def _own(problem: IdentificationProblem, j: int) -> float:
     """Return how many parameters a joint's rows account for: its share of each column."""
     share = np.zeros(problem.n)
     for columns in problem.rows:
@@ -407,7 +411,7 @@ def _own(problem: Problem, j: int) -> float:
     return float((1.0 / share[problem.rows[j]]).sum())
 
 
-def squares(problem: Problem, sums: Sums, beta: Array) -> Array:
+def squares(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
     """Return the sum of squared residuals of each joint, shape (nv,)."""
     found = []
     for j, columns in enumerate(problem.rows):
@@ -419,13 +423,13 @@ def squares(problem: Problem, sums: Sums, beta: Array) -> Array:
     return np.array(found)
 
 
-def residual_rms(problem: Problem, sums: Sums, beta: Array) -> Array:
+def residual_rms(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
     """Return the root mean square residual of each joint; NaN without samples."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.sqrt(squares(problem, sums, beta) / sums.counts)
 
 
-def activity(problem: Problem, sums: Sums, beta: Array) -> Array:
+def activity(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
     """Return the root mean square of all parts of each row together, shape (nv,)."""
     found = []
     for columns, G, n in zip(problem.rows, sums.G, sums.counts, strict=True):
@@ -435,14 +439,14 @@ def activity(problem: Problem, sums: Sums, beta: Array) -> Array:
     return np.array(found)
 
 
-def balanced(problem: Problem, sums: Sums) -> Array:
+def balanced(problem: IdentificationProblem, sums: Sums) -> Array:
     """Return which rows have no measured force: a floating base, joints with unknown gains."""
     light: Array = _targets(sums) < BALANCED * activity(problem, sums, problem.base @ problem.start)
     light[list(problem.model.coordinates.actuated)] = False
     return light | np.isnan(problem.choice.gains)
 
 
-def load_rms(problem: Problem, sums: Sums) -> Array:
+def load_rms(problem: IdentificationProblem, sums: Sums) -> Array:
     """Return the root mean square force of each row: measured, or of the parts that balance.
 
     NaN without samples.
@@ -461,7 +465,7 @@ def _targets(sums: Sums) -> Array:
 INDEPENDENT = 1e-9
 
 
-def fit_bounded(problem: Problem, fit: Fit) -> Array:
+def fit_bounded(problem: IdentificationProblem, fit: Fit) -> Array:
     """Return the unknowns nearest to the loaded model among those that fit the data best.
 
     Inertias, offsets and gains are free; friction, rotors and springs are >= 0.  If the free
@@ -607,7 +611,7 @@ def factors(theta: Array) -> tuple[Array, Array]:
 
 
 def fit_consistent(
-    problem: Problem, fit: Fit, prior: float, near: Consistent | None = None
+    problem: IdentificationProblem, fit: Fit, prior: float, near: Consistent | None = None
 ) -> Consistent:
     """Return unknowns that real bodies can have and that fit the data best.
 
@@ -671,7 +675,7 @@ def fit_consistent(
     return Consistent(p, beta, max(excess, 0.0), rounds, z)
 
 
-def _start(problem: Problem, fit: Fit) -> Array:
+def _start(problem: IdentificationProblem, fit: Fit) -> Array:
     """Return where the unknowns start: as loaded, but gains, which no model has, as fitted."""
     found = problem.start.copy()
     for c, k in enumerate(problem.keep):
@@ -680,7 +684,7 @@ def _start(problem: Problem, fit: Fit) -> Array:
     return found
 
 
-def _spread(problem: Problem, fit: Fit, x0: Array) -> Array:
+def _spread(problem: IdentificationProblem, fit: Fit, x0: Array) -> Array:
     """Return how far friction, offsets and rotors may be from the loaded model: their own size."""
     first = 10 * len(problem.choice.bodies)
     kept = {int(k): c for c, k in enumerate(problem.keep)}

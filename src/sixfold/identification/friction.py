@@ -33,7 +33,7 @@ from sixfold.arrays import Array
 from sixfold.identification.findings import DataFinding, listed
 from sixfold.identification.fit import BLOCK, gram, product
 from sixfold.identification.log import Chunk, Log
-from sixfold.identification.problem import Choice, Problem, dry_column
+from sixfold.identification.problem import Choice, IdentificationProblem, dry_column
 from sixfold.identification.samples import evened
 
 MAX_BLOCKS = 40  # blocks that are kept, at most: 20 s at 1 kHz as a whole
@@ -74,7 +74,7 @@ class Probe:
     chunk: Chunk
     rows: Array  # number of each sample in the log
 
-    def residuals(self, problem: Problem, beta: Array) -> tuple[Array, Array]:
+    def residuals(self, problem: IdentificationProblem, beta: Array) -> tuple[Array, Array]:
         """Return targets and their residuals, each of shape (samples, nv)."""
         flat = problem.evaluate(self.chunk)
         return targets(problem, flat), residuals(problem, flat, beta)
@@ -86,12 +86,12 @@ class Probe:
         return [slice(i, j) for i, j in itertools.pairwise(edges)]
 
 
-def targets(problem: Problem, flat: Array) -> Array:
+def targets(problem: IdentificationProblem, flat: Array) -> Array:
     """Return what the columns have to give, from the rows of the kernel."""
     return np.stack([flat[:, place.stop - 1] for place in problem.places], axis=-1)
 
 
-def residuals(problem: Problem, flat: Array, beta: Array) -> Array:
+def residuals(problem: IdentificationProblem, flat: Array, beta: Array) -> Array:
     """Return target minus fit, from the rows of the kernel."""
     found = np.empty((len(flat), len(problem.rows)))
     for j, (columns, place) in enumerate(zip(problem.rows, problem.places, strict=True)):
@@ -141,7 +141,7 @@ def at_rest(v: Array) -> Array:
     return slow
 
 
-def huber(problem: Problem, beta: Array, sigma: Array):  # type: ignore[no-untyped-def]
+def huber(problem: IdentificationProblem, beta: Array, sigma: Array):  # type: ignore[no-untyped-def]
     """Return weights of samples: one near the fit, falling with the residual further out."""
 
     def weigh(flat: Array, _: Chunk) -> Array:
@@ -232,7 +232,7 @@ class Friction:
     far: Array  # samples that no friction law explains, shape (samples of the probe, nv)
 
 
-def find_friction(problem: Problem, probe: Probe) -> Friction:
+def find_friction(problem: IdentificationProblem, probe: Probe) -> Friction:
     """Return the friction law of each joint, and which samples are outliers whatever the law.
 
     The loaded law stays unless another one predicts held-out samples clearly better.
@@ -265,14 +265,14 @@ def find_friction(problem: Problem, probe: Probe) -> Friction:
     return Friction(tuple(laws), trial.far)
 
 
-def model_speeds(problem: Problem) -> Array:
+def model_speeds(problem: IdentificationProblem) -> Array:
     """Return the friction speed of each freedom in the loaded model, shape (nv,)."""
     model = problem.model
     joints = enumerate(model.coordinates.v_joints)
     return np.array([model.bodies[o.body].friction_speed[j - o.v.start] for j, o in joints])
 
 
-def speeds_of(problem: Problem, laws: tuple[FrictionLaw, ...]) -> Array:
+def speeds_of(problem: IdentificationProblem, laws: tuple[FrictionLaw, ...]) -> Array:
     """Return the friction speed of each freedom by its law, as loaded where it has none."""
     names = problem.model.coordinates.v_names
     found = model_speeds(problem)
@@ -314,7 +314,7 @@ def describe_laws(laws: tuple[FrictionLaw, ...], used: bool) -> list[DataFinding
 class _Trial:
     """Fits with any friction speeds, and what they leave of held-out samples."""
 
-    def __init__(self, problem: Problem, probe: Probe) -> None:
+    def __init__(self, problem: IdentificationProblem, probe: Probe) -> None:
         self.problem = problem
         q, v = probe.chunk[:2]
         flat = problem.evaluate(probe.chunk)
@@ -466,7 +466,10 @@ NO_LAG = Lag(0.0, 1.0)
 
 
 def find_lag(
-    problem: Problem, logs: tuple[Log, ...], dt: float, rich: Callable[[Choice], Problem]
+    problem: IdentificationProblem,
+    logs: tuple[Log, ...],
+    dt: float,
+    rich: Callable[[Choice], IdentificationProblem],
 ) -> Lag:
     """Return by how much torques are late; no lag if friction explains the data as well.
 
@@ -509,7 +512,12 @@ class _Costs:
     """Held-out squares of joints by the number of samples that torques are shifted by."""
 
     def __init__(
-        self, problem: Problem, log: Log, dt: float, rows: list[int], memory: bool = False
+        self,
+        problem: IdentificationProblem,
+        log: Log,
+        dt: float,
+        rows: list[int],
+        memory: bool = False,
     ) -> None:
         """Make the columns of a stretch of the log, of friction that remembers reversals too."""
         n = min(len(log), MAX_SAMPLES)
@@ -580,7 +588,7 @@ def _search(cost: _Costs, dt: float) -> Lag:
 
 
 def _friction_columns(
-    problem: Problem, q: Array, v: Array, rows: list[int], memory: bool
+    problem: IdentificationProblem, q: Array, v: Array, rows: list[int], memory: bool
 ) -> list[Array]:
     """Return columns of friction laws of many shapes for each joint, with memory if wanted."""
     places = {j: i for i, j in problem.model.coordinates.additive}

@@ -17,7 +17,12 @@ from sixfold.evaluate import gravity_force, inverse_dynamics
 from sixfold.identification.findings import ORDER, DataFinding, Severity, listed
 from sixfold.identification.fit import Fit, Sums, load_rms, residual_rms
 from sixfold.identification.friction import FrictionLaw, Probe
-from sixfold.identification.problem import NOT_NEGATIVE, Problem, model_with_speeds, positive
+from sixfold.identification.problem import (
+    NOT_NEGATIVE,
+    IdentificationProblem,
+    model_with_speeds,
+    positive,
+)
 from sixfold.identification.samples import LogInput, source_of
 from sixfold.model import Model
 from sixfold.show import block, folded, plain
@@ -117,7 +122,7 @@ class Identification:
     record: Mapping[str, Array] = field(default_factory=dict)
     """Samples for plots, one row for each: "q", "v", "tau" [N m or N], the "model" joint forces,
     their number "row", and "t" [s] if times are known."""
-    problem: Problem | None = None
+    problem: IdentificationProblem | None = None
     """The columns behind it."""
 
     @property
@@ -310,7 +315,9 @@ FIELDS = {
 }
 
 
-def estimates(problem: Problem, sums: Sums, fit: Fit, physical: Array) -> tuple[Estimate, ...]:
+def estimates(
+    problem: IdentificationProblem, sums: Sums, fit: Fit, physical: Array
+) -> tuple[Estimate, ...]:
     """Return the base parameters with their errors and sizes.
 
     The size that an error is compared with is the value itself, a third of what is usual for its
@@ -333,7 +340,7 @@ def estimates(problem: Problem, sums: Sums, fit: Fit, physical: Array) -> tuple[
     return tuple(found)
 
 
-def _noticed(problem: Problem, sums: Sums, sigma: Array) -> Array:
+def _noticed(problem: IdentificationProblem, sums: Sums, sigma: Array) -> Array:
     """Return the value of a joint's own number that makes a fiftieth of its force, or its noise."""
     found = np.full(problem.n, np.inf)
     for columns, G, n, noise in zip(problem.rows, sums.G, sums.counts, sigma, strict=True):
@@ -347,7 +354,7 @@ def _noticed(problem: Problem, sums: Sums, sigma: Array) -> Array:
 
 
 def residuals_of(
-    problem: Problem, sums: Sums, hold_out: Array, free: Array, physical: Array
+    problem: IdentificationProblem, sums: Sums, hold_out: Array, free: Array, physical: Array
 ) -> tuple[JointResidual, ...]:
     """Return residuals by joint: of the new model, held out, and of free parameters."""
     loads = load_rms(problem, sums)
@@ -358,7 +365,7 @@ def residuals_of(
 
 
 def described(
-    problem: Problem, fit: Fit, probe: Probe, parameters: tuple[Estimate, ...]
+    problem: IdentificationProblem, fit: Fit, probe: Probe, parameters: tuple[Estimate, ...]
 ) -> list[DataFinding]:
     """Return what the motion does not show."""
     model, found = problem.model, []
@@ -378,7 +385,7 @@ def described(
     return found
 
 
-def held_at_zero(problem: Problem, fit: Fit, p: Array) -> list[DataFinding]:
+def held_at_zero(problem: IdentificationProblem, fit: Fit, p: Array) -> list[DataFinding]:
     """Return a finding if the data ask for negative friction, rotors or springs.
 
     They are zero in the new model, and everything else was fitted with that.
@@ -397,7 +404,7 @@ def held_at_zero(problem: Problem, fit: Fit, p: Array) -> list[DataFinding]:
     return [DataFinding("warning" if grave else "note", "held-at-zero", what, {"free": found})]
 
 
-def uncertain_gains(problem: Problem, fit: Fit, physical: Array) -> list[DataFinding]:
+def uncertain_gains(problem: IdentificationProblem, fit: Fit, physical: Array) -> list[DataFinding]:
     """Return a finding if gains of currents are not determined by the data.
 
     A gain is as uncertain as its standard error says, or as far as physical bodies move it.
@@ -420,7 +427,7 @@ def uncertain_gains(problem: Problem, fit: Fit, physical: Array) -> list[DataFin
     return [DataFinding(severity, "uncertain-gain", what, {"relative_errors": shares})]
 
 
-def not_shown(problem: Problem, parameters: tuple[Estimate, ...]) -> tuple[str, ...]:
+def not_shown(problem: IdentificationProblem, parameters: tuple[Estimate, ...]) -> tuple[str, ...]:
     """Return in words what the data do not show, and what no data could."""
     lines = [
         f"{p.words}: the data do not show it"
@@ -440,7 +447,7 @@ def not_shown(problem: Problem, parameters: tuple[Estimate, ...]) -> tuple[str, 
     return tuple(lines)
 
 
-def model_of(problem: Problem, p: Array) -> tuple[Model, Array, Array]:
+def model_of(problem: IdentificationProblem, p: Array) -> tuple[Model, Array, Array]:
     """Return the model with its new numbers, the offsets and the gains."""
     model = problem.model
     bodies = list(model.bodies)

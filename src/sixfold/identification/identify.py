@@ -51,7 +51,13 @@ from sixfold.identification.identification import (
     uncertain_gains,
 )
 from sixfold.identification.log import Columns, Log
-from sixfold.identification.problem import Choice, Problem, choice_of, positive, problem_of
+from sixfold.identification.problem import (
+    Choice,
+    IdentificationProblem,
+    choice_of,
+    positive,
+    problem_of,
+)
 from sixfold.identification.samples import LogInput, Source, source_of, standing_still
 from sixfold.identification.suspects import UNEXPLAINED, find_suspect, strange_forces, unexplained
 from sixfold.model import Model
@@ -64,7 +70,7 @@ Progress = Callable[[int, int | None], object]
 
 
 @lru_cache(maxsize=32)
-def problem_for(model: Model, choice: Choice) -> Problem:
+def problem_for(model: Model, choice: Choice) -> IdentificationProblem:
     """Return the columns of a problem; made once for a model."""
     return problem_of(model, choice)
 
@@ -243,7 +249,7 @@ def _check_lag(lag: Any) -> None:
 
 
 def _with_lag(
-    problem: Problem, source: Source, lag: float | str
+    problem: IdentificationProblem, source: Source, lag: float | str
 ) -> tuple[Source, float, list[DataFinding]]:
     """Return samples with the delay taken off, the delay, and a finding if one is not taken."""
     if isinstance(lag, str) and (not source.logs or source.dt is None):
@@ -267,7 +273,7 @@ def _with_lag(
 class _Samples:
     """What the fits need to know of all samples."""
 
-    problem: Problem  # the columns, with the friction speeds that were found
+    problem: IdentificationProblem  # the columns, with the friction speeds that were found
     laws: tuple[FrictionLaw, ...]
     train: Sums  # over four blocks of five, weighted if there are outliers
     whole: Sums  # over all of them, weighted as well
@@ -280,7 +286,7 @@ class _Samples:
 
 
 def _summed(
-    problem: Problem, source: Source, robust: bool | None, progress: Progress | None
+    problem: IdentificationProblem, source: Source, robust: bool | None, progress: Progress | None
 ) -> _Samples:
     """Return sums over the samples, with weights if there are outliers, and friction laws."""
     keeper, findings, exact = Keeper(), [], False
@@ -356,7 +362,7 @@ def _fitted(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array,
 
 
 def _suspect(
-    problem: Problem, probe: Probe, sums: Sums, fit: Fit, beta: Array, prior: float
+    problem: IdentificationProblem, probe: Probe, sums: Sums, fit: Fit, beta: Array, prior: float
 ) -> list[DataFinding]:
     """Return what is wrong with data that do not fit, or contradict physics."""
     shares = unexplained(problem, sums, beta)
@@ -375,7 +381,12 @@ def _suspect(
 
 
 def _record(
-    problem: Problem, source: Source, probe: Probe, model: Model, offsets: Array, gains: Array
+    problem: IdentificationProblem,
+    source: Source,
+    probe: Probe,
+    model: Model,
+    offsets: Array,
+    gains: Array,
 ) -> dict[str, Array]:
     """Return the kept samples with the new model's forces beside the measured ones."""
     from sixfold.evaluate import inverse_dynamics

@@ -91,7 +91,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class IdentificationProblem:
     """The columns of a problem and their base."""
 
     model: Model
@@ -105,7 +105,7 @@ class Problem:
     # v_s of each freedom's dry friction, shape (nv,); None for those of the model
     speeds: Array | None = None
 
-    def with_speeds(self, speeds: Array) -> Problem:
+    def with_speeds(self, speeds: Array) -> IdentificationProblem:
         """Return the problem with other friction speeds, and with the same kernel if it can be."""
         if self.choice.offsets and self.choice.dry == "direction":
             # by sign, friction of both directions makes an offset; by tanh it does not
@@ -309,7 +309,7 @@ def matrix(
     return found
 
 
-def problem_of(model: Model, choice: Choice) -> Problem:
+def problem_of(model: Model, choice: Choice) -> IdentificationProblem:
     """Return the problem: its structure is found from the columns at random states."""
     unknowns = unknowns_of(model, choice)
     count = max(PROBES, 20 * len(unknowns) // max(1, model.nv))
@@ -323,7 +323,9 @@ def problem_of(model: Model, choice: Choice) -> Problem:
     there = np.abs(Y[:, :, keep]).max(axis=0) > 0
     rows = tuple(np.flatnonzero(row) for row in there)
     start = start_of(model, choice, unknowns)
-    return Problem(model, choice, unknowns, np.array(keep, int), base, without, rows, start)
+    return IdentificationProblem(
+        model, choice, unknowns, np.array(keep, int), base, without, rows, start
+    )
 
 
 def _order(model: Model, unknowns: Sequence[Unknown]) -> list[int]:

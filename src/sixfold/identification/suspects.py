@@ -25,7 +25,7 @@ from sixfold.identification.fit import (
 )
 from sixfold.identification.friction import Probe
 from sixfold.identification.log import Chunk
-from sixfold.identification.problem import Problem
+from sixfold.identification.problem import IdentificationProblem
 
 SAMPLES = 2000  # samples that suspicions are tried on
 # residual relative to the joint's own forces from which on a fit explains nothing
@@ -57,14 +57,14 @@ class Suspicion:
     undo: Callable[[list[Array]], list[Array]]
 
 
-def unexplained(problem: Problem, sums: Sums, beta: Array) -> Array:
+def unexplained(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
     """Return the residual relative to the forces of each joint; zero for joints without a load."""
     loads = load_rms(problem, sums)
     there = loads > 0.02 * np.nanmax(loads)
     return np.where(there, residual_rms(problem, sums, beta) / np.where(there, loads, 1.0), 0.0)
 
 
-def find_suspect(problem: Problem, probe: Probe, prior: float) -> DataFinding | None:
+def find_suspect(problem: IdentificationProblem, probe: Probe, prior: float) -> DataFinding | None:
     """Return what explains a log that does not fit, if one thing does."""
     step = max(1, len(probe.rows) // SAMPLES)
     chunk = tuple(x[::step] for x in probe.chunk)
@@ -87,7 +87,7 @@ def find_suspect(problem: Problem, probe: Probe, prior: float) -> DataFinding | 
     return DataFinding("error", best[1].code, what, {"before": own, "after": best[0]})
 
 
-def _score(problem: Problem, chunk: Chunk, prior: float) -> tuple[float, Array]:
+def _score(problem: IdentificationProblem, chunk: Chunk, prior: float) -> tuple[float, Array]:
     """Return the mean relative residual of a physical fit, and the joints, the worst first."""
     sums, _ = accumulate(problem, [chunk], hold_out=False)
     fit = solve(problem, sums, noise=ROUGH)
@@ -97,7 +97,7 @@ def _score(problem: Problem, chunk: Chunk, prior: float) -> tuple[float, Array]:
     return float(np.sqrt(np.mean(relative**2))), np.argsort(-relative)
 
 
-def _quick(problem: Problem, chunk: Chunk) -> float:
+def _quick(problem: IdentificationProblem, chunk: Chunk) -> float:
     """Return the mean relative residual of free parameters."""
     count = len(chunk[0])
     parts, _ = block_sums(problem, chunk, np.empty((count, problem.width)), False, None)
@@ -114,7 +114,7 @@ def _quick(problem: Problem, chunk: Chunk) -> float:
     return float(np.sqrt(max(left, 0.0) / len(squares)))
 
 
-def _suspicions(problem: Problem, worst: Array) -> Iterator[Suspicion]:
+def _suspicions(problem: IdentificationProblem, worst: Array) -> Iterator[Suspicion]:
     model = problem.model
     pairs = {j: i for i, j in model.coordinates.additive}
     names = model.coordinates.v_names
@@ -196,7 +196,7 @@ LIGHT = 0.02  # force of a joint relative to the largest one below which it says
 UNITS = {1e3: "N mm", 10.197: "kgf cm", 8.8507: "lbf in", 141.61: "ozf in"}
 
 
-def strange_forces(problem: Problem, probe: Probe) -> list[DataFinding]:
+def strange_forces(problem: IdentificationProblem, probe: Probe) -> list[DataFinding]:
     """Return a finding if forces are many times those of the loaded model, or a small part.
 
     Each joint's measured force is fitted by that of the loaded bodies, times a factor, and by

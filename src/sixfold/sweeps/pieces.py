@@ -102,7 +102,7 @@ class DamagedPieceError(Exception):
 
 
 @dataclass(frozen=True)
-class Piece:
+class StoredPiece:
     """A file or folder and the rows in it."""
 
     path: Path
@@ -122,7 +122,7 @@ def write_piece(
         FORMATS[kind].write(part, results, note)
 
 
-def read_piece(piece: Piece, digest: str) -> dict[str, Array]:
+def read_piece(piece: StoredPiece, digest: str) -> dict[str, Array]:
     """Return the rows of a piece, or raise where it is damaged or of another study."""
     form = FORMATS[piece.kind]
     for module in form.modules:
@@ -172,17 +172,17 @@ def prepare_folder(folder: Path, digest: str, about: Mapping[str, Any]) -> None:
         raise not_written(folder, error) from None
 
 
-def pieces_in(folder: Path) -> list[Piece]:
+def pieces_in(folder: Path) -> list[StoredPiece]:
     """Return the pieces of a folder in the order of their rows, whole or not."""
     found = []
     for path in folder.iterdir():
         match = PATTERN.fullmatch(path.name)
         if match:
-            found.append(Piece(path, int(match[1]), int(match[2]), match[3]))
+            found.append(StoredPiece(path, int(match[1]), int(match[2]), match[3]))
     return sorted(found, key=lambda piece: (piece.start, -piece.stop))
 
 
-def gaps(pieces: Sequence[Piece], rows: int) -> list[tuple[int, int]]:
+def gaps(pieces: Sequence[StoredPiece], rows: int) -> list[tuple[int, int]]:
     """Return the rows that no piece holds, as ranges."""
     found, done = [], 0
     for piece in pieces:
@@ -193,7 +193,7 @@ def gaps(pieces: Sequence[Piece], rows: int) -> list[tuple[int, int]]:
 
 
 def stored_rows(
-    pieces: Sequence[Piece], digest: str, size: int
+    pieces: Sequence[StoredPiece], digest: str, size: int
 ) -> Iterator[tuple[int, dict[str, Array]]]:
     """Yield all rows in runs of a size, the last one shorter, each with its first row."""
     left: dict[str, Array] | None = None

@@ -38,7 +38,7 @@ def leaf_size(rows: int) -> int:
     return 1 << (size.bit_length() - 1)
 
 
-class Tree:
+class ReductionTree:
     """Nodes that wait for their other half."""
 
     def __init__(self, combine: Combine) -> None:
@@ -65,7 +65,7 @@ class Tree:
         return state
 
 
-class Pile(Tree):
+class Pile(ReductionTree):
     """Takes states in any order: for those that are joined without rounding."""
 
     def add(self, nodes: Iterable[tuple[Node, Any]]) -> None:

@@ -36,7 +36,7 @@ from sixfold.sweeps.engines import Block, engine_of, in_this_process, packed, un
 from sixfold.sweeps.pieces import (
     FORMATS,
     DamagedPieceError,
-    Piece,
+    StoredPiece,
     content_digest,
     gaps,
     pieces_in,
@@ -45,10 +45,10 @@ from sixfold.sweeps.pieces import (
     stored_rows,
     write_piece,
 )
-from sixfold.sweeps.reducers import Node, Pile, Reducer, Tree, leaf_size, reducers_of
-from sixfold.sweeps.study import Grid, Rows, Study, Table, digest_of, rows_of, study_of
+from sixfold.sweeps.reducers import Node, Pile, Reducer, ReductionTree, leaf_size, reducers_of
+from sixfold.sweeps.study import Grid, RowSource, RowTable, Study, digest_of, rows_of, study_of
 
-__all__ = ["Rows", "Sweep", "sweep"]
+__all__ = ["Sweep", "sweep"]
 
 BLOCKS = 16  # blocks for each worker, if there are rows for so many
 CHECKED_PIECES = 8  # stored pieces of which a few rows are computed again before a sweep goes on
@@ -248,7 +248,7 @@ def sweep(
     digest = digest_of(study, source, version, _library())
     folder = None if write is None else path_of("sweep", write, "folder").absolute()
     kind = _format(format, folder)
-    whole: list[Piece] = []
+    whole: list[StoredPiece] = []
     damaged: list[str] = []
     if folder is not None:
         varied = {**source.about(), **{name: each.about() for name, each in draws.items()}}
@@ -268,7 +268,7 @@ def sweep(
     ready: Job | bytes = job if here else packed(job, (study.function, *reducers))
 
     def task(part: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        given = source.values(*part) if isinstance(source, Table) else {}
+        given = source.values(*part) if isinstance(source, RowTable) else {}
         return run_block, (ready, *part, given)
 
     for part, found in run(task, _cut(missing, size)) if left else ():
@@ -311,11 +311,11 @@ def _format(format: Any, folder: Path | None) -> str:
     return kind
 
 
-def _tree(reducer: Reducer) -> Tree:
-    return (Pile if reducer.exact else Tree)(reducer.combine)
+def _tree(reducer: Reducer) -> ReductionTree:
+    return (Pile if reducer.exact else ReductionTree)(reducer.combine)
 
 
-def _whole_pieces(folder: Path, digest: str) -> tuple[list[Piece], list[str]]:
+def _whole_pieces(folder: Path, digest: str) -> tuple[list[StoredPiece], list[str]]:
     """Return the pieces that hold what was written; damaged ones are deleted."""
     whole, damaged = [], []
     for piece in pieces_in(folder):
@@ -329,7 +329,9 @@ def _whole_pieces(folder: Path, digest: str) -> tuple[list[Piece], list[str]]:
     return whole, damaged
 
 
-def _check_stored_rows(study: Study, source: Rows, pieces: Sequence[Piece], digest: str) -> None:
+def _check_stored_rows(
+    study: Study, source: RowSource, pieces: Sequence[StoredPiece], digest: str
+) -> None:
     """Compute a few of the stored rows again, and refuse a function that gives other bits.
 
     A function may give other bits for a few rows than for many at once, as products of matrices
@@ -358,14 +360,14 @@ def _check_stored_rows(study: Study, source: Rows, pieces: Sequence[Piece], dige
                 raise OutputFileError(piece.path, what, fix)
 
 
-def _computed(study: Study, source: Rows, start: int, stop: int) -> dict[str, Array]:
-    given = source.values(start, stop) if isinstance(source, Table) else {}
+def _computed(study: Study, source: RowSource, start: int, stop: int) -> dict[str, Array]:
+    given = source.values(start, stop) if isinstance(source, RowTable) else {}
     return study.results(start, stop, given)
 
 
 def _reduced_from_disk(
     folder: Path, digest: str, job: Job, reducers: tuple[Reducer, ...]
-) -> list[Tree]:
+) -> list[ReductionTree]:
     trees = [_tree(reducer) for reducer in reducers]
     every = Job(job.study, reducers, job.leaf, None, job.kind, digest)
     for first, results in stored_rows(pieces_in(folder), digest, MAX_LEAVES * job.leaf):

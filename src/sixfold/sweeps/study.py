@@ -31,7 +31,7 @@ from sixfold.sweeps.pieces import content_digest
 MAX_ROWS = 2**53  # rows that a float still counts
 
 
-class Rows(Protocol):
+class RowSource(Protocol):
     """Rows by number."""
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class Grid:
         return {name: f"grid of {len(x)} values" for name, x in self.axes.items()}
 
 
-class Table:
+class RowTable:
     """Rows that are given one by one, by name."""
 
     def __init__(self, columns: Mapping[Any, Any]) -> None:
@@ -159,7 +159,7 @@ class Count:
         return {}
 
 
-def rows_of(given: Any) -> Rows:
+def rows_of(given: Any) -> RowSource:
     """Return what was passed as rows, or say what is wrong with it."""
     if isinstance(given, Grid):
         return given
@@ -168,7 +168,7 @@ def rows_of(given: Any) -> Rows:
             raise OptionError("sweep", "rows", "one row or more", given)
         return Count(int(given))
     if isinstance(given, Mapping):
-        return Table(given)
+        return RowTable(given)
     where, expected = "sweep: argument 'rows'", "a number, a Grid, or columns of one length by name"
     raise ArgumentError(where, expected, given, "pass rows=1000, or rows=sf.Grid(mass=[1.0, 2.0])")
 
@@ -217,7 +217,7 @@ class Study:
         return _named(made, start, stop)
 
 
-def study_of(function: Any, rows: Rows, seed: int, draws: Mapping[str, Draw]) -> Study:
+def study_of(function: Any, rows: RowSource, seed: int, draws: Mapping[str, Draw]) -> Study:
     """Return the study of a call, or say what is wrong with its function."""
     if not callable(function):
         fix = "pass a function of the arrays that vary, by their names"
@@ -251,7 +251,7 @@ def study_of(function: Any, rows: Rows, seed: int, draws: Mapping[str, Draw]) ->
 DRAWN_ROWS = 64  # rows whose drawn numbers identify the draws, with the numbers that the draws hold
 
 
-def digest_of(study: Study, rows: Rows, version: str | None, library: str) -> str:
+def digest_of(study: Study, rows: RowSource, version: str | None, library: str) -> str:
     """Return a hash of what varies: rows, draws, seed, and the version that the user gives.
 
     The function is not part of it: rows that are stored are compared with what it computes.

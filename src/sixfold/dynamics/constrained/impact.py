@@ -77,19 +77,19 @@ Matrix = list[list[Scalar]]
 TINY = 1e-36  # added to a squared length, so that roots and the direction of nothing are numbers
 
 
-class Block(NamedTuple):
+class NewtonBlock(NamedTuple):
     """What one contact gives to a Newton step."""
 
     inverse: Matrix  # e^-1 C
     right: Vector  # e^-1 r
 
 
-def newton_block(p: Vector, u: Vector, s: Scalar, blur: Scalar, proximal: float) -> Block:
+def newton_block(p: Vector, u: Vector, s: Scalar, blur: Scalar, proximal: float) -> NewtonBlock:
     """Linearise p = P(p - w): E = 1 - P' + proximal, C = P' dw/du, r = P - p."""
     if len(p) == 1:
         f, _, slope, rest = _positive(p[0] - u[0], s)
         over = 1.0 / (rest + proximal)
-        return Block([[slope * over]], [(f - p[0]) * over])
+        return NewtonBlock([[slope * over]], [(f - p[0]) * over])
     speed = sqrt(u[1] * u[1] + u[2] * u[2] + blur * blur + TINY)
     x = [p[0] - u[0] - speed, p[1] - u[1], p[2] - u[2]]
     length = sqrt(x[1] * x[1] + x[2] * x[2] + TINY)
@@ -104,7 +104,7 @@ def newton_block(p: Vector, u: Vector, s: Scalar, blur: Scalar, proximal: float)
     inverse = _symmetric(over[0], over[1], over[2], e)
     ratio = _symmetric(slope_high * over[0], slope_low * over[1], slope_across * over[2], e)
     d = [u[1] / speed, u[2] / speed]
-    return Block(
+    return NewtonBlock(
         [[row[0], row[0] * d[0] + row[1], row[0] * d[1] + row[2]] for row in ratio],
         [dot(row, [y - x for x, y in zip(p, f, strict=True)]) for row in inverse],
     )
@@ -167,7 +167,7 @@ class Path(NamedTuple):
 PATHS = (Path(150, 0.8, 0.1, 1e-7), Path(300, 0.9, 0.01, 1e-4))
 
 
-class Contacts:
+class ConeProblem:
     """Contacts in coordinates in which each has the cone |p_t| <= p_n, or p_n >= 0."""
 
     def __init__(
@@ -272,7 +272,7 @@ class Contacts:
         return [x * (1.0 / self.S[r]) for r, x in enumerate(p)]
 
 
-def follow(contacts: Contacts) -> tuple[Vector, Scalar]:
+def follow(contacts: ConeProblem) -> tuple[Vector, Scalar]:
     """Return the impulses, and how far they are from the law [m/s]."""
     p: Vector = []
     error: Scalar = ZERO
@@ -375,7 +375,7 @@ ALONE_ROUNDS = 4  # of proximal steps at one contact by itself, each of which so
 
 
 @dataclass(frozen=True)
-class Contact:
+class ImpactContact:
     """The rows of one point: its normal one first, then its tangential ones, if it has friction."""
 
     rows: tuple[int, ...]
@@ -387,7 +387,7 @@ def impulses(
     Y: Matrix,
     over: Sequence[Scalar],
     b: Sequence[Scalar],
-    contacts: Sequence[Contact],
+    contacts: Sequence[ImpactContact],
     scale: Scalar,
 ) -> tuple[Vector, Scalar]:
     """Return the impulse along each row, and how far contacts are from the law [m/s].
@@ -436,7 +436,7 @@ def _unilateral(
     """Return impulses of contacts that may open or slide, and how far they are from the law."""
     if not contacts:
         return [], 0.0 * floor
-    problem = Contacts(Y, over, b, contacts, floor)
+    problem = ConeProblem(Y, over, b, contacts, floor)
     if len(contacts) > 1:
         return follow(problem)
     p = _alone(Y, over, b, contacts[0][1], floor)

@@ -122,7 +122,7 @@ class Row(NamedTuple):
     force: Force | None
 
 
-class State(NamedTuple):
+class TreeState(NamedTuple):
     """A tree, where it is and how it moves."""
 
     tree: Tree
@@ -144,7 +144,7 @@ class State(NamedTuple):
 
 def rows(tree: Tree, constraints: Sequence[Constraint], q: Table, qd: Table | None) -> list[Row]:
     """Return the rows of all constraints, one after the other; without velocities gamma is zero."""
-    at = State(tree, q, tree.zero_velocities() if qd is None else qd)
+    at = TreeState(tree, q, tree.zero_velocities() if qd is None else qd)
     found: list[Row] = []
     for each in constraints:
         found += _ROWS[type(each)](at, each)
@@ -170,7 +170,7 @@ def wrenches(
     Gears work on joints and do nothing here.
     """
     total = {i: Force.zero() for i in (0, *tree.bodies)}
-    at, start = State(tree, q, tree.zero_velocities()), 0
+    at, start = TreeState(tree, q, tree.zero_velocities()), 0
     _, X0 = transforms(tree, q)
     for each in constraints:
         values = forces[start : start + each.rows]
@@ -202,7 +202,7 @@ def _at(point: Sequence[float]) -> Transform:
     return Transform.translation(tuple(map(exact, point)))
 
 
-def _loop(at: State, loop: Loop) -> list[Row]:
+def _loop(at: TreeState, loop: Loop) -> list[Row]:
     """T^T (v_B - v_A) = 0 in coordinates of the closing frame on B."""
     X, v, rate, columns = at.relative(loop.body_a, loop.placement_a, *_frame(loop))
     if is_constant(loop.joint):
@@ -217,7 +217,7 @@ def _loop(at: State, loop: Loop) -> list[Row]:
     ]
 
 
-def _distance(at: State, rod: Distance) -> list[Row]:
+def _distance(at: TreeState, rod: Distance) -> list[Row]:
     """Along the rod, points have the same velocity."""
     X, v, rate, columns = at.relative(rod.body_a, _at(rod.point_a), *_frame(rod))
     d, u = X.E @ X.r, v.lin
@@ -229,7 +229,7 @@ def _distance(at: State, rod: Distance) -> list[Row]:
     return [Row(J, gamma, length - rod.length, Force(ZERO3, n))]
 
 
-def _gear(at: State, gear: Gear) -> list[Row]:
+def _gear(at: TreeState, gear: Gear) -> list[Row]:
     """The follower's speed less that of the polynomials."""
     slices = at.tree.velocity_slices
     i = gear.follower + 1
@@ -256,7 +256,7 @@ def _polynomial(c: Sequence[float], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return value, slope, bend
 
 
-def _rolling(at: State, wheel: Rolling) -> list[Row]:
+def _rolling(at: TreeState, wheel: Rolling) -> list[Row]:
     """The wheel's material point at the contact rests on the plane; rows along x, y, z of it."""
     X, back, back_rate, columns = at.relative(wheel.body_b, wheel.placement_b, *_frame(wheel))
     v, rate = -back, -back_rate  # of the wheel against the plane
@@ -287,7 +287,7 @@ def _lowest(wheel: Rolling, k: Vector3, k_rate: Vector3) -> tuple[Vector3, Vecto
     return up * (-wheel.radius / s), (up_rate - up * (s_rate / s)) * (-wheel.radius / s)
 
 
-_ROWS: dict[type, Callable[[State, Any], list[Row]]] = {
+_ROWS: dict[type, Callable[[TreeState, Any], list[Row]]] = {
     Loop: _loop,
     Distance: _distance,
     Gear: _gear,

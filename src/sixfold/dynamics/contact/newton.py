@@ -88,7 +88,7 @@ class Cone(NamedTuple):
         return at
 
 
-class Push(NamedTuple):
+class NonNegative(NamedTuple):
     """One force that can only push."""
 
     def project(self, z: Numbers) -> list[Scalar]:
@@ -104,7 +104,7 @@ class Push(NamedTuple):
         return _along(self, z, u)
 
 
-class Box(NamedTuple):
+class ForceBox(NamedTuple):
     """One force between bounds."""
 
     lower: Scalar
@@ -124,7 +124,7 @@ class Box(NamedTuple):
         return _along(self, z, u)
 
 
-def _along(cone: Push | Box, z: Numbers, u: Numbers) -> Line:
+def _along(cone: NonNegative | ForceBox, z: Numbers, u: Numbers) -> Line:
     def at(alpha: Scalar) -> tuple[Scalar, Scalar]:
         (x,) = z
         moved = [x + alpha * u[0]]
@@ -170,7 +170,7 @@ class Constraint(NamedTuple):
     """A constraint that may be active: its rows share a cone and a softness."""
 
     rows: PointRows | JointRows
-    cone: Cone | Push | Box
+    cone: Cone | NonNegative | ForceBox
     asked: list[Scalar]  # the accelerations J a that it asks for
     active: Scalar  # one, or zero while the constraint is open
     R: Scalar
@@ -187,7 +187,7 @@ class Solution(NamedTuple):
     residual: Scalar
 
 
-class Direction(NamedTuple):
+class NewtonStep(NamedTuple):
     """A step of Newton's method."""
 
     d: list[Scalar]
@@ -197,7 +197,7 @@ class Direction(NamedTuple):
     """K^T lam: what keeps loops closed, with their rows K."""
 
 
-class Coordinates(NamedTuple):
+class CoordinateMap(NamedTuple):
     """How coordinates of the model and joint velocities of its tree belong together."""
 
     expand: Callable[[Numbers], Table]  # joint velocities by body, of velocities of the model
@@ -206,14 +206,14 @@ class Coordinates(NamedTuple):
     parents: Sequence[int]  # order of elimination: as `Tree.dof_parent`, or dense
 
 
-class Problem:
+class ContactProblem:
     """The soft contact model at one state."""
 
     def __init__(
         self,
         constraints: Sequence[Constraint],
         space: JointSpace,
-        coordinates: Coordinates,
+        coordinates: CoordinateMap,
         M: Matrix,
         loops: Sequence[list[Scalar]],
     ) -> None:
@@ -279,7 +279,7 @@ class Problem:
                 _add_rows(H, each.rows.rows, W)
         return H
 
-    def direction(self, slopes: Sequence[Matrix], g: Numbers) -> Direction:
+    def direction(self, slopes: Sequence[Matrix], g: Numbers) -> NewtonStep:
         """Return the step with H d = -g + K^T lam and K d = 0."""
         factor = Factor.of(self.hessian(slopes), self.coordinates.parents)
         z, pull = factor.half([-x for x in g]), [ZERO] * len(g)
@@ -289,12 +289,12 @@ class Problem:
             z = closed.added(z, lam)
             pull = [dot(column, lam) for column in zip(*self.loops, strict=True)]
         y = factor.scaled(z)
-        return Direction(factor.outward(y), dot(z, y), pull)
+        return NewtonStep(factor.outward(y), dot(z, y), pull)
 
-    def softened(self, factor: float) -> Problem:
+    def softened(self, factor: float) -> ContactProblem:
         """Return the problem with constraints that are softer by a factor."""
         constraints = [each._replace(R=each.R * factor) for each in self.constraints]
-        return Problem(constraints, self.space, self.coordinates, self.M, self.loops)
+        return ContactProblem(constraints, self.space, self.coordinates, self.M, self.loops)
 
     def solve(
         self, a0: Numbers, power: Scalar, rounds: int, factors: Sequence[float] = ()

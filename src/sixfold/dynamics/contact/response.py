@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 from sixfold.dynamics.constrained.solve import Delassus
 from sixfold.dynamics.contact.newton import (
-    Box,
     Cone,
     Constraint,
-    Coordinates,
+    ContactProblem,
+    CoordinateMap,
+    ForceBox,
     JointRows,
+    NonNegative,
     PointRows,
-    Problem,
-    Push,
 )
 from sixfold.dynamics.contact.rows import (
-    Contact,
+    ContactGeometry,
     JointSpace,
     Places,
     along,
@@ -117,7 +117,7 @@ Numbers = Sequence[Scalar]
 Reduce = Callable[[Mapping[int, Scalar]], list[Scalar]]
 
 
-class State(NamedTuple):
+class ContactState(NamedTuple):
     """Where a model is and how it moves, as constraints need it."""
 
     q: Numbers
@@ -131,7 +131,7 @@ class State(NamedTuple):
     h: Scalar | None  # length of the step, where it is known; rigid contacts need it
 
 
-def contact_constraint(scene: Scene, at: State, contact: Contact) -> Constraint:
+def contact_constraint(scene: Scene, at: ContactState, contact: ContactGeometry) -> Constraint:
     """Return a contact: the normal row, and two tangential ones if there is friction."""
     touch = contact.touch
     directions = tuple(contact.frame) if touch.friction else (contact.frame.n,)
@@ -153,12 +153,12 @@ def contact_constraint(scene: Scene, at: State, contact: Contact) -> Constraint:
     asked_for = [
         x - direction.dot(turning) for x, direction in zip([asked, *slips], directions, strict=True)
     ]
-    cone = Cone(touch.friction / scale) if touch.friction else Push()
+    cone = Cone(touch.friction / scale) if touch.friction else NonNegative()
     return Constraint(rows, cone, asked_for, active, R, touch.weight)
 
 
 def _normal(
-    scene: Scene, at: State, contact: Contact, speed: Scalar
+    scene: Scene, at: ContactState, contact: ContactGeometry, speed: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
     """Return the acceleration that a contact asks for, whether it is active, and its softness R."""
     touch = contact.touch
@@ -174,7 +174,7 @@ def _normal(
     return asked, if_positive(-reach, 1.0, 0.0), softness(RIGID_IMPEDANCE, touch.weight)
 
 
-def limit_constraint(at: State, limit: JointLimit) -> Constraint:
+def limit_constraint(at: ContactState, limit: JointLimit) -> Constraint:
     """Return the nearer limit of a joint."""
     q, v = at.q[limit.q], at.v[limit.v]
     low, high = q - limit.lower, limit.upper - q
@@ -185,20 +185,20 @@ def limit_constraint(at: State, limit: JointLimit) -> Constraint:
     rows = JointRows([_unit_row(at, limit.v, side)])
     active = if_positive(-gap, 1.0, 0.0)
     R = softness(d, limit.weight)
-    return Constraint(rows, Push(), [asked], active, R, limit.weight)
+    return Constraint(rows, NonNegative(), [asked], active, R, limit.weight)
 
 
-def friction_constraint(at: State, friction: DryFriction) -> Constraint:
+def friction_constraint(at: ContactState, friction: DryFriction) -> Constraint:
     """Return dry friction of a joint: it asks for no motion, with a bounded force."""
     law, k = friction.law, friction.v
     R = softness(impedance(law, 0.0), friction.weight)
     asked = damping(law, at.v[k])
     rows = JointRows([_unit_row(at, k, 1.0)])
-    bounds = Box(-friction.forward, friction.backward)
+    bounds = ForceBox(-friction.forward, friction.backward)
     return Constraint(rows, bounds, [asked], 1.0, R, friction.weight)
 
 
-def _unit_row(at: State, k: int, value: Scalar) -> list[Scalar]:
+def _unit_row(at: ContactState, k: int, value: Scalar) -> list[Scalar]:
     return [value if n == k else ZERO for n in range(len(at.v))]
 
 
@@ -237,7 +237,11 @@ class Loops(NamedTuple):
 
 
 def respond(
-    scene: Scene, at: State, motion: FreeMotion, coordinates: Coordinates, loops: Loops | None
+    scene: Scene,
+    at: ContactState,
+    motion: FreeMotion,
+    coordinates: CoordinateMap,
+    loops: Loops | None,
 ) -> Response:
     """Return accelerations and forces.
 
@@ -256,7 +260,7 @@ def respond(
     if loops is not None:
         z = Delassus(factor, loops.rows).held(z, loops.asked)
     y = factor.scaled(z)
-    problem = Problem(
+    problem = ContactProblem(
         [*constraints, *joints],
         at.space,
         coordinates,
@@ -278,7 +282,7 @@ def respond(
     )
 
 
-def _world_force(scene: Scene, contact: Contact, f: Numbers) -> Vector3:
+def _world_force(scene: Scene, contact: ContactGeometry, f: Numbers) -> Vector3:
     """Return the force of a contact in world axes."""
     scale = scene.impratio**0.5
     total = contact.frame.n * f[0]

@@ -15,7 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sixfold.dynamics.contact.scene import Ball, Frame, Rod, Scene, Touch, tangents
+from sixfold.dynamics.contact.scene import (
+    CapsuleShape,
+    Contact,
+    ContactFrame,
+    Scene,
+    SphereShape,
+    tangents,
+)
 from sixfold.dynamics.kinematics import transforms
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, Scalar, if_positive, sqrt
@@ -26,13 +33,13 @@ TINY = 1e-36
 Columns = dict[int, Vector3]  # what unit velocities of freedoms do to a point, in world axes
 
 
-class Contact(NamedTuple):
+class ContactGeometry(NamedTuple):
     """A contact, open or closed."""
 
-    touch: Touch
+    touch: Contact
     gap: Scalar
     point: Vector3  # halfway between the surfaces, in world coordinates
-    frame: Frame  # the normal points from the ground, or from the other shape, to the ball
+    frame: ContactFrame  # the normal points from the ground, or from the other shape, to the ball
 
 
 class Places:
@@ -76,30 +83,30 @@ class Places:
         return bias
 
 
-def contacts(scene: Scene, places: Places) -> list[Contact]:
+def contacts(scene: Scene, places: Places) -> list[ContactGeometry]:
     """Return all contacts of a scene."""
     return [_contact(scene, places, touch) for touch in scene.touches]
 
 
-def _contact(scene: Scene, places: Places, touch: Touch) -> Contact:
+def _contact(scene: Scene, places: Places, touch: Contact) -> ContactGeometry:
     ball, other = touch.ball, touch.other
     center = places.point(ball.body, ball.center)
     if other is None:
         distance, frame = scene.surface.meet(center)
         gap = distance - ball.radius if ball.radius else distance
-        return Contact(touch, gap, center - frame.n * (gap * 0.5 + ball.radius), frame)
+        return ContactGeometry(touch, gap, center - frame.n * (gap * 0.5 + ball.radius), frame)
     near = _nearest(places, other, center)
     apart = center - near
     length = sqrt(apart.dot(apart) + TINY)
     n = apart / length
     gap = length - (ball.radius + other.radius)
-    frame = Frame(n, *tangents(n))
-    return Contact(touch, gap, center - n * (gap * 0.5 + ball.radius), frame)
+    frame = ContactFrame(n, *tangents(n))
+    return ContactGeometry(touch, gap, center - n * (gap * 0.5 + ball.radius), frame)
 
 
-def _nearest(places: Places, other: Ball | Rod, center: Vector3) -> Vector3:
+def _nearest(places: Places, other: SphereShape | CapsuleShape, center: Vector3) -> Vector3:
     """Return the point of a ball's centre or a rod's axis that is nearest."""
-    if isinstance(other, Ball):
+    if isinstance(other, SphereShape):
         return places.point(other.body, other.center)
     start, end = places.point(other.body, other.start), places.point(other.body, other.end)
     along = end - start
@@ -108,7 +115,7 @@ def _nearest(places: Places, other: Ball | Rod, center: Vector3) -> Vector3:
     return start + along * s
 
 
-def jacobian(places: Places, contact: Contact) -> Columns:
+def jacobian(places: Places, contact: ContactGeometry) -> Columns:
     """Return how fast the surfaces part at a contact, by freedom."""
     touch, point = contact.touch, contact.point
     found = places.columns(touch.ball.body, point)
@@ -118,7 +125,7 @@ def jacobian(places: Places, contact: Contact) -> Columns:
     return found
 
 
-def bias(places: Places, contact: Contact, qd: Table) -> Vector3:
+def bias(places: Places, contact: ContactGeometry, qd: Table) -> Vector3:
     """Return what is added to J a for MuJoCo's accelerations."""
     touch = contact.touch
     total = places.turning(touch.ball.body, qd)

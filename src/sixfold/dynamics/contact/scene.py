@@ -17,7 +17,7 @@ Numbers3 = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Ball:
+class SphereShape:
     """A sphere on a body; a point where its radius is zero."""
 
     body: int
@@ -26,7 +26,7 @@ class Ball:
 
 
 @dataclass(frozen=True)
-class Rod:
+class CapsuleShape:
     """A capsule on a body: all points within a radius of a segment."""
 
     body: int
@@ -45,11 +45,11 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Touch:
+class Contact:
     """A contact that may close: a ball against the ground (other is None), a ball or a rod."""
 
-    ball: Ball
-    other: Ball | Rod | None
+    ball: SphereShape
+    other: SphereShape | CapsuleShape | None
     friction: float
     weight: float  # inverse of the mass felt at the contact at the neutral configuration [1/kg]
     law: Law
@@ -85,7 +85,7 @@ class Scene:
     """All constraints of a model that may become active."""
 
     surface: Any  # has `meet(point)`; see `surfaces`
-    touches: tuple[Touch, ...]
+    touches: tuple[Contact, ...]
     limits: tuple[JointLimit, ...]
     frictions: tuple[DryFriction, ...]
     impratio: float
@@ -128,7 +128,7 @@ class Scene:
         return {touch.ball.body for touch in self.touches if touch.other is None}
 
 
-class Frame(NamedTuple):
+class ContactFrame(NamedTuple):
     """A contact frame in world axes: the normal, then two tangents."""
 
     n: Vector3
@@ -143,10 +143,10 @@ class Plane:
     normal: Numbers3 = (0.0, 0.0, 1.0)
     height: float = 0.0
 
-    def meet(self, p: Vector3) -> tuple[Scalar, Frame]:
+    def meet(self, p: Vector3) -> tuple[Scalar, ContactFrame]:
         """Return the distance of a point from the surface, and the frame there."""
         n = Vector3.of(self.normal)
-        return n.dot(p) - self.height, Frame(n, *tangents(n))
+        return n.dot(p) - self.height, ContactFrame(n, *tangents(n))
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Heights:
     # of the program of the function: two functions with one digest compute the same
     digest: str = ""
 
-    def meet(self, p: Vector3) -> tuple[Scalar, Frame]:
+    def meet(self, p: Vector3) -> tuple[Scalar, ContactFrame]:
         """Return the distance of a point from the surface, and the frame there."""
         return _below(lambda x, y: self.function(x, y), p)
 
@@ -171,7 +171,7 @@ class Heights:
 
 
 @dataclass(frozen=True)
-class Grid:
+class HeightGrid:
     """Heights on a grid, linear between its lines, level beyond its edges."""
 
     corner: tuple[float, float]
@@ -181,7 +181,7 @@ class Grid:
     heights: tuple[tuple[float, ...], ...]
     """Row k holds the heights along y at the k-th line along x [m]."""
 
-    def meet(self, p: Vector3) -> tuple[Scalar, Frame]:
+    def meet(self, p: Vector3) -> tuple[Scalar, ContactFrame]:
         """Return the distance of a point from the surface, and the frame there."""
         return _below(self.height, p)
 
@@ -205,7 +205,7 @@ def _linear(values: Any, place: Scalar) -> Scalar:
     return total
 
 
-def _below(height: Callable[[Scalar, Scalar], Scalar], p: Vector3) -> tuple[Scalar, Frame]:
+def _below(height: Callable[[Scalar, Scalar], Scalar], p: Vector3) -> tuple[Scalar, ContactFrame]:
     def at(xy: Any) -> tuple[Scalar, ...]:
         return (height(*xy) + ZERO,)
 
@@ -215,7 +215,7 @@ def _below(height: Callable[[Scalar, Scalar], Scalar], p: Vector3) -> tuple[Scal
     n = Vector3(-a * scale, -b * scale, scale)
     along = 1.0 / sqrt(a * a + 1.0)
     t = Vector3(along, ZERO, a * along)
-    return (p.z - h) * scale, Frame(n, t, n.cross(t))
+    return (p.z - h) * scale, ContactFrame(n, t, n.cross(t))
 
 
 def tangents(n: Vector3) -> tuple[Vector3, Vector3]:

@@ -37,7 +37,7 @@ from sixfold.spatial import (
 Matrix = list[list[Scalar]]
 
 
-class Direction(NamedTuple):
+class ColumnMotion(NamedTuple):
     """What one column of a joint's motion subspace does to the bodies behind the joint."""
 
     s: Motion
@@ -50,7 +50,7 @@ class Direction(NamedTuple):
     """Change of accelerations with its velocity."""
 
 
-class Derivatives(NamedTuple):
+class InverseDynamicsDerivatives(NamedTuple):
     """Derivatives of joint forces, over the freedoms of the tree."""
 
     Q: Matrix  # by positions, along the motion subspaces
@@ -60,7 +60,7 @@ class Derivatives(NamedTuple):
 
 def first_order(
     tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table, *, fixed: bool = False
-) -> Derivatives:
+) -> InverseDynamicsDerivatives:
     """Return d tau/dq, d tau/dqd and d tau/dqdd of `fast.inverse_dynamics.joint_forces`.
 
     f_ext[i] is the external force on body i in body coordinates.  It turns with the body, or, with
@@ -111,17 +111,17 @@ def first_order(
                     V[c][k] = own.s.dot(H) + own.theta.dot(K)
                     M[k][c] = M[c][k] = own.s.dot(K)
 
-    return Derivatives(Q, V, M)
+    return InverseDynamicsDerivatives(Q, V, M)
 
 
-def directions(tree: Tree, i: int, now: BodyForces, rates: SubspaceRates) -> list[Direction]:
+def directions(tree: Tree, i: int, now: BodyForces, rates: SubspaceRates) -> list[ColumnMotion]:
     """Return psi, psidd and theta of each column of joint i, for the observer at body i."""
     w, W, vd, S = now.w[i], now.W[i], now.vd[i], now.S[i].columns
     if len(S) == 1 and rates.vanish:  # the parent's motion is not needed
         (s,) = S
         psi = Motion(w.cross(s.ang), w.cross(s.lin))
         psidd = Motion(W @ s.ang, W @ s.lin + vd.cross(s.ang))
-        return [Direction(s, psi, psidd, psi * 2)]
+        return [ColumnMotion(s, psi, psidd, psi * 2)]
     p, (E, r), slide = tree.parent[i], now.Xup[i], now.vJ[i].lin
     w_in, v = E @ now.w[p], Motion(w, ZERO3)
     vp = Motion(w_in, -slide)
@@ -131,7 +131,7 @@ def directions(tree: Tree, i: int, now: BodyForces, rates: SubspaceRates) -> lis
         e, g, own = rates.of(t)
         psi = vp.cross(s) + e
         psidd = ap.cross(s) + vp.cross(psi) + g + v.cross(e)
-        found.append(Direction(s, psi, psidd, psi + v.cross(s) + own))
+        found.append(ColumnMotion(s, psi, psidd, psi + v.cross(s) + own))
     return found
 
 

@@ -24,7 +24,7 @@ from sixfold.spatial import Force, Inertia, Motion, Transform, Vector3
 Hessian = dict[tuple[int, int], Motion]
 
 
-class Columns(NamedTuple):
+class JacobianColumns(NamedTuple):
     """What each freedom that supports a body does to it, in body coordinates."""
 
     J: dict[int, Motion]  # the column of the Jacobian, by freedom
@@ -33,7 +33,7 @@ class Columns(NamedTuple):
     joint: dict[int, int]  # the joint of each freedom
 
 
-def columns(tree: Tree, q: Table, body: int, placement: Transform) -> Columns:
+def columns(tree: Tree, q: Table, body: int, placement: Transform) -> JacobianColumns:
     """Return the columns of a frame's Jacobian in its own coordinates."""
     J: dict[int, Motion] = {}
     own: Hessian = {}
@@ -48,11 +48,11 @@ def columns(tree: Tree, q: Table, body: int, placement: Transform) -> Columns:
             for p, d in enumerate(rates.dS[t - start].columns, start):
                 own[p, t] = X @ d
         X = X @ (XJ @ tree.Xtree[j])
-    return Columns(J, own, joint)
+    return JacobianColumns(J, own, joint)
 
 
 def jacobian_derivatives(
-    found: Columns, turned: Callable[[Motion, Motion], Motion] | None
+    found: JacobianColumns, turned: Callable[[Motion, Motion], Motion] | None
 ) -> Hessian:
     """Return d J_j / dq_k by (j, k), in the frame's coordinates.
 
@@ -75,7 +75,7 @@ def jacobian_derivatives(
 
 
 def in_moving_frame(
-    found: Columns, own: dict[int, Motion], X: Transform
+    found: JacobianColumns, own: dict[int, Motion], X: Transform
 ) -> tuple[dict[int, Motion], Hessian]:
     """Return the Jacobian of a body and d J_j / dq_k in the coordinates of another frame.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sixfold.dynamics.derivatives.inverse_dynamics import Derivatives, first_order
+from sixfold.dynamics.derivatives.inverse_dynamics import InverseDynamicsDerivatives, first_order
 from sixfold.dynamics.derivatives.joints import units
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, Scalar, differentiate
@@ -119,7 +119,7 @@ def by_columns(tree: Tree, q: Table, qd: Table, qdd: Table, lam: Table) -> Secon
     none = {i: Force.zero() for i in tree.bodies}
 
     def weighted(x: Table, xd: Table) -> list[Scalar]:
-        found: Derivatives = first_order(tree, x, xd, qdd, none)
+        found: InverseDynamicsDerivatives = first_order(tree, x, xd, qdd, none)
         return [
             sum((w * row[c] for w, row in zip(weights, matrix, strict=True)), ZERO)
             for matrix in found

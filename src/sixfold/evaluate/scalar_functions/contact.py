@@ -6,8 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sixfold.dynamics.constrained import rows as constrained
-from sixfold.dynamics.contact.newton import Coordinates
-from sixfold.dynamics.contact.response import Loops, Reduce, Response, State, respond, weights
+from sixfold.dynamics.contact.newton import CoordinateMap
+from sixfold.dynamics.contact.response import (
+    ContactState,
+    Loops,
+    Reduce,
+    Response,
+    respond,
+    weights,
+)
 from sixfold.dynamics.contact.rows import JointSpace, Places
 from sixfold.dynamics.contact.scene import Numbers3, Scene
 from sixfold.evaluate.scalar_functions.constraints import rows_of
@@ -46,14 +53,14 @@ def contact_dynamics(
     reduce = _reduction(model)
     space = JointSpace(places, scene.grounded - {0})
     qd = model.velocities(v)
-    at = State(q, v, qd, places, space, space.twists(qd), reduce, gravity, h)
+    at = ContactState(q, v, qd, places, space, space.twists(qd), reduce, gravity, h)
     loops = None
     if model.constraints:
         rows = rows_of(model, tree, q, v)
         loops = Loops([row.J for row in rows], [-row.gamma for row in rows])
     # contacts with the ground keep the sparsity of the mass matrix; pairs of bodies do not
     sparse = not model.couplings and all(touch.other is None for touch in scene.touches)
-    coordinates = Coordinates(
+    coordinates = CoordinateMap(
         model.velocities,
         lambda row: reduce(dict(enumerate(row))),
         motion.factor.parent if sparse else range(-1, model.nv - 1),
