@@ -153,13 +153,11 @@ def _on_dask(task: Task, blocks: Iterable[Block], client: Any) -> Done:
     pending: dict[Any, Block] = {}
 
     def submit(count: int) -> list[Any]:
-        new = []
-        for block in islice(left, count):
-            function, arguments = task(block)
-            future = client.submit(function, *arguments, pure=False)
-            pending[future] = block
-            new.append(future)
-        return new
+        parts = list(islice(left, count))
+        tasks = map(task, parts)
+        futures = [client.submit(function, *arguments, pure=False) for function, arguments in tasks]
+        pending.update(zip(futures, parts, strict=True))
+        return futures
 
     arrived = distributed.as_completed(submit(AHEAD * cores))
     try:
@@ -172,16 +170,16 @@ def _on_dask(task: Task, blocks: Iterable[Block], client: Any) -> Done:
         client.cancel(list(pending), force=True)
 
 
-MAX_OBJECTS = 5000  # objects that are looked at for one that does not travel
+MAX_OBJECTS = 5000  # objects searched for one that cannot be pickled
 
 
 def packed(job: Any, functions: Sequence[Any]) -> bytes:
-    """Return a job as bytes, or name the object in its functions that does not travel."""
+    """Return a job as bytes, or name the object in its functions that cannot be pickled."""
     cloudpickle = optional("cloudpickle", "a sweep on other processes")
     try:
         data: bytes = cloudpickle.dumps(job)
     except Exception as error:
-        path, culprit = _culprit(functions, cloudpickle.dumps)
+        path, culprit = _find_unpicklable(functions, cloudpickle.dumps)
         if path is None:
             what = "sweep: the function cannot go to other processes"
             raise NotApplicableError(what, f"it: {brief(error)}", _FIX) from error
@@ -200,19 +198,19 @@ def unpacked(data: bytes) -> Any:
     return pickle.loads(data)
 
 
-def _culprit(functions: Sequence[Any], dumps: Any) -> tuple[str | None, Any]:
+def _find_unpicklable(functions: Sequence[Any], dumps: Any) -> tuple[str | None, Any]:
     """Return the innermost object that functions reach and that does not pickle, and a path."""
     pending: list[tuple[str, Any]] = [(_quoted(x), x) for x in functions]
     found: tuple[str | None, Any] = (None, None)
     seen: set[int] = set()
     while pending and len(seen) < MAX_OBJECTS:
         path, x = pending.pop(0)
-        if id(x) in seen or _travels(x, dumps):
+        if id(x) in seen or _can_pickle(x, dumps):
             continue
         seen.add(id(x))
         if all(x is not function for function in functions):
             found = (path, x)
-        pending = _inside(path, x) or pending  # what is inside it is at fault, or it is itself
+        pending = _members(path, x) or pending  # what is inside it is at fault, or it is itself
     return found
 
 
@@ -220,7 +218,7 @@ def _quoted(x: Any) -> str:
     return f"'{getattr(x, '__name__', type(x).__name__)}'"
 
 
-def _travels(x: Any, dumps: Any) -> bool:
+def _can_pickle(x: Any, dumps: Any) -> bool:
     try:
         dumps(x)
     except Exception:
@@ -228,25 +226,18 @@ def _travels(x: Any, dumps: Any) -> bool:
     return True
 
 
-def _inside(path: str, x: Any) -> list[tuple[str, Any]]:
+def _members(path: str, x: Any) -> list[tuple[str, Any]]:
     """Return what an object holds, each with the words that lead to it."""
     if isinstance(x, MethodType):
         return [(path, x.__func__), (f"the object of {path}", x.__self__)]
     if isinstance(x, FunctionType):
         path = _quoted(x)
-        found = [
-            (f"'{name}' in the closure of {path}", cell.cell_contents)
-            for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
-            if _bound(cell)
-        ]
-        names = _names(x.__code__)
-        found += [
-            (f"the global '{name}' of {path}", x.__globals__[name])
-            for name in names
-            if name in x.__globals__
-        ]
-        found += [(f"a default of {path}", value) for value in x.__defaults__ or ()]
-        return found + [(f"a default of {path}", v) for v in (x.__kwdefaults__ or {}).values()]
+        cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
+        found = [(f"'{name}' in the closure of {path}", _content(cell)) for name, cell in cells]
+        names = _names(x.__code__) & x.__globals__.keys()
+        found += [(f"the global '{name}' of {path}", x.__globals__[name]) for name in names]
+        defaults = (*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values())
+        return found + [(f"a default of {path}", value) for value in defaults]
     if isinstance(x, dict):
         return [(f"{path}[{key!r}]", value) for key, value in x.items()]
     if isinstance(x, (list, tuple, set, frozenset)):
@@ -264,9 +255,8 @@ def _names(code: CodeType) -> set[str]:
     return {*code.co_names, *(name for c in inner for name in _names(c))}
 
 
-def _bound(cell: Any) -> bool:
+def _content(cell: Any) -> Any:
     try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return None

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +85,7 @@ class Sweep(Mapping[str, Any]):
         return self.reductions[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Go over the names of the reductions."""
+        """Iterate over the names of the reductions."""
         return iter(self.reductions)
 
     def __len__(self) -> int:
@@ -157,9 +155,14 @@ class Job:
 
 
 def run_block(job: Job | bytes, start: int, stop: int, given: Mapping[str, Array]) -> Any:
-    """Do a block: what engines call."""
+    """Compute a block: what engines call."""
     found: Job = unpacked(job) if isinstance(job, bytes) else job
     return found.run(start, stop, given)
+
+
+def _given_rows(source: RowSource, start: int, stop: int) -> dict[str, Array]:
+    """Return the rows of a table; workers make those of a grid themselves."""
+    return source.values(start, stop) if isinstance(source, RowTable) else {}
 
 
 def sweep(
@@ -245,7 +248,7 @@ def sweep(
     run, count = engine_of(engine, workers)
     leaf = leaf_size(len(source))
     size = _block(block, len(source), count, leaf, bool(reducers) and write is None)
-    digest = digest_of(study, source, version, _library())
+    digest = digest_of(study, source, version)
     folder = None if write is None else path_of("sweep", write, "folder").absolute()
     kind = _format(format, folder)
     whole: list[StoredPiece] = []
@@ -260,7 +263,7 @@ def sweep(
     job = Job(study, () if folder else reducers, leaf, place, kind, digest)
     missing = gaps(whole, len(source))
     left = sum(stop - start for start, stop in missing)
-    told = progress_of(progress, len(source) - left)
+    report = progress_of(progress, len(source) - left)
     trees = [_tree(reducer) for reducer in job.reducers]
     kept: dict[Block, dict[str, Array]] = {}
     done = len(source) - left
@@ -268,8 +271,7 @@ def sweep(
     ready: Job | bytes = job if here else packed(job, (study.function, *reducers))
 
     def task(part: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        given = source.values(*part) if isinstance(source, RowTable) else {}
-        return run_block, (ready, *part, given)
+        return run_block, (ready, *part, _given_rows(source, *part))
 
     for part, found in run(task, _cut(missing, size)) if left else ():
         if job.reducers:
@@ -278,22 +280,27 @@ def sweep(
         elif folder is None:
             kept[part] = found
         done += part[1] - part[0]
-        if told is not None:
-            told(done, len(source))
+        if report is not None:
+            report(done, len(source))
     if folder is not None and reducers:
-        trees = _reduced_from_disk(folder, digest, job, reducers)
+        trees = _reduce_stored(folder, digest, job, reducers)
     read: Callable[[], dict[str, Array]] | None = None
     if folder is not None:
         read = lambda: _all_rows(folder, digest)  # noqa: E731
     elif not reducers:
-        read = lambda: _joined([kept[part] for part in sorted(kept)])  # noqa: E731
-    results = {
-        reducer.name: reducer.result(tree.total())
-        for reducer, tree in zip(reducers, trees, strict=True)
-    }
-    seconds = time.monotonic() - begun
-    told_of = (len(source), digest, folder, left, len(source) - left, tuple(damaged), seconds)
-    return Sweep(results, *told_of, read)
+        read = lambda: _concatenate([kept[part] for part in sorted(kept)])  # noqa: E731
+    pairs = zip(reducers, trees, strict=True)
+    return Sweep(
+        {reducer.name: reducer.result(tree.total()) for reducer, tree in pairs},
+        rows=len(source),
+        digest=digest,
+        folder=folder,
+        computed=left,
+        reused=len(source) - left,
+        damaged=tuple(damaged),
+        seconds=time.monotonic() - begun,
+        read=read,
+    )
 
 
 def _format(format: Any, folder: Path | None) -> str:
@@ -337,6 +344,10 @@ def _check_stored_rows(
     A function may give other bits for a few rows than for many at once, as products of matrices
     do.  So where they differ the whole piece is computed again before it is refused.
     """
+
+    def computed(start: int, stop: int) -> dict[str, Array]:
+        return study.results(start, stop, _given_rows(source, start, stop))
+
     places = np.linspace(0, len(pieces) - 1, min(len(pieces), CHECKED_PIECES)).astype(int)
     for piece in (pieces[k] for k in np.unique(places)):
         stored, count = read_piece(piece, digest), piece.stop - piece.start
@@ -344,15 +355,12 @@ def _check_stored_rows(
         for first in sorted({0, (count - few) // 2, count - few}):
             rows = slice(first, first + few)
             part = {name: x[rows] for name, x in stored.items()}
-            found = _computed(study, source, piece.start + first, piece.start + first + few)
+            found = computed(piece.start + first, piece.start + first + few)
             if content_digest(found) == content_digest(part):
                 continue
-            again = _computed(study, source, piece.start, piece.stop)
-            if content_digest(again) != content_digest(stored):
-                what = (
-                    f"holds other results than the function gives now, in rows {piece.start} to "
-                    f"{piece.stop - 1}"
-                )
+            if content_digest(computed(piece.start, piece.stop)) != content_digest(stored):
+                rows_ = f"rows {piece.start} to {piece.stop - 1}"
+                what = f"holds other results than the function gives now, in {rows_}"
                 fix = (
                     "write to another folder, or delete this one if the function has changed; "
                     "a function with random numbers of its own takes them from draw= instead"
@@ -360,12 +368,7 @@ def _check_stored_rows(
                 raise OutputFileError(piece.path, what, fix)
 
 
-def _computed(study: Study, source: RowSource, start: int, stop: int) -> dict[str, Array]:
-    given = source.values(start, stop) if isinstance(source, RowTable) else {}
-    return study.results(start, stop, given)
-
-
-def _reduced_from_disk(
+def _reduce_stored(
     folder: Path, digest: str, job: Job, reducers: tuple[Reducer, ...]
 ) -> list[ReductionTree]:
     trees = [_tree(reducer) for reducer in reducers]
@@ -378,10 +381,10 @@ def _reduced_from_disk(
 
 
 def _all_rows(folder: Path, digest: str) -> dict[str, Array]:
-    return _joined([results for _, results in stored_rows(pieces_in(folder), digest, 1 << 16)])
+    return _concatenate([results for _, results in stored_rows(pieces_in(folder), digest, 1 << 16)])
 
 
-def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+def _concatenate(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -419,13 +422,6 @@ def _draws(draw: Any) -> dict[str, Draw]:
         if not isinstance(name, str) or not isinstance(each, Draw):
             raise OptionError("sweep", "draw", words, {name: each})
     return dict(draw)
-
-
-def _library() -> str:
-    try:
-        return installed("sixfold")
-    except PackageNotFoundError:  # run from its source
-        return "source"
 
 
 def progress_of(given: Any, known: int) -> Callable[[int, int], object] | None:

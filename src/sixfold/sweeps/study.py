@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,23 +29,6 @@ from sixfold.sweeps.draws import Draw, drawn
 from sixfold.sweeps.pieces import content_digest
 
 MAX_ROWS = 2**53  # rows that a float still counts
-
-
-class RowSource(Protocol):
-    """Rows by number."""
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of what a row holds."""
-
-    def values(self, start: int, stop: int) -> dict[str, Array]:
-        """Return the rows from start up to stop, by name."""
-
-    def about(self) -> dict[str, str]:
-        """Say in a few words what each name runs over."""
 
 
 class Grid:
@@ -107,26 +90,18 @@ class Grid:
 
 
 class RowTable:
-    """Rows that are given one by one, by name."""
+    """Rows that are given one by one, by name; without columns just a number of rows."""
 
-    def __init__(self, columns: Mapping[Any, Any]) -> None:
-        """Take columns with one row each."""
-        words = "a number, a Grid, or columns of one length by name"
-        if not columns or not all(isinstance(name, str) for name in columns):
-            raise OptionError("sweep", "rows", words, columns)
-        self.columns = {name: _column("sweep", name, x) for name, x in columns.items()}
-        lengths = {name: len(x) for name, x in self.columns.items()}
-        if len(set(lengths.values())) > 1:
-            shown = ", ".join(f"{name} {n}" for name, n in lengths.items())
-            fix = "give all columns the same number of rows"
-            raise ShapeError("sweep", "rows", "columns of one length", shown, fix)
+    def __init__(self, columns: Mapping[str, Array], count: int) -> None:
+        """Hold columns with one number or array for each row."""
+        self.columns, self.count = columns, count
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
+        return self.count
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of what a row holds."""
+        """Names of the columns."""
         return tuple(self.columns)
 
     def values(self, start: int, stop: int) -> dict[str, Array]:
@@ -138,25 +113,8 @@ class RowTable:
         return {name: f"table of {len(x)} rows" for name, x in self.columns.items()}
 
 
-class Count:
-    """So many rows, which hold nothing by themselves."""
-
-    names: tuple[str, ...] = ()
-
-    def __init__(self, count: int) -> None:
-        """Take how many."""
-        self.count = count
-
-    def __len__(self) -> int:
-        return self.count
-
-    def values(self, start: int, stop: int) -> dict[str, Array]:
-        """Return the rows from start up to stop, by name."""
-        return {}
-
-    def about(self) -> dict[str, str]:
-        """Say in a few words what each name runs over."""
-        return {}
+RowSource = Grid | RowTable
+ROWS = "a number, a Grid, or columns of one length by name"
 
 
 def rows_of(given: Any) -> RowSource:
@@ -166,11 +124,19 @@ def rows_of(given: Any) -> RowSource:
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if not 1 <= given <= MAX_ROWS:
             raise OptionError("sweep", "rows", "one row or more", given)
-        return Count(int(given))
-    if isinstance(given, Mapping):
-        return RowTable(given)
-    where, expected = "sweep: argument 'rows'", "a number, a Grid, or columns of one length by name"
-    raise ArgumentError(where, expected, given, "pass rows=1000, or rows=sf.Grid(mass=[1.0, 2.0])")
+        return RowTable({}, int(given))
+    if not isinstance(given, Mapping):
+        fix = "pass rows=1000, or rows=sf.Grid(mass=[1.0, 2.0])"
+        raise ArgumentError("sweep: argument 'rows'", ROWS, given, fix)
+    if not given or not all(isinstance(name, str) for name in given):
+        raise OptionError("sweep", "rows", ROWS, given)
+    columns = {name: _column("sweep", name, x) for name, x in given.items()}
+    lengths = [len(x) for x in columns.values()]
+    if len(set(lengths)) > 1:
+        shown = ", ".join(f"{name} {n}" for name, n in zip(columns, lengths, strict=True))
+        fix = "give all columns the same number of rows"
+        raise ShapeError("sweep", "rows", "columns of one length", shown, fix)
+    return RowTable(columns, lengths[0])
 
 
 def _column(function: str, name: str, value: Any) -> Array:
@@ -251,30 +217,26 @@ def study_of(function: Any, rows: RowSource, seed: int, draws: Mapping[str, Draw
 DRAWN_ROWS = 64  # rows whose drawn numbers identify the draws, with the numbers that the draws hold
 
 
-def digest_of(study: Study, rows: RowSource, version: str | None, library: str) -> str:
+def digest_of(study: Study, rows: RowSource, version: str | None) -> str:
     """Return a hash of what varies: rows, draws, seed, and the version that the user gives.
 
     The function is not part of it: rows that are stored are compared with what it computes.
     """
+    from sixfold import __version__
+
     drawn_first = drawn(study.draws, study.seed, 0, min(len(rows), DRAWN_ROWS))
-    columns = getattr(rows, "columns", {}) if study.grid is None else study.grid.axes
-    held = {name: _content(draw) for name, draw in study.draws.items()}
+    columns = rows.axes if isinstance(rows, Grid) else rows.columns
+    held = {
+        name: (draw.kind, [x.digest if isinstance(x, Model) else _hash(x) for x in draw.parts])
+        for name, draw in study.draws.items()
+    }
     known = (content_digest(drawn_first), content_digest(columns))
-    parts = (library, version, study.seed, len(rows), held, *known)
+    parts = (__version__, version, study.seed, len(rows), held, *known)
     return hashlib.sha256("\n".join(map(repr, parts)).encode()).hexdigest()[:32]
 
 
-def _content(x: Any) -> Any:
-    """Return what a draw holds, as something that prints all of it."""
-    if isinstance(x, np.ndarray):
-        return content_digest({"": x}) if not x.dtype.hasobject else _content(x.tolist())
-    if isinstance(x, Model):
-        return x.digest
-    if isinstance(x, (tuple, list)):
-        return [_content(each) for each in x]
-    if isinstance(x, Draw):
-        return type(x).__name__, {name: _content(each) for name, each in vars(x).items()}
-    return repr(x)
+def _hash(array: Array) -> str:
+    return content_digest({"": array})
 
 
 def _named(made: Any, start: int, stop: int) -> dict[str, Array]:
