@@ -27,7 +27,7 @@ from sixfold.evaluate import (
     potential_energy,
     random_state,
 )
-from sixfold.identification.fit import Fit, Sums, accumulate
+from sixfold.identification.fit import Fit, Sums, accumulate, standard_errors, weighted_products
 from sixfold.identification.identification import Estimate, estimates
 from sixfold.identification.identify import problem_for
 from sixfold.identification.problem import IdentificationProblem, choice_of, numbers, positive
@@ -71,17 +71,14 @@ def expected_errors(
 
 def expected_fit(problem: IdentificationProblem, sums: Sums, noise: Array) -> Fit:
     """Return the fit of the loaded model's own forces with this noise."""
-    G = np.zeros((problem.n, problem.n))
-    for j, columns in enumerate(problem.rows):
-        G[np.ix_(columns, columns)] += sums.G[j][:-1, :-1] / noise[j] ** 2
+    G, _ = weighted_products(problem, sums, noise)
     scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
     values, vectors = np.linalg.eigh(G / np.outer(scale, scale))
     seen = values > 1e-13 * values[-1]
     half = vectors[:, seen] / np.sqrt(values[seen])
     covariance = half @ half.T / np.outer(scale, scale)
     unseen = vectors[:, ~seen]
-    hidden = (np.abs(unseen) > 1e-4).any(axis=1) if unseen.size else np.zeros(problem.n, bool)
-    errors = np.where(hidden, np.inf, np.sqrt(np.diag(covariance)))
+    errors = standard_errors(covariance, unseen)
     condition = float(np.sqrt(values[-1] / max(values[0], 1e-300)))
     beta = problem.base @ problem.start
     return Fit(beta, covariance, errors, noise, condition, G, G @ beta, unseen, scale)
@@ -236,23 +233,15 @@ def excitation(
     if progress is not None and not callable(progress):
         raise OptionError(where, "progress", "a function of (done, total)", progress)
     rng = generator_of(where, seed)
-    span = (
-        min(duration, PERIOD) if period is None else positive(where, "period", period, "a time > 0")
-    )
+    span = min(duration, PERIOD)
+    if period is not None:
+        span = positive(where, "period", period, "a time > 0")
     if len(model.coordinates.additive) != model.nv or not model.nv:
         fix = "record its motions under its own controller; `identify` takes them as they are"
         raise NotApplicableError(where, f"'{model.name}', with a free or spherical joint", fix)
-    choice = choice_of(
-        model,
-        friction=friction,
-        rotors=rotors,
-        offsets=offsets,
-        springs=springs,
-        gains=None,
-        bodies=bodies,
-        forces=False,
-        where=where,
-    )
+    options = {"friction": friction, "rotors": rotors, "offsets": offsets, "springs": springs}
+    options |= {"gains": None, "bodies": bodies}
+    choice = choice_of(model, **options, forces=False, where=where)
     series = _series(model, margin, lower, upper, speed, int(harmonics), span)
     problem = problem_for(model, choice)
     t = np.linspace(0.0, span, SAMPLES * int(harmonics), endpoint=False)
@@ -366,8 +355,6 @@ def _trajectory(
 ) -> Trajectory:
     t = dt * np.arange(int(np.floor(duration / dt + 1e-9)) + 1)
     q, v, a = series.motion(x, t)
-    if model.nq != model.nv:
-        raise AssertionError("joints with one coordinate for each freedom")
     tau = inverse_dynamics(model, q, v, a)
     energies: dict[str, Any] = {
         "kinetic": kinetic_energy(model, q, v),
@@ -380,14 +367,12 @@ def _trajectory(
     counts = ", ".join(f"{len(p)} {word}" for word, p in words.items() if p)
     lines = [f"of {len(seen)} base parameters {counts} seen with noise of {sigma.max():.2g} N m"]
     weak = sorted(seen, key=lambda p: -p.error / p.size)[:3]
-    lines += [
-        f"seen least: {p.words}, {p.value:.3g} +- {p.error:.2g}" for p in weak if p.seen != "well"
-    ]
+    weak = [p for p in weak if p.seen != "well"]
+    lines += [f"seen least: {p.words}, {p.value:.3g} +- {p.error:.2g}" for p in weak]
     limits = model.effort_limit
     if np.isfinite(limits).any():
         share = np.abs(tau).max(axis=0) / limits
         j = int(np.nanargmax(share))
-        lines.append(
-            f"largest torque: {share[j]:.0%} of the limit of '{model.coordinates.v_names[j]}'"
-        )
+        name = model.coordinates.v_names[j]
+        lines.append(f"largest torque: {share[j]:.0%} of the limit of '{name}'")
     return Trajectory(model, t, q, v, a, tau, **energies, dt=dt, notes=(*notes, *lines))

@@ -87,7 +87,6 @@ class Accumulator:
     """Adds blocks: products of columns (fast) or triangular factors (for hard problems)."""
 
     def __init__(self, problem: IdentificationProblem, exact: bool) -> None:
-        """Start with nothing."""
         self.exact = exact
         self.sums = [np.zeros((len(rows) + 1,) * 2) for rows in problem.rows]
         self.counts = np.zeros(len(problem.rows))
@@ -134,8 +133,7 @@ def gram(A: Array) -> Array:
 
 def product(A: Array, x: Array) -> Array:
     """Return A x by one thread, as in `gram`."""
-    found: Array = np.einsum("ij,j->i", A, x)
-    return found
+    return np.asarray(np.einsum("ij,j->i", A, x))
 
 
 def block_sums(
@@ -293,15 +291,20 @@ def solve(
     covariance = inverse @ inverse.T
     # the weights are not those of the noise: a sandwich
     noisy = sigma * np.sqrt(np.ones(len(sigma)) if inflation is None else inflation)
-    middle, _ = _weighted(problem, sums, spreads**2 / noisy)
+    middle, _ = weighted_products(problem, sums, spreads**2 / noisy)
     covariance = covariance @ (middle / np.outer(scale, scale)) @ covariance
     covariance = covariance / np.outer(scale, scale)
     unseen = V[:, ~seen]
-    hidden = (np.abs(unseen) > 1e-4).any(axis=1) if unseen.size else np.zeros(len(beta), bool)
-    errors = np.where(hidden, np.inf, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+    errors = standard_errors(covariance, unseen)
     A = s[:, None] * V.T * scale
     condition = float(s[0] / s[-1]) if len(s) and s[-1] > 0 else np.inf
     return Fit(beta, covariance, errors, sigma, condition, A, whole.b, unseen, scale)
+
+
+def standard_errors(covariance: Array, unseen: Array) -> Array:
+    """Return standard errors; infinite along directions that the data do not show."""
+    errors: Array = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return np.where((np.abs(unseen) > 1e-4).any(axis=1), np.inf, errors)
 
 
 def _spreads(sigma: Array) -> Array:
@@ -331,15 +334,20 @@ class _Whole:
         return found
 
 
+def _column_sizes(squares: Array) -> Array:
+    """Return the sizes of columns from their squares; 1 where there is nothing."""
+    scale = np.sqrt(squares)
+    return np.where(scale > 0, scale, 1.0)
+
+
 def _step(
     problem: IdentificationProblem, sums: Sums, sigma: Array, exact: bool, start: Array
 ) -> Array:
     """Return a solution for the weights to come: hardly moved along what the data do not show."""
     if exact:
         return _decomposed(problem, sums, sigma, exact).step(start)
-    total, goal = _weighted(problem, sums, sigma)
-    scale = np.sqrt(np.diag(total))
-    scale = np.where(scale > 0, scale, 1.0)
+    total, goal = weighted_products(problem, sums, sigma)
+    scale = _column_sizes(np.diag(total))
     left = (goal - total @ start) / scale
     total = total / np.outer(scale, scale)
     total.flat[:: len(start) + 1] += UNSEEN[False] ** 2
@@ -347,7 +355,9 @@ def _step(
     return found
 
 
-def _weighted(problem: IdentificationProblem, sums: Sums, sigma: Array) -> tuple[Array, Array]:
+def weighted_products(
+    problem: IdentificationProblem, sums: Sums, sigma: Array
+) -> tuple[Array, Array]:
     """Return products of columns and target over all joints, each divided by its noise."""
     total, goal = np.zeros((problem.n, problem.n)), np.zeros(problem.n)
     for columns, G, s in zip(problem.rows, sums.G, sigma, strict=True):
@@ -363,9 +373,8 @@ def _decomposed(problem: IdentificationProblem, sums: Sums, sigma: Array, exact:
         scale = np.where(scale > 0, scale, 1.0)
         U, s, Vt = np.linalg.svd(A / scale, full_matrices=False)
         return _Whole(s, Vt.T, U.T @ b, s > UNSEEN[True] * s[0], scale)
-    total, goal = _weighted(problem, sums, sigma)
-    scale = np.sqrt(np.diag(total))
-    scale = np.where(scale > 0, scale, 1.0)
+    total, goal = weighted_products(problem, sums, sigma)
+    scale = _column_sizes(np.diag(total))
     values, V = np.linalg.eigh(total / np.outer(scale, scale))
     s, V = np.sqrt(np.maximum(values[::-1], 0.0)), V[:, ::-1]
     seen = s > UNSEEN[False] * s[0]

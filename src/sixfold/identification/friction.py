@@ -248,10 +248,7 @@ def find_friction(problem: IdentificationProblem, probe: Probe) -> Friction:
             tried = [trial.squares(chosen | {j: n}, sigma2) for n in range(len(trial.speeds[j]))]
             costs = np.array([float((each / sigma2).sum()) for each in tried])
             best = int(np.argmin(costs))
-            if costs[best] < costs[0] - CLEAR * trial.counts[j]:
-                chosen[j] = best
-            else:
-                chosen[j] = 0
+            chosen[j] = best if costs[best] < costs[0] - CLEAR * trial.counts[j] else 0
         squares = trial.squares(chosen, sigma2)
     rich = trial.squares(chosen, sigma2, rich=True)
     names = problem.model.coordinates.v_names

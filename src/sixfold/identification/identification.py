@@ -22,6 +22,7 @@ from sixfold.identification.problem import (
     IdentificationProblem,
     model_with_speeds,
     positive,
+    set_joint_number,
 )
 from sixfold.identification.samples import LogInput, source_of
 from sixfold.model import Model
@@ -304,15 +305,6 @@ NOTICED = 0.02  # share of a joint's force from which on a parameter matters
 UNCERTAIN = 0.05
 SIGNIFICANT = 3.0  # standard errors below zero from which on a negative number is no accident
 USELESS = 0.5  # relative error of a gain above which nothing is known about it
-# where a model keeps the numbers of its joints
-FIELDS = {
-    "viscous": ("damping",),
-    "dry": ("friction", "friction_negative"),
-    "dry+": ("friction",),
-    "dry-": ("friction_negative",),
-    "rotor": ("armature",),
-    "spring": ("stiffness",),
-}
 
 
 def estimates(
@@ -455,22 +447,13 @@ def model_of(problem: IdentificationProblem, p: Array) -> tuple[Model, Array, Ar
         ten = p[10 * n : 10 * n + 10]
         bodies[k] = replace(bodies[k], inertia=Inertia.from_parameters(ten.tolist()))
     offsets, gains = np.zeros(model.nv), np.array(problem.choice.gains)
-    owners = model.coordinates.v_joints
     for u, value in zip(problem.unknowns, p, strict=True):
-        if u.of_body:
-            continue
         if u.kind == "offset":
             offsets[u.index] = value
         elif u.kind == "gain":
             gains[u.index] = value
-        else:
-            joint = owners[u.index]
-            place = u.index - joint.v.start
-            for name in FIELDS[u.kind]:
-                numbers = list(getattr(bodies[joint.body], name))
-                numbers[place] = float(value)
-                changed: dict[str, Any] = {name: tuple(numbers)}
-                bodies[joint.body] = replace(bodies[joint.body], **changed)
+        elif not u.of_body:
+            set_joint_number(model, bodies, u.kind, u.index, float(value))
     new = replace(model, bodies=tuple(bodies))
     if problem.speeds is not None:
         new = model_with_speeds(new, problem.speeds)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction, Gains
 from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
-from sixfold.evaluate import model_checked
+from sixfold.evaluate import inverse_dynamics, model_checked
 from sixfold.identification.findings import ORDER, DataFinding, listed
 from sixfold.identification.fit import (
     MAX_CONDITION,
@@ -170,29 +170,13 @@ def identify(
         filter = positive("identify", "filter", filter, "a frequency > 0 [Hz]")
     if progress is not None and not callable(progress):
         raise OptionError("identify", "progress", "a function of (done, total)", progress)
-    choice_of(  # options first: a log may take long to read
-        model,
-        friction=friction,
-        rotors=rotors,
-        offsets=offsets,
-        springs=springs,
-        gains=gains,
-        bodies=bodies,
-        forces=False,
-    )
+    options = {"friction": friction, "rotors": rotors, "offsets": offsets, "springs": springs}
+    options |= {"gains": gains, "bodies": bodies}
+    choice_of(model, **options, forces=False)  # options first: a log may take long to read
     _check_lag(lag)
     arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
     source = source_of(model, log, arrays, filter, columns)
-    choice = choice_of(
-        model,
-        friction=friction,
-        rotors=rotors,
-        offsets=offsets,
-        springs=springs,
-        gains=gains,
-        bodies=bodies,
-        forces=source.forces,
-    )
+    choice = choice_of(model, **options, forces=source.forces)
     problem = problem_for(model, choice)
     if not problem.n:
         fix = "let friction or the inertia of some body be unknown"
@@ -388,9 +372,7 @@ def _record(
     offsets: Array,
     gains: Array,
 ) -> dict[str, Array]:
-    """Return the kept samples with the new model's forces beside the measured ones."""
-    from sixfold.evaluate import inverse_dynamics
-
+    """Return the kept samples with the new model's forces next to the measured ones."""
     q, v, a, tau, *rest = probe.chunk
     made = inverse_dynamics(model, q, v, a, rest[0] if rest else None) + offsets
     found = {"row": probe.rows, "q": q, "v": v, "tau": tau * gains, "model": made}

@@ -8,8 +8,8 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from io import TextIOBase, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -437,6 +437,24 @@ class Log:
             TrajectoryFileError: if the file cannot be read or has no positions or joint forces.
         """
         return cls(**read_log(path, model, columns))
+
+
+def map_arrays(log: Log, function: Callable[[Array], Array]) -> Log:
+    """Return a log with a function applied to each array that was measured."""
+    arrays = (log.q, log.v, log.a, log.tau, log.times, log.f_ext)
+    return Log(*(None if x is None else function(x) for x in arrays))  # type: ignore[arg-type]
+
+
+def interpolate(log: Log, t: Array) -> Log:
+    """Return a log at other times, by straight lines between samples."""
+    assert log.times is not None
+    known = log.times
+
+    def at(x: Array) -> Array:
+        rows = [np.interp(t, known, column) for column in x.reshape(len(x), -1).T]
+        return np.stack(rows, axis=-1).reshape(len(t), *x.shape[1:])
+
+    return replace(map_arrays(log, at), t=t)
 
 
 def _array(name: str, given: Any) -> Array:

@@ -20,11 +20,11 @@ from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, yes_or_no
 from sixfold.evaluate import compile as compile_kernel
 from sixfold.evaluate import inverse_dynamics, joint_regressor, random_state, regressor
-from sixfold.model import Model
+from sixfold.model import Body, Model
 from sixfold.model.grouping import PARAMETERS, movable
 from sixfold.spatial import Inertia
 
-# columns that a joint may have beside those of the bodies, in words
+# columns that a joint may have in addition to those of the bodies, in words
 JOINT_WORDS = {
     "viscous": "viscous friction",
     "dry": "dry friction",
@@ -34,6 +34,15 @@ JOINT_WORDS = {
     "rotor": "rotor inertia",
     "spring": "stiffness",
     "gain": "gain of the current",
+}
+# the fields of a body in which a model keeps the numbers of its joint
+JOINT_FIELDS = {
+    "viscous": ("damping",),
+    "dry": ("friction", "friction_negative"),
+    "dry+": ("friction",),
+    "dry-": ("friction_negative",),
+    "rotor": ("armature",),
+    "spring": ("stiffness",),
 }
 NOT_NEGATIVE = ("viscous", "dry", "dry+", "dry-", "rotor", "spring")
 BODY_WORDS = {
@@ -88,6 +97,14 @@ class Choice:
     gains: tuple[float, ...]  # Newton metres for each unit of tau; NaN where unknown
     forces: bool  # whether external forces were measured
     joints: tuple[int, ...]  # indices in v that have friction, offsets, rotors and springs
+
+    @property
+    def joint_kinds(self) -> list[str]:
+        """The kinds of columns that each of the joints has, in their order."""
+        kinds = ["viscous"] if self.viscous else []
+        kinds += {"": [], "both": ["dry"], "direction": ["dry+", "dry-"]}[self.dry]
+        optional = {"offset": self.offsets, "rotor": self.rotors, "spring": self.springs}
+        return kinds + [kind for kind, wanted in optional.items() if wanted]
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,55 +255,41 @@ def known_part(model: Model, choice: Choice) -> Model:
     bodies = list(model.bodies)
     for k in choice.bodies:
         bodies[k] = replace(bodies[k], inertia=Inertia.zero())
-    owners = model.coordinates.v_joints
-    for j in choice.joints:
-        k, place = owners[j].body, j - owners[j].v.start
-        names = []
-        if choice.viscous:
-            names.append("damping")
-        if choice.dry:
-            names += ["friction", "friction_negative"]
-        if choice.rotors:
-            names.append("armature")
-        if choice.springs:
-            names.append("stiffness")
-        for name in names:
-            numbers = list(getattr(bodies[k], name))
-            numbers[place] = 0.0
-            changed: dict[str, Any] = {name: tuple(numbers)}
-            bodies[k] = replace(bodies[k], **changed)
+    for kind in choice.joint_kinds:
+        for j in choice.joints:
+            set_joint_number(model, bodies, kind, j, 0.0)
     return replace(model, bodies=tuple(bodies))
+
+
+def set_joint_number(model: Model, bodies: list[Body], kind: str, j: int, value: float) -> None:
+    """Set the number of a kind that belongs to velocity coordinate j, among some bodies."""
+    joint = model.coordinates.v_joints[j]
+    for name in JOINT_FIELDS.get(kind, ()):
+        numbers = list(getattr(bodies[joint.body], name))
+        numbers[j - joint.v.start] = value
+        changed: dict[str, Any] = {name: tuple(numbers)}
+        bodies[joint.body] = replace(bodies[joint.body], **changed)
 
 
 def unknowns_of(model: Model, choice: Choice) -> tuple[Unknown, ...]:
     """Return all unknown numbers, bodies first."""
     found = [Unknown(p, model.body_names[k], k) for k in choice.bodies for p in PARAMETERS]
-    kinds = []
-    if choice.viscous:
-        kinds.append("viscous")
-    if choice.dry:
-        kinds += ["dry"] if choice.dry == "both" else ["dry+", "dry-"]
-    kinds += ["offset"] if choice.offsets else []
-    kinds += ["rotor"] if choice.rotors else []
-    kinds += ["spring"] if choice.springs else []
     names = model.coordinates.v_names
-    found += [Unknown(kind, names[j], j) for kind in kinds for j in choice.joints]
+    found += [Unknown(kind, names[j], j) for kind in choice.joint_kinds for j in choice.joints]
     gains = np.flatnonzero(np.isnan(choice.gains))
     return (*found, *(Unknown("gain", names[j], int(j)) for j in gains))
 
 
 def start_of(model: Model, choice: Choice, unknowns: Sequence[Unknown]) -> Array:
     """Return the unknowns as the loaded model has them; offsets are zero, gains one."""
-    fields = {"viscous": "damping", "dry": "friction", "dry+": "friction"}
-    fields |= {"dry-": "friction_negative", "rotor": "armature", "spring": "stiffness"}
     owners = model.coordinates.v_joints
     values = []
     for u in unknowns:
         if u.of_body:
             values.append(float(model.bodies[u.index].inertia.array()[_place(u)]))
-        elif u.kind in fields:
+        elif u.kind in JOINT_FIELDS:
             joint = owners[u.index]
-            numbers = getattr(model.bodies[joint.body], fields[u.kind])
+            numbers = getattr(model.bodies[joint.body], JOINT_FIELDS[u.kind][0])
             values.append(float(numbers[u.index - joint.v.start]))
         else:
             values.append(1.0 if u.kind == "gain" else 0.0)

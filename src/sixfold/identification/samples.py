@@ -9,11 +9,11 @@ at 100 Hz.
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, StateError
 from sixfold.evaluate import difference, in_order
 from sixfold.identification.findings import DataFinding, Severity, listed
-from sixfold.identification.log import Chunk, Log
+from sixfold.identification.log import Chunk, Log, interpolate, map_arrays
 from sixfold.model import Model, Revolute
 from sixfold.simulation import Trajectory
 
@@ -61,7 +61,7 @@ def stretches(t: Array) -> tuple[list[slice], float]:
     usual = float(np.median(steps))
     breaks = np.flatnonzero((steps > MAX_GAP * usual) | (steps <= 0)) + 1
     edges = [0, *breaks.tolist(), len(t)]
-    return [slice(i, j) for i, j in itertools.pairwise(edges)], usual
+    return [slice(i, j) for i, j in pairwise(edges)], usual
 
 
 def complete(model: Model, log: Log, cutoff: float | None) -> list[Log]:
@@ -74,7 +74,9 @@ def complete(model: Model, log: Log, cutoff: float | None) -> list[Log]:
     """
     t = log.times
     if cutoff is None and log.v is not None and log.a is not None:
-        return [log] if t is None or len(t) < 2 else [_part(log, one) for one in stretches(t)[0]]
+        if t is None or len(t) < 2:
+            return [log]
+        return [map_arrays(log, itemgetter(part)) for part in stretches(t)[0]]
     assert t is not None
     assert cutoff is not None
     parts, dt = stretches(t)
@@ -82,14 +84,9 @@ def complete(model: Model, log: Log, cutoff: float | None) -> list[Log]:
     found = []
     for part in parts:
         if part.stop - part.start > 2 * cut + 8:
-            found.append(_completed(model, evened(_part(log, part), dt), dt, cutoff, cut))
+            whole = evened(map_arrays(log, itemgetter(part)), dt)
+            found.append(_completed(model, whole, dt, cutoff, cut))
     return found
-
-
-def _part(log: Log, part: slice) -> Log:
-    times = log.times
-    arrays = (log.q, log.v, log.a, log.tau, times, log.f_ext)
-    return Log(*(None if x is None else x[part] for x in arrays))  # type: ignore[arg-type]
 
 
 def evened(log: Log, dt: float) -> Log:
@@ -98,16 +95,8 @@ def evened(log: Log, dt: float) -> Log:
     assert t is not None
     if np.abs(np.diff(t) - dt).max() <= MAX_JITTER * dt:
         return log
-    even = t[0] + dt * np.arange(int(np.floor((t[-1] - t[0]) / dt + 1e-9)) + 1)
-
-    def at(x: Array | None) -> Array | None:
-        if x is None:
-            return None
-        flat = x.reshape(len(x), -1)
-        rows = np.stack([np.interp(even, t, column) for column in flat.T], axis=-1)
-        return rows.reshape(len(even), *x.shape[1:])
-
-    return Log(at(log.q), at(log.v), at(log.a), at(log.tau), even, at(log.f_ext))  # type: ignore[arg-type]
+    count = int(np.floor((t[-1] - t[0]) / dt + 1e-9)) + 1
+    return interpolate(log, t[0] + dt * np.arange(count))
 
 
 def _completed(model: Model, log: Log, dt: float, cutoff: float, cut: int) -> Log:
@@ -130,10 +119,7 @@ def _completed(model: Model, log: Log, dt: float, cutoff: float, cut: int) -> Lo
         v, a = low_pass(v, dt, cutoff, 1)
     else:
         (v,), (a,) = low_pass(v, dt, cutoff), low_pass(a, dt, cutoff)
-    inner = slice(cut, len(q) - cut)
-    times = log.times
-    arrays = (q, v, a, log.tau, times, log.f_ext)
-    return Log(*(None if x is None else x[inner] for x in arrays))  # type: ignore[arg-type]
+    return map_arrays(replace(log, q=q, v=v, a=a), itemgetter(slice(cut, len(q) - cut)))
 
 
 WINDOW = 0.1  # time over which a rate is integrated and compared [s]
@@ -252,43 +238,32 @@ def cleaned(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]
     """
     findings: list[DataFinding] = []
     good = np.ones(len(log), bool)
+
+    def drop(bad: Array, code: str, what: str) -> None:
+        if bad.any():
+            good[bad] = False
+            findings.append(DataFinding("warning", code, f"{what}; they are left out"))
+
     bad = _not_finite(log)
-    if bad.any():
-        good &= ~bad
-        first = int(np.argmax(bad))
-        what = f"{bad.sum()} of {len(log)} samples are not numbers, the first is row {first}"
-        findings.append(DataFinding("warning", "nan-rows", f"{what}; they are left out"))
-        if bad.all():
-            fix = "look at the log: no sample is whole"
-            raise StateError("identify", "finite samples", "none", fix)
-    times = log.times
-    if times is not None:
-        again = good & _repeated(times, good)
-        if again.any():
-            good &= ~again
-            what = f"{again.sum()} samples have the time of the one before, the first is row "
-            what += f"{int(np.argmax(again))}; they are left out"
-            findings.append(DataFinding("warning", "repeated-times", what))
+    if bad.all():
+        fix = "look at the log: no sample is complete"
+        raise StateError("identify", "finite samples", "none", fix)
+    what = f"{bad.sum()} of {len(log)} samples are not numbers, the first is row {np.argmax(bad)}"
+    drop(bad, "nan-rows", what)
+    if log.times is not None:
+        again = good & _repeated(log.times, good)
+        what = f"{again.sum()} samples have the time of the one before, the first is row "
+        drop(again, "repeated-times", f"{what}{np.argmax(again)}")
     stuck, names = _saturated(model, log, good)
-    if stuck.any():
-        good &= ~stuck
-        share = stuck.mean()
-        what = (
-            f"the torque of {listed(names)} stands at its extreme value in {share:.1%} of samples"
-        )
-        findings.append(DataFinding("warning", "saturated", f"{what}; these are left out"))
+    what = f"the torque of {listed(names)} is at its extreme value in {stuck.mean():.1%} of samples"
+    drop(stuck, "saturated", what)
     findings += _clock(log, good)
-    if whole:
-        findings += standing_still(model, _rows(log, good))
     if not good.all():
-        log = _rows(log, good)
+        log = map_arrays(log, itemgetter(good))
+    if whole:
+        findings += standing_still(model, log)
     log, wrapped = _unwrapped(model, log)
     return log, findings + wrapped + disagreements(model, log)
-
-
-def _rows(log: Log, good: Array) -> Log:
-    arrays = (log.q, log.v, log.a, log.tau, log.times, log.f_ext)
-    return Log(*(None if x is None else x[good] for x in arrays))  # type: ignore[arg-type]
 
 
 def _not_finite(log: Log) -> Array:
@@ -551,39 +526,37 @@ def _in_memory(
 
 def _in_chunks(model: Model, given: Iterable[Any], cutoff: float | None, usual: float) -> Source:
     """Return chunks of an iterable; each is a record of its own."""
-    again = iter(given) is not given
-    findings: list[DataFinding] = []
-    start: Iterator[Any] = iter(given)
+    iterator = iter(given)
+    again = iterator is not given
     try:
-        first = next(start)
+        first = next(iterator)
     except StopIteration:
         fix = "give at least one chunk"
         raise StateError("identify", "chunks of samples", "none", fix) from None
     one = _as_log(first)
-    forces = one.f_ext is not None
     filtered = usual if cutoff is None and (one.v is None or one.a is None) else cutoff
-    state: dict[str, Any] = {"first": [first], "rest": start}
+
+    def logs() -> Iterator[Log]:
+        return map(_as_log, given if again else chain([first], iterator))
+
+    chunks, findings = _checked_chunks(model, logs, cutoff, usual)
+    return Source(chunks, again, one.f_ext is not None, None, None, findings, filtered)
+
+
+def _checked_chunks(
+    model: Model, logs: Callable[[], Iterator[Log]], cutoff: float | None, usual: float
+) -> tuple[Callable[[], Iterator[Chunk]], list[DataFinding]]:
+    """Return the samples of logs that are read one by one, and a list that collects findings."""
+    findings: list[DataFinding] = []
 
     def chunks() -> Iterator[Chunk]:
-        if state["first"]:
-            items: Iterable[Any] = _chained(state["first"], state["rest"])
-            state["first"], state["rest"] = [], ()
-        elif again:
-            items = given
-        else:  # pragma: no cover - callers ask `again` first
-            raise AssertionError("chunks of an iterator are read once")
-        for item in items:
-            one = _in_memory(model, _as_log(item), cutoff, usual, whole=False)
+        for log in logs():
+            one = _in_memory(model, log, cutoff, usual, whole=False)
             known = {finding.code for finding in findings}
             findings.extend(f for f in one.findings if f.code not in known)
             yield from one.chunks()
 
-    return Source(chunks, again, forces, None, None, findings, filtered)
-
-
-def _chained(first: list[Any], rest: Iterable[Any]) -> Iterator[Any]:
-    yield from first
-    yield from rest
+    return chunks, findings
 
 
 def _as_log(item: Any) -> Log:
@@ -608,18 +581,14 @@ def _lazy(model: Model, q: Any, arrays: Mapping[str, Any]) -> Source:
     sizes = getattr(q, "chunks", None)
     steps = sizes[0] if isinstance(sizes, tuple) and isinstance(sizes[0], tuple) else None
     edges = np.cumsum([0, *steps]) if steps else np.arange(0, total + ROWS, ROWS).clip(max=total)
-    findings: list[DataFinding] = []
     names = [name for name in ("v", "a", "tau", "f_ext") if arrays[name] is not None]
 
-    def chunks() -> Iterator[Chunk]:
+    def logs() -> Iterator[Log]:
         for i, j in pairwise(edges):
             parts = {name: np.asarray(arrays[name][i:j], float) for name in names}
-            log = Log(q=np.asarray(q[i:j], float), **parts)
-            one = _in_memory(model, log, None, CUTOFF, whole=False)
-            known = {finding.code for finding in findings}
-            findings.extend(f for f in one.findings if f.code not in known)
-            yield from one.chunks()
+            yield Log(q=np.asarray(q[i:j], float), **parts)
 
+    chunks, findings = _checked_chunks(model, logs, None, CUTOFF)
     return Source(chunks, True, arrays["f_ext"] is not None, total, None, findings)
 
 
@@ -665,7 +634,7 @@ def _chunk(log: Log) -> Chunk:
 
 
 def _shifted(log: Log, lag: float) -> Log:
-    """Return a stretch in which the force recorded at t stands beside the motion at t - lag.
+    """Return a stretch in which the force recorded at t belongs to the motion at t - lag.
 
     The motion is smooth and may be interpolated; torques would lose some of their noise.
     """
@@ -673,12 +642,4 @@ def _shifted(log: Log, lag: float) -> Log:
     assert t is not None
     assert tau is not None
     inside = (t - lag >= t[0]) & (t - lag <= t[-1])
-    then = t[inside] - lag
-
-    def at(x: Array | None) -> Array | None:
-        if x is None:
-            return None
-        rows = [np.interp(then, t, column) for column in x.reshape(len(x), -1).T]
-        return np.stack(rows, axis=-1).reshape(len(then), *x.shape[1:])
-
-    return Log(at(log.q), at(log.v), at(log.a), tau[inside], t[inside], at(log.f_ext))  # type: ignore[arg-type]
+    return replace(interpolate(log, t[inside] - lag), t=t[inside], tau=tau[inside])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from sixfold.identification.fit import (
     load_rms,
     residual_rms,
     solve,
+    weighted_products,
 )
 from sixfold.identification.friction import Probe
 from sixfold.identification.log import Chunk
@@ -103,10 +105,8 @@ def _quick(problem: IdentificationProblem, chunk: Chunk) -> float:
     parts, _ = block_sums(problem, chunk, np.empty((count, problem.width)), False, None)
     squares = np.array([G[-1, -1] for G in parts])
     floor = 4e-4 * squares.max() + 1e-300
-    total, goal = np.zeros((problem.n, problem.n)), np.zeros(problem.n)
-    for columns, G, square in zip(problem.rows, parts, np.maximum(squares, floor), strict=True):
-        total[np.ix_(columns, columns)] += G[:-1, :-1] / square
-        goal[columns] += G[:-1, -1] / square
+    sums = Sums(tuple(parts), np.full(len(parts), count))
+    total, goal = weighted_products(problem, sums, np.sqrt(np.maximum(squares, floor)))
     scale = np.sqrt(np.maximum(np.diag(total), 1e-300))
     total = total / np.outer(scale, scale)
     beta = np.linalg.lstsq(total, goal / scale, rcond=UNSEEN)[0]
@@ -114,77 +114,51 @@ def _quick(problem: IdentificationProblem, chunk: Chunk) -> float:
     return float(np.sqrt(max(left, 0.0) / len(squares)))
 
 
+# mistakes in the columns of one joint: code, of the motion, of the torque, in words
+SIGNS = (
+    ("torque-sign", False, True, "the torque of '{}' seems to have the wrong sign"),
+    ("motion-sign", True, False, "the position of '{}' seems to count backwards"),
+    ("joint-sign", True, True, "joint '{}' seems to count backwards, torque and all"),
+)
+# the same of two joints
+EXCHANGES = (
+    ("swapped-joints", True, True, "joints '{}' and '{}' seem to be exchanged"),
+    ("swapped-torques", False, True, "the torques of '{}' and '{}' seem to be exchanged"),
+    ("swapped-motions", True, False, "the positions of '{}' and '{}' seem to be exchanged"),
+)
+
+
 def _suspicions(problem: IdentificationProblem, worst: Array) -> Iterator[Suspicion]:
-    model = problem.model
-    pairs = {j: i for i, j in model.coordinates.additive}
-    names = model.coordinates.v_names
-    turning = [i for j, i in pairs.items()]
+    pairs = {j: i for i, j in problem.model.coordinates.additive}
+    names = problem.model.coordinates.v_names
 
-    def degrees(x: list[Array]) -> list[Array]:
-        q, v, a, tau = x
-        q[:, turning] = np.radians(q[:, turning])
-        v[:, list(pairs)], a[:, list(pairs)] = (np.radians(y[:, list(pairs)]) for y in (v, a))
-        return [q, v, a, tau]
+    def undo(
+        change: Callable[[Array], Array], joints: list[int], motion: bool, force: bool
+    ) -> Callable[[list[Array]], list[Array]]:
+        """Return a function that changes the columns of some joints."""
 
-    yield Suspicion("degrees", "positions seem to be in degrees", degrees)
+        def apply(x: list[Array]) -> list[Array]:
+            q, v, a, tau = x
+            if motion:
+                places = [pairs[j] for j in joints]
+                q[:, places] = change(q[:, places])
+                v[:, joints], a[:, joints] = change(v[:, joints]), change(a[:, joints])
+            if force:
+                tau[:, joints] = change(tau[:, joints])
+            return x
+
+        return apply
+
+    what = "positions seem to be in degrees"
+    yield Suspicion("degrees", what, undo(np.radians, list(pairs), True, False))
     joints = [int(j) for j in worst if int(j) in pairs]
     for j in joints:
-        for code, motion, force, words in (
-            (
-                "torque-sign",
-                False,
-                True,
-                f"the torque of '{names[j]}' seems to have the wrong sign",
-            ),
-            ("motion-sign", True, False, f"the position of '{names[j]}' seems to count backwards"),
-            (
-                "joint-sign",
-                True,
-                True,
-                f"joint '{names[j]}' seems to count backwards, torque and all",
-            ),
-        ):
-            yield Suspicion(code, words, _turned(pairs[j], j, motion, force))
-    some = joints[:MAX_JOINTS]
-    for j, k in ((j, k) for n, j in enumerate(some) for k in some[n + 1 :]):
-        both = f"'{names[min(j, k)]}' and '{names[max(j, k)]}' seem to be exchanged"
-        for code, motion, force, words in (
-            ("swapped-joints", True, True, f"joints {both}"),
-            ("swapped-torques", False, True, f"the torques of {both}"),
-            ("swapped-motions", True, False, f"the positions of {both}"),
-        ):
-            yield Suspicion(code, words, _exchanged(pairs, j, k, motion, force))
-
-
-def _turned(i: int, j: int, motion: bool, force: bool) -> Callable[[list[Array]], list[Array]]:
-    def undo(x: list[Array]) -> list[Array]:
-        q, v, a, tau = x
-        if motion:
-            q[:, i] *= -1
-            v[:, j] *= -1
-            a[:, j] *= -1
-        if force:
-            tau[:, j] *= -1
-        return [q, v, a, tau]
-
-    return undo
-
-
-def _exchanged(
-    pairs: dict[int, int], j: int, k: int, motion: bool, force: bool
-) -> Callable[[list[Array]], list[Array]]:
-    def undo(x: list[Array]) -> list[Array]:
-        q, v, a, tau = x
-        if motion:
-            places = [pairs[j], pairs[k]]
-            q[:, places] = q[:, places[::-1]]
-            for y in (v, a):
-                y[:, [j, k]] = y[:, [k, j]]
-        if force:
-            tau[:, [j, k]] = tau[:, [k, j]]
-        return [q, v, a, tau]
-
-    return undo
+        for code, motion, force, words in SIGNS:
+            yield Suspicion(code, words.format(names[j]), undo(np.negative, [j], motion, force))
+    for j, k in combinations(joints[:MAX_JOINTS], 2):
+        both = names[min(j, k)], names[max(j, k)]
+        for code, motion, force, words in EXCHANGES:
+            yield Suspicion(code, words.format(*both), undo(np.fliplr, [j, k], motion, force))
 
 
 # factor between measured and loaded forces, either way, that is not the error of a drawing
