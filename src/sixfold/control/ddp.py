@@ -151,7 +151,7 @@ class SearchBuffers:
         kernel = problem.forward(bool(limits))
         self._run = kernel.prepared([*carried, numbers, self.parameters, *each], outputs, steps, 1)
         self._end = self.q[:, -1], self.v[:, -1], self.parameters
-        self._last = problem.last()
+        self._last = problem.last
 
     def motions(self) -> tuple[Array, Array, Array, Array]:
         """Return q, v, u and the cost for every length; the next search overwrites them."""
@@ -331,7 +331,7 @@ class Sweeps:
             return self._swept_in_forces(state, live, near)
         *each, slope, bend = near
         own = self._buffers(len(live))
-        self.problem.absorbed()(*each, state.mu[_at(live), None, None], out=own.nodes)
+        self.problem.absorbed(*each, state.mu[_at(live), None, None], out=own.nodes)
         own.end[1][:], own.end[2][:] = slope, bend
         return self._within_limits(state, live, *self._swept_in_velocities(state, live), near)
 
@@ -369,8 +369,8 @@ class Sweeps:
             slope, bend = self.bounds.slopes(q, v, live)
         t, h, mu = self.times[:, None], np.array([self.h]), state.mu[rows, None, None]
         each = (t, q[:, :-1], v[:, :-1], u, p[:, None], h, mu)
-        self.problem.driven_nodes()(*each, slope[..., :-1, :], bend[..., :-1, :], out=own.nodes)
-        self.problem.last()(q[:, -1], v[:, -1], p, out=own.end)
+        self.problem.driven_nodes(*each, slope[..., :-1, :], bend[..., :-1, :], out=own.nodes)
+        self.problem.last(q[:, -1], v[:, -1], p, out=own.end)
         if self.bounds is not None:
             own.end[1][:] += slope[:, -1]
             own.end[2][..., diagonal(n2)] += bend[:, -1]
@@ -380,8 +380,8 @@ class Sweeps:
         rows = _at(live)
         q, v, u, p = state.q[rows], state.v[rows], state.u[rows], self.parameters[rows]
         t, h = self.times[:, None], np.array([self.h])
-        found = list(self.problem.nodes()(t, q[:, :-1], v[:, :-1], u, p[:, None], h))
-        _, slope, bend = self.problem.last()(q[:, -1], v[:, -1], p)
+        found = list(self.problem.nodes(t, q[:, :-1], v[:, :-1], u, p[:, None], h))
+        _, slope, bend = self.problem.last(q[:, -1], v[:, -1], p)
         found += [slope, bend]
         if self.bounds is not None:
             self.bounds.add(found, q, v, live)
@@ -393,7 +393,7 @@ class Sweeps:
         own.sweep()
         wide = _wide(u.shape[-1])
         ends = (-wide, wide) if self.low is None or self.high is None else (self.low, self.high)
-        kernel = self.problem.force_gains()
+        kernel = self.problem.force_gains
         k, K, inside = kernel(*own.nodes[:2], *own.kept, u, *ends, out=own.gains)
         definite = (own.numbers[:, 1] > 0) & np.isfinite(own.numbers).all(-1)
         good = definite & (inside.min(1) >= 0)
@@ -452,7 +452,7 @@ class Sweeps:
         weights = h * (h * p[..., :n] + p[..., n:])
         at = _at(live)
         q, v = state.q[at, :-1], state.v[at, :-1]
-        xx, ux = self.problem.curvature()(q, v, state.u[at], weights)
+        xx, ux = self.problem.curvature(q, v, state.u[at], weights)
         return [F, G, l_x, l_u, l_xx + xx, l_ux + ux, l_uu, slope, bend]
 
     def _search(self, state: DDPState, rows: Array) -> Array:
@@ -516,7 +516,7 @@ class Sweeps:
         carried = [q[:, 0], v[:, 0], u[:, 0], spent]
         outputs = [q[:, 1:], v[:, 1:], u, last_only(spent, steps)]
         self.problem.forward(self.low is not None)([*carried, numbers, p, *each], outputs, steps, 1)
-        cost = spent[:, 0] + self.problem.last()(q[:, -1], v[:, -1], p)[0]
+        cost = spent[:, 0] + self.problem.last(q[:, -1], v[:, -1], p)[0]
         if self.bounds is not None:
             cost = cost + self.bounds.cost(q, v, rows)
         return q, v, u, np.where(np.isfinite(cost), cost, np.inf)

@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -294,15 +295,14 @@ class DDPProblem:
         """What the kernels depend on."""
         return ("optimal_control", self.model.digest, self.driven, self.known, self.parameters)
 
-    def _kept(self, name: str, make: Callable[[], Any]) -> Any:
-        found = self.in_use.get(name)
-        if found is None:
-            known = KERNELS.find((*self.key, name))
-            found = make() if known is None else known[0]
-            if known is None:
-                KERNELS.keep((*self.key, name), found)
-            self.in_use[name] = found
-        return found
+    def _batch(self, name: str, sizes: Sequence[int], run: Callable[..., Any]) -> Any:
+        """Return the kernel of a function on all nodes, kept for problems like this one."""
+        known = KERNELS.find((*self.key, name))
+        if known is not None:
+            return known[0].ufunc
+        kernel = user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
+        KERNELS.keep((*self.key, name), kernel)
+        return kernel.ufunc
 
     def _scan(self, key: Any, *sizes: Sequence[int], step: Any, lanes: int | None = None) -> Any:
         """Return the kernel of a step through all nodes."""
@@ -319,11 +319,14 @@ class DDPProblem:
         """Return the running cost per second."""
         if self.cost is None:
             return 0.0 * u[0]
-        tau: list[Any] = [0.0] * self.model.nv
-        for k, x in zip(self.driven, u, strict=True):
-            tau[k] = x
         more = [numbers_array(list(p))] if self.parameters else []
-        return self.cost.of(t, *map(numbers_array, (list(q), list(v), tau)), *more)
+        return self.cost.of(t, *map(numbers_array, (list(q), list(v), self._forces(u))), *more)
+
+    def _running_derivatives(self, at: Sequence[Numbers], h: Scalar) -> tuple[Numbers, Matrix]:
+        """Return the gradient and the Hessian of a step's cost with respect to q, v and u."""
+        cost = second_order(lambda t, *rest: self._running(t[0], *rest), self._sizes, [1, 2, 3])
+        _, slope, bend = cost(*map(list, at))
+        return [h * x for x in slope], [[h * x for x in row] for row in bend]
 
     def _last(self, q: Numbers, v: Numbers, p: Numbers) -> Any:
         """Return the final cost."""
@@ -339,83 +342,62 @@ class DDPProblem:
 
     # -- kernels on all nodes
 
+    @cached_property
     def nodes(self) -> Any:
-        """Return the kernel of (t, q, v, u, p, h): F, G and the derivatives of the running cost."""
-        n, m = self.model.nv, len(self.driven)
+        """The kernel of (t, q, v, u, p, h): F, G and the derivatives of the running cost."""
+        n = self.model.nv
         derivatives = scalar_functions.forward_dynamics_derivatives
         tree = kernel_tree(derivatives, self.model)
 
-        def make() -> Any:
-            cost = second_order(lambda t, *rest: self._running(t[0], *rest), self._sizes, [1, 2, 3])
+        def run(t: Any, q: Any, v: Any, u: Any, p: Any, h: Any) -> Any:
+            found = derivatives(self.model, tree, list(q), list(v), self._forces(list(u)))
+            by_q, by_v, by_tau = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(3))
+            F = [
+                [h[0] * x for x in by_q[i]]
+                + [h[0] * x + (1.0 if i == j else 0.0) for j, x in enumerate(by_v[i])]
+                for i in range(n)
+            ]
+            G = [[h[0] * by_tau[i][k] for k in self.driven] for i in range(n)]
+            slope, bend = self._running_derivatives((t, q, v, u, p), h[0])
+            parts = (
+                *(_flat(F), _flat(G), slope[: 2 * n], slope[2 * n :]),
+                [x for row in bend[: 2 * n] for x in row[: 2 * n]],
+                [x for row in bend[2 * n :] for x in row[: 2 * n]],
+                [x for row in bend[2 * n :] for x in row[2 * n :]],
+            )
+            return tuple(numbers_array(list(part)) for part in parts)
 
-            def run(t: Any, q: Any, v: Any, u: Any, p: Any, h: Any) -> Any:
-                tau = self._forces(list(u))
-                found = derivatives(self.model, tree, list(q), list(v), tau)
-                by_q, by_v, by_tau = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(3))
-                F = [
-                    [h[0] * x for x in by_q[i]]
-                    + [h[0] * x + (1.0 if i == j else 0.0) for j, x in enumerate(by_v[i])]
-                    for i in range(n)
-                ]
-                G = [[h[0] * by_tau[i][k] for k in self.driven] for i in range(n)]
-                _, slope, bend = cost(list(t), list(q), list(v), list(u), list(p))
-                slope = [h[0] * x for x in slope]
-                bend = [[h[0] * x for x in row] for row in bend]
-                parts = (
-                    [x for row in F for x in row],
-                    [x for row in G for x in row],
-                    slope[: 2 * n],
-                    slope[2 * n :],
-                    [x for row in bend[: 2 * n] for x in row[: 2 * n]],
-                    [x for row in bend[2 * n :] for x in row[: 2 * n]],
-                    [x for row in bend[2 * n :] for x in row[2 * n :]],
-                )
-                return tuple(numbers_array(part) for part in parts)
+        return self._batch("nodes", (*self._sizes, 1), run)
 
-            shapes = [(k,) for k in (*self._sizes, 1)]
-            return user_kernel(run, "optimal_control", shapes, "float64")
-
-        assert m
-        return self._kept("nodes", make).ufunc
-
+    @cached_property
     def curvature(self) -> Any:
-        """Return the kernel of (q, v, u, w): second derivatives of w . accelerations, xx and ux."""
+        """The kernel of (q, v, u, w): second derivatives of w . accelerations, xx and ux."""
         n = self.model.nv
         second = scalar_functions.forward_second_derivatives
         tree = kernel_tree(second, self.model)
 
-        def make() -> Any:
-            def run(q: Any, v: Any, u: Any, w: Any) -> Any:
-                tau = self._forces(list(u))
-                found = second(self.model, tree, list(q), list(v), tau, list(w))
-                qq, qv, vv, qu = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(4))
-                xx = [[*qq[i], *qv[i]] for i in range(n)]
-                xx += [[*(qv[j][i] for j in range(n)), *vv[i]] for i in range(n)]
-                ux = [[*(qu[j][k] for j in range(n)), *[0.0] * n] for k in self.driven]
-                return numbers_array([x for row in xx for x in row]), numbers_array(
-                    [x for row in ux for x in row]
-                )
+        def run(q: Any, v: Any, u: Any, w: Any) -> Any:
+            found = second(self.model, tree, list(q), list(v), self._forces(list(u)), list(w))
+            qq, qv, vv, qu = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(4))
+            xx = [[*qq[i], *qv[i]] for i in range(n)]
+            xx += [[*(qv[j][i] for j in range(n)), *vv[i]] for i in range(n)]
+            ux = [[*(qu[j][k] for j in range(n)), *[0.0] * n] for k in self.driven]
+            return numbers_array(_flat(xx)), numbers_array(_flat(ux))
 
-            shapes = [(n,), (n,), (len(self.driven),), (n,)]
-            return user_kernel(run, "optimal_control", shapes, "float64")
+        return self._batch("curvature", (n, n, len(self.driven), n), run)
 
-        return self._kept("curvature", make).ufunc
-
+    @cached_property
     def last(self) -> Any:
-        """Return the kernel of (q, v, p): the final cost, its gradient, half of its Hessian."""
+        """The kernel of (q, v, p): the final cost, its gradient, half of its Hessian."""
         n = self.model.nv
+        sizes = n, n, max(self.parameters, 1)
 
-        def make() -> Any:
-            sizes = [n, n, max(self.parameters, 1)]
+        def run(q: Any, v: Any, p: Any) -> Any:
             cost = second_order(self._last, sizes, [0, 1])
+            value, slope, bend = cost(list(q), list(v), list(p))
+            return value, numbers_array(slope), numbers_array(_lower_half(bend))
 
-            def run(q: Any, v: Any, p: Any) -> Any:
-                value, slope, bend = cost(list(q), list(v), list(p))
-                return value, numbers_array(slope), numbers_array(_lower_half(bend))
-
-            return user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
-
-        return self._kept("last", make).ufunc
+        return self._batch("last", sizes, run)
 
     # -- kernels through all steps
 
@@ -447,8 +429,9 @@ class DDPProblem:
         """Whether every joint has a motor; then `full_drive` sweeps."""
         return len(self.driven) == self.model.nv
 
+    @cached_property
     def driven_nodes(self) -> Any:
-        """Return the kernel of (t, q, v, u, p, h, mu, slope, bend): T, B and the cost by x and w.
+        """The kernel of (t, q, v, u, p, h, mu, slope, bend): T, B and the cost by x and w.
 
         Slope and bend are added to l_x and to the diagonal of l_xx.
         """
@@ -457,56 +440,46 @@ class DDPProblem:
         derivatives = scalar_functions.inverse_dynamics_derivatives
         trees = [kernel_tree(each, self.model) for each in (dynamics, derivatives)]
 
-        def make() -> Any:
-            cost = second_order(lambda t, *rest: self._running(t[0], *rest), self._sizes, [1, 2, 3])
+        def run(t: Any, q: Any, v: Any, u: Any, p: Any, *rest: Any) -> Any:
+            (h,), (mu,), more_slope, more_bend = rest
+            at = list(q), list(v)
+            a = dynamics(self.model, trees[0], *at, self._forces(list(u)))
+            found = derivatives(self.model, trees[1], *at, a)
+            by_q, by_v, M = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(3))
+            T = [[x / h for x in row] for row in M]
+            B = [[-x for x in column] for column in zip(*by_q, strict=True)]
+            B += [
+                [x - y for x, y in zip(row, column, strict=True)]
+                for row, column in zip(T, zip(*by_v, strict=True), strict=True)
+            ]
+            slope, bend = self._running_derivatives((t, q, v, u, p), h)
+            l_x = [x + more_slope[k] for k, x in enumerate(slope[: 2 * n])]
+            for k in range(2 * n):
+                bend[k][k] = bend[k][k] + more_bend[k]
+            by_x, by_u = [row[: 2 * n] for row in bend[: 2 * n]], bend[2 * n :]
+            parts = absorbed(
+                *(T, B, l_x, slope[2 * n :], by_x),
+                *([row[: 2 * n] for row in by_u], [row[2 * n :] for row in by_u], mu),
+            )
+            return _absorbed_arrays(T, B, *parts)
 
-            def run(t: Any, q: Any, v: Any, u: Any, p: Any, *rest: Any) -> Any:
-                (h,), (mu,), more_slope, more_bend = rest
-                at = list(q), list(v)
-                a = dynamics(self.model, trees[0], *at, self._forces(list(u)))
-                found = derivatives(self.model, trees[1], *at, a)
-                by_q, by_v, M = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(3))
-                T = [[x / h for x in row] for row in M]
-                B = [[-x for x in column] for column in zip(*by_q, strict=True)]
-                B += [
-                    [x - y for x, y in zip(row, column, strict=True)]
-                    for row, column in zip(T, zip(*by_v, strict=True), strict=True)
-                ]
-                _, slope, bend = cost(list(t), *at, list(u), list(p))
-                slope = [h * x for x in slope]
-                bend = [[h * x for x in row] for row in bend]
-                for k in range(2 * n):
-                    slope[k] = slope[k] + more_slope[k]
-                    bend[k][k] = bend[k][k] + more_bend[k]
-                by_x, by_u = [row[: 2 * n] for row in bend[: 2 * n]], bend[2 * n :]
-                parts = absorbed(
-                    *(T, B, slope[: 2 * n], slope[2 * n :], by_x),
-                    *([row[: 2 * n] for row in by_u], [row[2 * n :] for row in by_u], mu),
-                )
-                return _absorbed_arrays(T, B, *parts)
+        return self._batch("driven nodes", (*self._sizes, 1, 1, 2 * n, 2 * n), run)
 
-            shapes = [(k,) for k in (*self._sizes, 1, 1, 2 * n, 2 * n)]
-            return user_kernel(run, "optimal_control", shapes, "float64")
-
-        return self._kept("driven nodes", make).ufunc
-
+    @cached_property
     def absorbed(self) -> Any:
-        """Return the kernel of (F, G, l_x, ..., l_uu, mu): T, B and the cost by x and w."""
+        """The kernel of (F, G, l_x, ..., l_uu, mu): T, B and the cost by x and w."""
         n = self.model.nv
 
-        def make() -> Any:
-            def run(*arrays: Any) -> Any:
-                F, G, l_x, l_u, l_xx, l_ux, l_uu, mu = map(list, arrays)
-                T, B = inverted(cut(F, 2 * n), cut(G, n))
-                parts = absorbed(
-                    *(T, B, l_x, l_u, cut(l_xx, 2 * n), cut(l_ux, 2 * n), cut(l_uu, n), mu[0])
-                )
-                return _absorbed_arrays(T, B, *parts)
+        def run(*arrays: Any) -> Any:
+            F, G, l_x, l_u, l_xx, l_ux, l_uu, mu = map(list, arrays)
+            T, B = inverted(cut(F, 2 * n), cut(G, n))
+            parts = absorbed(
+                *(T, B, l_x, l_u, cut(l_xx, 2 * n), cut(l_ux, 2 * n), cut(l_uu, n), mu[0])
+            )
+            return _absorbed_arrays(T, B, *parts)
 
-            sizes = (2 * n * n, n * n, 2 * n, n, 4 * n * n, 2 * n * n, n * n, 1)
-            return user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
-
-        return self._kept("absorbed", make).ufunc
+        sizes = (2 * n * n, n * n, 2 * n, n, 4 * n * n, 2 * n * n, n * n, 1)
+        return self._batch("absorbed", sizes, run)
 
     def velocity_sweep(self, rows: int) -> Any:
         """Return the kernel of the backward sweep in next velocities; see `full_drive`."""
@@ -534,24 +507,22 @@ class DDPProblem:
         n = self.model.nv
         return n * (n - 1) // 2, (2 * n + 1) * n
 
+    @cached_property
     def force_gains(self) -> Any:
-        """Return the kernel of (T, B, L, s, u, low, high): k, K of u, how far u + k is inside."""
+        """The kernel of (T, B, L, s, u, low, high): k, K of u, how far u + k is inside."""
         n = self.model.nv
 
-        def make() -> Any:
-            def run(T: Any, B: Any, L: Any, s: Any, u: Any, low: Any, high: Any) -> Any:
-                below = [[*L[i * (i - 1) // 2 : i * (i + 1) // 2], 1.0] for i in range(n)]
-                one, all_ = force_gains(cut(list(T), n), cut(list(B), n), below, cut(list(s), n))
-                inside = u[0] + one[0] - low[0]
-                for x, y, a, b in zip(u, one, low, high, strict=True):
-                    for slack in (x + y - a, b - (x + y)):
-                        inside = if_positive(inside - slack, slack, inside)
-                return numbers_array(one), numbers_array(_flat(all_)), inside
+        def run(T: Any, B: Any, L: Any, s: Any, u: Any, low: Any, high: Any) -> Any:
+            below = [[*L[i * (i - 1) // 2 : i * (i + 1) // 2], 1.0] for i in range(n)]
+            k, K = force_gains(cut(list(T), n), cut(list(B), n), below, cut(list(s), n))
+            inside = u[0] + k[0] - low[0]
+            for x, y, a, b in zip(u, k, low, high, strict=True):
+                for slack in (x + y - a, b - (x + y)):
+                    inside = if_positive(inside - slack, slack, inside)
+            return numbers_array(k), numbers_array(_flat(K)), inside
 
-            sizes = (n * n, 2 * n * n, *self.kept_sizes, n, n, n)
-            return user_kernel(run, "optimal_control", [(k,) for k in sizes], "float64")
-
-        return self._kept("force gains", make).ufunc
+        sizes = (n * n, 2 * n * n, *self.kept_sizes, n, n, n)
+        return self._batch("force gains", sizes, run)
 
     def adjoint(self) -> Any:
         """Return the kernel of the costate: p <- l_x + [p_q; 0] + F^T (h p_q + p_v)."""
