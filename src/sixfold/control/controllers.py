@@ -98,7 +98,7 @@ class PID:
         if self.gravity:
             tau = tau + gravity_force(self.model, q)
         after = error if self.sample_time is None else x + self.sample_time * error
-        return driven(self.model, tau), after
+        return without_base_forces(self.model, tau), after
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class DisturbanceObserver:
         r = self.estimate(q, v, x)
         tau = np.asarray(self.control(t, q, v, *parameters))
         if self.compensate:
-            tau = driven(self.model, tau - r)
+            tau = without_base_forces(self.model, tau - r)
         C = coriolis_matrix(self.model, q, v)
         return tau, tau - bias_force(smooth_friction(self.model), q, v) + (C + C.T) @ v + r
 
@@ -168,7 +168,7 @@ def smooth_friction(model: Model) -> Model:
     return replace(model, bodies=tuple(map(smooth, model.bodies)))
 
 
-def driven(model: Model, tau: Any) -> Any:
+def without_base_forces(model: Model, tau: Any) -> Any:
     """Return joint forces without those of free joints, which have no motor."""
     floating = model.coordinates.floating
     if floating:
@@ -190,7 +190,7 @@ class GravityCompensation:
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        return driven(self.model, gravity_force(self.model, q))
+        return without_base_forces(self.model, gravity_force(self.model, q))
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class PD:
         tau = np.array(self.kp) * error - np.array(self.kd) * v
         if self.gravity:
             tau = tau + gravity_force(self.model, q)
-        return driven(self.model, tau)
+        return without_base_forces(self.model, tau)
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class OperationalSpace:
         J = jacobian(self.model, q, self.frame)[3:]
         pull = self.kp * (np.array(self.target) - x) - self.kd * (J @ v)
         tau = J.T @ pull - self.damping * v + gravity_force(self.model, q)
-        return driven(self.model, tau)
+        return without_base_forces(self.model, tau)
 
 
 @dataclass(frozen=True)

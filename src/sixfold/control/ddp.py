@@ -101,7 +101,7 @@ class BackwardBuffers:
         )
         _, slope, bend = self.end
         carried = [slope, bend, *(x[:, 0] for x in self.kept), self.numbers]
-        outputs = [last_only(x, steps) for x in (slope, bend, self.numbers)]
+        outputs = [keep_last(x, steps) for x in (slope, bend, self.numbers)]
         outputs[2:2] = [x[:, ::-1] for x in self.kept]
         each = [x[:, ::-1] for x in self.nodes[2:]]
         arrays = [*carried, np.full((rows, 1), h), *each]
@@ -144,10 +144,10 @@ class SearchBuffers:
         self.parameters = np.repeat(parameters[None], count, 0)
         numbers = np.stack([np.full(count, h), lengths], -1)
         flat = K.reshape(steps, m * 2 * n)
-        each = [shared(x, count) for x in (times[:, None], q[:-1], v[:-1], u, k, flat)]
-        each += [everywhere(x, count, steps) for x in limits]
+        each = [repeat_rows(x, count) for x in (times[:, None], q[:-1], v[:-1], u, k, flat)]
+        each += [repeat_everywhere(x, count, steps) for x in limits]
         carried = [self.q[:, 0], self.v[:, 0], self.u[:, 0], self.spent]
-        outputs = [self.q[:, 1:], self.v[:, 1:], self.u, last_only(self.spent, steps)]
+        outputs = [self.q[:, 1:], self.v[:, 1:], self.u, keep_last(self.spent, steps)]
         kernel = problem.forward(bool(limits))
         self._run = kernel.prepared([*carried, numbers, self.parameters, *each], outputs, steps, 1)
         self._end = self.q[:, -1], self.v[:, -1], self.parameters
@@ -160,17 +160,17 @@ class SearchBuffers:
         return self.q, self.v, self.u, self.spent[:, 0] + self._last(*self._end)[0]
 
 
-def shared(x: Array, count: int) -> Array:
+def repeat_rows(x: Array, count: int) -> Array:
     """Return rows that all read the same memory, with less overhead than `numpy.broadcast_to`."""
     return np.ndarray((count, *x.shape), x.dtype, x, 0, (0, *x.strides))
 
 
-def everywhere(x: Array, count: int, steps: int) -> Array:
+def repeat_everywhere(x: Array, count: int, steps: int) -> Array:
     """Return numbers (m,) as if they had axes of rows and steps."""
     return np.ndarray((count, steps, len(x)), x.dtype, x, 0, (0, 0, x.itemsize))
 
 
-def last_only(x: Array, steps: int) -> Array:
+def keep_last(x: Array, steps: int) -> Array:
     """Return rows as if they had an axis of steps: each step overwrites the one before."""
     shape, strides = (x.shape[0], steps, x.shape[1]), (x.strides[0], 0, x.strides[1])
     return np.ndarray(shape, x.dtype, x, 0, strides)
@@ -285,9 +285,9 @@ class Sweeps:
         status[least] = "converged"
         state.status[rows] = status
         state.done[rows] |= ended | stuck
-        self._push_off(state, live[status == "saddle point"])
+        self._leave_saddle(state, live[status == "saddle point"])
 
-    def _push_off(self, state: DDPState, rows: Array) -> None:
+    def _leave_saddle(self, state: DDPState, rows: Array) -> None:
         """Leave saddle points, once for each row: no step along the slope, which is zero, does."""
         rows = rows[np.isnan(state.saddle[rows])]
         if not len(rows):
@@ -314,28 +314,28 @@ class Sweeps:
         driven = self.problem.fully_driven
         if driven and not self.second:
             self._driven_nodes(state, live)
-            good = self._within_limits(state, live, *self._swept_in_velocities(state, live))
+            good = self._sweep_limited(state, live, *self._sweep_velocities(state, live))
             return good, good
         near = self._nodes(state, live)
-        curved = self._curved(state, live, near) if self.second else near
-        good = self._swept(state, live, curved)
+        curved = self._add_curvature(state, live, near) if self.second else near
+        good = self._sweep_rows(state, live, curved)
         convex = good.copy()
         if self.second and not good.all():  # without second derivatives where they fail
             left = np.flatnonzero(~good)
-            good[left] = self._swept(state, live[left], [x[left] for x in near])
+            good[left] = self._sweep_rows(state, live[left], [x[left] for x in near])
         return good, convex
 
-    def _swept(self, state: DDPState, live: Array, near: list[Array]) -> Array:
+    def _sweep_rows(self, state: DDPState, live: Array, near: list[Array]) -> Array:
         """Go backward through the steps; return which rows have positive definite Q_uu."""
         if not self.problem.fully_driven:
-            return self._swept_in_forces(state, live, near)
+            return self._sweep_forces(state, live, near)
         *each, slope, bend = near
         own = self._buffers(len(live))
-        self.problem.absorbed(*each, state.mu[_at(live), None, None], out=own.nodes)
+        self.problem.absorbed_nodes(*each, state.mu[_at(live), None, None], out=own.nodes)
         own.end[1][:], own.end[2][:] = slope, bend
-        return self._within_limits(state, live, *self._swept_in_velocities(state, live), near)
+        return self._sweep_limited(state, live, *self._sweep_velocities(state, live), near)
 
-    def _within_limits(
+    def _sweep_limited(
         self,
         state: DDPState,
         live: Array,
@@ -348,7 +348,7 @@ class Sweeps:
             left = np.flatnonzero(limited)
             at = live[left]
             each = self._nodes(state, at) if near is None else [x[left] for x in near]
-            good[left] = self._swept_in_forces(state, at, each)
+            good[left] = self._sweep_forces(state, at, each)
         return good
 
     def _buffers(self, rows: int) -> BackwardBuffers:
@@ -387,7 +387,7 @@ class Sweeps:
             self.bounds.add(found, q, v, live)
         return found
 
-    def _swept_in_velocities(self, state: DDPState, live: Array) -> tuple[Array, Array]:
+    def _sweep_velocities(self, state: DDPState, live: Array) -> tuple[Array, Array]:
         """Sweep as `full_drive` does; return which rows are good, and which meet a limit of u."""
         own, u = self._buffers(len(live)), state.u[_at(live)]
         own.sweep()
@@ -412,7 +412,7 @@ class Sweeps:
         rows = _at(at)
         state.k[rows], state.K[rows], state.expected[rows] = k, K.reshape(-1, *shape), gain
 
-    def _swept_in_forces(self, state: DDPState, live: Array, near: list[Array]) -> Array:
+    def _sweep_forces(self, state: DDPState, live: Array, near: list[Array]) -> Array:
         """Sweep as `riccati` does; return which rows are good."""
         F, G, l_x, l_u, l_xx, l_ux, l_uu, slope, bend = near
         u = state.u[_at(live)]
@@ -424,7 +424,7 @@ class Sweeps:
         each = [F, G, l_x, l_u, l_xx, l_ux, l_uu]
         if self.low is not None and self.high is not None:
             each += [self.low - u, self.high - u]
-        outputs = [last_only(x, steps) for x in carried]
+        outputs = [keep_last(x, steps) for x in carried]
         k, K = np.empty((rows, steps, m)), np.empty((rows, steps, 2 * n * m))
         outputs[2], outputs[3] = k[:, ::-1], K[:, ::-1]
         kernel = self.problem.backward(self.low is not None, rows)
@@ -434,7 +434,7 @@ class Sweeps:
         self._keep(state, live, good, k, K, -(gain[:, 0] + gain[:, 1] / 2))
         return good
 
-    def _curved(self, state: DDPState, live: Array, near: list[Array]) -> list[Array]:
+    def _add_curvature(self, state: DDPState, live: Array, near: list[Array]) -> list[Array]:
         """Add the second derivatives of the motion, weighted by the gradient of the cost to go.
 
         The gradient is that along the present motion, the costate: all nodes are one batch then,
@@ -458,10 +458,10 @@ class Sweeps:
     def _search(self, state: DDPState, rows: Array) -> Array:
         """Take the step length that costs least, or the first that costs less; say where."""
         if len(rows) == 1:
-            tried = self._tried(state, int(rows[0]))
+            tried = self._try_lengths(state, int(rows[0]))
             best = int(np.argmin(tried[3]))
             it = slice(best, best + 1)
-            return self._taken(state, rows, STEP_LENGTHS[it], tuple(x[it] for x in tried))
+            return self._accept(state, rows, STEP_LENGTHS[it], tuple(x[it] for x in tried))
         better = np.zeros(len(rows), bool)
         for length in STEP_LENGTHS:
             left = np.flatnonzero(~better)
@@ -469,10 +469,10 @@ class Sweeps:
                 break
             lengths = np.full(len(left), length)
             tried = self.forward(state, rows[left], lengths)
-            better[left] = self._taken(state, rows[left], lengths, tried)
+            better[left] = self._accept(state, rows[left], lengths, tried)
         return better
 
-    def _taken(
+    def _accept(
         self, state: DDPState, rows: Array, lengths: Array, tried: tuple[Array, ...]
     ) -> Array:
         """Take the motions that gain enough; return which."""
@@ -485,7 +485,7 @@ class Sweeps:
         state.q[at], state.v[at], state.u[at], state.cost[at] = tried
         return good
 
-    def _tried(self, state: DDPState, row: int) -> tuple[Array, ...]:
+    def _try_lengths(self, state: DDPState, row: int) -> tuple[Array, ...]:
         """Return motions of one problem for all step lengths; the next search overwrites them."""
         key = get_ident(), "search", row
         if key not in self.buffers:
@@ -509,12 +509,12 @@ class Sweeps:
         p = np.ascontiguousarray(self.parameters[at])
         numbers = np.stack([np.full(count, self.h), lengths], -1)
         K = state.K[at].reshape(count, steps, m * 2 * n)
-        each = [shared(self.times[:, None], count), state.q[at, :-1], state.v[at, :-1]]
+        each = [repeat_rows(self.times[:, None], count), state.q[at, :-1], state.v[at, :-1]]
         each += [state.u[at], state.k[at], K]
         if self.low is not None and self.high is not None:
-            each += [everywhere(x, count, steps) for x in (self.low, self.high)]
+            each += [repeat_everywhere(x, count, steps) for x in (self.low, self.high)]
         carried = [q[:, 0], v[:, 0], u[:, 0], spent]
-        outputs = [q[:, 1:], v[:, 1:], u, last_only(spent, steps)]
+        outputs = [q[:, 1:], v[:, 1:], u, keep_last(spent, steps)]
         self.problem.forward(self.low is not None)([*carried, numbers, p, *each], outputs, steps, 1)
         cost = spent[:, 0] + self.problem.last(q[:, -1], v[:, -1], p)[0]
         if self.bounds is not None:

@@ -29,7 +29,8 @@ B = T F = [-tau_q, M / h - tau_v], where tau(q, v, a) is the inverse dynamics,
     l_x' = l_x - B^T l_u          l_wx = T^T (l_ux - R B)
     l_xx' = l_xx - B^T l_ux - l_ux^T B + B^T R B
 
-are found for all nodes at once (`absorbed`), and a step of the sweep has no product with F or G:
+are found for all nodes at once (`absorb_controls`), and a step of the sweep has no product with F
+or G:
 
     Q_ww = l_ww + W_vv            Q_w = l_w + y_v            W = P^T V_xx P
     Q_wx = l_wx + [W_vq, 0]       Q_x = l_x' + [V_q; 0]      y = P^T V_x
@@ -114,7 +115,7 @@ def backward_step(
         m,
         lambda r, s: node.l_uu[r][s] + dot(G_columns[r], WG_columns[s]) + (mu if r == s else ZERO),
     )
-    k, factor, free = _bounded(Q_uu, Q_u, node.low, node.high)
+    k, factor, free = _minimise_in_box(Q_uu, Q_u, node.low, node.high)
     K_columns = []
     for j in range(2 * n):
         asked = [-Q_ux[r][j] * free[r] for r in range(m)]
@@ -131,7 +132,7 @@ def backward_step(
     return left, rest, k, K, [dot(Q_u, k), half], least
 
 
-def _bounded(
+def _minimise_in_box(
     Q_uu: Matrix, Q_u: Numbers, low: Numbers | None, high: Numbers | None
 ) -> tuple[list[Scalar], Dense, list[Scalar]]:
     """Return the k within limits at which the quadratic is least, by projected Newton steps.
@@ -151,16 +152,16 @@ def _bounded(
             if_positive(if_positive(g, k[r] - low[r], high[r] - k[r]), 1.0, 0.0)
             for r, g in enumerate(slope)
         ]
-        factor = Dense(_masked(Q_uu, free))
+        factor = Dense(_mask(Q_uu, free))
         step = factor.solve([-x * f for x, f in zip(slope, free, strict=True)])
         k = [
-            _within(a + b * f, low[r], high[r])
+            _clip(a + b * f, low[r], high[r])
             for r, (a, b, f) in enumerate(zip(k, step, free, strict=True))
         ]
     return k, factor, free
 
 
-def _masked(A: Matrix, free: Numbers) -> Matrix:
+def _mask(A: Matrix, free: Numbers) -> Matrix:
     """Return A with rows and columns of the unit matrix where `free` is zero."""
     n = len(A)
     return symmetric(
@@ -171,18 +172,18 @@ def _masked(A: Matrix, free: Numbers) -> Matrix:
     )
 
 
-def _within(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
+def _clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     return if_positive(x - high, high, if_positive(low - x, low, x))
 
 
-def inverted(F: Matrix, G: Matrix) -> tuple[Matrix, Matrix]:
+def invert_drive(F: Matrix, G: Matrix) -> tuple[Matrix, Matrix]:
     """Return T = G^-1 and the columns of B = T F."""
     n, factor = len(G), Dense(G)
     T = [factor.solve([1.0 if i == j else ZERO for i in range(n)]) for j in range(n)]
     return T, [factor.solve(column) for column in zip(*F, strict=True)]
 
 
-def absorbed(
+def absorb_controls(
     T: Matrix,
     B: Matrix,
     l_x: Numbers,
@@ -236,7 +237,7 @@ def velocity_step(
         [l_wx[i][j] + W_vq[i][j] if j < n else l_wx[i][j] for i in range(n)] for j in range(2 * n)
     ]
     # z = L^-1 b, s = D^-1 z: what is left is Q_xx - z^T s
-    z = [_halved(factor, column) for column in (*columns, Q_w)]
+    z = [_forward_substitute(factor, column) for column in (*columns, Q_w)]
     s = [[a * b for a, b in zip(each, factor.over, strict=True)] for each in z]
     left = [l_x[i] + (V_x[i] if i < n else ZERO) - dot(z[i], s[2 * n]) for i in range(2 * n)]
     rest = symmetric(
@@ -250,7 +251,7 @@ def velocity_step(
 
 def force_gains(T: Matrix, B: Matrix, L: Matrix, s: Matrix) -> tuple[list[Scalar], Matrix]:
     """Return k and K of the joint forces, T k and T K - B, of what `velocity_step` keeps."""
-    *columns, k = [times(T, _back(L, [-x for x in each])) for each in s]
+    *columns, k = [times(T, _back_substitute(L, [-x for x in each])) for each in s]
     rows = zip(*columns, strict=True)
     return k, [
         [x - y for x, y in zip(row, b, strict=True)]
@@ -258,7 +259,7 @@ def force_gains(T: Matrix, B: Matrix, L: Matrix, s: Matrix) -> tuple[list[Scalar
     ]
 
 
-def _halved(factor: Dense, b: Numbers) -> list[Scalar]:
+def _forward_substitute(factor: Dense, b: Numbers) -> list[Scalar]:
     """Return L^-1 b."""
     x, L = list(b), factor.L
     for k in range(len(x)):
@@ -266,7 +267,7 @@ def _halved(factor: Dense, b: Numbers) -> list[Scalar]:
     return x
 
 
-def _back(L: Matrix, b: Numbers) -> list[Scalar]:
+def _back_substitute(L: Matrix, b: Numbers) -> list[Scalar]:
     """Return L^-T b."""
     x, n = list(b), len(b)
     for k in reversed(range(n - 1)):
@@ -351,7 +352,9 @@ class DDPProblem:
 
         def run(t: Any, q: Any, v: Any, u: Any, p: Any, h: Any) -> Any:
             found = derivatives(self.model, tree, list(q), list(v), self._forces(list(u)))
-            by_q, by_v, by_tau = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(3))
+            by_q, by_v, by_tau = (
+                split_rows(found[k * n * n : (k + 1) * n * n], n) for k in range(3)
+            )
             F = [
                 [h[0] * x for x in by_q[i]]
                 + [h[0] * x + (1.0 if i == j else 0.0) for j, x in enumerate(by_v[i])]
@@ -378,7 +381,7 @@ class DDPProblem:
 
         def run(q: Any, v: Any, u: Any, w: Any) -> Any:
             found = second(self.model, tree, list(q), list(v), self._forces(list(u)), list(w))
-            qq, qv, vv, qu = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(4))
+            qq, qv, vv, qu = (split_rows(found[k * n * n : (k + 1) * n * n], n) for k in range(4))
             xx = [[*qq[i], *qv[i]] for i in range(n)]
             xx += [[*(qv[j][i] for j in range(n)), *vv[i]] for i in range(n)]
             ux = [[*(qu[j][k] for j in range(n)), *[0.0] * n] for k in self.driven]
@@ -409,8 +412,15 @@ class DDPProblem:
         def step(*lists: Numbers) -> list[Scalar]:
             V_x, V_xx, _, _, gain, pivot, (h, mu), F, G, l_x, l_u, l_xx, l_ux, l_uu, *ends = lists
             node = DDPNode(
-                *(cut(F, 2 * n), cut(G, m), l_x, l_u, cut(l_xx, 2 * n), cut(l_ux, 2 * n)),
-                cut(l_uu, m),
+                *(
+                    split_rows(F, 2 * n),
+                    split_rows(G, m),
+                    l_x,
+                    l_u,
+                    split_rows(l_xx, 2 * n),
+                    split_rows(l_ux, 2 * n),
+                ),
+                split_rows(l_uu, m),
                 *(ends if bounded else (None, None)),
             )
             x, xx, k, K, more, over = backward_step(V_x, _full(V_xx, 2 * n), node, h, mu)
@@ -445,7 +455,7 @@ class DDPProblem:
             at = list(q), list(v)
             a = dynamics(self.model, trees[0], *at, self._forces(list(u)))
             found = derivatives(self.model, trees[1], *at, a)
-            by_q, by_v, M = (cut(found[k * n * n : (k + 1) * n * n], n) for k in range(3))
+            by_q, by_v, M = (split_rows(found[k * n * n : (k + 1) * n * n], n) for k in range(3))
             T = [[x / h for x in row] for row in M]
             B = [[-x for x in column] for column in zip(*by_q, strict=True)]
             B += [
@@ -457,26 +467,35 @@ class DDPProblem:
             for k in range(2 * n):
                 bend[k][k] = bend[k][k] + more_bend[k]
             by_x, by_u = [row[: 2 * n] for row in bend[: 2 * n]], bend[2 * n :]
-            parts = absorbed(
+            parts = absorb_controls(
                 *(T, B, l_x, slope[2 * n :], by_x),
                 *([row[: 2 * n] for row in by_u], [row[2 * n :] for row in by_u], mu),
             )
-            return _absorbed_arrays(T, B, *parts)
+            return _node_arrays(T, B, *parts)
 
         return self._batch("driven nodes", (*self._sizes, 1, 1, 2 * n, 2 * n), run)
 
     @cached_property
-    def absorbed(self) -> Any:
+    def absorbed_nodes(self) -> Any:
         """The kernel of (F, G, l_x, ..., l_uu, mu): T, B and the cost by x and w."""
         n = self.model.nv
 
         def run(*arrays: Any) -> Any:
             F, G, l_x, l_u, l_xx, l_ux, l_uu, mu = map(list, arrays)
-            T, B = inverted(cut(F, 2 * n), cut(G, n))
-            parts = absorbed(
-                *(T, B, l_x, l_u, cut(l_xx, 2 * n), cut(l_ux, 2 * n), cut(l_uu, n), mu[0])
+            T, B = invert_drive(split_rows(F, 2 * n), split_rows(G, n))
+            parts = absorb_controls(
+                *(
+                    T,
+                    B,
+                    l_x,
+                    l_u,
+                    split_rows(l_xx, 2 * n),
+                    split_rows(l_ux, 2 * n),
+                    split_rows(l_uu, n),
+                    mu[0],
+                )
             )
-            return _absorbed_arrays(T, B, *parts)
+            return _node_arrays(T, B, *parts)
 
         sizes = (2 * n * n, n * n, 2 * n, n, 4 * n * n, 2 * n * n, n * n, 1)
         return self._batch("absorbed", sizes, run)
@@ -489,7 +508,7 @@ class DDPProblem:
             V_x, V_xx, _, _, (gain, pivot), (h,), l_x, l_w, l_xx, l_wx, l_ww = lists
             x, xx, L, s, more, over = velocity_step(
                 *(V_x, _full(V_xx, 2 * n), l_x, l_w),
-                *(_full(l_xx, 2 * n), cut(l_wx, 2 * n), _full(l_ww, n), h),
+                *(_full(l_xx, 2 * n), split_rows(l_wx, 2 * n), _full(l_ww, n), h),
             )
             worst = if_positive(pivot - over, over, pivot)
             below = [x for i, row in enumerate(L) for x in row[:i]]
@@ -514,7 +533,9 @@ class DDPProblem:
 
         def run(T: Any, B: Any, L: Any, s: Any, u: Any, low: Any, high: Any) -> Any:
             below = [[*L[i * (i - 1) // 2 : i * (i + 1) // 2], 1.0] for i in range(n)]
-            k, K = force_gains(cut(list(T), n), cut(list(B), n), below, cut(list(s), n))
+            k, K = force_gains(
+                split_rows(list(T), n), split_rows(list(B), n), below, split_rows(list(s), n)
+            )
             inside = u[0] + k[0] - low[0]
             for x, y, a, b in zip(u, k, low, high, strict=True):
                 for slack in (x + y - a, b - (x + y)):
@@ -530,7 +551,7 @@ class DDPProblem:
 
         def step(p: Numbers, h: Numbers, F: Numbers, l_x: Numbers) -> list[Scalar]:
             y = [h[0] * p[i] + p[n + i] for i in range(n)]
-            columns = zip(*cut(F, 2 * n), strict=True)
+            columns = zip(*split_rows(F, 2 * n), strict=True)
             found = [a + dot(column, y) for a, column in zip(l_x, columns, strict=True)]
             return [x + p[i] if i < n else x for i, x in enumerate(found)]
 
@@ -545,7 +566,7 @@ class DDPProblem:
         def step(*lists: Numbers) -> list[Scalar]:
             q, v, _, spent, (h, alpha), p, t, q0, v0, u0, k, K, *ends = lists
             apart = [a - b for a, b in zip([*q, *v], [*q0, *v0], strict=True)]
-            rows = zip(u0, k, cut(K, 2 * n), strict=True)
+            rows = zip(u0, k, split_rows(K, 2 * n), strict=True)
             u = [a + (alpha * b + dot(row, apart)) for a, b, row in rows]
             if bounded:
                 low, high = ends
@@ -570,7 +591,7 @@ class DDPProblem:
         return tau
 
 
-def cut(flat: Numbers, n: int) -> Matrix:
+def split_rows(flat: Numbers, n: int) -> Matrix:
     """Return rows of n numbers."""
     return [list(flat[a:b]) for a, b in pairwise(range(0, len(flat) + n, n))]
 
@@ -592,7 +613,7 @@ def _full(lower: Numbers, n: int) -> Matrix:
     return symmetric(n, lambda i, j: lower[i * (i + 1) // 2 + j])
 
 
-def _absorbed_arrays(
+def _node_arrays(
     T: Matrix, B: Matrix, x: Numbers, w: Numbers, xx: Matrix, wx: Matrix, ww: Matrix
 ) -> tuple[Any, ...]:
     """Return T, B by columns, and the cost by x and w, as kernels give them."""

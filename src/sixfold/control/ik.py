@@ -19,14 +19,14 @@ from sixfold.arrays import Array, Shape
 from sixfold.control.ik_step import (
     MU,
     TURN,
-    by_priority,
     damped_step,
+    group_by_priority,
     ik_step,
-    moved,
+    limited_step,
     settling_step,
-    stopped_step,
-    turning,
-    unwound,
+    step_configuration,
+    turning_coordinates,
+    unwind_turns,
 )
 from sixfold.control.targets import IKTask, Targets, norm, task_of
 from sixfold.errors import NotApplicableError, OptionError, yes_or_no
@@ -177,7 +177,9 @@ def inverse_kinematics(
         found = solver.run(given, goals)
         fixed = {k for target in task.targets for k in target.coordinates(model)}
         about = 0.0 if given is None else given
-        found.q = unwound(model, found.q, turning(model, fixed), about, bool(limits))
+        found.q = unwind_turns(
+            model, found.q, turning_coordinates(model, fixed), about, bool(limits)
+        )
     met = solver.met(found)
     return InverseKinematics(
         found.q.reshape((*lead, model.nq)),
@@ -360,7 +362,7 @@ def _steps(
     def one(carried: Any) -> Any:
         now = list(carried[0])
         dq = step(now)
-        return numbers_array(moved(task.model, now, dq, bounded)), numbers_array(dq)
+        return numbers_array(step_configuration(task.model, now, dq, bounded)), numbers_array(dq)
 
     return repeat(rounds, one, (q, _zeros(q, task.model.nv)))
 
@@ -374,7 +376,7 @@ def _descend(task: IKTask, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]
     def step(carried: Any) -> Any:
         best, dq, numbers = (list(x) for x in carried)
         least, mu = numbers
-        tried = moved(task.model, best, dq, bounded)
+        tried = step_configuration(task.model, best, dq, bounded)
         onward, size = ik_step(task, tried, list(goals), bounded, mu)
         gain = least - size
 
@@ -456,7 +458,7 @@ def all_solutions(
     with enough_memory(ALL_SOLUTIONS, f"{len(goals):,} times {count:,} starts"):
         step = max(1, MAX_ROWS // count)
         for a in range(0, len(goals), step):
-            found += _of_rows(
+            found += _solve_rows(
                 Solver(task, bool(limits), good, table[:1]), goals[a : a + step], table
             )
     most = max(map(len, found), default=0)
@@ -477,18 +479,18 @@ def _check_freedoms(model: Model, task: IKTask) -> None:
         raise NotApplicableError(ALL_SOLUTIONS, where, fix)
 
 
-def _of_rows(solver: Solver, goals: Array, table: Array) -> list[list[Array]]:
+def _solve_rows(solver: Solver, goals: Array, table: Array) -> list[list[Array]]:
     """Return the solutions of each row, sorted."""
     n, k = len(goals), len(table)
     first = np.broadcast_to(table, (n, *table.shape)).reshape(n * k, table.shape[-1])
     found = solver.run(first, np.repeat(goals, k, axis=0), polish=False)
-    model, at = solver.task.model, turning(solver.task.model)
-    turned = unwound(model, found.q, at, 0.0, solver.bounded).reshape(n, k, -1)
+    model, at = solver.task.model, turning_coordinates(solver.task.model)
+    turned = unwind_turns(model, found.q, at, 0.0, solver.bounded).reshape(n, k, -1)
     met = solver.met(found).reshape(n, k)
-    return [_distinct(model, q[good], at) for q, good in zip(turned, met, strict=True)]
+    return [_distinct_solutions(model, q[good], at) for q, good in zip(turned, met, strict=True)]
 
 
-def _distinct(model: Model, q: Array, at: Array) -> list[Array]:
+def _distinct_solutions(model: Model, q: Array, at: Array) -> list[Array]:
     """Return configurations that differ by more than turns, in the order of their first angles."""
     _, few = np.unique(np.round(q / (10 * SAME)), axis=0, return_index=True)  # most of the copies
     found = np.empty((0, model.nq))
@@ -592,14 +594,14 @@ def _velocity(
         (list(e), J) if kind == "velocity" else ([x * gain for x in e], J)
         for (e, J), kind in zip(task.parts(q, goals), task.kinds, strict=True)
     ]
-    found = by_priority(task, parts)
+    found = group_by_priority(task, parts)
     lam = [damping] * len(found)
     if not bounded:
         return damped_step(found, [1.0] * model.nv, lam)
-    return _scaled(stopped_step(model, q, found, lam), model.velocity_limit.tolist())
+    return _scale_to_limits(limited_step(model, q, found, lam), model.velocity_limit.tolist())
 
 
-def _scaled(v: list[Scalar], most: list[float]) -> list[Scalar]:
+def _scale_to_limits(v: list[Scalar], most: list[float]) -> list[Scalar]:
     """Return velocities in their direction, none above its limit."""
     over: Scalar = 1.0
     for x, limit in zip(v, most, strict=True):

@@ -34,7 +34,7 @@ STOPS = 2  # times that the joints which a limit stops are looked for
 LEAST = 1e-14  # least damping: above what rounding leaves of a pivot
 
 
-def by_priority(task: IKTask, parts: Sequence[Part]) -> list[Part]:
+def group_by_priority(task: IKTask, parts: Sequence[Part]) -> list[Part]:
     """Return the weighted rows of each priority, the first one first."""
     found: dict[int, Part] = {p: ([], []) for p in sorted(set(task.priorities))}
     for part, weight, priority in zip(parts, task.weights, task.priorities, strict=True):
@@ -44,7 +44,7 @@ def by_priority(task: IKTask, parts: Sequence[Part]) -> list[Part]:
     return list(found.values())
 
 
-def free_to_move(model: Model, q: Numbers, push: Numbers) -> list[Scalar]:
+def free_mask(model: Model, q: Numbers, push: Numbers) -> list[Scalar]:
     """Return one for each velocity coordinate, zero where a limit stops the way it is pushed."""
     found: list[Scalar] = [1.0] * model.nv
     for k, v, lower, upper in limited_coordinates(model):
@@ -103,7 +103,7 @@ class _Damped:
         return self.factor.solve(transposed_times(self.A, e))
 
 
-def moved(model: Model, q: Numbers, dq: Numbers, bounded: bool) -> list[Scalar]:
+def step_configuration(model: Model, q: Numbers, dq: Numbers, bounded: bool) -> list[Scalar]:
     """Return the configuration after a step, within its limits."""
     new = list(scalar_functions.integrate(model, model.tree, q, dq))
     for k, _, lower, upper in limited_coordinates(model) if bounded else ():
@@ -111,7 +111,7 @@ def moved(model: Model, q: Numbers, dq: Numbers, bounded: bool) -> list[Scalar]:
     return new
 
 
-def stopped_step(
+def limited_step(
     model: Model, q: Numbers, found: Sequence[Part], damping: Sequence[Scalar]
 ) -> list[Scalar]:
     """Return the step of all priorities in which no joint at a limit moves further out.
@@ -121,7 +121,7 @@ def stopped_step(
     free: list[Scalar] = [1.0] * model.nv
     for _ in range(STOPS):
         dq = damped_step(found, free, damping)
-        free = [x * y for x, y in zip(free, free_to_move(model, q, dq), strict=True)]
+        free = [x * y for x, y in zip(free, free_mask(model, q, dq), strict=True)]
     return [x * y for x, y in zip(damped_step(found, free, damping), free, strict=True)]
 
 
@@ -129,19 +129,19 @@ def ik_step(
     task: IKTask, q: Numbers, goals: Numbers, bounded: bool, mu: Scalar = MU
 ) -> tuple[list[Scalar], Scalar]:
     """Return the step of the first priority from a configuration, and the squared error there."""
-    e, J = by_priority(task, task.parts(q, goals))[0]
+    e, J = group_by_priority(task, task.parts(q, goals))[0]
     n, size = task.model.nv, dot(e, e)
-    free = free_to_move(task.model, q, transposed_times(J, e)) if bounded else [1.0] * n
+    free = free_mask(task.model, q, transposed_times(J, e)) if bounded else [1.0] * n
     return damped_step([(e, J)], free, [mu * size + LEAST]), size
 
 
 def settling_step(task: IKTask, q: Numbers, goals: Numbers, bounded: bool) -> list[Scalar]:
     """Return the step of all priorities, near a configuration that meets the first."""
-    found = by_priority(task, task.parts(q, goals))
+    found = group_by_priority(task, task.parts(q, goals))
     factors = [MU] + [SETTLE_MU] * (len(found) - 1)
     damping = [mu * dot(e, e) + LEAST for mu, (e, _) in zip(factors, found, strict=True)]
     if bounded:
-        return stopped_step(task.model, q, found, damping)
+        return limited_step(task.model, q, found, damping)
     return damped_step(found, [1.0] * task.model.nv, damping)
 
 
@@ -149,7 +149,7 @@ TURN = 2 * math.pi
 SAME_POSE = 1e-6  # largest difference of two poses of a joint that are one
 
 
-def turning(model: Model, but: Collection[int] = ()) -> Array:
+def turning_coordinates(model: Model, but: Collection[int] = ()) -> Array:
     """Return the places in q of angles: a turn of such a coordinate puts its joint where it was.
 
     Args:
@@ -170,13 +170,13 @@ def turning(model: Model, but: Collection[int] = ()) -> Array:
     return np.array(places, int)
 
 
-def unwound(model: Model, q: Array, at: Array, about: Array | float, bounded: bool) -> Array:
+def unwind_turns(model: Model, q: Array, at: Array, about: Array | float, bounded: bool) -> Array:
     """Return configurations with angles as near to some as their limits allow.
 
     Args:
         model: the robot.
         q: configurations, shape (n, nq).
-        at: places of the angles, as `turning` gives them.
+        at: places of the angles, as `turning_coordinates` gives them.
         about: configurations to be near to, shape (n, nq), or one angle for all.
         bounded: keep to the limits of joints; an angle beyond them stays where it is.
     """

@@ -182,10 +182,10 @@ class _Slopes:
 
     def _on_arrays(self, at: Sequence[Numbers], inner: Sequence[Slopes]) -> list[Scalar]:
         """Return accelerations of a batch: steps too large for one kernel use those of a stage."""
-        q, v, tau = map(_stacked, at)
+        q, v, tau = map(_stack, at)
         f_ext = None
         if self.f_ext is not None:
-            f_ext = _stacked(self.f_ext)
+            f_ext = _stack(self.f_ext)
             f_ext = f_ext.reshape(*f_ext.shape[:-1], -1, 6)
         a = forward_dynamics(self.model, q, v, tau, f_ext, f_ext_frame=self.frame)
         found = forward_dynamics_derivatives(self.model, q, v, tau, f_ext, f_ext_frame=self.frame)
@@ -215,7 +215,7 @@ class _Slopes:
                 return joint.bracket(x[:m], x[m:])
 
             rates = free.joint.velocity_is_rate
-            result += [ZERO] * m if rates else chained(rule, [*a[free.v], *b[free.v]])
+            result += [ZERO] * m if rates else chain_rule(rule, [*a[free.v], *b[free.v]])
         return result
 
     def conserve_momentum(
@@ -236,11 +236,11 @@ class _Slopes:
             def both(z: Numbers, joint: Any = joint) -> Sequence[Scalar]:
                 return rule(joint, z[: joint.nq], z[joint.nq :])
 
-            result += chained(both, [*x, *y])
+            result += chain_rule(both, [*x, *y])
         return result
 
 
-def chained(rule: Rule, numbers: Sequence[Any]) -> list[Scalar]:
+def chain_rule(rule: Rule, numbers: Sequence[Any]) -> list[Scalar]:
     """Return a rule on jets: its values, and its Jacobian times their slopes."""
     at = [x.value if isinstance(x, Jet) else x for x in numbers]
     moving = [k for k, x in enumerate(numbers) if isinstance(x, Jet)]
@@ -283,7 +283,7 @@ def _coordinate_slopes(model: Model, q: Numbers, slopes: Sequence[Slopes]) -> li
     return result
 
 
-def _stacked(numbers: Numbers) -> Array:
+def _stack(numbers: Numbers) -> Array:
     """Return numbers that each hold a batch as one array."""
     return np.stack(np.broadcast_arrays(*map(plain, numbers)), -1)
 

@@ -68,7 +68,7 @@ def smoothest_spline(knots: Array, points: Array, order: int) -> Spline:
     H = np.zeros((n * k, n * k))
     for i, (h, C) in enumerate(zip(steps, from_ends, strict=True)):
         part = slice(i * k, (i + 2) * k)
-        H[part, part] += C.T @ _squared(h, k) @ C
+        H[part, part] += C.T @ _squared_integral(h, k) @ C
     x = np.zeros((n * k, points.shape[1]))
     x[::k] = points
     free = np.array([i * k + d for i in range(1, n - 1) for d in range(1, k)], int)
@@ -85,7 +85,7 @@ def _ends(h: float, k: int) -> Array:
     return np.vstack([top, end])
 
 
-def _squared(h: float, k: int) -> Array:
+def _squared_integral(h: float, k: int) -> Array:
     """Return the integral of the squared k-th derivative as a quadratic form in coefficients."""
     Q = np.zeros((2 * k, 2 * k))
     for i in range(k, 2 * k):
@@ -180,10 +180,10 @@ def plan_trajectory(
         if duration is None and more > T:  # a sample between those that were looked at
             T, binding = more, name
         note = f"{binding} limit holds" if max(shortest, more) == T else f"{T:g} s as asked"
-        return _sampled(model, path, s, T, note)
+        return _sample(model, path, s, T, note)
 
 
-def _sampled(model: Model, path: Spline, s: Array, T: float, note: str) -> Trajectory:
+def _sample(model: Model, path: Spline, s: Array, T: float, note: str) -> Trajectory:
     """Return the motion along a path in a time."""
     q, v, a = path(s), path(s, 1) / T, path(s, 2) / T**2
     tau = inverse_dynamics(model, q, v, a)

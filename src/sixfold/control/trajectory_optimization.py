@@ -224,7 +224,7 @@ def optimal_control(
     if cost is None and final_cost is None:
         fix = "pass cost=..., a function of (t, q, v, tau), or final_cost=..., one of (q, v)"
         raise ArgumentError(f"{NAME}: arguments 'cost' and 'final_cost'", "a function", None, fix)
-    driven = _driven(model, joints)
+    driven = _driven_coordinates(model, joints)
     forces = open_loop_forces(NAME, model, tau, count)
     arrays, lead = states_of(
         NAME,
@@ -322,7 +322,7 @@ def _check_model(model: Any) -> None:
         raise NotApplicableError(NAME, where, fix)
 
 
-def _driven(model: Model, joints: Any) -> tuple[int, ...]:
+def _driven_coordinates(model: Model, joints: Any) -> tuple[int, ...]:
     """Return the places in tau of the joints with a motor."""
     if joints is None:
         return tuple(range(model.nv))

@@ -362,7 +362,7 @@ def base_parameters(model: Model, *, limit: int = MAX_WORK) -> BaseParameters:
     return BaseParameters(
         model.name,
         tuple(found),
-        tuple(_moves(s)),
+        tuple(_describe_moves(s)),
         tuple(f"{_name(left[n][1])}{left[n][0]}" for n in none),
         len(independent(whole)[0]),
         10 * model.nb,
@@ -384,7 +384,7 @@ def _value(s: SymbolicModel, v: Any) -> float:
     return float(np.cos(angle.value) if v is angle.cosine else np.sin(angle.value))
 
 
-def _moves(s: SymbolicModel) -> list[str]:
+def _describe_moves(s: SymbolicModel) -> list[str]:
     lines = []
     for i, body in enumerate(s.model.bodies, 1):
         rule = movable(body.joint)

@@ -239,7 +239,12 @@ def excitation(
     if len(model.coordinates.additive) != model.nv or not model.nv:
         fix = "record its motions under its own controller; `identify` takes them as they are"
         raise NotApplicableError(where, f"'{model.name}', with a free or spherical joint", fix)
-    options = {"friction": friction, "rotors": rotors, "offsets": offsets, "springs": springs}
+    options: dict[str, Any] = {
+        "friction": friction,
+        "rotors": rotors,
+        "offsets": offsets,
+        "springs": springs,
+    }
     options |= {"gains": None, "bodies": bodies}
     choice = choice_of(model, **options, forces=False, where=where)
     series = _series(model, margin, lower, upper, speed, int(harmonics), span)
@@ -252,7 +257,7 @@ def excitation(
         q, v, a = series.motion(x, t)
         return information(problem, q, v, a, sigma) - _excess(model, q, v, a, limits)
 
-    best, tried = _searched(score, series, int(rounds), rng, progress)
+    best, tried = _search(score, series, int(rounds), rng, progress)
     return _trajectory(model, problem, series, best, duration, dt, sigma, tried)
 
 
@@ -281,7 +286,7 @@ def _excess(model: Model, q: Array, v: Array, a: Array, limits: Array) -> Array:
     return PENALTY * np.maximum(tau / limits - 1.0, 0.0).sum(axis=-1)
 
 
-def _searched(
+def _search(
     score: Callable[[Array], Array],
     series: FourierSeries,
     rounds: int,

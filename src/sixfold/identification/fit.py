@@ -69,17 +69,17 @@ def blocks(chunks: Iterable[Chunk], size: int = BLOCK) -> Iterator[Chunk]:
         while count + n - start >= size:
             take = size - count
             piece = tuple(x[start : start + take] for x in chunk)
-            yield _joined([*left, piece]) if left else piece
+            yield _concatenate([*left, piece]) if left else piece
             left, count, start = [], 0, start + take
         if start < n:
             # a copy: whoever makes the chunks may reuse the memory
             left.append(tuple(x[start:].copy() for x in chunk))
             count += n - start
     if left:
-        yield _joined(left)
+        yield _concatenate(left)
 
 
-def _joined(parts: list[Chunk]) -> Chunk:
+def _concatenate(parts: list[Chunk]) -> Chunk:
     return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
@@ -265,11 +265,11 @@ def solve(
         noise: least residual that counts, relative to the joint's forces.
     """
     start = problem.base @ problem.start
-    loads, balance = load_rms(problem, sums), balanced(problem, sums)
+    loads, balance = load_rms(problem, sums), balance_rows(problem, sums)
     usual = float(np.nanmax(loads, initial=0.0)) or 1.0
     loads = np.maximum(np.nan_to_num(loads), 1e-3 * usual)
     first = activity(problem, sums, start)
-    freedom = np.array([_own(problem, j) for j in range(len(problem.rows))])
+    freedom = np.array([_parameter_share(problem, j) for j in range(len(problem.rows))])
     left = np.maximum(sums.counts - freedom, 1.0)
     sigma, used = loads, sums
     gains = np.isnan(problem.choice.gains)
@@ -284,7 +284,7 @@ def solve(
         if gains.any():
             used = _without_noise(problem, sums, sigma, beta)
     spreads = _spreads(sigma)
-    whole = _decomposed(problem, used, spreads, exact)
+    whole = _decompose(problem, used, spreads, exact)
     beta = start + whole.step(start)
     s, V, seen, scale = whole.s, whole.V, whole.seen, whole.scale
     inverse = V[:, seen] / s[seen]
@@ -345,7 +345,7 @@ def _step(
 ) -> Array:
     """Return a solution for the weights to come: hardly moved along what the data do not show."""
     if exact:
-        return _decomposed(problem, sums, sigma, exact).step(start)
+        return _decompose(problem, sums, sigma, exact).step(start)
     total, goal = weighted_products(problem, sums, sigma)
     scale = _column_sizes(np.diag(total))
     left = (goal - total @ start) / scale
@@ -366,9 +366,9 @@ def weighted_products(
     return total, goal
 
 
-def _decomposed(problem: IdentificationProblem, sums: Sums, sigma: Array, exact: bool) -> _Whole:
+def _decompose(problem: IdentificationProblem, sums: Sums, sigma: Array, exact: bool) -> _Whole:
     if exact and sums.R is not None:
-        A, b = _stacked(problem, sums.R, sigma)
+        A, b = _stack_rows(problem, sums.R, sigma)
         scale = np.linalg.norm(A, axis=0)
         scale = np.where(scale > 0, scale, 1.0)
         U, s, Vt = np.linalg.svd(A / scale, full_matrices=False)
@@ -383,7 +383,7 @@ def _decomposed(problem: IdentificationProblem, sums: Sums, sigma: Array, exact:
     return _Whole(np.where(seen, s, 0.0), V, b, seen, scale)
 
 
-def _stacked(
+def _stack_rows(
     problem: IdentificationProblem, R: tuple[Array, ...], sigma: Array
 ) -> tuple[Array, Array]:
     """Return the rows of all joints, each divided by its noise: columns and target."""
@@ -412,7 +412,7 @@ def _without_noise(problem: IdentificationProblem, sums: Sums, sigma: Array, bet
     return Sums(tuple(found), sums.counts)
 
 
-def _own(problem: IdentificationProblem, j: int) -> float:
+def _parameter_share(problem: IdentificationProblem, j: int) -> float:
     """Return how many parameters a joint's rows account for: its share of each column."""
     share = np.zeros(problem.n)
     for columns in problem.rows:
@@ -448,7 +448,7 @@ def activity(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
     return np.array(found)
 
 
-def balanced(problem: IdentificationProblem, sums: Sums) -> Array:
+def balance_rows(problem: IdentificationProblem, sums: Sums) -> Array:
     """Return which rows have no measured force: a floating base, joints with unknown gains."""
     light: Array = _targets(sums) < BALANCED * activity(problem, sums, problem.base @ problem.start)
     light[list(problem.model.coordinates.actuated)] = False
@@ -461,7 +461,7 @@ def load_rms(problem: IdentificationProblem, sums: Sums) -> Array:
     NaN without samples.
     """
     first = activity(problem, sums, problem.base @ problem.start)
-    found = np.where(balanced(problem, sums), np.maximum(first, _targets(sums)), _targets(sums))
+    found = np.where(balance_rows(problem, sums), np.maximum(first, _targets(sums)), _targets(sums))
     return np.where(sums.counts > 0, found, np.nan)
 
 

@@ -34,7 +34,7 @@ from sixfold.identification.findings import DataFinding, listed
 from sixfold.identification.fit import BLOCK, gram, product
 from sixfold.identification.log import Chunk, Log
 from sixfold.identification.problem import Choice, IdentificationProblem, dry_column
-from sixfold.identification.samples import evened
+from sixfold.identification.samples import resample_evenly
 
 MAX_BLOCKS = 40  # blocks that are kept, at most: 20 s at 1 kHz as a whole
 MAX_CORRELATION = 200  # samples over which residuals may be correlated
@@ -135,7 +135,7 @@ def robust_sigma(left: Array) -> Array:
     return 1.4826 * np.median(np.abs(left - middle), axis=0)
 
 
-def at_rest(v: Array) -> Array:
+def near_rest(v: Array) -> Array:
     """Return where a joint hardly moves, so that the sign of dry friction is noise."""
     slow: Array = np.abs(v) < 0.02 * np.sqrt(np.mean(v**2, axis=0))
     return slow
@@ -166,7 +166,7 @@ def products_of(X: Array, folds: Array) -> Array:
     return np.stack([gram(X[folds == f]) for f in range(FOLDS)])
 
 
-def held_out(products: Array, columns: Sequence[int], goals: Sequence[int]) -> Array:
+def held_out_squares(products: Array, columns: Sequence[int], goals: Sequence[int]) -> Array:
     """Return the sum of squared residuals on the held-out samples, for each goal.
 
     Args:
@@ -341,7 +341,7 @@ class _Trial:
                 self.speeds[j] = speeds
             X = np.column_stack(parts)
             goal = place.stop - place.start - 1
-            self.far[:, j] = _far(np.delete(X, goal, axis=1), X[:, goal])
+            self.far[:, j] = _find_outliers(np.delete(X, goal, axis=1), X[:, goal])
             near = ~self.far[:, j]
             self._products.append(products_of(X[near], folds[near]))
         self.counts = np.maximum((~self.far).sum(axis=0), 1)
@@ -403,7 +403,7 @@ class _Trial:
         return np.maximum(found, 0.0)
 
 
-def _far(X: Array, goal: Array) -> Array:
+def _find_outliers(X: Array, goal: Array) -> Array:
     """Return which samples are far from a fit with all these columns."""
     sizes = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
     X = X / sizes
@@ -476,7 +476,7 @@ def find_lag(
         dt: the time between samples [s].
         rich: returns the columns of another choice of unknowns.
     """
-    log = evened(max(logs, key=len), dt)
+    log = resample_evenly(max(logs, key=len), dt)
     # without a measured force, or with an unknown gain, a row has no torque to shift
     gains = np.array(problem.choice.gains)
     rows = [j for j in problem.choice.joints if not np.isnan(gains[j])]
@@ -542,7 +542,9 @@ class _Costs:
                 ends = [(self.most + s, len(goal) - self.most + s) for s in new]
                 X = np.column_stack([columns, *(goal[i:j] for i, j in ends)])
                 k = columns.shape[1]
-                each.append(held_out(products_of(X, self._folds), range(k), range(k, X.shape[1])))
+                each.append(
+                    held_out_squares(products_of(X, self._folds), range(k), range(k, X.shape[1]))
+                )
             costs = np.log(np.maximum(each, 1e-300))
             self._found |= {s: costs[:, m] for m, s in enumerate(new)}
         return np.array([self._found[s].mean() for s in shifts])

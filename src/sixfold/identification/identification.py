@@ -167,7 +167,7 @@ class Identification:
         arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
         source = source_of(self.model, log, arrays, filter, None, usual=self.filter)
         if self.lag and source.logs and source.dt is not None:
-            source = source.shifted(self.lag)
+            source = source.shift_motion(self.lag)
         total, count = np.zeros(self.model.nv), 0
         for q, v_, a_, tau_, *rest in source.chunks():
             left = tau_ * self.gains - self.predict(q, v_, a_, rest[0] if rest else None)
@@ -223,10 +223,10 @@ class Identification:
             lines.append(f"  ... and {len(weak) - 6} more")
         for finding in self.findings:
             lines.append("")
-            lines += _filled(
+            lines += _fill_lines(
                 f"{finding.severity}: {visible(finding.what)} [{finding.code}]", width, "  "
             )
-            lines += _filled(f"fix: {finding.fix}", width, "    ", "  ")
+            lines += _fill_lines(f"fix: {finding.fix}", width, "    ", "  ")
         return "\n".join(lines)
 
     def _headline(self) -> str:
@@ -257,7 +257,7 @@ class Identification:
 _WORDS = ("well", "roughly", "not")
 
 
-def _filled(text: str, width: int, first: str, then: str = "") -> list[str]:
+def _fill_lines(text: str, width: int, first: str, then: str = "") -> list[str]:
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     text = fill(text, width, subsequent_indent=first + then, initial_indent=then, **options)
     return text.splitlines()
@@ -315,7 +315,7 @@ def estimates(
     The size that an error is compared with is the value itself, a third of what is usual for its
     kind, or, of a joint's own numbers, what makes a fiftieth of its force, or of the noise's size.
     """
-    least = _noticed(problem, sums, fit.sigma)
+    least = _noticeable_values(problem, sums, fit.sigma)
     loaded = problem.base @ problem.start
     kinds = np.array([u.scale for u in problem.base_unknowns])
     usual = np.maximum(np.abs(loaded), np.abs(np.where(np.isfinite(fit.errors), fit.beta, 0.0)))
@@ -332,7 +332,7 @@ def estimates(
     return tuple(found)
 
 
-def _noticed(problem: IdentificationProblem, sums: Sums, sigma: Array) -> Array:
+def _noticeable_values(problem: IdentificationProblem, sums: Sums, sigma: Array) -> Array:
     """Return the value of a joint's own number that makes a fiftieth of its force, or its noise."""
     found = np.full(problem.n, np.inf)
     for columns, G, n, noise in zip(problem.rows, sums.G, sums.counts, sigma, strict=True):
@@ -356,7 +356,7 @@ def residuals_of(
     return tuple(JointResidual(name, *map(float, numbers)) for name, *numbers in rows)
 
 
-def described(
+def motion_findings(
     problem: IdentificationProblem, fit: Fit, probe: Probe, parameters: tuple[Estimate, ...]
 ) -> list[DataFinding]:
     """Return what the motion does not show."""
@@ -377,7 +377,7 @@ def described(
     return found
 
 
-def held_at_zero(problem: IdentificationProblem, fit: Fit, p: Array) -> list[DataFinding]:
+def bound_findings(problem: IdentificationProblem, fit: Fit, p: Array) -> list[DataFinding]:
     """Return a finding if the data ask for negative friction, rotors or springs.
 
     They are zero in the new model, and everything else was fitted with that.
@@ -396,7 +396,7 @@ def held_at_zero(problem: IdentificationProblem, fit: Fit, p: Array) -> list[Dat
     return [DataFinding("warning" if grave else "note", "held-at-zero", what, {"free": found})]
 
 
-def uncertain_gains(problem: IdentificationProblem, fit: Fit, physical: Array) -> list[DataFinding]:
+def gain_findings(problem: IdentificationProblem, fit: Fit, physical: Array) -> list[DataFinding]:
     """Return a finding if gains of currents are not determined by the data.
 
     A gain is as uncertain as its standard error says, or as far as physical bodies move it.
@@ -419,7 +419,9 @@ def uncertain_gains(problem: IdentificationProblem, fit: Fit, physical: Array) -
     return [DataFinding(severity, "uncertain-gain", what, {"relative_errors": shares})]
 
 
-def not_shown(problem: IdentificationProblem, parameters: tuple[Estimate, ...]) -> tuple[str, ...]:
+def hidden_parameters(
+    problem: IdentificationProblem, parameters: tuple[Estimate, ...]
+) -> tuple[str, ...]:
     """Return in words what the data do not show, and what no data could."""
     lines = [
         f"{p.words}: the data do not show it"

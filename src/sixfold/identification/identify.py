@@ -31,24 +31,24 @@ from sixfold.identification.friction import (
     FrictionLaw,
     Keeper,
     Probe,
-    at_rest,
     describe_laws,
     find_friction,
     find_lag,
     huber,
     inflation,
+    near_rest,
     robust_sigma,
     speeds_of,
 )
 from sixfold.identification.identification import (
     Identification,
-    described,
+    bound_findings,
     estimates,
-    held_at_zero,
+    gain_findings,
+    hidden_parameters,
     model_of,
-    not_shown,
+    motion_findings,
     residuals_of,
-    uncertain_gains,
 )
 from sixfold.identification.log import Columns, Log
 from sixfold.identification.problem import (
@@ -59,7 +59,12 @@ from sixfold.identification.problem import (
     problem_of,
 )
 from sixfold.identification.samples import LogInput, Source, source_of, standing_still
-from sixfold.identification.suspects import UNEXPLAINED, find_suspect, strange_forces, unexplained
+from sixfold.identification.suspects import (
+    UNEXPLAINED,
+    find_suspect,
+    relative_residuals,
+    torque_scale_findings,
+)
 from sixfold.model import Model
 
 REWEIGHTINGS = 3  # passes over the samples in which outliers are weighed down
@@ -170,7 +175,12 @@ def identify(
         filter = positive("identify", "filter", filter, "a frequency > 0 [Hz]")
     if progress is not None and not callable(progress):
         raise OptionError("identify", "progress", "a function of (done, total)", progress)
-    options = {"friction": friction, "rotors": rotors, "offsets": offsets, "springs": springs}
+    options: dict[str, Any] = {
+        "friction": friction,
+        "rotors": rotors,
+        "offsets": offsets,
+        "springs": springs,
+    }
     options |= {"gains": gains, "bodies": bodies}
     choice_of(model, **options, forces=False)  # options first: a log may take long to read
     _check_lag(lag)
@@ -182,24 +192,24 @@ def identify(
         fix = "let friction or the inertia of some body be unknown"
         raise NotApplicableError("identify", "a model with nothing unknown", fix)
     source, used, late = _with_lag(problem, source, lag)
-    data = _summed(problem, source, robust, progress)
+    data = _sum_samples(problem, source, robust, progress)
     problem, probe = data.problem, data.probe
-    fit, p, hold_out = _fitted(data, prior, consistent)
+    fit, p, hold_out = _fit(data, prior, consistent)
     beta = problem.base @ p
-    findings = [*source.findings, *late, *data.findings, *held_at_zero(problem, fit, p)]
+    findings = [*source.findings, *late, *data.findings, *bound_findings(problem, fit, p)]
     if not source.logs:
         q, tau_kept = probe.chunk[0], probe.chunk[3]
         findings += standing_still(model, Log(q, tau=tau_kept))
     # without gains nothing can be said about torques that do not fit
-    suspect = uncertain_gains(problem, fit, beta)
+    suspect = gain_findings(problem, fit, beta)
     if not suspect:
-        suspect = _suspect(problem, probe, data.whole, fit, beta, prior)
+        suspect = _suspect_findings(problem, probe, data.whole, fit, beta, prior)
     findings += suspect
     joints = residuals_of(problem, data.plain, hold_out, fit.beta, beta)
     parameters = estimates(problem, data.whole, fit, beta)
     if not any(f.severity == "error" for f in suspect):
-        findings += strange_forces(problem, probe)
-        findings += described(problem, fit, probe, parameters)
+        findings += torque_scale_findings(problem, probe)
+        findings += motion_findings(problem, fit, probe, parameters)
     if np.isnan([j.hold_out for j in joints]).all():
         what = "too few samples to hold some out: residuals are those of the fit itself"
         findings.append(DataFinding("note", "no-hold-out", what))
@@ -213,7 +223,7 @@ def identify(
         friction=data.laws,
         condition=fit.condition,
         findings=tuple(findings),
-        not_shown=not_shown(problem, parameters),
+        not_shown=hidden_parameters(problem, parameters),
         offsets=shift,
         gains=factors,
         samples=data.count,
@@ -237,14 +247,14 @@ def _with_lag(
 ) -> tuple[Source, float, list[DataFinding]]:
     """Return samples with the delay taken off, the delay, and a finding if one is not taken."""
     if isinstance(lag, str) and (not source.logs or source.dt is None):
-        source.shifted(0.0)  # says that it does not apply
+        source.shift_motion(0.0)  # says that it does not apply
     if not isinstance(lag, str) and lag:
-        return source.shifted(float(lag)), float(lag), []
+        return source.shift_motion(float(lag)), float(lag), []
     if not source.logs or source.dt is None or max(map(len, source.logs)) < 200:
         return source, 0.0, []
     found = find_lag(problem, source.logs, source.dt, lambda c: problem_for(problem.model, c))
     if not found.seconds or isinstance(lag, str):
-        return (source.shifted(found.seconds) if found.seconds else source), found.seconds, []
+        return (source.shift_motion(found.seconds) if found.seconds else source), found.seconds, []
     late = "late" if found.seconds > 0 else "early"
     what = (
         f"torques seem to be recorded {abs(found.seconds) * 1e3:.3g} ms too {late}: held-out "
@@ -269,7 +279,7 @@ class _Samples:
     count: int
 
 
-def _summed(
+def _sum_samples(
     problem: IdentificationProblem, source: Source, robust: bool | None, progress: Progress | None
 ) -> _Samples:
     """Return sums over the samples, with weights if there are outliers, and friction laws."""
@@ -316,7 +326,7 @@ def _summed(
             fit = solve(problem, whole, exact=exact)
             left = probe.residuals(problem, fit.beta)[1]
     # where a joint turns round, the sign of its friction is noise: nothing to worry about
-    shares = (far & ~at_rest(probe.chunk[1])).mean(axis=0)
+    shares = (far & ~near_rest(probe.chunk[1])).mean(axis=0)
     if (shares > OUTLIER_SHARE).any():
         names = problem.model.coordinates.v_names
         where = listed([names[j] for j in np.flatnonzero(shares > OUTLIER_SHARE)])
@@ -325,7 +335,7 @@ def _summed(
     return _Samples(problem, laws, train, whole, plain, plain_held, exact, probe, findings, count)
 
 
-def _fitted(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Array]:
+def _fit(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Array]:
     """Return the free fit, all unknowns of the new model, and the held-out residuals.
 
     What is held out is judged by a fit to the other samples; the new model is fitted to all.
@@ -345,12 +355,12 @@ def _fitted(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array,
     return fit, fit_bounded(problem, fit), hold_out
 
 
-def _suspect(
+def _suspect_findings(
     problem: IdentificationProblem, probe: Probe, sums: Sums, fit: Fit, beta: Array, prior: float
 ) -> list[DataFinding]:
     """Return what is wrong with data that do not fit, or contradict physics."""
-    shares = unexplained(problem, sums, beta)
-    worst, free = float(shares.max()), float(unexplained(problem, sums, fit.beta).max())
+    shares = relative_residuals(problem, sums, beta)
+    worst, free = float(shares.max()), float(relative_residuals(problem, sums, fit.beta).max())
     if worst <= UNEXPLAINED and not (worst > 0.05 and worst > UNPHYSICAL * free):
         return []
     found = find_suspect(problem, probe, prior)

@@ -50,7 +50,7 @@ def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[s
     """Return the arrays of a log by the names of `Log`."""
     model_checked("Log.read", model)
     source = path_of("Log.read", path, "log.npz")
-    chosen = _checked(columns)
+    chosen = _check_columns(columns)
     suffix = source.suffix.lower()
     if suffix not in SUFFIXES:
         fix = f"save the log as one of *{', *'.join(SUFFIXES)}"
@@ -64,10 +64,10 @@ def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[s
     found: dict[str, Array | None] = {}
     for name in NAMES:
         labels = sizes.get(name, model.coordinates.v_names)
-        found[name] = _found(source, table, name, labels, chosen.get(name))
+        found[name] = _find_array(source, table, name, labels, chosen.get(name))
     motors = [model.coordinates.v_names[k] for k in model.coordinates.actuated]
     if found["tau"] is None and len(motors) < model.nv:  # a floating base has no motors
-        found["tau"] = _found(source, table, "tau", motors, chosen.get("tau"))
+        found["tau"] = _find_array(source, table, "tau", motors, chosen.get("tau"))
     for name, words in (("q", "positions"), ("tau", "joint forces")):
         if found[name] is None:
             fix = _advice(model, name, list(table))
@@ -88,7 +88,7 @@ def _advice(model: Model, name: str, names: list[str]) -> str:
     return fix
 
 
-def _checked(columns: Any) -> dict[str, Column | list[Column]]:
+def _check_columns(columns: Any) -> dict[str, Column | list[Column]]:
     """Return the user's own names or numbers of columns."""
     words = f"names or numbers of columns by {', '.join(NAMES)}, such as "
     words += "{'t': 'stamp', 'tau': ['m1', 'm2']} or {'t': 0, 'q': range(1, 3)}"
@@ -116,7 +116,7 @@ def _whole(x: Any) -> int | None:
     return int(x) if good else None
 
 
-def _found(
+def _find_array(
     source: Path,
     table: Mapping[str, Array],
     name: str,

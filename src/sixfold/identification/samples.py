@@ -55,7 +55,7 @@ def low_pass(x: Array, dt: float, cutoff: float, derivatives: int = 0) -> list[A
     return found
 
 
-def stretches(t: Array) -> tuple[list[slice], float]:
+def continuous_parts(t: Array) -> tuple[list[slice], float]:
     """Return the parts of a record without holes, and the usual step."""
     steps = np.diff(t)
     usual = float(np.median(steps))
@@ -64,7 +64,7 @@ def stretches(t: Array) -> tuple[list[slice], float]:
     return [slice(i, j) for i, j in pairwise(edges)], usual
 
 
-def complete(model: Model, log: Log, cutoff: float | None) -> list[Log]:
+def with_derivatives(model: Model, log: Log, cutoff: float | None) -> list[Log]:
     """Return the parts of a log without holes, with velocities and accelerations.
 
     Args:
@@ -76,20 +76,20 @@ def complete(model: Model, log: Log, cutoff: float | None) -> list[Log]:
     if cutoff is None and log.v is not None and log.a is not None:
         if t is None or len(t) < 2:
             return [log]
-        return [map_arrays(log, itemgetter(part)) for part in stretches(t)[0]]
+        return [map_arrays(log, itemgetter(part)) for part in continuous_parts(t)[0]]
     assert t is not None
     assert cutoff is not None
-    parts, dt = stretches(t)
+    parts, dt = continuous_parts(t)
     cut = int(np.ceil(CUT / (cutoff * dt)))
     found = []
     for part in parts:
         if part.stop - part.start > 2 * cut + 8:
-            whole = evened(map_arrays(log, itemgetter(part)), dt)
-            found.append(_completed(model, whole, dt, cutoff, cut))
+            whole = resample_evenly(map_arrays(log, itemgetter(part)), dt)
+            found.append(_filter_and_differentiate(model, whole, dt, cutoff, cut))
     return found
 
 
-def evened(log: Log, dt: float) -> Log:
+def resample_evenly(log: Log, dt: float) -> Log:
     """Return a record at even times, by straight lines between samples if they are uneven."""
     t = log.times
     assert t is not None
@@ -99,7 +99,7 @@ def evened(log: Log, dt: float) -> Log:
     return interpolate(log, t[0] + dt * np.arange(count))
 
 
-def _completed(model: Model, log: Log, dt: float, cutoff: float, cut: int) -> Log:
+def _filter_and_differentiate(model: Model, log: Log, dt: float, cutoff: float, cut: int) -> Log:
     q, v, a = log.q, log.v, log.a
     if v is None:
         additive = np.array(model.coordinates.additive, int).reshape(-1, 2)
@@ -206,7 +206,7 @@ def _compare(
 
 def _windows(t: Array, x: Array, rate: Array) -> tuple[Array, Array]:
     """Return changes of x, and of the integral of its rate, over windows of one stretch each."""
-    parts, dt = stretches(t)
+    parts, dt = continuous_parts(t)
     count = max(1, round(WINDOW / dt)) if WINDOW / dt < len(t) else 1
     count = min(count, max(1, len(t) // (2 * MIN_WINDOWS)))
     moved, expected = [], []
@@ -228,7 +228,7 @@ SATURATED_SHARE = 2e-3  # share of samples at the very same extreme value that n
 SATURATED_RUN = 5  # samples one after the other at the extreme value
 
 
-def cleaned(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]]:
+def clean(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]]:
     """Return a log without samples that cannot be used, and what is wrong with it.
 
     Args:
@@ -251,10 +251,10 @@ def cleaned(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]
     what = f"{bad.sum()} of {len(log)} samples are not numbers, the first is row {np.argmax(bad)}"
     drop(bad, "nan-rows", what)
     if log.times is not None:
-        again = good & _repeated(log.times, good)
+        again = good & _find_repeated(log.times, good)
         what = f"{again.sum()} samples have the time of the one before, the first is row "
         drop(again, "repeated-times", f"{what}{np.argmax(again)}")
-    stuck, names = _saturated(model, log, good)
+    stuck, names = _find_saturation(model, log, good)
     what = f"the torque of {listed(names)} is at its extreme value in {stuck.mean():.1%} of samples"
     drop(stuck, "saturated", what)
     findings += _clock(log, good)
@@ -262,7 +262,7 @@ def cleaned(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]
         log = map_arrays(log, itemgetter(good))
     if whole:
         findings += standing_still(model, log)
-    log, wrapped = _unwrapped(model, log)
+    log, wrapped = _remove_turns(model, log)
     return log, findings + wrapped + disagreements(model, log)
 
 
@@ -274,7 +274,7 @@ def _not_finite(log: Log) -> Array:
     return bad
 
 
-def _repeated(times: Array, good: Array) -> Array:
+def _find_repeated(times: Array, good: Array) -> Array:
     """Return which samples have the same time as the last good one before them."""
     found = np.zeros(len(times), bool)
     rows = np.flatnonzero(good)
@@ -282,7 +282,7 @@ def _repeated(times: Array, good: Array) -> Array:
     return found
 
 
-def _unwrapped(model: Model, log: Log) -> tuple[Log, list[DataFinding]]:
+def _remove_turns(model: Model, log: Log) -> tuple[Log, list[DataFinding]]:
     """Return a log whose angles do not jump by full turns, and a finding if they did."""
     q, names = log.q, []
     for i, j in model.coordinates.additive:
@@ -304,7 +304,7 @@ def _unwrapped(model: Model, log: Log) -> tuple[Log, list[DataFinding]]:
     return replace(log, q=q), [DataFinding("note", "wrapped", what)]
 
 
-def _saturated(model: Model, log: Log, good: Array) -> tuple[Array, list[str]]:
+def _find_saturation(model: Model, log: Log, good: Array) -> tuple[Array, list[str]]:
     """Return samples at which a torque stands at its largest value, and of which joints."""
     assert log.tau is not None
     bad, names = np.zeros(len(log), bool), []
@@ -396,12 +396,12 @@ class Source:
     filtered: float | None = None  # cut-off frequency [Hz] of the filter that was used
     logs: tuple[Log, ...] = ()  # the stretches of a log in memory
 
-    def shifted(self, lag: float) -> Source:
+    def shift_motion(self, lag: float) -> Source:
         """Return the samples with joint forces that were recorded so much late [s]."""
         if not self.logs or self.dt is None:
             where = "samples that come in chunks or without times"
             raise NotApplicableError("identify: option 'lag'", where, "pass a log with times t=")
-        logs = tuple(_shifted(log, lag) for log in self.logs)
+        logs = tuple(_shift_motion(log, lag) for log in self.logs)
         return replace(self, logs=logs, chunks=lambda: (_chunk(log) for log in logs))
 
 
@@ -489,7 +489,7 @@ def _in_memory(
 ) -> Source:
     if not len(log):
         raise StateError("identify", "samples to fit", "none", "give a log that is not empty")
-    log, findings = cleaned(model, fitted(model, log), whole)
+    log, findings = clean(model, match_model(model, log), whole)
     missing = [name for name in ("v", "a") if getattr(log, name) is None]
     if (missing or cutoff is not None) and log.times is None:
         words = " and ".join(missing) or "a filter"
@@ -511,7 +511,7 @@ def _in_memory(
             got = f"samples that are {dt:.4g} s apart"
             raise StateError("identify: argument 't'", "times in seconds", got, fix)
         raise OptionError("identify", "filter", words, cutoff)
-    logs = tuple(complete(model, log, cutoff))
+    logs = tuple(with_derivatives(model, log, cutoff))
     if not sum(map(len, logs)):
         fix = "record longer, raise filter=, or pass v and a"
         got = f"{len(log)} samples, of which the filter's ends leave none"
@@ -592,7 +592,7 @@ def _lazy(model: Model, q: Any, arrays: Mapping[str, Any]) -> Source:
     return Source(chunks, True, arrays["f_ext"] is not None, total, None, findings)
 
 
-def fitted(model: Model, log: Log) -> Log:
+def match_model(model: Model, log: Log) -> Log:
     """Return a log whose arrays fit the model: joint forces for all freedoms, unit quaternions."""
     if log.tau is None:
         fix = "pass tau=, measured joint forces or motor currents"
@@ -633,7 +633,7 @@ def _chunk(log: Log) -> Chunk:
     return tuple(x for x in arrays if x is not None)
 
 
-def _shifted(log: Log, lag: float) -> Log:
+def _shift_motion(log: Log, lag: float) -> Log:
     """Return a stretch in which the force recorded at t belongs to the motion at t - lag.
 
     The motion is smooth and may be interpolated; torques would lose some of their noise.

@@ -59,7 +59,7 @@ class Suspicion:
     undo: Callable[[list[Array]], list[Array]]
 
 
-def unexplained(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
+def relative_residuals(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
     """Return the residual relative to the forces of each joint; zero for joints without a load."""
     loads = load_rms(problem, sums)
     there = loads > 0.02 * np.nanmax(loads)
@@ -170,7 +170,7 @@ LIGHT = 0.02  # force of a joint relative to the largest one below which it says
 UNITS = {1e3: "N mm", 10.197: "kgf cm", 8.8507: "lbf in", 141.61: "ozf in"}
 
 
-def strange_forces(problem: IdentificationProblem, probe: Probe) -> list[DataFinding]:
+def torque_scale_findings(problem: IdentificationProblem, probe: Probe) -> list[DataFinding]:
     """Return a finding if forces are many times those of the loaded model, or a small part.
 
     Each joint's measured force is fitted by that of the loaded bodies, times a factor, and by

@@ -143,7 +143,7 @@ def configuration(model: Model) -> Draw:
     return Draw("configuration", (model_checked("configuration", model),))
 
 
-def drawn(draws: Mapping[str, Draw], seed: int, start: int, stop: int) -> dict[str, Array]:
+def draw_rows(draws: Mapping[str, Draw], seed: int, start: int, stop: int) -> dict[str, Array]:
     """Return what is drawn for the rows from start up to stop, by name."""
     u = uniforms(seed, start, stop, sum(draw.width for draw in draws.values()))
     found, done = {}, 0

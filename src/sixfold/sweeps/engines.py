@@ -173,7 +173,7 @@ def _on_dask(task: Task, blocks: Iterable[Block], client: Any) -> Done:
 MAX_OBJECTS = 5000  # objects searched for one that cannot be pickled
 
 
-def packed(job: Any, functions: Sequence[Any]) -> bytes:
+def pickle_job(job: Any, functions: Sequence[Any]) -> bytes:
     """Return a job as bytes, or name the object in its functions that cannot be pickled."""
     cloudpickle = optional("cloudpickle", "a sweep on other processes")
     try:
@@ -193,14 +193,14 @@ _FIX = "make or open it inside the function, or take engine='threads', where not
 
 
 @lru_cache(maxsize=8)
-def unpacked(data: bytes) -> Any:
+def unpickle_job(data: bytes) -> Any:
     """Return a job from bytes; each process does it once."""
     return pickle.loads(data)
 
 
 def _find_unpicklable(functions: Sequence[Any], dumps: Any) -> tuple[str | None, Any]:
     """Return the innermost object that functions reach and that does not pickle, and a path."""
-    pending: list[tuple[str, Any]] = [(_quoted(x), x) for x in functions]
+    pending: list[tuple[str, Any]] = [(_quote(x), x) for x in functions]
     found: tuple[str | None, Any] = (None, None)
     seen: set[int] = set()
     while pending and len(seen) < MAX_OBJECTS:
@@ -214,7 +214,7 @@ def _find_unpicklable(functions: Sequence[Any], dumps: Any) -> tuple[str | None,
     return found
 
 
-def _quoted(x: Any) -> str:
+def _quote(x: Any) -> str:
     return f"'{getattr(x, '__name__', type(x).__name__)}'"
 
 
@@ -231,7 +231,7 @@ def _members(path: str, x: Any) -> list[tuple[str, Any]]:
     if isinstance(x, MethodType):
         return [(path, x.__func__), (f"the object of {path}", x.__self__)]
     if isinstance(x, FunctionType):
-        path = _quoted(x)
+        path = _quote(x)
         cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
         found = [(f"'{name}' in the closure of {path}", _content(cell)) for name, cell in cells]
         names = _names(x.__code__) & x.__globals__.keys()

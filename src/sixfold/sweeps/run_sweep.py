@@ -30,7 +30,7 @@ from sixfold.optional import optional
 from sixfold.progress import bar
 from sixfold.show import block, plain, table
 from sixfold.sweeps.draws import Draw
-from sixfold.sweeps.engines import Block, engine_of, in_this_process, packed, unpacked
+from sixfold.sweeps.engines import Block, engine_of, in_this_process, pickle_job, unpickle_job
 from sixfold.sweeps.pieces import (
     FORMATS,
     DamagedPieceError,
@@ -156,7 +156,7 @@ class Job:
 
 def run_block(job: Job | bytes, start: int, stop: int, given: Mapping[str, Array]) -> Any:
     """Compute a block: what engines call."""
-    found: Job = unpacked(job) if isinstance(job, bytes) else job
+    found: Job = unpickle_job(job) if isinstance(job, bytes) else job
     return found.run(start, stop, given)
 
 
@@ -268,7 +268,7 @@ def sweep(
     kept: dict[Block, dict[str, Array]] = {}
     done = len(source) - left
     here = in_this_process(engine)
-    ready: Job | bytes = job if here else packed(job, (study.function, *reducers))
+    ready: Job | bytes = job if here else pickle_job(job, (study.function, *reducers))
 
     def task(part: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return run_block, (ready, *part, _given_rows(source, *part))

@@ -25,7 +25,7 @@ from sixfold.errors import (
     kind_of,
 )
 from sixfold.model import Model
-from sixfold.sweeps.draws import Draw, drawn
+from sixfold.sweeps.draws import Draw, draw_rows
 from sixfold.sweeps.pieces import content_digest
 
 MAX_ROWS = 2**53  # rows that a float still counts
@@ -168,7 +168,7 @@ class Study:
         """Return the arguments of the function for the rows from start up to stop."""
         found = dict(given) if self.grid is None else self.grid.values(start, stop)
         if self.draws:
-            found |= drawn(self.draws, self.seed, start, stop)
+            found |= draw_rows(self.draws, self.seed, start, stop)
         if self.numbered:
             found[ROW] = np.arange(start, stop)
         return found
@@ -180,7 +180,7 @@ class Study:
         except Exception as error:
             error.add_note(f"in rows {start} to {stop - 1} of a sweep")
             raise
-        return _named(made, start, stop)
+        return _results_by_name(made, start, stop)
 
 
 def study_of(function: Any, rows: RowSource, seed: int, draws: Mapping[str, Draw]) -> Study:
@@ -224,7 +224,7 @@ def digest_of(study: Study, rows: RowSource, version: str | None) -> str:
     """
     from sixfold import __version__
 
-    drawn_first = drawn(study.draws, study.seed, 0, min(len(rows), DRAWN_ROWS))
+    drawn_first = draw_rows(study.draws, study.seed, 0, min(len(rows), DRAWN_ROWS))
     columns = rows.axes if isinstance(rows, Grid) else rows.columns
     held = {
         name: (draw.kind, [x.digest if isinstance(x, Model) else _hash(x) for x in draw.parts])
@@ -239,7 +239,7 @@ def _hash(array: Array) -> str:
     return content_digest({"": array})
 
 
-def _named(made: Any, start: int, stop: int) -> dict[str, Array]:
+def _results_by_name(made: Any, start: int, stop: int) -> dict[str, Array]:
     """Return the results of a function by name, or say what is wrong with them."""
     if isinstance(made, Mapping):
         parts = {str(name): x for name, x in made.items()}

@@ -150,7 +150,7 @@ class PlanarChain:
         return builder.add_frame("end", f"link{self.n}", (before, 0.0, 0.0)).build()
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
+def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Return an equation of the skeleton that checks its arguments, by their names, first.
 
     Arrays of two axes or more are many states: the last axis is that of one state, the result is an
@@ -166,7 +166,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             lead = _take_apart(bound.arguments)
             _check(**bound.arguments)
             found = function(*bound.args, **bound.kwargs)
-            return found if lead is None else _joined(found, lead)
+            return found if lead is None else _join(found, lead)
 
     return call
 
@@ -186,10 +186,10 @@ def _take_apart(given: dict[str, Any]) -> tuple[int, ...] | None:
     return np.broadcast_shapes(*leads) if leads else None
 
 
-def _joined(found: Any, lead: tuple[int, ...]) -> Any:
+def _join(found: Any, lead: tuple[int, ...]) -> Any:
     """Return numbers that hold a batch as an array, or several of them."""
     if hasattr(found, "_fields"):
-        return type(found)(*(_joined(part, lead) for part in found))
+        return type(found)(*(_join(part, lead) for part in found))
     array = to_array(found)
     shape = array.shape[array.ndim - _axes(found) :]
     return np.array(np.broadcast_to(array, (*lead, *shape)))
@@ -234,7 +234,7 @@ class Skeleton(NamedTuple):
     theta: list[Scalar]
 
 
-@checked
+@check_arguments
 def skeleton(chain: PlanarChain, q: Numbers) -> Skeleton:
     """Return where joints and centres of mass are.
 
@@ -267,7 +267,7 @@ def skeleton(chain: PlanarChain, q: Numbers) -> Skeleton:
     return Skeleton(joints, centers, theta)
 
 
-@checked
+@check_arguments
 def skeleton_inertia(chain: PlanarChain, q: Numbers) -> list[list[Scalar]]:
     """Return H: h_ij = sum over k >= max(i, j) of m_k r_ik . r_jk + I_k, r_ik from joint to G_k.
 
@@ -300,7 +300,7 @@ def skeleton_inertia(chain: PlanarChain, q: Numbers) -> list[list[Scalar]]:
     return [[element(i, j) for j in n] for i in n]
 
 
-@checked
+@check_arguments
 def skeleton_bias(
     chain: PlanarChain, q: Numbers, qd: Numbers, *, gravity: Point | None = None
 ) -> list[Scalar]:
@@ -339,7 +339,7 @@ def skeleton_bias(
     return b
 
 
-@checked
+@check_arguments
 def skeleton_jacobian(
     chain: PlanarChain, q: Numbers, link: int = -1, point: Point | None = None
 ) -> list[list[Scalar]]:
@@ -373,7 +373,7 @@ def skeleton_jacobian(
     ]
 
 
-@checked
+@check_arguments
 def skeleton_id(
     chain: PlanarChain,
     q: Numbers,
@@ -408,12 +408,12 @@ def skeleton_id(
         (9.81,)
     """
     H, b = skeleton_inertia(chain, q), skeleton_bias(chain, q, qd, gravity=gravity)
-    pushed = _pushed(chain, q, f_E, link, point)
+    pushed = _external_torque(chain, q, f_E, link, point)
     inertial = [_dot(row, qdd) for row in H]
     return Column(inertial) + b - pushed
 
 
-@checked
+@check_arguments
 def skeleton_fd(
     chain: PlanarChain,
     q: Numbers,
@@ -448,11 +448,11 @@ def skeleton_fd(
         (-9.81,)
     """
     b = skeleton_bias(chain, q, qd, gravity=gravity)
-    rhs = Column(tau) - b + _pushed(chain, q, f_E, link, point)
+    rhs = Column(tau) - b + _external_torque(chain, q, f_E, link, point)
     return ldl_solve(*ldl(skeleton_inertia(chain, q)), rhs)
 
 
-def _pushed(
+def _external_torque(
     chain: PlanarChain, q: Numbers, f_E: Point | None, link: int, point: Point | None
 ) -> Column:
     if f_E is None:

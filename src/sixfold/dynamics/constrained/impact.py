@@ -130,7 +130,7 @@ def _symmetric(high: Scalar, low: Scalar, across: Scalar, e: Vector) -> Matrix:
     ]
 
 
-def shifted(p: Vector, u: Vector) -> Vector:
+def complementary_point(p: Vector, u: Vector) -> Vector:
     """Return p - w."""
     if len(p) == 1:
         return [p[0] - u[0]]
@@ -221,7 +221,7 @@ class ConeProblem:
         for n, *_ in self.spans:
             p[n] = self.reach
         *p, _ = repeat(path.rounds, onward, [*p, self.reach])
-        return self.projected(p)
+        return self.project(p)
 
     def step(self, p: Vector, s: Scalar, path: Path) -> Vector:
         """Return the Newton step at smoothness s."""
@@ -246,11 +246,11 @@ class ConeProblem:
         z = _eliminate(H, given)
         return [softened[r] - dot(moved[r], z) for r in range(len(p))]
 
-    def projected(self, p: Vector) -> Vector:
+    def project(self, p: Vector) -> Vector:
         """Return P(p - w): impulses of the cones, exactly zero at contacts that part."""
         u, found = self.speeds(p), list(p)
         for rows in self.spans:
-            x = shifted([p[r] for r in rows], [u[r] for r in rows])
+            x = complementary_point([p[r] for r in rows], [u[r] for r in rows])
             for r, value in zip(rows, project(x), strict=True):
                 found[r] = value
         return found
@@ -258,7 +258,7 @@ class ConeProblem:
     def error(self, p: Vector) -> Scalar:
         """Return how far impulses are from the law, as a velocity [m/s]."""
         most: Scalar = ZERO
-        for r, (x, y) in enumerate(zip(p, self.projected(p), strict=True)):
+        for r, (x, y) in enumerate(zip(p, self.project(p), strict=True)):
             size = absolute(x - y) * self.scale * (1.0 / self.S[r])
             most = size if isinstance(most, Zero) else if_positive(size - most, size, most)
         return most
@@ -439,11 +439,13 @@ def _unilateral(
     problem = ConeProblem(Y, over, b, contacts, floor)
     if len(contacts) > 1:
         return follow(problem)
-    p = _alone(Y, over, b, contacts[0][1], floor)
+    p = _single_contact(Y, over, b, contacts[0][1], floor)
     return p, problem.error(problem.scaled(p))
 
 
-def _alone(Y: Matrix, over: Sequence[Scalar], b: Vector, mu: float, floor: Scalar) -> Vector:
+def _single_contact(
+    Y: Matrix, over: Sequence[Scalar], b: Vector, mu: float, floor: Scalar
+) -> Vector:
     """Return the impulse of one contact.
 
     Steps are proximal: the floor is added to G's diagonal and its part of p to the right side, so

@@ -151,7 +151,7 @@ def rows(tree: Tree, constraints: Sequence[Constraint], q: Table, qd: Table | No
     return found
 
 
-def loaded(constraints: Sequence[Constraint]) -> set[int]:
+def loaded_bodies(constraints: Sequence[Constraint]) -> set[int]:
     """Return the bodies that rows act on, directly or by their joints; 0 is the base."""
     found: set[int] = set()
     for each in constraints:

@@ -58,25 +58,25 @@ class Delassus:
             lam = list(ldl_solve(*self._factors, kept))
         return lam
 
-    def pushed(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
+    def with_forces(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
         """Return D^-1 L^-T (b + J^T lam) of z = L^-T b."""
-        return _combined(self.factor.scaled(z), lam, self.w)
+        return _add_multiples(self.factor.scaled(z), lam, self.w)
 
-    def held(self, z: Sequence[Scalar], asked: Sequence[Scalar]) -> list[Scalar]:
+    def with_constraints(self, z: Sequence[Scalar], asked: Sequence[Scalar]) -> list[Scalar]:
         """Return z = L^-T b with the forces added that give the rows the accelerations asked.
 
         With none asked it is what a force b does to a mechanism that keeps its constraints: the
         products y1 . D^-1 y2 of such columns are those of the constrained inverse of M.
         """
         pulls = self.along(z)
-        return self.added(z, self.solve([a - x for a, x in zip(asked, pulls, strict=True)]))
+        return self.add_forces(z, self.solve([a - x for a, x in zip(asked, pulls, strict=True)]))
 
-    def added(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
+    def add_forces(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
         """Return z + L^-T J^T lam."""
-        return _combined(z, lam, self.y)
+        return _add_multiples(z, lam, self.y)
 
 
-def _combined(
+def _add_multiples(
     z: Sequence[Scalar], lam: Sequence[Scalar], rows: Sequence[Sequence[Scalar]]
 ) -> list[Scalar]:
     """Return z and the sum of rows, each so many times."""

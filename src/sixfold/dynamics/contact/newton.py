@@ -286,7 +286,7 @@ class ContactProblem:
         if self.loops:
             closed = Delassus(factor, self.loops)
             lam = closed.solve([-x for x in closed.along(z)])
-            z = closed.added(z, lam)
+            z = closed.add_forces(z, lam)
             pull = [dot(column, lam) for column in zip(*self.loops, strict=True)]
         y = factor.scaled(z)
         return NewtonStep(factor.outward(y), dot(z, y), pull)

@@ -236,7 +236,7 @@ class Loops(NamedTuple):
     asked: list[Scalar]  # accelerations of the rows
 
 
-def respond(
+def contact_response(
     scene: Scene,
     at: ContactState,
     motion: FreeMotion,
@@ -258,7 +258,7 @@ def respond(
     joints += [friction_constraint(at, friction) for friction in scene.frictions]
     factor, z = motion.factor, motion.z
     if loops is not None:
-        z = Delassus(factor, loops.rows).held(z, loops.asked)
+        z = Delassus(factor, loops.rows).with_constraints(z, loops.asked)
     y = factor.scaled(z)
     problem = ContactProblem(
         [*constraints, *joints],

@@ -180,7 +180,7 @@ class JointSpace:
                 start = self.tree.velocity_slices[j].start
                 for k, column in enumerate(self.columns[j], start):
                     found[k] = column.dot(total[j])
-                self._hand_on(total, j)
+                self._add_to_parent(total, j)
         return found
 
     def stiffness(self, own: Mapping[int, ArticulatedInertia]) -> Matrix:
@@ -197,10 +197,12 @@ class JointSpace:
                     for m, other in enumerate(self.columns[i], at[i].start):
                         if m <= k:
                             H[k][m] = H[m][k] = other.dot(load)
-            self._hand_on(total, j)
+            self._add_to_parent(total, j)
         return H
 
-    def _hand_on(self, total: dict[int, Force] | dict[int, ArticulatedInertia], j: int) -> None:
+    def _add_to_parent(
+        self, total: dict[int, Force] | dict[int, ArticulatedInertia], j: int
+    ) -> None:
         """Add what acts on a body to what acts on its parent."""
         p = self.tree.parent[j]
         if p:

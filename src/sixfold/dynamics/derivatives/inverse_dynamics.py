@@ -9,7 +9,7 @@ Derivatives of forward dynamics follow with the sparse factor M = L^T D L (RBDA 
 d qdd/dq = -M^-1 d tau/dq and d qdd/dqd = -M^-1 d tau/dqd at the accelerations of forward dynamics,
 and d qdd/dtau = M^-1: one solve for each column, no inverse.  Column c is zero except for the joint
 velocities that support c and those that c supports; the rows of another limb follow from its trunk
-by one small matrix (`Factor.hanging`).  Some columns of a floating base need no solve
+by one small matrix (`Factor.limb_row`).  Some columns of a floating base need no solve
 (`base_columns`).
 """
 

@@ -61,7 +61,7 @@ class Factor:
 
         Columns of one limb do the same operations, which a long program keeps once.
         """
-        support = self.beside(c)
+        support = self.related(c)
 
         def solve(given: Sequence[Scalar]) -> list[Scalar]:
             at = dict(zip(support, given, strict=True))
@@ -70,7 +70,7 @@ class Factor:
 
         return list(subroutine(solve, [b[k] for k in support]))
 
-    def beside(self, c: int) -> list[int]:
+    def related(self, c: int) -> list[int]:
         """Return freedom c with those that support it and those that it supports."""
         return [k for k in range(self.n) if k == c or k in self.paths[c] or c in self.paths[k]]
 
@@ -81,7 +81,7 @@ class Factor:
         waits for the last alone.
         """
         row = {i: self.L[k][i] for i in self.paths[k]}
-        for i, factor in reversed((row if k in support else self.hanging(k, support)).items()):
+        for i, factor in reversed((row if k in support else self.limb_row(k, support)).items()):
             x[k] = x[k] - factor * x[i]
         return x[k]
 
@@ -90,7 +90,7 @@ class Factor:
         found: Matrix = [[ZERO] * self.n for _ in range(self.n)]
         for c in range(self.n):
             x = self._inward([1.0 if k == c else ZERO for k in range(self.n)])
-            support = self.beside(c)
+            support = self.related(c)
             for k in range(c + 1):
                 found[k][c] = found[c][k] = self._outward(k, x, support)
         return found
@@ -134,11 +134,11 @@ class Factor:
         """Return D^-1 L^-T b."""
         return self.scaled(self.half(b))
 
-    def hanging(self, k: int, trunk: Sequence[int]) -> dict[int, Scalar]:
+    def limb_row(self, k: int, trunk: Sequence[int]) -> dict[int, Scalar]:
         """Return how freedom k, beside a trunk, gives way to the freedoms of the trunk below it."""
         below = tuple(i for i in self.paths[k] if i in trunk)
         if (k, below) not in self._hanging:
-            rows = {i: self.hanging(i, trunk) for i in self.paths[k] if i not in trunk}
+            rows = {i: self.limb_row(i, trunk) for i in self.paths[k] if i not in trunk}
             row: dict[int, Scalar] = {}
             for t in below:
                 row[t] = self.L[k][t]

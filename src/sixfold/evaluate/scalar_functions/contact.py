@@ -12,7 +12,7 @@ from sixfold.dynamics.contact.response import (
     Loops,
     Reduce,
     Response,
-    respond,
+    contact_response,
     weights,
 )
 from sixfold.dynamics.contact.rows import JointSpace, Places
@@ -46,7 +46,7 @@ def contact_dynamics(
     if scene.frictions:
         still = tuple(Column.zero(len(each)) for each in tree.friction)
         tree = replace(tree, friction=still, friction_negative=still)
-    loaded = scene.bodies(tree) | constrained.loaded(model.constraints)
+    loaded = scene.bodies(tree) | constrained.loaded_bodies(model.constraints)
     motion = free_motion(model, tree, q, v, tau, f_ext, frame, loaded)
     places = Places(model.tree, model.positions(q))
     gravity = model.tree.gravity.lin
@@ -65,7 +65,7 @@ def contact_dynamics(
         lambda row: reduce(dict(enumerate(row))),
         motion.factor.parent if sparse else range(-1, model.nv - 1),
     )
-    return respond(scene, at, motion, coordinates, loops)
+    return contact_response(scene, at, motion, coordinates, loops)
 
 
 @page(joint_space=True)
