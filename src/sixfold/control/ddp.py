@@ -44,7 +44,7 @@ class StateLimits:
         return np.asarray(((push**2 - self.y[rows] ** 2) / (2 * rho)).sum((-1, -2)))
 
     def slopes(self, q: Array, v: Array, rows: Array) -> tuple[Array, Array]:
-        """Return the derivatives by the states, first and second, (rows, steps + 1, 2 n) each."""
+        """Return first and second derivatives with respect to states, (rows, steps + 1, 2 n) each."""
         push, rho = self._pushes(q, v, rows)
         n2 = len(self.low)
         bend = rho * ((push[..., :n2] > 0) + 0.0 + (push[..., n2:] > 0))
@@ -74,7 +74,7 @@ def diagonal(n: int) -> Array:
 
 
 class BackwardBuffers:
-    """What `Sweeps` needs for a backward sweep in velocities of so many rows.
+    """What `Sweeps` needs for a backward sweep in velocities.
 
     Args:
         problem: whose sweep it is.
@@ -87,7 +87,7 @@ class BackwardBuffers:
         n = problem.model.nv
         triangle = n * (2 * n + 1)
         sizes = n * n, 2 * n * n, 2 * n, n, triangle, 2 * n * n, n * (n + 1) // 2
-        # t, B and the cost by x and w at all nodes
+        # T, B and the derivatives of the cost with respect to x and w at all nodes
         self.nodes = tuple(np.empty((rows, steps, size)) for size in sizes)
         # the final cost, its gradient, half of its Hessian; the sweep overwrites the last two
         self.end = np.empty(rows), np.empty((rows, 2 * n)), np.empty((rows, triangle))
@@ -178,7 +178,7 @@ def keep_last(x: Array, steps: int) -> Array:
 
 STEP_LENGTHS = 0.45 ** np.arange(8.0)  # of the line search, tried together for one problem
 ENOUGH = 1e-4  # least part of the expected gain for which a step is taken
-# problems that are worked on together: all lanes are busy, and their nodes stay in a cache
+# problems of a chunk: all lanes are busy, and their nodes stay in a cache
 CHUNK_ROWS = 8
 LEAST_MU, MAX_MU, MU_FACTOR = 1e-8, 1e12, 8.0  # regularisation of Q_uu
 PUSH = 1e-3  # motion [rad or m] of each joint by which a saddle point is left

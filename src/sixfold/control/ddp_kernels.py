@@ -37,8 +37,8 @@ or G:
     Q_xx = l_xx' + [V_qq, 0; 0, 0]
 
 With Q_ww = L D L^T a step keeps L and D^-1 L^-1 [Q_wx, Q_w].  The gains of u follow for all nodes
-at once (`force_gains`), and are those of `riccati`.  Limits of u are not looked at: a motion that
-meets one is swept again by `riccati.backward_step`.
+at once (`force_gains`), and are those of `backward_step`, which also sweeps a motion that meets a
+limit of u: limits are not checked here.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ class DDPProblem:
     final: Cost | None
     parameters: int  # how many numbers the cost functions get
     known: tuple[Any, ...]  # what tells the cost functions from others
-    # kernels that this problem has asked for: an iteration is short beside a search for them
+    # kernels that this problem has asked for: an iteration is short compared to a search for them
     in_use: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -405,7 +405,7 @@ class DDPProblem:
     # -- kernels through all steps
 
     def backward(self, bounded: bool, rows: int) -> Any:
-        """Return the kernel of the backward sweep of so many rows; see `riccati`."""
+        """Return the kernel of the backward sweep by `backward_step`."""
         n, m = self.model.nv, len(self.driven)
         triangle = n * (2 * n + 1)
 

@@ -59,7 +59,7 @@ MAX_SETTLE_STEP = 0.2
 POLISH_ROUNDS = 200  # steps towards the nearest configuration of rows that were not solved
 HUGE = 1e300  # A squared error that every other is smaller than
 MAX_SHOWN = 20  # rows that a notebook shows
-MIN_CHUNK_ROWS, MAX_CHUNK_ROWS = 4096, 65536  # rows that are worked on together
+MIN_CHUNK_ROWS, MAX_CHUNK_ROWS = 4096, 65536  # rows of a chunk
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def inverse_kinematics(
     starts: int = 40,
     limits: bool = True,
 ) -> InverseKinematics:
-    """Return configurations at which frames, the centre of mass and joints are where they should.
+    """Return configurations that put frames, the centre of mass and joints where they should be.
 
     Leading axes of all targets and of q0 broadcast: a million poses are one call.  Rows are solved
     by damped Gauss-Newton steps with the exact logarithm of rotations, inside a kernel.  A row that
@@ -144,7 +144,7 @@ def inverse_kinematics(
         ArgumentError, ShapeError, NumberError, OptionError, StateError: if an argument makes no
             sense: a matrix that is no pose, numbers that are not finite.
         UnknownNameError: if there is no body, frame or joint of a name.
-        NotApplicableError: if the model has constraints beside its joints.
+        NotApplicableError: if the model has constraints in addition to its joints.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -401,7 +401,7 @@ def _zeros(q: Any, count: int) -> Any:
 
 ALL_SOLUTIONS = "all_solutions"
 SAME = 1e-5  # largest difference [rad or m] of two copies of one solution
-MAX_ROWS = 1 << 20  # starts that are worked on together
+MAX_ROWS = 1 << 20  # starts of a chunk
 
 
 def all_solutions(
@@ -419,7 +419,8 @@ def all_solutions(
 
     Args:
         model: the robot.
-        targets: as in `inverse_kinematics`; together they must fix as many freedoms as joints have.
+        targets: as in `inverse_kinematics`; together they must fix as many degrees of freedom as
+            the joints have.
         tolerance: what may be left of each part of the targets [m and rad].
         starts: how many configurations each row starts from, the same ones for every row.
         limits: False to leave the position limits of joints aside.
@@ -431,8 +432,8 @@ def all_solutions(
     Raises:
         ArgumentError, ShapeError, NumberError, OptionError: if an argument makes no sense.
         UnknownNameError: if there is no body, frame or joint of a name.
-        NotApplicableError: if the robot has more freedoms than the targets fix, and so infinitely
-            many solutions, or constraints beside its joints.
+        NotApplicableError: if the robot has more degrees of freedom than the targets fix, and so
+            infinitely many solutions, or constraints in addition to its joints.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -451,7 +452,7 @@ def all_solutions(
     count = step_count(ALL_SOLUTIONS, "starts", starts)
     good = tolerance_of(ALL_SOLUTIONS, tolerance)
     task = task_of(ALL_SOLUTIONS, model, targets)
-    _check_freedoms(model, task)
+    _refuse_free_motion(model, task)
     lead, goals = task.numbers.shape[:-1], task.numbers.reshape(-1, task.numbers.shape[-1])
     table = start_table(model, count)
     found: list[list[Array]] = []
@@ -468,13 +469,12 @@ def all_solutions(
     return result.reshape((*lead, most, model.nq))
 
 
-def _check_freedoms(model: Model, task: IKTask) -> None:
+def _refuse_free_motion(model: Model, task: IKTask) -> None:
     """Refuse a robot that can move without leaving its targets."""
     rows = task.row_count()
     if model.nv > rows:
-        where = (
-            f"model '{model.name}': {model.nv} freedoms, of which the targets fix {rows} at most"
-        )
+        count = f"{model.nv} degrees of freedom, of which the targets fix {rows} at most"
+        where = f"model '{model.name}': {count}"
         fix = "lock joints (sixfold.lock_joints), add targets, or use inverse_kinematics"
         raise NotApplicableError(ALL_SOLUTIONS, where, fix)
 
@@ -518,7 +518,7 @@ def differential_ik(
 
     Within a priority the weighted squares of what is missing are least, with damping times v . v
     added, which keeps velocities finite near singular configurations.  Lower priorities use the
-    freedom that the others leave.
+    degrees of freedom that the others leave.
 
     Args:
         model: the robot.
@@ -527,7 +527,7 @@ def differential_ik(
             the frame's origin, {name: (..., 6)}; or a list of `sixfold.targets`: Velocity, or
             a place to go to.
         gain: how fast targets that are places are approached [1/s]: error times gain.
-        damping: how much a squared joint velocity counts beside a squared error, from 0.  Without
+        damping: weight of a squared joint velocity relative to a squared error, from 0.  Without
             damping, velocities grow without bound near singular configurations.
         limits: False to leave limits aside.  Otherwise all velocities are scaled down together
             until none exceeds its limit, and joints at a position limit do not move further out.
@@ -539,7 +539,7 @@ def differential_ik(
         ArgumentError, ShapeError, NumberError, OptionError, StateError: if an argument makes no
             sense.
         UnknownNameError: if there is no body, frame or joint of a name.
-        NotApplicableError: if the model has constraints beside its joints.
+        NotApplicableError: if the model has constraints in addition to its joints.
 
     Example:
         >>> import numpy as np, sixfold as sf

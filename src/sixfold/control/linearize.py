@@ -46,7 +46,7 @@ Rule = Callable[[Numbers], Sequence[Scalar]]
 
 
 class Jet:
-    """A number and its derivatives by the inputs of the step: sums and multiples of such."""
+    """A number and its derivatives with respect to the inputs of the step."""
 
     __slots__ = ("slopes", "value")
     __array_ufunc__ = None  # arrays leave the operation to us
@@ -453,8 +453,8 @@ def linearize(
     The state need not be an equilibrium: x is measured from the state that q, v moves to.
 
     A model with constraints (loops) is linearised in continuous time, in all of its nv coordinates.
-    Directions that keep the constraints stay among themselves; the others are those of a loop that
-    gapes, and mean nothing.  At rest, A of the former is N^T da/dq N with J N = 0.
+    Directions that keep the constraints stay among themselves; the others violate a
+    constraint, and mean nothing.  At rest, A of the former is N^T da/dq N with J N = 0.
 
     Args:
         model: the robot.
@@ -474,7 +474,7 @@ def linearize(
 
     Raises:
         ShapeError, NumberError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others, or for steps of a model
+        NotApplicableError: if an option has no effect with the others, or for steps of a model
             with constraints, which end in a projection.
         SingularModelError: if some joint has no inertia behind it at every configuration.
 

@@ -97,7 +97,7 @@ def _squared_integral(h: float, k: int) -> Array:
 
 NAME = "plan_trajectory"
 ORDERS = {"minimum_jerk": 3, "cubic": 2}
-SAMPLES = 200  # of a segment, where limits are looked at
+SAMPLES = 200  # of a segment, at which limits are checked
 MAX_SAMPLES = 10**7
 
 
@@ -177,7 +177,7 @@ def plan_trajectory(
             raise OptionError(NAME, "dt", f"a time of at least {T / MAX_SAMPLES:.1g} s", dt)
         s = np.linspace(0.0, 1.0, count + 1)
         more, name = _shortest(model, path, s, limits)
-        if duration is None and more > T:  # a sample between those that were looked at
+        if duration is None and more > T:  # a sample between those that were checked
             T, binding = more, name
         note = f"{binding} limit holds" if max(shortest, more) == T else f"{T:g} s as asked"
         return _sample(model, path, s, T, note)

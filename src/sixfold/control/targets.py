@@ -195,7 +195,7 @@ class Target(ABC):
         """Return its parts, unweighted."""
 
     def fixed(self, model: Model) -> Hashable:
-        """Return what the kernel depends on, beside the goal; refuse what makes no sense."""
+        """Return what the kernel depends on besides the goal; refuse what makes no sense."""
         return None
 
     def coordinates(self, model: Model) -> tuple[int, ...]:
@@ -518,7 +518,7 @@ def task_of(function: str, model: Model, targets: Targets, rates: bool = False) 
         rates: whether goals may be velocities; those by name are then.
     """
     if not model.nv:
-        where = f"model '{visible(model.name)}' without freedoms"
+        where = f"model '{visible(model.name)}' without degrees of freedom"
         raise NotApplicableError(function, where, "give a model with a joint that moves")
     kind = Velocity if rates else Pose
     if isinstance(targets, Target):

@@ -186,7 +186,7 @@ def optimal_control(
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others, or the model has
+        NotApplicableError: if an option has no effect with the others, or the model has
             quaternions, couplings or constraints.
         CallbackError: if a function of yours gives no usable numbers, or cannot be compiled.
         SingularModelError: if some joint has no inertia behind it.

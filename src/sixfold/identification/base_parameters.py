@@ -36,7 +36,7 @@ from sixfold.symbolic.shorthand import written
 from sixfold.symbolic.simplify import nest
 from sixfold.symbolic.symbolic_model import SymbolicModel, symbolic_model
 
-MAX_BODIES = 100  # the regressor of so many has 1,000 columns
+MAX_BODIES = 100  # the regressor then has 1,000 columns
 # relative size below which a column of the regressor is zero, or depends on the others
 MIN_RELATIVE_COLUMN = 1e-9
 WHOLE = 1e-8  # weights that are so near to a whole number are that number
@@ -301,7 +301,7 @@ def base_parameters(model: Model, *, limit: int = MAX_WORK) -> BaseParameters:
 
     Args:
         model: the robot.
-        limit: terms of formulas that may be worked on in all; a million takes seconds.
+        limit: largest number of terms of all formulas; a million takes seconds.
 
     Returns:
         A `BaseParameters`: each combination with its formula and value, and in words what moved

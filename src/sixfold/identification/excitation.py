@@ -86,7 +86,7 @@ def expected_fit(problem: IdentificationProblem, sums: Sums, noise: Array) -> Fi
 
 PERIOD = 10.0  # longest period of the series [s]; longer motions repeat it
 SAMPLES = 24  # samples of a period for each harmonic by which a motion is judged
-# points for each harmonic at which limits are looked at; between them a sine exceeds its samples by
+# points for each harmonic at which limits are checked; between them a sine exceeds its samples by
 # less than 5 / FINE^2
 FINE = 40
 FIRST = 256  # random series to begin with
@@ -171,17 +171,17 @@ def excitation(
 ) -> Trajectory:
     """Return a motion that shows the unknown parameters of a robot as well as its limits allow.
 
-    The robot starts and ends at rest at the same place.  Collisions are not looked at: view the
+    The robot starts and ends at rest at the same place.  Collisions are not checked: view the
     motion, and narrow the range with `lower` and `upper` where the arm would hit something.
 
     Args:
-        model: the robot; its joints have one coordinate for each freedom, none is floating.
+        model: the robot; its joints have one coordinate for each degree of freedom, none floats.
         duration: how long [s].
         dt: time between samples of the result [s].
         harmonics: how many the Fourier series has, from 2 on.
         period: of the series [s]; the motion repeats it.  At most 10 s if left out.
         margin: share of the limits of position, speed and torque that is used.
-        lower: lower limits of position [rad or m], shape (nq,), in place of the model's.
+        lower: lower limits of position [rad or m], shape (nq,), instead of the model's.
         upper: upper limits of position [rad or m], shape (nq,).
         speed: limits of speed [rad/s or m/s], shape (nv,).  Joints without limits move by
             2 rad (0.25 m) to either side of zero with at most 1.5 rad/s (0.3 m/s).

@@ -34,7 +34,7 @@ NARROW = 48  # columns up to which BLAS makes a symmetric product of some rows b
 PIECE = 5888  # numbers of a narrow matrix whose product one thread makes
 WIDE_PIECE = 240_000  # multiplications of a general product that one thread makes
 MAX_CONDITION = 1e6  # condition of the scaled columns up to which their Gram matrix is exact enough
-HOLD_OUT = 5  # every so many blocks, one is kept for judging the result
+HOLD_OUT = 5  # one of so many blocks is kept for judging the result
 
 # from the rows of a block and its samples: weights, shape (samples, nv)
 Weights = Callable[[Array, Chunk], Array]
@@ -169,7 +169,7 @@ def accumulate(
     Args:
         problem: the columns.
         chunks: samples, in pieces of any size.
-        exact: stack triangular factors (TSQR) in place of products.
+        exact: stack triangular factors (TSQR) instead of products.
         hold_out: whether every fifth block is held out.
         weigh: weights of the rows of a block.
         watch: called with the number of samples so far and each block.
@@ -269,8 +269,8 @@ def solve(
     usual = float(np.nanmax(loads, initial=0.0)) or 1.0
     loads = np.maximum(np.nan_to_num(loads), 1e-3 * usual)
     first = activity(problem, sums, start)
-    freedom = np.array([_parameter_share(problem, j) for j in range(len(problem.rows))])
-    left = np.maximum(sums.counts - freedom, 1.0)
+    shares = np.array([_parameter_share(problem, j) for j in range(len(problem.rows))])
+    left = np.maximum(sums.counts - shares, 1.0)
     sigma, used = loads, sums
     gains = np.isnan(problem.choice.gains)
     for _ in range(4 * ROUNDS if gains.any() else ROUNDS):
@@ -603,7 +603,7 @@ def log_cholesky(J: Array) -> Array:
 
 
 def factors(theta: Array) -> tuple[Array, Array]:
-    """Return U of bodies, shape (n, 4, 4), and its derivatives by theta, shape (n, 10, 4, 4)."""
+    """Return U of bodies, shape (n, 4, 4), and dU/dtheta, shape (n, 10, 4, 4)."""
     n = len(theta)
     scale = np.exp(theta[:, 0])
     U = np.zeros((n, 4, 4))

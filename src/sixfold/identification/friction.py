@@ -263,14 +263,14 @@ def find_friction(problem: IdentificationProblem, probe: Probe) -> Friction:
 
 
 def model_speeds(problem: IdentificationProblem) -> Array:
-    """Return the friction speed of each freedom in the loaded model, shape (nv,)."""
+    """Return the friction speed of each DOF in the loaded model, shape (nv,)."""
     model = problem.model
     joints = enumerate(model.coordinates.v_joints)
     return np.array([model.bodies[o.body].friction_speed[j - o.v.start] for j, o in joints])
 
 
 def speeds_of(problem: IdentificationProblem, laws: tuple[FrictionLaw, ...]) -> Array:
-    """Return the friction speed of each freedom by its law, as loaded where it has none."""
+    """Return the friction speed of each DOF by its law, as loaded where it has none."""
     names = problem.model.coordinates.v_names
     found = model_speeds(problem)
     for law in laws:
@@ -369,11 +369,11 @@ class _Trial:
     def squares(
         self, chosen: dict[int, int], sigma2: Array | None = None, *, rich: bool = False
     ) -> Array:
-        """Return the sum of squared held-out residuals of each freedom.
+        """Return the sum of squared held-out residuals of each DOF.
 
         Args:
             chosen: number of the speed of each joint with dry friction.
-            sigma2: variance of each freedom's residual; by default its mean square force.
+            sigma2: variance of each DOF's residual; by default its mean square force.
             rich: whether friction that builds up after reversals is fitted too.
         """
         rows, n = self.problem.rows, self.problem.n
@@ -440,7 +440,7 @@ def presliding(x: Array, v: Array) -> Array:
 
 MAX_SECONDS = 0.1  # longest delay that is looked for [s]
 MAX_SHIFT = 200  # the same in samples
-MAX_SAMPLES = 20_000  # samples of the stretch that is looked at
+MAX_SAMPLES = 20_000  # samples of the stretch that is searched
 # held-out residual with a delay taken off, relative to without, below which that is of use
 USEFUL = 0.99
 # the same where friction of any kind is fitted too, below which it is a delay and no friction

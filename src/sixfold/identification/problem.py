@@ -117,9 +117,9 @@ class IdentificationProblem:
     keep: Array  # numbers of the unknowns whose columns are the base, shape (n,)
     base: Array  # beta = base @ p: base parameters from all unknowns, shape (n, unknowns)
     without_effect: tuple[int, ...]  # unknowns that no joint force depends on
-    rows: tuple[Array, ...]  # for each freedom: which base columns are not zero in its row
+    rows: tuple[Array, ...]  # for each DOF: which base columns are not zero in its row
     start: Array  # the unknowns in the loaded model, shape (unknowns,)
-    # v_s of each freedom's dry friction, shape (nv,); None for those of the model
+    # v_s of each DOF's dry friction, shape (nv,); None for those of the model
     speeds: Array | None = None
 
     def with_speeds(self, speeds: Array) -> IdentificationProblem:
@@ -190,7 +190,7 @@ class IdentificationProblem:
 
     @cached_property
     def places(self) -> tuple[slice, ...]:
-        """Where each freedom's columns and target lie among them."""
+        """Where each DOF's columns and target lie among them."""
         edges = np.cumsum([0, *(len(columns) + 1 for columns in self.rows)])
         return tuple(slice(i, j) for i, j in itertools.pairwise(edges))
 
@@ -225,7 +225,7 @@ def dry_column(kind: str, v: Array, speed: float) -> Array:
 
 
 def model_with_speeds(model: Model, speeds: Array) -> Model:
-    """Return the model with other friction speeds, one for each freedom."""
+    """Return the model with other friction speeds, one for each DOF."""
     bodies = list(model.bodies)
     for joint in model.coordinates.free:
         own = tuple(speeds[joint.v].tolist())
@@ -378,7 +378,7 @@ def _independent(Y: Array, order: list[int]) -> tuple[list[int], Array, tuple[in
     return keep, base, without
 
 
-MAX_NAMES = 100_000  # names of bodies that are looked at
+MAX_NAMES = 100_000  # largest number of names of bodies
 MAX_NUMBER = 1e300  # largest number of an option
 FRICTION = (True, False, "viscous", "dry", "direction")
 
@@ -445,7 +445,7 @@ def _bodies(model: Model, bodies: Any, where: str) -> tuple[int, ...]:
 
 
 def _gains(model: Model, gains: Any, where: str) -> tuple[float, ...]:
-    """Return the force of one unit of tau for each freedom; NaN where it is looked for."""
+    """Return the force of one unit of tau for each DOF; NaN where it is looked for."""
     words = (
         "a number for each joint [N m/A], or {joint: number}; None or NaN where it is unknown, "
         "with at least one that is known"
@@ -479,7 +479,7 @@ def positive(where: str, option: str, value: Any, words: str, *, zero: bool = Fa
 
 
 def numbers(where: str, option: str, given: Any, count: int) -> Any:
-    """Return so many numbers, or one for all, as an array; nothing longer is looked at."""
+    """Return a number for each place, or one for all, as an array; nothing longer is read."""
     words = f"{count} numbers, or one"
     try:
         several = hasattr(given, "__len__") and getattr(given, "ndim", None) != 0

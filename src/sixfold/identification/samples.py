@@ -424,15 +424,15 @@ def source_of(
         usual: cut-off frequency [Hz] where velocities or accelerations are made and none is chosen.
     """
     usual = CUTOFF if usual is None else usual
-    beside = [name for name, x in arrays.items() if x is not None]
+    separate = [name for name, x in arrays.items() if x is not None]
     is_path = isinstance(given, (str, os.PathLike))
     if columns is not None and not is_path:
         where, fix = "a log that is not a file", "leave it out"
         raise NotApplicableError("identify: option 'columns'", where, fix)
     if is_path or isinstance(given, (Log, Trajectory)) or _is_chunks(given):
-        if beside:
+        if separate:
             where = "a log that holds everything itself"
-            raise NotApplicableError(f"identify: argument '{beside[0]}'", where, "leave it out")
+            raise NotApplicableError(f"identify: argument '{separate[0]}'", where, "leave it out")
         if is_path:
             return _in_memory(model, Log.read(given, model, columns=columns), cutoff, usual)
         if isinstance(given, Trajectory):
@@ -593,7 +593,7 @@ def _lazy(model: Model, q: Any, arrays: Mapping[str, Any]) -> Source:
 
 
 def match_model(model: Model, log: Log) -> Log:
-    """Return a log whose arrays fit the model: joint forces for all freedoms, unit quaternions."""
+    """Return a log whose arrays fit the model: joint forces for all DOFs, unit quaternions."""
     if log.tau is None:
         fix = "pass tau=, measured joint forces or motor currents"
         raise ArgumentError("identify: argument 'tau'", "joint forces", None, fix)

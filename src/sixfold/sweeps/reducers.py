@@ -25,7 +25,7 @@ from sixfold.errors import ArgumentError, OptionError
 __all__ = ["custom", "histogram", "quantiles"]
 
 MAX_LEAF = 1024  # rows of a leaf, at most
-# leaves of a sweep, at least, if it has so many rows: slow functions need small blocks
+# least number of leaves, if there are enough rows: slow functions need small blocks
 MIN_LEAVES = 256
 
 Node = tuple[int, int]

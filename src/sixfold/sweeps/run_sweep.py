@@ -48,7 +48,7 @@ from sixfold.sweeps.study import Grid, RowSource, RowTable, Study, digest_of, ro
 
 __all__ = ["Sweep", "sweep"]
 
-BLOCKS = 16  # blocks for each worker, if there are rows for so many
+BLOCKS = 16  # blocks for each worker, if there are enough rows
 CHECKED_PIECES = 8  # stored pieces of which a few rows are computed again before a sweep goes on
 CHECKED_ROWS = 4  # rows at the beginning, in the middle and at the end of such a piece
 MAX_LEAVES = 64  # leaves of a block, at most, unless its size is given

@@ -201,7 +201,7 @@ def _run_file(place: Path, file: str, given: Any) -> ModuleType:
 
 
 def _robot(name: Any, place: Path) -> Any:
-    """Return the robot's name, or its file beside the study."""
+    """Return the robot's name, or its file next to the study."""
     if not isinstance(name, str):
         raise OptionError(place.name, "robot", "the name or file of a robot", name)
     return place.parent / name if (place.parent / name).is_file() else name

@@ -31,8 +31,8 @@ x_n - |x_t|; P takes the positive part of both.  With (x + sqrt(x^2 + 4 s^2)) / 
 equation is smooth, and its solutions are a path that leads to the law as s goes to zero (Chen,
 Harker, Kanzow and Smale).  A Newton step is taken for each s of a falling sequence.
 
-A has the rank of the freedoms, so that its null space, impulses that cancel each other, is kept out
-by a proximal term, and the steps are solved in the space of the freedoms:
+A has the rank of the DOFs, so that its null space, impulses that cancel each other, is kept out
+by a proximal term, and the steps are solved in the space of the DOFs:
 
     (E + C Y D^-1 Y^T) dp = r,   dp = E^-1 (r - C Y z),   (D + Y^T E^-1 C Y) z = Y^T E^-1 r.
 
@@ -80,8 +80,8 @@ TINY = 1e-36  # added to a squared length, so that roots and the direction of no
 class NewtonBlock(NamedTuple):
     """What one contact gives to a Newton step."""
 
-    inverse: Matrix  # e^-1 C
-    right: Vector  # e^-1 r
+    inverse: Matrix  # E^-1 C
+    right: Vector  # E^-1 r
 
 
 def newton_block(p: Vector, u: Vector, s: Scalar, blur: Scalar, proximal: float) -> NewtonBlock:
@@ -288,7 +288,7 @@ def follow(contacts: ConeProblem) -> tuple[Vector, Scalar]:
 
 
 def _eliminate(H: Matrix, b: Vector) -> Vector:
-    """Solve H z = b from the last freedom to the first: what tips do not share stays zero."""
+    """Solve H z = b from the last DOF to the first: what tips do not share stays zero."""
     n, H, z = len(b), [list(row) for row in H], list(b)
     over: Vector = [ZERO] * n
     for k in reversed(range(n)):
@@ -393,12 +393,12 @@ def impulses(
     """Return the impulse along each row, and how far contacts are from the law [m/s].
 
     Args:
-        Y: of G = Y D^-1 Y^T, by row and freedom.
+        Y: of G = Y D^-1 Y^T, by row and DOF.
         over: D^-1.
         b: velocities of the rows before the impact, normal ones times 1 + e.
         contacts: which rows belong together; rows that are exactly zero get no impulse.
-        scale: what G's diagonal would be at points that can move every way: beside it a row shows
-            that nothing can move it in this state but for rounding.
+        scale: what G's diagonal would be at points that can move every way; compared to it a row
+            shows that nothing but rounding moves it in this state.
     """
     # rows that nothing can move
     moving = {r for r in range(len(b)) if not all(isinstance(x, Zero) for x in Y[r])}

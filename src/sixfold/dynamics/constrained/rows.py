@@ -25,7 +25,7 @@ class Relative(NamedTuple):
     X: Transform  # coordinates of A to those of B
     v: Motion  # velocity of B less that of A
     rate: Motion  # of the components of v, while no joint accelerates
-    # what each freedom that moves B against A adds to v for a unit of its velocity
+    # what each DOF that moves B against A adds to v for a unit of its velocity
     columns: dict[int, Motion]
 
 
@@ -68,7 +68,7 @@ def _branch(tree: Tree, q: Table, qd: Table, path: list[int], end: Transform) ->
 
 
 def _inward(tree: Tree, q: Table, path: list[int], X: Transform) -> Iterator[tuple[int, Motion]]:
-    """Yield freedoms and what they do to a frame at the path's end, X away from its last body."""
+    """Yield DOFs and what they do to a frame at the path's end, X away from its last body."""
     for j in reversed(path):
         XJ, S, _, _ = tree.joint[j].calc(q[j], tree.zero_velocity(j))
         yield from enumerate((X @ S).columns, tree.velocity_slices[j].start)
@@ -76,7 +76,7 @@ def _inward(tree: Tree, q: Table, path: list[int], X: Transform) -> Iterator[tup
 
 
 def _outward(tree: Tree, q: Table, path: list[int], X: Transform) -> Iterator[tuple[int, Motion]]:
-    """Yield freedoms in coordinates that X leads to from the body before the path."""
+    """Yield DOFs in coordinates that X leads to from the body before the path."""
     for j in path:
         XJ, S, _, _ = tree.joint[j].calc(q[j], tree.zero_velocity(j))
         X = X @ (XJ @ tree.Xtree[j]).inverse()
@@ -114,7 +114,7 @@ def point_rows(
 class Row(NamedTuple):
     """One constraint equation."""
 
-    J: list[Scalar]  # by freedom of the tree
+    J: list[Scalar]  # by DOF of the tree
     gamma: Scalar  # what J qdd must cancel: J qdd + gamma = 0
     gap: Scalar
     # what a force of 1 does to body B, and its opposite to body A, in the frame that `_frame`
@@ -188,7 +188,7 @@ def wrenches(
 
 
 def _frame(each: Loop | Distance | Rolling) -> tuple[int, Transform]:
-    """Return the body and the placement of the frame that a constraint's rows are told in."""
+    """Return the body and the placement of the frame of a constraint's rows."""
     match each:
         case Loop():
             return each.body_b, each.placement_b

@@ -1,7 +1,7 @@
 """Constraint forces by the Delassus matrix G = J M^-1 J^T, with a fixed number of proximal steps.
 
 With M = L^T D L and y_r = L^-T J_r^T, G_rs = y_r . D^-1 y_s: no inverse of M is formed, and a row
-costs only the freedoms that support its bodies.  Redundant rows make G singular.  Proximal steps
+costs only the DOFs that support its bodies.  Redundant rows make G singular.  Proximal steps
 
     (G + mu 1) lam <- b + mu lam
 
@@ -30,7 +30,7 @@ class Delassus:
     """G of some rows, factorised."""
 
     def __init__(self, factor: Factor, J: Iterable[Sequence[Scalar]]) -> None:
-        """Take the factor of M and the rows over its freedoms."""
+        """Take the factor of M and the rows over its DOFs."""
         self.factor = factor
         self.y: list[list[Scalar]] = []
         self.w: list[list[Scalar]] = []
@@ -79,7 +79,7 @@ class Delassus:
 def _add_multiples(
     z: Sequence[Scalar], lam: Sequence[Scalar], rows: Sequence[Sequence[Scalar]]
 ) -> list[Scalar]:
-    """Return z and the sum of rows, each so many times."""
+    """Return z plus multiples of rows."""
     found = list(z)
     for k in range(len(found)):  # each sum is finished before the next is begun
         for x, row in zip(lam, rows, strict=True):

@@ -30,7 +30,7 @@ from sixfold.spatial import ZERO3, ArticulatedInertia, Force, Motion, Vector3
 
 # added to a squared distance [m^2]: spheres with one centre have no normal, and do not push
 TINY = 1e-36
-Columns = dict[int, Vector3]  # what unit velocities of freedoms do to a point, in world axes
+Columns = dict[int, Vector3]  # what unit velocities of DOFs do to a point, in world axes
 
 
 class ContactGeometry(NamedTuple):
@@ -43,7 +43,7 @@ class ContactGeometry(NamedTuple):
 
 
 class Places:
-    """Poses of all bodies, and the directions of all freedoms, in world axes."""
+    """Poses of all bodies, and the directions of all DOFs, in world axes."""
 
     def __init__(self, tree: Tree, q: Table) -> None:
         """Take a tree and the positions of its joints."""
@@ -61,7 +61,7 @@ class Places:
         return p
 
     def columns(self, body: int, point: Vector3) -> Columns:
-        """Return the Jacobian of a body's point, by freedom."""
+        """Return the Jacobian of a body's point, by DOF."""
         found: Columns = {}
         for j in self.tree.support(body) if body else ():
             arm = point - self.X0[j].r
@@ -116,7 +116,7 @@ def _nearest(places: Places, other: SphereShape | CapsuleShape, center: Vector3)
 
 
 def jacobian(places: Places, contact: ContactGeometry) -> Columns:
-    """Return how fast the surfaces part at a contact, by freedom."""
+    """Return how fast the surfaces part at a contact, by DOF."""
     touch, point = contact.touch, contact.point
     found = places.columns(touch.ball.body, point)
     if touch.other is not None:
@@ -135,7 +135,7 @@ def bias(places: Places, contact: ContactGeometry, qd: Table) -> Vector3:
 
 
 def along(columns: Mapping[int, Vector3], direction: Vector3) -> dict[int, Scalar]:
-    """Return one row of a Jacobian, by freedom."""
+    """Return one row of a Jacobian, by DOF."""
     return {k: direction.dot(column) for k, column in columns.items()}
 
 

@@ -43,7 +43,7 @@ class ColumnMotion(NamedTuple):
     s: Motion
     """The column."""
     psi: Motion
-    """Change of velocities along it, beside turning with the joint."""
+    """Change of velocities along it, in addition to turning with the joint."""
     psidd: Motion
     """Likewise of accelerations."""
     theta: Motion
@@ -51,7 +51,7 @@ class ColumnMotion(NamedTuple):
 
 
 class InverseDynamicsDerivatives(NamedTuple):
-    """Derivatives of joint forces, over the freedoms of the tree."""
+    """Derivatives of joint forces, over the DOFs of the tree."""
 
     Q: Matrix  # by positions, along the motion subspaces
     V: Matrix  # by velocities

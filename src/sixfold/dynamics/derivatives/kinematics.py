@@ -25,12 +25,12 @@ Hessian = dict[tuple[int, int], Motion]
 
 
 class JacobianColumns(NamedTuple):
-    """What each freedom that supports a body does to it, in body coordinates."""
+    """What each DOF that supports a body does to it, in body coordinates."""
 
-    J: dict[int, Motion]  # the column of the Jacobian, by freedom
-    # derivatives of the subspace of a joint itself along its own freedoms: (column, along)
+    J: dict[int, Motion]  # the column of the Jacobian, by DOF
+    # derivatives of the subspace of a joint itself along its own DOFs: (column, along)
     own: Hessian
-    joint: dict[int, int]  # the joint of each freedom
+    joint: dict[int, int]  # the joint of each DOF
 
 
 def columns(tree: Tree, q: Table, body: int, placement: Transform) -> JacobianColumns:
@@ -103,7 +103,7 @@ class Composites(NamedTuple):
     """Sums over the bodies behind each joint, in body coordinates."""
 
     S: Table
-    psi: Table  # change of velocities along each column of S, beside turning with the joint
+    psi: Table  # change of velocities along each column of S, in addition to turning with the joint
     hc: Table  # momentum; of all bodies at the base
     Ic: Table  # inertia
 
@@ -136,11 +136,11 @@ def energy_derivatives(tree: Tree, q: Table, qd: Table) -> tuple[list[Scalar], l
 
 
 class Momenta(NamedTuple):
-    """Derivatives of the momentum in world axes about the centre of mass, by freedom."""
+    """Derivatives of the momentum in world axes about the centre of mass, by DOF."""
 
     by_q: list[Force]
     by_v: list[Force]  # columns of the centroidal momentum matrix A
-    center: list[Vector3]  # how the centre of mass moves with each freedom
+    center: list[Vector3]  # how the centre of mass moves with each DOF
 
 
 def momentum_derivatives(tree: Tree, q: Table, qd: Table) -> Momenta:

@@ -39,7 +39,7 @@ class _Column(NamedTuple):
     psi: Motion
     psidd: Motion
     theta: Motion
-    phi: Motion  # along it, mu changes by phi, beside turning with the joint
+    phi: Motion  # along it, mu changes by phi, in addition to turning with the joint
     bare: Motion  # the part of psidd that the acceleration of the parent gives, ap x s
 
 

@@ -1,6 +1,6 @@
 """Forward dynamics by the articulated-body algorithm, its first sweep about the joint points.
 
-Equals `book.aba.aba` and saves 10 to 20 % of its operations (panda: 1649 in place of 1866): the
+Equals `book.aba.aba` and saves 10 to 20 % of its operations (panda: 1649 instead of 1866): the
 first sweep is that of `body_forces`, velocity-product accelerations are never taken through
 articulated inertias, and U D^-1 serves both the inertia and the bias force.
 """

@@ -35,7 +35,7 @@ class Factor:
         self.L, self.pivots, self.parent = L, list(pivots), parent
         # of the pivots D; computed once, for all solves
         self.reciprocals = [1.0 / d for d in pivots]
-        # the freedoms that support each one, nearest first
+        # the DOFs that support each one, nearest first
         self.paths = [tuple(path(parent, k)) for k in range(len(parent))]
         self.n = len(parent)
         self._hanging: dict[tuple[int, tuple[int, ...]], dict[int, Scalar]] = {}
@@ -57,7 +57,7 @@ class Factor:
         return self.outward(self._inward(b))
 
     def column(self, c: int, b: Sequence[Scalar]) -> list[Scalar]:
-        """Return x with M x = b for b that is zero beside freedom c's support and its subtree.
+        """Return x with M x = b for b that is zero outside DOF c's support and its subtree.
 
         Columns of one limb do the same operations, which a long program keeps once.
         """
@@ -71,13 +71,13 @@ class Factor:
         return list(subroutine(solve, [b[k] for k in support]))
 
     def related(self, c: int) -> list[int]:
-        """Return freedom c with those that support it and those that it supports."""
+        """Return DOF c with those that support it and those that it supports."""
         return [k for k in range(self.n) if k == c or k in self.paths[c] or c in self.paths[k]]
 
     def _outward(self, k: int, x: list[Scalar], support: Sequence[int]) -> Scalar:
-        """Solve for freedom k, after those that support it; put it in its place.
+        """Solve for DOF k, after those that support it; put it in its place.
 
-        The freedom nearest to the base comes first: it has been there longest, so that the sum
+        The DOF nearest to the base comes first: it has been there longest, so that the sum
         waits for the last alone.
         """
         row = {i: self.L[k][i] for i in self.paths[k]}
@@ -135,7 +135,7 @@ class Factor:
         return self.scaled(self.half(b))
 
     def limb_row(self, k: int, trunk: Sequence[int]) -> dict[int, Scalar]:
-        """Return how freedom k, beside a trunk, gives way to the freedoms of the trunk below it."""
+        """Return the row of DOF k of a limb, over the DOFs of the trunk that support it."""
         below = tuple(i for i in self.paths[k] if i in trunk)
         if (k, below) not in self._hanging:
             rows = {i: self.limb_row(i, trunk) for i in self.paths[k] if i not in trunk}
@@ -151,8 +151,9 @@ class Factor:
 def ltdl(H: Sequence[Sequence[Scalar]], parent: Sequence[int]) -> tuple[Matrix, list[Scalar]]:
     """Return what `book.factorization.ltdl` does, bit by bit.
 
-    Each element is finished before the next is begun.  Kernels compute in the order in which a page
-    does: so a sum stays in a register, where the book's order would load and store it at each term.
+    Each element is finished before the next one starts.  Kernels compute in the order of the
+    algorithm: so a sum stays in a register, where the book's order loads and stores it at each
+    term.
     """
     n = len(H)
     behind: list[list[int]] = [[] for _ in range(n)]
@@ -176,12 +177,12 @@ def ltdl(H: Sequence[Sequence[Scalar]], parent: Sequence[int]) -> tuple[Matrix, 
 class FreeMotion(NamedTuple):
     """A model without constraints, as solves with their rows take it."""
 
-    factor: Factor  # M = L^T D L of the freedoms that rows act on
+    factor: Factor  # M = L^T D L of the DOFs that rows act on
     z: list[Scalar]  # L^-T (tau - C)
     trunk: Trunk | None = None  # carries limbs that the factor does not know
 
     def accelerations(self, z: Sequence[Scalar]) -> list[Scalar]:
-        """Return the accelerations M^-1 b of all freedoms, of z = L^-T b."""
+        """Return the accelerations M^-1 b of all DOFs, of z = L^-T b."""
         return self.outward(self.factor.scaled(z))
 
     def outward(self, y: Sequence[Scalar]) -> list[Scalar]:
@@ -194,11 +195,11 @@ class FreeMotion(NamedTuple):
 
 
 class Freedoms(NamedTuple):
-    """What the elimination of a joint leaves behind, freedom by freedom."""
+    """What the elimination of a joint leaves behind, DOF by DOF."""
 
     L: Matrix  # of D = S^T U + armature = L^T diag(pivots) L
     pivots: list[Scalar]
-    gains: tuple[Force, ...]  # u_k / D_k
+    gains: tuple[Force, ...]  # U_k / D_k
     z: list[Scalar]  # L^-T of the forces that are left to accelerate the joint
 
 
@@ -237,7 +238,7 @@ class Trunk(NamedTuple):
         return Factor(L, pivots, parent)
 
     def outward(self, x: Sequence[Scalar]) -> list[Scalar]:
-        """Return the accelerations of all freedoms from those of the trunk."""
+        """Return the accelerations of all DOFs from those of the trunk."""
         tree, at = self.tree, self.tree.velocity_slices
         a, qdd = tree.table(Motion.zero()), tree.table()
         carrying = {p for i in tree.bodies if i not in self.bodies for p in tree.ancestors(i)}
@@ -283,7 +284,7 @@ def eliminate(
 
 
 def _freedoms(U: ForceSubspace, D: JointMatrix, u: Column) -> tuple[Freedoms, list[Force]]:
-    """Eliminate a joint from its last freedom to its first; return U freedom by freedom, too."""
+    """Eliminate a joint from its last DOF to its first; return U DOF by DOF, too."""
     n = len(u)
     L, pivots = ltdl(D.rows, range(-1, n - 1))
     loads, z = list(U.columns), list(u)

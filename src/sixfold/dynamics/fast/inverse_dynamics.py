@@ -4,8 +4,8 @@ Accelerations are those of the points themselves (Khatib's outward iterations) a
 about the body origins, as in eqs. (5), (16) and (17) of Concurrent Dynamics: the equations of
 `book.newton_euler` and `book.operators.inertial_axes` collected for the fewest operations, and for
 every joint.  Linear velocities cancel in the end; without them, and with Euler's moment from
-second moments, a quarter to a third of the operations of `book.rnea` are saved (panda: 868 in
-place of 1189).
+second moments, a quarter to a third of the operations of `book.rnea` are saved (panda: 868
+instead of 1189).
 """
 
 from __future__ import annotations
@@ -14,7 +14,17 @@ from typing import NamedTuple
 
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import Scalar
-from sixfold.spatial import ZERO3, ZERO33, Force, Matrix3, Motion, Symmetric3, Vector3
+from sixfold.spatial import (
+    ZERO3,
+    ZERO33,
+    Force,
+    JointMatrix,
+    Matrix3,
+    Motion,
+    Subspace,
+    Symmetric3,
+    Vector3,
+)
 
 
 class BodyForces(NamedTuple):
@@ -101,3 +111,38 @@ def joint_forces(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> t
         f[tree.parent[i]] += Xup[i].T @ f[i]
 
     return tau, f
+
+
+def joint_wrenches(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Table:
+    """Return the force of each parent on its body in body coordinates (f_J of Carius eq. 37)."""
+    _, f = joint_forces(tree, q, qd, qdd, f_ext)
+    return {i: f[i] for i in tree.bodies}
+
+
+def constraint_forces(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Table:
+    """Return the joint wrenches without their working part: f - S (S^T S)^-1 S^T f.
+
+    In body axes at the body origin the working part lies along S; the rest, T T^T f with T the
+    orthonormal constraint basis, bears load without working (Concurrent Dynamics eq. 20).
+    """
+    wrench = joint_wrenches(tree, q, qd, qdd, f_ext)
+    return {
+        i: wrench[i] - working_part(tree.joint[i].calc(q[i], qd[i]).S, wrench[i])
+        for i in tree.bodies
+    }
+
+
+def working_part(S: Subspace, f: Force) -> Force:
+    """Return S (S^T S)^-1 S^T f, reading the columns of S as forces."""
+    along = [Force(*column) for column in S.columns]
+    gram = JointMatrix([[as_motion(a).dot(b) for b in along] for a in along])
+    rates = (S.T @ f) / gram
+    total = Force.zero()
+    for column, rate in zip(along, rates, strict=True):
+        total = total + column * rate
+    return total
+
+
+def as_motion(f: Force) -> Motion:
+    """Read the coordinates of a force as those of a motion."""
+    return Motion(f.ang, f.lin)
