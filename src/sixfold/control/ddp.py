@@ -44,7 +44,7 @@ class StateLimits:
         return np.asarray(((push**2 - self.y[rows] ** 2) / (2 * rho)).sum((-1, -2)))
 
     def slopes(self, q: Array, v: Array, rows: Array) -> tuple[Array, Array]:
-        """Return first and second derivatives with respect to states, (rows, steps + 1, 2 n) each."""
+        """Return first and second derivatives of the cost, (rows, steps + 1, 2 n) each."""
         push, rho = self._pushes(q, v, rows)
         n2 = len(self.low)
         bend = rho * ((push[..., :n2] > 0) + 0.0 + (push[..., n2:] > 0))

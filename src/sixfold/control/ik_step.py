@@ -62,12 +62,9 @@ def limited_coordinates(model: Model) -> list[tuple[int, int, float, float]]:
 
 
 def damped_step(found: Sequence[Part], free: Numbers, damping: Sequence[Scalar]) -> list[Scalar]:
-    """Return the step of all priorities; `free` has a zero for each joint that must not move.
+    """Return the step of all priorities, from weighted rows and the damping lam of each.
 
-    Args:
-        found: weighted rows of each priority.
-        free: one for each velocity coordinate that may move, zero for the others.
-        damping: lam of each priority.
+    `free` has a zero for each velocity coordinate that must not move, and one for the others.
     """
     n = len(free)
     P: Rows = [[free[i] if i == j else ZERO for j in range(n)] for i in range(n)]
@@ -150,11 +147,9 @@ SAME_POSE = 1e-6  # largest difference of two poses of a joint that are one
 
 
 def turning_coordinates(model: Model, but: Collection[int] = ()) -> Array:
-    """Return the places in q of angles: a turn of such a coordinate puts its joint where it was.
+    """Return the places in q of angles: a whole turn puts their joint where it was.
 
-    Args:
-        model: the robot.
-        but: velocity coordinates that do not count.
+    Velocity coordinates in `but` do not count.
     """
     leaders = {master for coupling in model.couplings for master, _ in coupling.terms}
     places: list[int] = []
@@ -171,14 +166,9 @@ def turning_coordinates(model: Model, but: Collection[int] = ()) -> Array:
 
 
 def unwind_turns(model: Model, q: Array, at: Array, about: Array | float, bounded: bool) -> Array:
-    """Return configurations with angles as near to some as their limits allow.
+    """Return configurations (n, nq) whose angles, at some places, are in the turn nearest to `about`.
 
-    Args:
-        model: the robot.
-        q: configurations, shape (n, nq).
-        at: places of the angles, as `turning_coordinates` gives them.
-        about: configurations to be near to, shape (n, nq), or one angle for all.
-        bounded: keep to the limits of joints; an angle beyond them stays where it is.
+    With `bounded`, limits of joints come first; an angle beyond them stays where it is.
     """
     q = q.copy()
     angles = q[:, at]

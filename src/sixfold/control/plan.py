@@ -54,13 +54,7 @@ class Spline:
 
 
 def smoothest_spline(knots: Array, points: Array, order: int) -> Spline:
-    """Return the spline with the least integral of the squared derivative of an order.
-
-    Args:
-        knots: values of s, increasing from 0 to 1, shape (n,).
-        points: where it passes, shape (n, nq).
-        order: 2 for the least acceleration, 3 for the least jerk.
-    """
+    """Return the spline with the least integral of the squared derivative of an order."""
     n, k = len(knots), order
     steps = np.diff(knots)
     from_ends = [np.linalg.inv(_ends(h, k)) for h in steps]

@@ -509,14 +509,7 @@ class IKTask:
 
 
 def task_of(function: str, model: Model, targets: Targets, rates: bool = False) -> IKTask:
-    """Return checked targets: a list of them, one, or goals by the names of frames.
-
-    Args:
-        function: the caller.
-        model: the robot.
-        targets: what the user gave.
-        rates: whether goals may be velocities; those by name are then.
-    """
+    """Return checked targets: a list of them, one, or goals by the names of frames."""
     if not model.nv:
         where = f"model '{visible(model.name)}' without degrees of freedom"
         raise NotApplicableError(function, where, "give a model with a joint that moves")

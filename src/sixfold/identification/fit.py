@@ -164,15 +164,10 @@ def accumulate(
     weigh: Weights | None = None,
     watch: Callable[[int, Chunk], Any] | None = None,
 ) -> tuple[Sums, Sums]:
-    """Return the sums over the samples to fit, and over those that are held out.
+    """Return the sums over the samples to fit, and over every fifth block, which is held out.
 
-    Args:
-        problem: the columns.
-        chunks: samples, in pieces of any size.
-        exact: stack triangular factors (TSQR) instead of products.
-        hold_out: whether every fifth block is held out.
-        weigh: weights of the rows of a block.
-        watch: called with the number of samples so far and each block.
+    `exact` stacks triangular factors (TSQR) instead of products; `weigh` returns the weights of a
+    block; `watch` is called with the number of samples so far and each block.
     """
     fit, held = Accumulator(problem, exact), Accumulator(problem, exact)
     threads = get_threads()

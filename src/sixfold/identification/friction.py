@@ -167,13 +167,7 @@ def products_of(X: Array, folds: Array) -> Array:
 
 
 def held_out_squares(products: Array, columns: Sequence[int], goals: Sequence[int]) -> Array:
-    """Return the sum of squared residuals on the held-out samples, for each goal.
-
-    Args:
-        products: as `products_of` returns them.
-        columns: which columns are fitted.
-        goals: which columns they are fitted to, one by one.
-    """
+    """Return the sum of squared residuals on the held-out samples, for each goal."""
     sizes = np.sqrt(np.maximum(np.diagonal(products.sum(axis=0)), 1e-300))
     scaled = products / np.outer(sizes, sizes)
     whole = scaled.sum(axis=0)
@@ -279,12 +273,7 @@ def speeds_of(problem: IdentificationProblem, laws: tuple[FrictionLaw, ...]) -> 
 
 
 def describe_laws(laws: tuple[FrictionLaw, ...], used: bool) -> list[DataFinding]:
-    """Return what the laws say about the data.
-
-    Args:
-        laws: of the joints.
-        used: whether the new friction speeds are those of the fit.
-    """
+    """Return what the laws say about the data."""
     found = []
     new = [law for law in laws if law.speed != law.loaded]
     if new:
@@ -420,10 +409,6 @@ def presliding(x: Array, v: Array) -> Array:
     Dahl's law, z' = v (1 - z sign(v)) / d for some distances d: after a reversal at z0 and a way x,
     z is s + (z0 - s) exp(-x / d) with the sign s of the speed.  Sums of such columns describe any
     friction that depends on the way since the last reversals.
-
-    Args:
-        x: positions.
-        v: velocities.
     """
     distances = DISTANCES * max(float(np.ptp(x)), 1e-300)
     s = np.sign(v)
@@ -468,14 +453,7 @@ def find_lag(
     dt: float,
     rich: Callable[[Choice], IdentificationProblem],
 ) -> Lag:
-    """Return by how much torques are late; no lag if friction explains the data as well.
-
-    Args:
-        problem: the columns.
-        logs: stretches of a log.
-        dt: the time between samples [s].
-        rich: returns the columns of another choice of unknowns.
-    """
+    """Return by how much torques are late; no lag if friction explains the data as well."""
     log = resample_evenly(max(logs, key=len), dt)
     # without a measured force, or with an unknown gain, a row has no torque to shift
     gains = np.array(problem.choice.gains)

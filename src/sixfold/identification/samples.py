@@ -65,13 +65,7 @@ def continuous_parts(t: Array) -> tuple[list[slice], float]:
 
 
 def with_derivatives(model: Model, log: Log, cutoff: float | None) -> list[Log]:
-    """Return the parts of a log without holes, with velocities and accelerations.
-
-    Args:
-        model: the robot.
-        log: what was measured, without NaN; with times if something is missing.
-        cutoff: of the filter [Hz]; None leaves arrays that are there as they are.
-    """
+    """Return the parts of a log without holes, with velocities and accelerations."""
     t = log.times
     if cutoff is None and log.v is not None and log.a is not None:
         if t is None or len(t) < 2:
@@ -229,13 +223,7 @@ SATURATED_RUN = 5  # samples one after the other at the extreme value
 
 
 def clean(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]]:
-    """Return a log without samples that cannot be used, and what is wrong with it.
-
-    Args:
-        model: the robot.
-        log: what was measured.
-        whole: whether this is the whole log, which has to move all joints.
-    """
+    """Return a log without samples that cannot be used, and what is wrong with it."""
     findings: list[DataFinding] = []
     good = np.ones(len(log), bool)
 
@@ -413,16 +401,7 @@ def source_of(
     columns: Any,
     usual: float | None = None,
 ) -> Source:
-    """Return the samples that the arguments of `identify` stand for.
-
-    Args:
-        model: the robot.
-        given: the argument `log`.
-        arrays: v, a, tau, t and f_ext, as given.
-        cutoff: of the filter [Hz], if the user chose one.
-        columns: names of columns in a file.
-        usual: cut-off frequency [Hz] where velocities or accelerations are made and none is chosen.
-    """
+    """Return the samples that the arguments of `identify` stand for."""
     usual = CUTOFF if usual is None else usual
     separate = [name for name, x in arrays.items() if x is not None]
     is_path = isinstance(given, (str, os.PathLike))

@@ -311,12 +311,7 @@ ROOT_ROUNDS = 16
 
 
 def one_contact(G: Sequence[Sequence[Scalar]], mu: float) -> Callable[[Vector], Vector]:
-    """Return the function from b to the impulse (p_n, p_t) of a contact by itself.
-
-    Args:
-        G: the 3 x 3 Delassus matrix, normal first; positive definite.
-        mu: coefficient of friction.
-    """
+    """Return the function from b to the impulse (p_n, p_t) of a contact by itself."""
     pivot = 1.0 / G[0][0]
     g = [G[1][0] * pivot, G[2][0] * pivot]
     S = [[G[1 + r][1 + s] - g[r] * G[1 + s][0] for s in range(2)] for r in range(2)]

@@ -376,14 +376,7 @@ class ContactProblem:
     def _step_length(
         self, z: Sequence[Numbers], u: Sequence[Numbers], slope: Scalar, curvature: Scalar
     ) -> Scalar:
-        """Return how far to go along a direction: 1, or near where the function is least.
-
-        Args:
-            z: of each constraint.
-            u: how fast it changes.
-            slope: of the quadratic part, d . M (a - a0).
-            curvature: of the quadratic part, d . M d.
-        """
+        """Return how far to go along a direction: 1, or near where the function is least."""
         lines: list[tuple[Constraint, Line]] = [
             (each, each.cone.along(p, q)) for each, p, q in zip(self.constraints, z, u, strict=True)
         ]

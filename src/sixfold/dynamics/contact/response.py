@@ -243,15 +243,7 @@ def contact_response(
     coordinates: CoordinateMap,
     loops: Loops | None,
 ) -> Response:
-    """Return accelerations and forces.
-
-    Args:
-        scene: what may touch.
-        at: the state.
-        motion: without these constraints.
-        coordinates: of the model and of its tree.
-        loops: of the model, if it has some.
-    """
+    """Return accelerations and forces."""
     found = contacts(scene, at.places)
     constraints = [contact_constraint(scene, at, each) for each in found]
     joints = [limit_constraint(at, limit) for limit in scene.limits]

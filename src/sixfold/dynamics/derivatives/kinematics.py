@@ -54,13 +54,7 @@ def columns(tree: Tree, q: Table, body: int, placement: Transform) -> JacobianCo
 def jacobian_derivatives(
     found: JacobianColumns, turned: Callable[[Motion, Motion], Motion] | None
 ) -> Hessian:
-    """Return d J_j / dq_k by (j, k), in the frame's coordinates.
-
-    Args:
-        found: the columns.
-        turned: what moving along column k does to the axes and the point that a motion is taken in,
-            as a function of J_k and the motion; None for the frame's own.
-    """
+    """Return d J_j / dq_k by (j, k), in the frame's coordinates."""
     J, own, joint = found
     H: Hessian = {}
     for j, at in J.items():
