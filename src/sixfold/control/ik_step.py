@@ -166,7 +166,7 @@ def turning_coordinates(model: Model, but: Collection[int] = ()) -> Array:
 
 
 def unwind_turns(model: Model, q: Array, at: Array, about: Array | float, bounded: bool) -> Array:
-    """Return configurations (n, nq) whose angles, at some places, are in the turn nearest to `about`.
+    """Return configurations (n, nq) whose angles, at given places, are in the turn nearest `about`.
 
     With `bounded`, limits of joints come first; an angle beyond them stays where it is.
     """

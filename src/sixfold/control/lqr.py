@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.arrays import Array
+from sixfold.arrays import Array, Shape
 from sixfold.control.linearize import Linearization
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
 from sixfold.evaluate import Argument, checked, enough_memory
@@ -93,16 +93,11 @@ def lqr(
 
 def _gains(A: Any, B: Any, Q: Any, R: Any, dt: float | None, names: Sequence[str] | None) -> LQR:
     """Return the regulators of all systems, each checked first."""
-    a, b = _matrix("A", A), _matrix("B", B)
-    n, m = _sizes(a, b)
+    a, b, lead = _systems("lqr", A, B, 2)
+    n, m = b.shape[-2:]
     q, r = weight("lqr", "Q", Q, n), weight("lqr", "R", R, m)
     check_definite("lqr", q, r)
     linalg = optional("scipy.linalg", "lqr")
-    try:
-        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError:
-        fix = "give both the same number of linearisations"
-        raise ShapeError("lqr", "A/B", "leading axes that fit", (a.shape, b.shape), fix) from None
     a, b = np.broadcast_to(a, (*lead, n, n)), np.broadcast_to(b, (*lead, n, m))
     K, S = np.empty((*lead, m, n)), np.empty((*lead, n, n))
     eigenvalues = np.empty((*lead, n), complex)
@@ -163,13 +158,25 @@ def _at(row: tuple[int, ...]) -> str:
     return f" at {list(row)}" if row else ""
 
 
-def _matrix(name: str, value: Any) -> Array:
-    """Return finite numbers with two or more axes."""
-    array = finite("lqr", name, value)
-    if array.ndim < 2:
-        fix = "pass a matrix, for example from sixfold.linearize"
-        raise ShapeError("lqr", name, "a matrix (..., rows, columns)", array.shape, fix)
-    return array
+def _systems(function: str, A: Any, B: Any, axes: int) -> tuple[Array, Array, Shape]:
+    """Return A and B of systems (two axes) or of motions (three), and their leading shape."""
+    a, b = finite(function, "A", A), finite(function, "B", B)
+    steps = "steps, " if axes == 3 else ""
+    if a.ndim < axes or a.shape[-1] != a.shape[-2] or not a.shape[-1]:
+        fix = "give square matrices, one for each step" if steps else "give a square matrix"
+        raise ShapeError(function, "A", f"(..., {steps}n, n) with n >= 1", a.shape, fix)
+    n = a.shape[-1]
+    count = a.shape[-axes:-2]
+    if b.ndim < axes or b.shape[-2] != n or not b.shape[-1] or b.shape[-axes:-2] != count:
+        fix = "give a row for each state and a column for each input"
+        sizes = "".join(f"{k}, " for k in count)
+        raise ShapeError(function, "B", f"(..., {sizes}{n}, m) with m >= 1", b.shape, fix)
+    try:
+        lead = np.broadcast_shapes(a.shape[:-axes], b.shape[:-axes])
+    except ValueError:
+        got, fix = (a.shape, b.shape), "give both the same number of systems"
+        raise ShapeError(function, "A/B", "leading axes that fit", got, fix) from None
+    return a, b, lead
 
 
 def finite(function: str, name: str, value: Any) -> Array:
@@ -184,17 +191,6 @@ def finite(function: str, name: str, value: Any) -> Array:
     if not np.isfinite(array).all():
         raise NumberError(f"{where} is not finite", "finite numbers", "NaN or infinity", fix)
     return array
-
-
-def _sizes(A: Array, B: Array) -> tuple[int, int]:
-    n, m = A.shape[-1], B.shape[-1]
-    if A.shape[-2] != n or not n:
-        fix = "A has as many rows as columns"
-        raise ShapeError("lqr", "A", "(..., n, n) with n >= 1", A.shape, fix)
-    if B.shape[-2] != n or not m:
-        fix = "B has a row for each state and a column for each input"
-        raise ShapeError("lqr", "B", f"(..., {n}, m) with m >= 1", B.shape, fix)
-    return n, m
 
 
 def weight(function: str, name: str, value: Any, n: int) -> Array:
@@ -227,9 +223,6 @@ def check_definite(function: str, Q: Array, R: Array) -> None:
         where = f"{function}: argument 'R' is not positive definite"
         fix = "give every input a positive cost"
         raise NumberError(where, "eigenvalues > 0", f"{least:.6g}", fix)
-
-
-TVLQR_NAME = "tvlqr"
 
 
 class TVLQR(NamedTuple):
@@ -288,36 +281,24 @@ def tvlqr(
     if isinstance(A, Linearization):
         if A.dt is None:
             where = "a linearisation in continuous time"
-            raise NotApplicableError(TVLQR_NAME, where, "linearize with dt=...")
+            raise NotApplicableError("tvlqr", where, "linearize with dt=...")
         weights = [x for x in (B, Q, R, final) if x is not None]
         if not 2 <= len(weights) <= 3:
             fix = "write tvlqr(linearization, Q, R), or tvlqr(A, B, Q, R)"
             raise ArgumentError("tvlqr of a linearisation", "Q and R", weights, fix)
         Q, R, final = (*weights, None)[:3]
         A, B = A
-    with enough_memory(TVLQR_NAME, "gains along a motion"):
+    with enough_memory("tvlqr", "gains along a motion"):
         return _gains_along(A, B, Q, R, final)
 
 
 def _gains_along(A: Any, B: Any, Q: Any, R: Any, final: Any) -> TVLQR:
-    a, b = finite(TVLQR_NAME, "A", A), finite(TVLQR_NAME, "B", B)
-    if a.ndim < 3 or a.shape[-1] != a.shape[-2] or not a.shape[-1]:
-        fix = "give one matrix for each step"
-        raise ShapeError(TVLQR_NAME, "A", "(..., steps, n, n)", a.shape, fix)
-    n = a.shape[-1]
-    if b.ndim < 3 or b.shape[-2] != n or not b.shape[-1] or b.shape[-3] != a.shape[-3]:
-        fix = "give one matrix for each step, with a row for each state"
-        raise ShapeError(TVLQR_NAME, "B", f"(..., {a.shape[-3]}, {n}, m)", b.shape, fix)
-    m, steps = b.shape[-1], a.shape[-3]
-    q, r = weight(TVLQR_NAME, "Q", Q, n), weight(TVLQR_NAME, "R", R, m)
-    end = q if final is None else weight(TVLQR_NAME, "final", final, n)
-    check_definite(TVLQR_NAME, q, r)
-    check_definite(TVLQR_NAME, end, r)
-    try:
-        lead = np.broadcast_shapes(a.shape[:-3], b.shape[:-3])
-    except ValueError:
-        got, fix = (a.shape, b.shape), "give both the same number of motions"
-        raise ShapeError(TVLQR_NAME, "A/B", "leading axes that fit", got, fix) from None
+    a, b, lead = _systems("tvlqr", A, B, 3)
+    steps, n, m = b.shape[-3:]
+    q, r = weight("tvlqr", "Q", Q, n), weight("tvlqr", "R", R, m)
+    end = q if final is None else weight("tvlqr", "final", final, n)
+    check_definite("tvlqr", q, r)
+    check_definite("tvlqr", end, r)
     K, S = np.empty((*lead, steps, m, n)), np.empty((*lead, steps + 1, n, n))
     S[..., steps, :, :] = end
     for k in reversed(range(steps)):
