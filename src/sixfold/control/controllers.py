@@ -151,6 +151,7 @@ class DisturbanceObserver:
 
     def __call__(self, t: Any, q: Any, v: Any, x: Any, *parameters: Any) -> tuple[Any, Any]:
         """Return the joint forces and the rate of the expected momentum."""
+        # dx/dt = tau - C + dM/dt v + r, with dM/dt = C_matrix + C_matrix^T
         r = self.estimate(q, v, x)
         tau = np.asarray(self.control(t, q, v, *parameters))
         if self.compensate:
@@ -230,6 +231,7 @@ class ComputedTorque:
         """Part the model: all but dry friction, and dry friction alone."""
         rigid, dry = self.model, None
         if any(any(body.friction) or any(body.friction_negative) for body in rigid.bodies):
+            # dry friction alone: a massless model without all other forces
             rigid = self.model.without(friction=True)
             alone = self.model.without(
                 damping=True, springs=True, armature=True, gravity=True, constraints=True
@@ -469,6 +471,7 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
 
     def reference(t: Any) -> tuple[Any, Any, Any]:
         s = t / T
+        # phase from 0 to 1; 10 s^3 - 15 s^4 + 6 s^5 and its derivatives
         s = if_positive(s, if_positive(s - 1.0, 1.0, s), 0.0)
         path = s * s * s * (10.0 - s * (15.0 - 6.0 * s))
         rate = 30.0 * s * s * (1.0 - s) * (1.0 - s) / T

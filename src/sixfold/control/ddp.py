@@ -264,6 +264,7 @@ class Sweeps:
         """Improve some rows once."""
         good, convex = self._backward(state, live)
         rows = _at(live)
+        # a row has ended when it cannot gain enough any more
         state.iterations[rows] += 1
         mu = state.mu[rows]
         enough = tolerance * (1.0 + np.abs(state.cost[rows]))
@@ -272,6 +273,7 @@ class Sweeps:
         moving, better = good & ~ended, np.zeros(len(live), bool)
         if moving.any():
             better[moving] = self._search(state, live[moving])
+        # less damping after a success, more after a failure
         less, more = mu / MU_FACTOR, np.maximum(mu * MU_FACTOR, LEAST_MU)
         less[less < LEAST_MU] = 0.0
         state.mu[rows] = mu = np.where(better, less, np.where(ended, mu, more))
@@ -316,6 +318,7 @@ class Sweeps:
             self._driven_nodes(state, live)
             good = self._sweep_limited(state, live, *self._sweep_velocities(state, live))
             return good, good
+        # linearise all nodes; second derivatives of the motion are added where they are wanted
         near = self._nodes(state, live)
         curved = self._add_curvature(state, live, near) if self.second else near
         good = self._sweep_rows(state, live, curved)
@@ -344,6 +347,7 @@ class Sweeps:
         near: list[Array] | None = None,
     ) -> Array:
         """Sweep rows that meet a limit of u in forces; return which rows are good."""
+        # `velocity_step` knows no limits: these rows are swept again by `backward_step`
         if limited.any():
             left = np.flatnonzero(limited)
             at = live[left]
@@ -418,6 +422,7 @@ class Sweeps:
         u = state.u[_at(live)]
         rows, steps, m = u.shape
         n = self.problem.model.nv
+        # the sweep runs from the last step to the first: arrays are read backward
         carried = [slope.copy(), bend.copy(), np.zeros((rows, m)), np.zeros((rows, 2 * n * m))]
         carried += [np.zeros((rows, 2)), _infinite(rows)]
         numbers = np.stack([np.full(rows, self.h), state.mu[live]], -1)
@@ -462,6 +467,7 @@ class Sweeps:
             best = int(np.argmin(tried[3]))
             it = slice(best, best + 1)
             return self._accept(state, rows, STEP_LENGTHS[it], tuple(x[it] for x in tried))
+        # many rows: one step length after the other, for those that have not gained yet
         better = np.zeros(len(rows), bool)
         for length in STEP_LENGTHS:
             left = np.flatnonzero(~better)

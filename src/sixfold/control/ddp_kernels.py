@@ -87,9 +87,11 @@ def backward_step(
 ) -> tuple[list[Scalar], Matrix, list[Scalar], Matrix, list[Scalar], Scalar]:
     """Return V_x and V_xx at a node, k, K, the two terms of the gain, and the smallest pivot."""
     F, G, n, m = node.F, node.G, len(node.F), len(node.G[0])
+    # W = P^T V_xx P and y = P^T V_x: the cost to go over (q, v+)
     W_qv = [[h * V_xx[i][j] + V_xx[i][n + j] for j in range(n)] for i in range(n)]
     W_vv = symmetric(n, lambda i, j: h * W_qv[i][j] + (h * V_xx[n + i][j] + V_xx[n + i][n + j]))
     y = [h * V_x[i] + V_x[n + i] for i in range(n)]
+    # Q, the quadratic cost over (x, u)
     columns = list(zip(*F, strict=True))  # of F
     U = [
         [dot(W_vv[i], columns[j]) + (W_qv[j][i] if j < n else ZERO) for j in range(2 * n)]
@@ -115,12 +117,14 @@ def backward_step(
         m,
         lambda r, s: node.l_uu[r][s] + dot(G_columns[r], WG_columns[s]) + (mu if r == s else ZERO),
     )
+    # the best change of the controls, k + K x
     k, factor, free = _minimise_in_box(Q_uu, Q_u, node.low, node.high)
     K_columns = []
     for j in range(2 * n):
         asked = [-Q_ux[r][j] * free[r] for r in range(m)]
         K_columns.append([x * f for x, f in zip(factor.solve(asked), free, strict=True)])
     K = [list(row) for row in zip(*K_columns, strict=True)]
+    # the value that this change leaves
     back = transposed_times(Q_ux, k)
     left = [a + b for a, b in zip(Q_x, back, strict=True)]
     Q_ux_columns = list(zip(*Q_ux, strict=True))
@@ -146,6 +150,7 @@ def _minimise_in_box(
         factor = Dense([list(row) for row in Q_uu])
         return factor.solve([-x for x in Q_u]), factor, free
     k: list[Scalar] = [ZERO] * m
+    # projected Newton: controls that push against their limit stay there
     for _ in range(ROUNDS):
         slope = [a + dot(row, k) for a, row in zip(Q_u, Q_uu, strict=True)]
         free = [
@@ -199,11 +204,13 @@ def absorb_controls(
     """
     n = len(T)
     R = [[x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(l_uu)]
+    # l_xx' = l_xx - B^T l_ux - l_ux^T B + B^T R B
     C = [times(R, column) for column in B]  # columns of R B
     ux = list(zip(*l_ux, strict=True))
     E = [[a - b for a, b in zip(x, c, strict=True)] for x, c in zip(ux, C, strict=True)]
     xx = symmetric(2 * n, lambda i, j: l_xx[i][j] - dot(B[i], ux[j]) - dot(E[i], B[j]))
     wx = [list(row) for row in zip(*(times(T, e) for e in E), strict=True)]
+    # l_ww = T^T R T
     RT = [times(R, row) for row in T]  # columns of R T
     ww = symmetric(n, lambda i, j: dot(T[i], RT[j]))
     x = [a - dot(column, l_u) for a, column in zip(l_x, B, strict=True)]
@@ -225,6 +232,7 @@ def velocity_step(
     What the gains are made of: L, and D^-1 L^-1 [Q_wx, Q_w] column by column.
     """
     n = len(l_w)
+    # Q_ww, Q_wx and Q_w
     W_vq = [[h * V_xx[i][j] + V_xx[n + i][j] for j in range(n)] for i in range(n)]
     factor = Dense(
         symmetric(
@@ -239,6 +247,7 @@ def velocity_step(
     # z = L^-1 b, s = D^-1 z: what is left is Q_xx - z^T s
     z = [_forward_substitute(factor, column) for column in (*columns, Q_w)]
     s = [[a * b for a, b in zip(each, factor.over, strict=True)] for each in z]
+    # V_x and V_xx: what minimising over w leaves
     left = [l_x[i] + (V_x[i] if i < n else ZERO) - dot(z[i], s[2 * n]) for i in range(2 * n)]
     rest = symmetric(
         2 * n, lambda i, j: l_xx[i][j] + (V_xx[i][j] if i < n else ZERO) - dot(z[i], s[j])
@@ -565,6 +574,7 @@ class DDPProblem:
 
         def step(*lists: Numbers) -> list[Scalar]:
             q, v, _, spent, (h, alpha), p, t, q0, v0, u0, k, K, *ends = lists
+            # u = u_0 + alpha k + K (x - x_0), within its limits
             apart = [a - b for a, b in zip([*q, *v], [*q0, *v0], strict=True)]
             rows = zip(u0, k, split_rows(K, 2 * n), strict=True)
             u = [a + (alpha * b + dot(row, apart)) for a, b, row in rows]
@@ -574,6 +584,7 @@ class DDPProblem:
                     if_positive(x - b, b, if_positive(a - x, a, x))
                     for x, a, b in zip(u, low, high, strict=True)
                 ]
+            # a step of semi-implicit Euler
             a = dynamics(self.model, tree, q, v, self._forces(u))
             faster = [x + h * y for x, y in zip(v, a, strict=True)]
             further = [x + h * y for x, y in zip(q, faster, strict=True)]

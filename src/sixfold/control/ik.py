@@ -8,7 +8,7 @@ result has the same bits in any batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,6 +166,7 @@ def inverse_kinematics(
     count = step_count(NAME, "starts", starts)
     good = tolerance_of(NAME, tolerance)
     task = task_of(NAME, model, targets)
+    # the starts: the user's own first, then a table that is the same for every row
     first, lead = _starts_of(model, task, q0)
     table = start_table(model, count, given=q0 is not None)
     rows_ = math.prod(lead)
@@ -175,6 +176,7 @@ def inverse_kinematics(
         solver = Solver(task, bool(limits), good, table)
         given = first.reshape(rows_, model.nq) if q0 is not None else None
         found = solver.run(given, goals)
+        # angles are unwound to the turn nearest q0, except those that a target fixes
         fixed = {k for target in task.targets for k in target.coordinates(model)}
         about = 0.0 if given is None else given
         found.q = unwind_turns(
@@ -247,6 +249,7 @@ class Solver:
         found = IKRows(
             np.array(q, float), np.empty((n, parts)), np.full(n, np.inf), np.ones(n, int)
         )
+        # four chunks for each thread, within bounds of memory and of overhead
         chunk = min(max(-(-n // (4 * get_threads())), MIN_CHUNK_ROWS), MAX_CHUNK_ROWS)
         search = self.kernel("search")
         with np.errstate(all="ignore"):
@@ -284,9 +287,11 @@ class Solver:
         last = np.full(len(left), np.inf)  # squared error before the call
         start, best = np.zeros(len(left), int), np.full(stop, np.inf)
         while len(left):
+            # rows whose error shrinks go on from here
             q, error, size, worst, _ = kernel(q, goals[left])
             going = (worst > self.tolerance) & (size < PROGRESS * last)
             ends = np.flatnonzero(~going)
+            # of the others, keep the best configuration so far
             met = worst[ends] <= self.tolerance
             better = ends[met | (size[ends] < best[left[ends]])]
             at = left[better]
@@ -294,6 +299,7 @@ class Solver:
             best[at] = size[better]
             start[ends] += 1
             found.starts[left[ends]] = start[ends]
+            # rows that are not solved start again elsewhere
             again = ends[~met & (start[ends] < len(self.table))]
             q[again], size[again] = self.table[start[again]], np.inf
             going[again] = True
@@ -307,10 +313,6 @@ class Solver:
         largest of those of the first priority, and the largest element of the last step.
         """
         task, bounded = self.task, self.bounded
-        key = (NAME, task.model.digest, task.key, bounded, how)
-        known = KERNELS.find(key)
-        if known is not None:
-            return known[0].ufunc
         steps = {"search": _search, "descend": _descend, "settle": _settle}[how]
 
         def run(q: Any, goals: Any) -> Any:
@@ -324,10 +326,21 @@ class Solver:
             worst = largest([x for x, _ in mine])
             return q, numbers_array(errors), size, worst, largest(list(dq))
 
-        shapes = [(task.model.nq,), (task.numbers.shape[-1],)]
-        kernel = user_kernel(run, NAME, shapes, "float64")
-        KERNELS.keep(key, kernel)
-        return kernel.ufunc
+        return _kept_kernel(NAME, task, (bounded, how), run)
+
+
+def _kept_kernel(
+    name: str, task: IKTask, options: tuple[Hashable, ...], run: Callable[..., Any], *more: int
+) -> Any:
+    """Return the kernel of a function of (q, goals, ...), compiled once for tasks like this one."""
+    key = (name, task.model.digest, task.key, *options)
+    known = KERNELS.find(key)
+    if known is not None:
+        return known[0].ufunc
+    sizes = task.model.nq, task.numbers.shape[-1], *more
+    kernel = user_kernel(run, name, [(size,) for size in sizes], "float64")
+    KERNELS.keep(key, kernel)
+    return kernel.ufunc
 
 
 def largest(numbers: list[Scalar]) -> Scalar:
@@ -384,6 +397,7 @@ def _descend(task: IKTask, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]
             pairs = zip(new, old, strict=True)
             return numbers_array([if_positive(gain, x, y) for x, y in pairs])
 
+        # a success halves the damping; a failure takes a quarter of the step, and damps more
         less = if_positive(mu - 2 * MU, mu * 0.5, MU)
         shorter = [x * 0.25 for x in dq]
         return either(tried, best), either(onward, shorter), either([size, less], [least, 4 * mu])
@@ -563,26 +577,13 @@ def differential_ik(
     at = arrays["q0"]
     lead = broadcast(DIFFERENTIAL_IK, {"q": at, "targets": task.numbers})
     with enough_memory(DIFFERENTIAL_IK, f"velocities {lead}"), np.errstate(all="ignore"):
-        kernel = _kernel(task, bool(limits))
+
+        def run(q: Any, goals: Any, numbers: Any) -> Any:
+            return numbers_array(_velocity(task, list(q), list(goals), *numbers, bool(limits)))
+
+        kernel = _kept_kernel(DIFFERENTIAL_IK, task, (bool(limits),), run, 2)
         found: Array = kernel(at, task.numbers, np.array([float(gain), float(damping)]))
     return found
-
-
-def _kernel(task: IKTask, bounded: bool) -> Any:
-    """Return the kernel of one step."""
-    key = (DIFFERENTIAL_IK, task.model.digest, task.key, bounded)
-    known = KERNELS.find(key)
-    if known is not None:
-        return known[0].ufunc
-
-    def run(q: Any, goals: Any, numbers: Any) -> Any:
-        return numbers_array(_velocity(task, list(q), list(goals), numbers[0], numbers[1], bounded))
-
-    kernel = user_kernel(
-        run, DIFFERENTIAL_IK, [(task.model.nq,), (task.numbers.shape[-1],), (2,)], "float64"
-    )
-    KERNELS.keep(key, kernel)
-    return kernel.ufunc
 
 
 def _velocity(
@@ -603,6 +604,7 @@ def _velocity(
 
 def _scale_to_limits(v: list[Scalar], most: list[float]) -> list[Scalar]:
     """Return velocities in their direction, none above its limit."""
+    # largest ratio of a velocity to its limit
     over: Scalar = 1.0
     for x, limit in zip(v, most, strict=True):
         if math.isfinite(limit) and limit > 0:

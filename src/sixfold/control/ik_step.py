@@ -74,9 +74,11 @@ def damped_step(found: Sequence[Part], free: Numbers, damping: Sequence[Scalar])
         if level:
             JP = [transposed_times(P, row) for row in J]
             e = [x - dot(row, dq) for x, row in zip(e, J, strict=True)]
+        # dq += P J^T (J P J^T + lam 1)^-1 (e - J dq)
         inverse = _Damped(JP, lam)
         dq = [x + y for x, y in zip(dq, inverse.step(e), strict=True)]
         if level + 1 < len(found):
+            # P -= P J^T (J P J^T + lam 1)^-1 J P
             columns = [inverse.step([row[j] for row in JP]) for j in range(n)]
             P = [[P[i][j] - columns[j][i] for j in range(n)] for i in range(n)]
     return dq
@@ -156,6 +158,7 @@ def turning_coordinates(model: Model, but: Collection[int] = ()) -> Array:
     for free in model.coordinates.free:
         if not free.joint.velocity_is_rate or free.body in leaders:
             continue
+        # compare the pose of the joint before and after a whole turn, at a generic configuration
         at = [0.3 + 0.1 * k for k in range(free.joint.nq)]
         for k in range(free.joint.nq):
             turned = [x + TURN * (i == k) for i, x in enumerate(at)]

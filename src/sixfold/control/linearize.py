@@ -133,12 +133,14 @@ def step_derivatives(
         return []
     arrays = any(isinstance(x, np.ndarray) for x in tau)
     unit: Any = np.eye(3 * n) if arrays else [_unit(k, 3 * n) for k in range(3 * n)]
+    # seed: derivatives with respect to (dq, dv, dtau) before the step
     q_slopes = _coordinate_slopes(model, q, unit[:n])
     before = [Jet(x, slopes) for x, slopes in zip(q, q_slopes, strict=True)]
     speed = [Jet(x, slopes) for x, slopes in zip(v, unit[n : 2 * n], strict=True)]
     push = [Jet(x, slopes) for x, slopes in zip(tau, unit[2 * n :], strict=True)]
     system = _Slopes(model, tree, push, f_ext, frame)
     after, faster = INTEGRATORS[integrator](system, ZERO, before, speed, dt[0])
+    # rows (dq, dv) after the step: A, then B
     rows = [*tangents(model, after), *(x.slopes for x in faster)]
     if arrays:
         rows = [[row[..., k] for k in range(3 * n)] for row in rows]
@@ -174,6 +176,7 @@ class _Slopes:
         found = scalar_functions.forward_dynamics_derivatives(
             self.model, self.tree, *at, *given, frame=self.frame
         )
+        # chain rule: da = da/dq dq + da/dv dv + da/dtau dtau
         outer = [
             [found[(part * n + row) * n + k] for part in range(3) for k in range(n)]
             for row in range(n)

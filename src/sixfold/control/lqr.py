@@ -140,6 +140,7 @@ def _check_stabilisable(
     n = len(A)
     size = max(float(np.abs(A).max(initial=0.0)), float(np.abs(B).max(initial=0.0)))
     small = ROUNDING * n * (size or 1.0)
+    # Hautus: [A - mode 1, B] has full rank for each mode that does not decay
     for mode in np.linalg.eigvals(A):
         if _growth(mode, dt) < -small:
             continue
@@ -302,6 +303,7 @@ def _gains_along(A: Any, B: Any, Q: Any, R: Any, final: Any) -> TVLQR:
     K, S = np.empty((*lead, steps, m, n)), np.empty((*lead, steps + 1, n, n))
     S[..., steps, :, :] = end
     for k in reversed(range(steps)):
+        # Riccati recursion from the end
         A_k, B_k, after = a[..., k, :, :], b[..., k, :, :], S[..., k + 1, :, :]
         back = np.swapaxes(B_k, -1, -2) @ after
         K[..., k, :, :] = np.linalg.solve(r + back @ B_k, back @ A_k)

@@ -163,6 +163,7 @@ def plan_trajectory(
     knots, given = _knots(points, times, limits["velocity"])
     path = smoothest_spline(knots, points, ORDERS[spline])
     with enough_memory(NAME, "the samples"):
+        # the shortest duration at many samples, then again at those of the result
         s = np.concatenate([np.linspace(a, b, SAMPLES) for a, b in pairwise(knots)])
         shortest, binding = _shortest(model, path, s, limits)
         T = _duration(duration, given, shortest, binding)
@@ -188,6 +189,7 @@ def _sample(model: Model, path: Spline, s: Array, T: float, note: str) -> Trajec
 
 def _shortest(model: Model, path: Spline, s: Array, limits: dict[str, Array]) -> tuple[float, str]:
     """Return the shortest duration that limits allow at some samples, and what limits it."""
+    # tau = g + d r + c r^2 with the rate r = 1 / duration: three evaluations give g, d and c
     q, first, second = path(s), path(s, 1), path(s, 2)
     bare = model.without(friction=True)
     g = inverse_dynamics(bare, q, 0 * first, 0 * first)

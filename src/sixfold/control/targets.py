@@ -55,6 +55,7 @@ class FrameKinematics:
     def __init__(self, model: Model, q: Numbers, body: int, placement: Transform) -> None:
         """Go from the frame to the base once: the pose is what the last column is moved by."""
         tree, x = model.tree, model.positions(q)
+        # columns of the Jacobian, from the frame to the base
         columns = {i: [Motion.zero()] * tree.joint[i].nv for i in tree.bodies}
         X = placement
         for j in (body, *tree.ancestors(body)) if body else ():
@@ -139,6 +140,7 @@ def _aligning(u: Vector3, across: Sequence[Numbers], t: Vector3) -> Vector3:
 
     Opposite directions have no shortest turn: half a turn about an axis across u is taken.
     """
+    # angle from the cross and the dot product; an axis only if they are not aligned
     n, along = u.cross(t), u.dot(t)
     s2 = n.dot(n)
     large = s2 - NEARLY_ALIGNED * t.dot(t)
@@ -499,6 +501,7 @@ class IKTask:
                 known[name, point] = FrameKinematics(self.model, q, k + 1, placement)
             return known[name, point]
 
+        # goals of all targets are stored one after the other
         found: list[Part] = []
         start = 0
         for target in self.targets:
@@ -523,6 +526,7 @@ def task_of(function: str, model: Model, targets: Targets, rates: bool = False) 
     if not given or not all(isinstance(each, Target) for each in given):
         fix = f"pass {{frame: {kind.__name__.lower()}}}, or a list of sixfold.targets"
         raise ArgumentError(f"{function}: argument 'targets'", "targets", targets, fix)
+    # check each target; collect its goal and what its kernel depends on
     arrays: list[Array] = []
     key: list[Hashable] = []
     for target in given:

@@ -225,6 +225,7 @@ def optimal_control(
         fix = "pass cost=..., a function of (t, q, v, tau), or final_cost=..., one of (q, v)"
         raise ArgumentError(f"{NAME}: arguments 'cost' and 'final_cost'", "a function", None, fix)
     driven = _driven_coordinates(model, joints)
+    # one row for each start, guess and set of cost parameters
     forces = open_loop_forces(NAME, model, tau, count)
     arrays, lead = states_of(
         NAME,
@@ -238,6 +239,7 @@ def optimal_control(
     numbers = None if given is None else given.shape[-1]
     running = cost_callback(cost, "cost", numbers, NAME)
     final = cost_callback(final_cost, "final_cost", numbers, NAME)
+    # kernels are kept by what the cost functions compute
     callbacks = [each for each in (running, final) if each is not None]
     _, known = identify(model, list(callbacks), None)
     problem = DDPProblem(model, driven, running, final, numbers or 0, known)
@@ -263,6 +265,7 @@ def _minimise(sweeps: Sweeps, state: DDPState, tolerance: float, most: int) -> N
         if round_ and sweeps.bounds is not None:
             if _violation(sweeps.bounds, state).max(initial=0.0) <= math.sqrt(tolerance):
                 break
+            # augmented Lagrangian: move the multipliers, then minimise again
             sweeps.bounds.update(state.q, state.v, RHO_FACTOR)
             everything = np.arange(len(state.q))
             state.k[:] = 0.0

@@ -157,6 +157,7 @@ def draw_rows(draws: Mapping[str, Draw], seed: int, start: int, stop: int) -> di
 def uniforms(seed: int, start: int, stop: int, width: int) -> Array:
     """Return numbers in [0, 1), shape (stop - start, width): functions of (seed, row, column)."""
     counts = -(-width // WORDS)
+    # Philox is a counter: skip the numbers of the rows before
     bits = np.random.Philox(key=seed)
     bits.advance(start * counts)
     found: Array = np.random.Generator(bits).random((stop - start, counts * WORDS))[:, :width]

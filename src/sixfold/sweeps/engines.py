@@ -82,6 +82,7 @@ def _on_executor(task: Task, blocks: Iterable[Block], pool: Any, workers: int) -
     pending: dict[Future[Any], Block] = {}
     try:
         while True:
+            # keep a few blocks pending for each worker
             for block in islice(left, AHEAD * workers - len(pending)):
                 function, arguments = task(block)
                 pending[pool.submit(function, *arguments)] = block
@@ -129,6 +130,7 @@ def _in_processes(task: Task, blocks: Iterable[Block], workers: int) -> Done:
                     finished += 1
                     yield block, found
         except BrokenProcessPool:
+            # a worker was killed: start a new pool for the blocks that are left
             breaks += 1
             if breaks > MAX_BREAKS or (breaks > 2 and not finished):
                 where = "processes that end before they have computed anything"
@@ -159,6 +161,7 @@ def _on_dask(task: Task, blocks: Iterable[Block], client: Any) -> Done:
         pending.update(zip(futures, parts, strict=True))
         return futures
 
+    # one new block for each that arrives
     arrived = distributed.as_completed(submit(AHEAD * cores))
     try:
         for future in arrived:

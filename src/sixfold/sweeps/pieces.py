@@ -202,6 +202,7 @@ def stored_rows(
         if piece.stop <= done:
             continue
         rows = read_piece(piece, digest)
+        # pieces may overlap: take what is new, and add it to what is left
         new = {name: x[done - piece.start :] for name, x in rows.items()}
         done = piece.stop
         if left is not None:

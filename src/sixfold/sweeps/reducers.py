@@ -199,6 +199,7 @@ class Extremes(_Each):
         x = x.astype(float)
         found: dict[str, Array] = {"nan": np.asarray(np.isnan(x).sum(axis=0))}
         for end, sign in (("min", 1.0), ("max", -1.0)):
+            # the largest is the smallest of -x; NaN never wins
             kept = np.where(np.isnan(x), np.inf, sign * x)
             at = kept.argmin(axis=0)
             value = np.take_along_axis(kept, at[None], axis=0)[0]
@@ -211,6 +212,7 @@ class Extremes(_Each):
         found = {"nan": one["nan"] + other["nan"]}
         for end, better in (("min", np.less), ("max", np.greater)):
             mine, theirs = one[f"{end}_row"], other[f"{end}_row"]
+            # of equal numbers, the one in the earlier row
             earlier = (other[end] == one[end]) & (theirs < mine)
             new = (theirs >= 0) & (better(other[end], one[end]) | earlier | (mine < 0))
             for key in (end, f"{end}_row"):
@@ -380,6 +382,7 @@ def _sketch(column: Array) -> tuple[Array, Array]:
     """Return the buckets of some numbers and the count of each, in the order of the numbers."""
     known = column[~np.isnan(column)]
     size = np.minimum(np.abs(known), np.finfo(float).max)
+    # STEPS buckets between two powers of two; the key orders as the numbers do
     part, power = np.frexp(size)
     step = ((part - 0.5) * (2 * STEPS)).astype(np.int64)
     key = (power.astype(np.int64) + 1100) * STEPS + step + 1  # positive for every number
@@ -406,6 +409,7 @@ def _quantile(sketch: tuple[Array, Array], share: float) -> float:
     keys, counts = sketch
     if not len(keys):
         return float("nan")
+    # the bucket that holds the row of this rank
     total = counts.cumsum()
     at = int(np.searchsorted(total, share * (total[-1] - 1) + 1, side="left"))
     return float(bucket(keys[min(at, len(keys) - 1)]))

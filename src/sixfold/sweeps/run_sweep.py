@@ -245,6 +245,7 @@ def sweep(
     reducers = () if reduce is None else reducers_of(reduce)
     if version is not None and not isinstance(version, str):
         raise OptionError("sweep", "version", "a text", version)
+    # the engine, and blocks that it takes at a time
     run, count = engine_of(engine, workers)
     leaf = leaf_size(len(source))
     size = _block(block, len(source), count, leaf, bool(reducers) and write is None)
@@ -255,12 +256,14 @@ def sweep(
     damaged: list[str] = []
     if folder is not None:
         varied = {**source.about(), **{name: each.about() for name, each in draws.items()}}
+        # resume: rows that are stored already are not computed
         prepare_folder(folder, digest, {"rows": len(source), "seed": study.seed, "varied": varied})
         whole, damaged = _whole_pieces(folder, digest)
         if version is None:
             _check_stored_rows(study, source, whole, digest)
     place = str(folder) if folder else None
     job = Job(study, () if folder else reducers, leaf, place, kind, digest)
+    # what is left to compute
     missing = gaps(whole, len(source))
     left = sum(stop - start for start, stop in missing)
     report = progress_of(progress, len(source) - left)
@@ -268,11 +271,13 @@ def sweep(
     kept: dict[Block, dict[str, Array]] = {}
     done = len(source) - left
     here = in_this_process(engine)
+    # other processes get the job pickled once
     ready: Job | bytes = job if here else pickle_job(job, (study.function, *reducers))
 
     def task(part: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return run_block, (ready, *part, _given_rows(source, *part))
 
+    # results arrive in any order; trees and dictionaries do not depend on it
     for part, found in run(task, _cut(missing, size)) if left else ():
         if job.reducers:
             for tree, nodes in zip(trees, found, strict=True):
@@ -284,6 +289,7 @@ def sweep(
             report(done, len(source))
     if folder is not None and reducers:
         trees = _reduce_stored(folder, digest, job, reducers)
+    # how to get all rows later: from the folder or from memory
     read: Callable[[], dict[str, Array]] | None = None
     if folder is not None:
         read = lambda: _all_rows(folder, digest)  # noqa: E731

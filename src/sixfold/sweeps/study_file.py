@@ -88,6 +88,7 @@ def read_study(path: str | os.PathLike[str], *, allow_code: bool = False) -> Stu
     if "quantity" in given and allow_code:
         where = f"study '{place.name}', which names no function"
         raise NotApplicableError("option 'allow_code'", where, "leave it out")
+    # the function, the shapes of its arguments and of its results
     model = load(_robot(given["robot"], place)) if "robot" in given else None
     build = _quantity if "quantity" in given else _function
     function, shapes, outputs = build(given, place, model)
