@@ -69,7 +69,7 @@ class InverseKinematics:
     q: Array
     """Configurations [rad or m], shape (..., nq)."""
     error: Array
-    """What is left of each part of the targets [m or rad], shape (..., parts)."""
+    """Error of each part of the targets [m or rad], shape (..., parts)."""
     converged: Array
     """Whether the targets of the first priority are met to the tolerance, shape (...)."""
     starts: Array
@@ -128,7 +128,7 @@ def inverse_kinematics(
         targets: world-from-frame matrices by the names of bodies or frames, {name: (..., 4, 4)};
             or a list of `sixfold.targets`: Pose, Position, Direction, LookAt, CenterOfMass, Joints,
             each with a weight and a priority.
-        q0: configurations to start from [rad or m], shape (..., nq); others if left out.
+        q0: configurations to start from [rad or m], shape (..., nq); by default random ones.
         tolerance: what may be left of each part of the targets [m and rad].
         starts: how many configurations a row may start from, from 1; 1 keeps to q0.
         limits: False to leave the position limits of joints aside.

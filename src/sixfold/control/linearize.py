@@ -342,7 +342,7 @@ class Linearization:
 
     x = (dq, dv), shape (..., 2 nv), is how far a state is from the one that the operating point
     moves to: dq along the motion subspaces, `difference(model, q0, q)`, and v - v0.  u, shape
-    (..., nv), is how much the joint forces differ from tau.
+    (..., nv), is the deviation of the joint forces from tau.
 
     `A, B = linearization` unpacks the matrices.
     """
@@ -464,8 +464,8 @@ def linearize(
         q: configuration [rad or m], shape (..., nq).
         v: joint velocity [rad/s or m/s], shape (..., nv).
         tau: joint forces [N m or N], shape (..., nv).
-        dt: length of a step [s]; continuous time if left out.
-        integrator: of the step, as in `rollout`: "semi_implicit_euler" (if left out), "rk4",
+        dt: length of a step [s]; by default continuous time.
+        integrator: of the step, as in `rollout`: "semi_implicit_euler" (default), "rk4",
             "lie_rk4" or "midpoint".
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
         f_ext_frame: "world" (the force stays in the world while q changes) or "body".

@@ -54,7 +54,7 @@ def lqr(
         B: shape (..., n, m).  To use some of the joints only, pass their columns.
         Q: cost of states: a matrix (n, n), its diagonal (n,), or a number for all of it.
         R: cost of inputs: a matrix (m, m), its diagonal (m,), or a number for all of it.
-        dt: length of a step [s] of A and B; continuous time if left out.
+        dt: length of a step [s] of A and B; by default continuous time.
 
     Returns:
         K (..., m, n), S (..., n, n) and the eigenvalues of A - B K (..., n), as an `LQR`.  K has
@@ -257,7 +257,7 @@ def tvlqr(
         B: shape (..., steps, n, m).
         Q: cost of states: a matrix (n, n), its diagonal (n,), or a number for all of it.
         R: cost of inputs: a matrix (m, m), its diagonal (m,), or a number for all of it.
-        final: cost of the last state, as Q; Q if left out.
+        final: cost of the last state, as Q; by default Q.
 
     Returns:
         K, shape (..., steps, m, n), and S, shape (..., steps + 1, n, n), as a `TVLQR`.  K has the

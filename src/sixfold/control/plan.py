@@ -113,15 +113,15 @@ def plan_trajectory(
         model: the robot; every velocity must be the rate of a coordinate (no quaternions).
         waypoints: configurations [rad or m], shape (n, nq), n >= 2.
         times: when each waypoint is passed [s], shape (n,): only the ratios count, unless
-            `duration` is left out and no limit holds.  By the lengths of the segments if left out.
-        duration: of the whole motion [s]; the shortest that limits allow if left out.
+            there is no `duration` and no limit holds.  By default by the lengths of segments.
+        duration: of the whole motion [s]; by default the shortest that limits allow.
         dt: time between samples [s]; they are at most so far apart.
         spline: "minimum_jerk" (least squared jerk, four continuous derivatives) or "cubic" (least
             squared acceleration, two).
-        velocity_limit: speeds [rad/s or m/s], shape (nv,) or one number; the model's if left out.
+        velocity_limit: speeds [rad/s or m/s], shape (nv,) or one number; by default the model's.
         acceleration_limit: accelerations [rad/s^2 or m/s^2], shape (nv,) or one number; none if
             left out.
-        effort_limit: joint forces [N m or N], shape (nv,) or one number; the model's if left out.
+        effort_limit: joint forces [N m or N], shape (nv,) or one number; by default the model's.
             Dry friction is counted in full, whatever the speed.
 
     Returns:

@@ -251,7 +251,7 @@ class Pose(Target):
     frame: str
     pose: ArrayLike
     rotation_weight: float | None = None
-    """How much a radian counts; `weight` if left out."""
+    """How much a radian counts; by default `weight`."""
     holds = "pose"
     sizes = (4, 4)
     kinds = ("position", "rotation")
@@ -286,7 +286,7 @@ class Position(Target):
     frame: str
     position: ArrayLike
     point: Sequence[float] | None = None
-    """A point in the frame's coordinates [m]; its origin if left out."""
+    """A point in the frame's coordinates [m]; by default its origin."""
     holds = "position"
     kinds = ("position",)
 
@@ -306,7 +306,7 @@ class Direction(Target):
     frame: str
     direction: ArrayLike
     axis: Sequence[float] = (0.0, 0.0, 1.0)
-    """In the frame's coordinates; z if left out."""
+    """In the frame's coordinates; by default z."""
     holds = "direction"
     kinds = ("direction",)
 
@@ -337,7 +337,7 @@ class LookAt(Target):
     frame: str
     position: ArrayLike
     axis: Sequence[float] = (0.0, 0.0, 1.0)
-    """In the frame's coordinates; z if left out."""
+    """In the frame's coordinates; by default z."""
     holds = "position"
     kinds = ("direction",)
 

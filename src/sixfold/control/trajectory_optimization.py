@@ -39,7 +39,7 @@ FIRST_RHO, RHO_FACTOR, MAX_ROUNDS = 10.0, 10.0, 8
 
 @dataclass(frozen=True, eq=False)
 class OptimalControl:
-    """Motions that cost least near those that they were begun with."""
+    """Locally optimal motions, near those of the guess."""
 
     model: Model
     """The robot."""
@@ -150,7 +150,7 @@ def optimal_control(
     tolerance: float = 1e-9,
     iterations: int = 200,
 ) -> OptimalControl:
-    """Return joint forces with which a motion costs least, by differential dynamic programming.
+    """Return the joint forces that minimise a cost, by differential dynamic programming.
 
     The motion is that of `rollout`, and the cost that of `rollout_gradient`:
 
@@ -171,7 +171,7 @@ def optimal_control(
             per second.  It is compiled, with its first and second derivatives.
         final_cost: function of (q, v) that returns one number.
         cost_parameters: numbers that both cost functions get as one more argument, shape (..., n).
-        joints: names of the joints that have a motor; all if left out.
+        joints: names of the joints that have a motor; by default all.
         method: "ddp" (second derivatives of the motion count: quadratic convergence) or "ilqr"
             (they do not: cheaper iterations, linear convergence).
         limits: False to leave the effort limits of the model aside.

@@ -180,8 +180,8 @@ def base_regressor(
         q: configuration [rad or m], shape (..., nq).
         v: joint velocity [rad/s or m/s], shape (..., nv).
         a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
-        out: array for the result, of its shape and dtype; a new one if left out.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
+        out: array for the result, of its shape and dtype; by default a new one.
+        backend: "numpy" for the reference reading; by default machine code where there is some.
 
     Returns:
         Array of shape (..., nv, n), with n and beta = matrix pi of `base_projection`.

@@ -179,7 +179,7 @@ def excitation(
         duration: how long [s].
         dt: time between samples of the result [s].
         harmonics: how many the Fourier series has, from 2 on.
-        period: of the series [s]; the motion repeats it.  At most 10 s if left out.
+        period: of the series [s]; the motion repeats it.  By default at most 10 s.
         margin: share of the limits of position, speed and torque that is used.
         lower: lower limits of position [rad or m], shape (nq,), instead of the model's.
         upper: upper limits of position [rad or m], shape (nq,).

@@ -111,7 +111,7 @@ def identify(
             path of an .npz, .csv or .parquet file, or an iterable of chunks, each a Log, a mapping
             or a tuple (q, v, a, tau).  Arrays that are read when sliced (Dask, HDF5) are read in
             parts if v, a and tau are given.
-        v: velocities [rad/s or m/s], shape (samples, nv); made from positions if left out.
+        v: velocities [rad/s or m/s], shape (samples, nv); by default made from positions.
         a: accelerations [rad/s^2 or m/s^2], shape (samples, nv); made from velocities or positions
             if left out.
         tau: measured joint forces [N m or N], shape (samples, nv), or motor currents with `gains`.

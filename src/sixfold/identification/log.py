@@ -361,9 +361,9 @@ class Log:
     q: Array
     """Positions [rad or m], shape (samples, nq)."""
     v: Array | None = None
-    """Velocities [rad/s or m/s], shape (samples, nv); made from q if left out."""
+    """Velocities [rad/s or m/s], shape (samples, nv); by default made from q."""
     a: Array | None = None
-    """Accelerations [rad/s^2 or m/s^2], shape (samples, nv); made from v or q if left out."""
+    """Accelerations [rad/s^2 or m/s^2], shape (samples, nv); by default made from v or q."""
     tau: Array | None = None
     """Joint forces [N m or N], or motor currents [A], shape (samples, nv); for a floating base also
     those of the joints alone."""

@@ -191,7 +191,7 @@ def sweep(
             keyword, and with the row numbers if it takes `row`.  It returns an array of shape
             (n, ...), several in a tuple, or a dictionary of them.
         rows: how many rows; a `Grid` of all combinations; or columns of one length by name.
-        seed: of the draws, from 0 to 2**128 - 1; 0 if left out.
+        seed: of the draws, from 0 to 2**128 - 1; by default 0.
         draw: what is drawn for each row, by name: `sf.draws.uniform(low, high)` and its like.
         reduce: "mean", "deviation", "covariance", "extremes", "quantiles", a reducer of
             `sf.reducers`, or several in a list.
@@ -199,8 +199,8 @@ def sweep(
             read and not computed: a sweep that was stopped goes on, with any block size.  A few of
             them are computed again at the start of the call, and must have the same bits: a
             function that has changed is refused.  A damaged piece is found and computed again.
-        format: of the pieces: "parquet" (if left out), a file each, or "zarr", a group each.
-        engine: "threads" (if left out), "processes", "serial", a Dask client, or an executor of
+        format: of the pieces: "parquet" (default), a file each, or "zarr", a group each.
+        engine: "threads" (default), "processes", "serial", a Dask client, or an executor of
             `concurrent.futures`' kind.  Workers on other machines need to see the folder.
         workers: how many threads or processes; by default as many as `get_threads()` says.
         block: rows that a worker takes at a time.
