@@ -576,12 +576,13 @@ def differential_ik(
     arrays, _ = states_of(DIFFERENTIAL_IK, model, q, None)
     at = arrays["q0"]
     lead = broadcast(DIFFERENTIAL_IK, {"q": at, "targets": task.numbers})
+    bounded = bool(limits)
+
+    def run(q: Any, goals: Any, numbers: Any) -> Any:
+        return numbers_array(_velocity(task, list(q), list(goals), numbers[0], numbers[1], bounded))
+
     with enough_memory(DIFFERENTIAL_IK, f"velocities {lead}"), np.errstate(all="ignore"):
-
-        def run(q: Any, goals: Any, numbers: Any) -> Any:
-            return numbers_array(_velocity(task, list(q), list(goals), *numbers, bool(limits)))
-
-        kernel = _kept_kernel(DIFFERENTIAL_IK, task, (bool(limits),), run, 2)
+        kernel = _kept_kernel(DIFFERENTIAL_IK, task, (bounded,), run, 2)
         found: Array = kernel(at, task.numbers, np.array([float(gain), float(damping)]))
     return found
 
