@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.control.kinematics.solve import Solver, start_table
-from sixfold.control.kinematics.task import task_of
+from sixfold.control.ik import Solver, start_table
+from sixfold.control.targets import task_of
 from tests.constraints.mechanisms import four_bar
 
 ARM = sf.load("puma560")
@@ -59,7 +59,7 @@ def test_no_rows_give_no_configurations():
 
 def test_models_without_freedoms_are_refused():
     still = sf.ModelBuilder("still").add_body("body", joint=sf.Fixed()).build()
-    with pytest.raises(sf.NotApplicableError, match="without freedoms"):
+    with pytest.raises(sf.NotApplicableError, match="without degrees of freedom"):
         sf.inverse_kinematics(still, {still.base_name: np.eye(4)})
 
 
@@ -169,7 +169,7 @@ def test_all_eight_solutions_of_an_arm_with_a_spherical_wrist_are_found():
 
 
 def test_redundant_arms_have_no_list_of_solutions():
-    with pytest.raises(sf.NotApplicableError, match="freedoms"):
+    with pytest.raises(sf.NotApplicableError, match="degrees of freedom"):
         sf.all_solutions(SNAKE, sf.targets.Position(SNAKE.body_names[-1], [1.0, 1.0, 0.0]))
 
 

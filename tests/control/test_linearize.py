@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.control.step_derivatives import step_derivatives
+from sixfold.control.linearize import step_derivatives
 from sixfold.simulation import INTEGRATORS
 from sixfold.simulation.system import System
 from tests.evaluate.small_models import coupled_arm, spherical_tree

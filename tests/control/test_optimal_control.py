@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.control.optimal import solve
+from sixfold.control import trajectory_optimization as solve
 
 CART = sf.load("cart_pendulum")
 ARM = sf.load("double_pendulum")

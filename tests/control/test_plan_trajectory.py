@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.control.planning.splines import smoothest_spline
+from sixfold.control.plan import smoothest_spline
 
 ARM = sf.load("puma560")
 WAY = np.array(

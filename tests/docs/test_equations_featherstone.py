@@ -7,8 +7,8 @@ import sixfold as sf
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.energy import composite_inertia
+from sixfold.dynamics.fast.inverse_dynamics import joint_wrenches
 from sixfold.dynamics.kinematics import motions, no_forces, transforms
-from sixfold.dynamics.wrenches import joint_wrenches
 from sixfold.scalar import differentiate, plain
 from sixfold.spatial import equation_of_motion
 from tests.docs.support import cross, cross_star, rows, six

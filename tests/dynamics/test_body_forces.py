@@ -7,8 +7,12 @@ import pytest
 
 import sixfold as sf
 from sixfold.dynamics.book.rnea import rnea
-from sixfold.dynamics.fast.body_forces import body_forces, euler_moment, rotation_acceleration
-from sixfold.dynamics.fast.inverse_dynamics import joint_forces
+from sixfold.dynamics.fast.inverse_dynamics import (
+    body_forces,
+    euler_moment,
+    joint_forces,
+    rotation_acceleration,
+)
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.graph import trace
 from sixfold.spatial import Inertia, Symmetric3, Vector3

@@ -149,6 +149,6 @@ def test_arrays_that_do_not_fit_are_refused():
         sf.PlanarChain([sympy.Symbol("m")], [0.1], [1.0]).to_model()
 
 
-@pytest.mark.parametrize("module", ["planar", "planar_chain"])
-def test_the_examples_run(module):
-    assert not doctest.testmod(importlib.import_module(f"sixfold.dynamics.book.{module}")).failed
+def test_the_examples_run():
+    found = doctest.testmod(importlib.import_module("sixfold.dynamics.book.planar"))
+    assert found.attempted and not found.failed

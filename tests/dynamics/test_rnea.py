@@ -15,8 +15,8 @@ from scipy.spatial.transform import Rotation
 import sixfold as sf
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.rnea import rnea
+from sixfold.dynamics.fast.inverse_dynamics import joint_wrenches
 from sixfold.dynamics.kinematics import forces_from_world, motions, no_forces, transforms
-from sixfold.dynamics.wrenches import joint_wrenches
 from sixfold.scalar import ZERO
 from sixfold.spatial import Force, Motion, Transform
 from tests.dynamics.support import EPS, array, error, flat, fn, numbers, pushes, six, tables

@@ -8,8 +8,8 @@ import pytest
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.factorization import ltdl
 from sixfold.dynamics.fast.aba import aba
-from sixfold.dynamics.fast.body_forces import body_forces
-from sixfold.dynamics.fast.trunk import FreeMotion, eliminate
+from sixfold.dynamics.fast.factor import FreeMotion, eliminate
+from sixfold.dynamics.fast.inverse_dynamics import body_forces
 from tests.dynamics.models import MODELS
 from tests.dynamics.support import EPS, array, error, flat, pushes, tables
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 import sixfold as sf
-from sixfold.identification.fit.consistent import parameters, physical
+from sixfold.identification.fit import parameters, physical
 
 DT = 2e-3
 NOISE = 0.05

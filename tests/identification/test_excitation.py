@@ -40,8 +40,8 @@ def test_velocities_and_accelerations_are_the_derivatives_of_positions():
 
 
 def test_improvement_shows_more_and_the_same_seed_gives_the_same_motion():
-    from sixfold.identification.fit.options import choice_of
     from sixfold.identification.identify import problem_for
+    from sixfold.identification.problem import choice_of
 
     none = {"rotors": False, "offsets": False, "springs": False, "gains": None, "bodies": None}
     problem = problem_for(arm(), choice_of(arm(), friction=True, forces=False, **none))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.identification.fit.columns import start_of
+from sixfold.identification.problem import start_of
 from tests.identification.robots import arm, changed, log, motion, truth
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import sixfold as sf
 from sixfold.identification import DataFinding, JointResidual
-from sixfold.identification.fit.bounded import non_negative
-from sixfold.identification.fit.suspects import _quick
+from sixfold.identification.fit import non_negative
 from sixfold.identification.identify import problem_for
+from sixfold.identification.suspects import _quick
 from tests.identification.robots import arm, changed, log, motion
 
 

@@ -92,7 +92,7 @@ def _record(q, v):
 
 
 def _identified(q, v, a, tau):
-    from sixfold.identification.data.source import source_of
+    from sixfold.identification.samples import source_of
 
     arrays = {"v": v, "a": a, "tau": tau, "t": None, "f_ext": None}
     (chunk,) = source_of(ARM, q, arrays, None, None).chunks()
@@ -188,7 +188,7 @@ def test_a_log_has_no_model_whose_names_its_columns_could_be():
 
 
 def test_forces_of_a_floating_robot_may_be_those_of_its_motors():
-    from sixfold.identification.data.source import source_of
+    from sixfold.identification.samples import source_of
 
     model = sf.load("floating_link")
     q, v = sf.random_state(model, 5, seed=1)

@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 import sixfold as sf
-from sixfold.identification.fit.columns import start_of
+from sixfold.identification.problem import start_of
 from tests.identification.robots import changed
 
 TORQUE, ENCODER = 0.05, 1e-5

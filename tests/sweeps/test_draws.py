@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.sweeps.draws import drawn, uniforms
+from sixfold.sweeps.draws import draw_rows, uniforms
 from tests.sweeps.studies import ARM
 
 
@@ -36,7 +36,7 @@ def test_seeds_give_other_numbers():
 
 def test_draws_have_the_moments_that_they_say():
     n = 40_000
-    found = drawn(
+    found = draw_rows(
         {
             "u": sf.draws.uniform([-1.0, 2.0], [1.0, 6.0]),
             "z": sf.draws.normal(3.0, [1.0, 0.5]),
@@ -61,12 +61,12 @@ def test_draws_have_the_moments_that_they_say():
 
 def test_configurations_are_states_of_the_model():
     model = sf.load("floating_link")
-    q = drawn({"q": sf.draws.configuration(model)}, 2, 0, 20_000)["q"]
+    q = draw_rows({"q": sf.draws.configuration(model)}, 2, 0, 20_000)["q"]
     part = model.coordinates.quaternions[0][1]
     np.testing.assert_allclose(np.linalg.norm(q[:, part], axis=1), 1.0, rtol=1e-14)
     np.testing.assert_allclose(q[:, part].mean(axis=0), 0.0, atol=0.02)
     np.testing.assert_allclose((q[:, part] ** 2).mean(axis=0), 0.25, atol=0.01)
-    arm = drawn({"q": sf.draws.configuration(ARM)}, 2, 0, 1000)["q"]
+    arm = draw_rows({"q": sf.draws.configuration(ARM)}, 2, 0, 1000)["q"]
     assert np.abs(arm).max() <= np.pi
 
 

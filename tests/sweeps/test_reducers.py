@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.sweeps.reducers import Extremes, Reducer
-from sixfold.sweeps.tree import Tree, leaf_size
+from sixfold.sweeps.reducers import Extremes, Reducer, ReductionTree, leaf_size
 from tests.sweeps.studies import REDUCTIONS, reduced, same, same_sweeps, torques
 
 
@@ -98,7 +97,7 @@ def test_a_reduction_of_ones_own_is_joined_in_order():
 @pytest.mark.parametrize("leaves", [1, 2, 3, 7, 8, 21])
 def test_the_tree_has_one_shape_for_any_order_of_arrival(leaves):
     def shape(order):
-        tree = Tree(lambda a, b: f"({a} {b})")
+        tree = ReductionTree(lambda a, b: f"({a} {b})")
         tree.add(((0, k), str(k)) for k in order)
         return tree.total()
 

@@ -12,16 +12,18 @@ from sixfold.contact.ground import Ground
 from sixfold.contact.mixing import can_meet, law_of, mix
 from sixfold.contact.shapes import ContactCapsule, ContactPoint, JointLaw
 from sixfold.dynamics.contact.scene import (
-    Ball,
+    CapsuleShape,
+    Contact,
     DryFriction,
+    HeightGrid,
+    Heights,
     JointLimit,
     Law,
     Numbers3,
-    Rod,
+    Plane,
     Scene,
-    Touch,
+    SphereShape,
 )
-from sixfold.dynamics.contact.surfaces import Grid, Heights, Plane
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
@@ -38,7 +40,7 @@ from sixfold.spatial import Transform, Vector3
 MAX_SCENES = 64
 """Scenes that are kept; a scene is a few numbers and takes milliseconds to make."""
 
-Surface = Plane | Heights | Grid
+Surface = Plane | Heights | HeightGrid
 LeftOut = tuple[tuple[str, int], ...]
 """Kinds of shapes and how many of each."""
 _SCENES: dict[tuple[str, Ground, Surface], tuple[Scene, LeftOut]] = {}
@@ -91,7 +93,7 @@ def _made(model: Model, ground: Ground, surface: Surface) -> tuple[Scene, LeftOu
     left_out: Counter[str] = Counter()
     law = law_of(ground.solref, ground.solimp)
     felt = _Weights(model, ground)
-    touches: list[Touch] = []
+    touches: list[Contact] = []
     if ground.points is None:
         touches += _collision_touches(model, ground, felt, left_out)
     else:
@@ -99,7 +101,7 @@ def _made(model: Model, ground: Ground, surface: Surface) -> tuple[Scene, LeftOu
             ball, mu = _ball(model, point), _or(point.friction, ground.friction)
             if ball.body:
                 weight = felt.touch(ball, None, felt(point.body))
-                touches.append(Touch(ball, None, mu, weight, law, ground.margin))
+                touches.append(Contact(ball, None, mu, weight, law, ground.margin))
     for pair in ground.pairs:
         first, second = _ball(model, pair.first), _shape(model, pair.second)
         if first.body == second.body:
@@ -108,7 +110,7 @@ def _made(model: Model, ground: Ground, surface: Surface) -> tuple[Scene, LeftOu
         mu, margin = _or(pair.friction, ground.friction), _or(pair.margin, ground.margin)
         own = law_of(pair.solref or ground.solref, pair.solimp or ground.solimp)
         both = felt.touch(first, second, felt(pair.first.body) + felt(pair.second.body))
-        touches.append(Touch(first, second, mu, both, own, margin))
+        touches.append(Contact(first, second, mu, both, own, margin))
     limits, frictions = _limits(model, ground, felt, law), _frictions(model, ground, felt, law)
     if not touches and not limits and not frictions:
         where = f"model '{model.name}', nothing of which may touch it"
@@ -144,13 +146,17 @@ class _Weights:
             self.found[link] = self.at(body, center)
         return self.found[link]
 
-    def touch(self, ball: Ball, other: Ball | Rod | None, weight: float) -> float:
+    def touch(
+        self, ball: SphereShape, other: SphereShape | CapsuleShape | None, weight: float
+    ) -> float:
         """Return the weight of a contact; that at its own points if the centres cannot move."""
         if weight > 0:
             return weight
         weight = self.at(ball.body, ball.center)
         if other is not None:
-            weight += self.at(other.body, other.center if isinstance(other, Ball) else other.start)
+            weight += self.at(
+                other.body, other.center if isinstance(other, SphereShape) else other.start
+            )
         if weight > 0:
             return weight
         name = self.model.bodies[ball.body - 1].name
@@ -161,7 +167,7 @@ class _Weights:
 
 def _surface(ground: Ground) -> Surface:
     if ground.grid is not None:
-        return Grid(_pair(ground.grid_corner), _pair(ground.grid_spacing), ground.grid)
+        return HeightGrid(_pair(ground.grid_corner), _pair(ground.grid_spacing), ground.grid)
     if not callable(ground.height):
         return Plane(_three(ground.normal), ground.height)
     function = ground.height
@@ -186,9 +192,9 @@ def _surface(ground: Ground) -> Surface:
 
 def _collision_touches(
     model: Model, ground: Ground, felt: _Weights, left_out: Counter[str]
-) -> list[Touch]:
+) -> list[Contact]:
     """Return the contacts of the collision shapes with the ground; count shapes that have none."""
-    found: list[Touch] = []
+    found: list[Contact] = []
     law = law_of(ground.solref, ground.solimp)
     for geometry in model.geometries:
         options = geometry.contact
@@ -207,13 +213,13 @@ def _collision_touches(
         link = geometry.link if geometry.link in felt.links else ""
         weight = felt(link or model.bodies[geometry.body].name)
         found += [
-            Touch(ball, None, friction, felt.touch(ball, None, weight), own, margin)
+            Contact(ball, None, friction, felt.touch(ball, None, weight), own, margin)
             for ball in _balls(geometry, left_out)
         ]
     return found
 
 
-def _balls(geometry: Geometry, left_out: Counter[str]) -> list[Ball]:
+def _balls(geometry: Geometry, left_out: Counter[str]) -> list[SphereShape]:
     """Return the balls of a shape, or count it among those that have none."""
     match geometry.shape:
         case Sphere(radius):
@@ -230,9 +236,9 @@ def _balls(geometry: Geometry, left_out: Counter[str]) -> list[Ball]:
             return []
 
 
-def _placed(geometry: Geometry, place: Numbers3, radius: float) -> Ball:
+def _placed(geometry: Geometry, place: Numbers3, radius: float) -> SphereShape:
     p = geometry.placement.r + geometry.placement.E.T @ Vector3.of(place)
-    return Ball(geometry.body + 1, _numbers(p), float(radius))
+    return SphereShape(geometry.body + 1, _numbers(p), float(radius))
 
 
 def _located(model: Model, name: str) -> tuple[int, Transform]:
@@ -243,17 +249,17 @@ def _located(model: Model, name: str) -> tuple[int, Transform]:
     return k + 1, placement
 
 
-def _ball(model: Model, point: ContactPoint) -> Ball:
+def _ball(model: Model, point: ContactPoint) -> SphereShape:
     body, X = _located(model, point.body)
-    return Ball(body, _numbers(X.r + X.E.T @ Vector3.of(point.position)), point.radius)
+    return SphereShape(body, _numbers(X.r + X.E.T @ Vector3.of(point.position)), point.radius)
 
 
-def _shape(model: Model, shape: ContactPoint | ContactCapsule) -> Ball | Rod:
+def _shape(model: Model, shape: ContactPoint | ContactCapsule) -> SphereShape | CapsuleShape:
     if isinstance(shape, ContactPoint):
         return _ball(model, shape)
     body, X = _located(model, shape.body)
     ends = [_numbers(X.r + X.E.T @ Vector3.of(end)) for end in (shape.start, shape.end)]
-    return Rod(body, ends[0], ends[1], shape.radius)
+    return CapsuleShape(body, ends[0], ends[1], shape.radius)
 
 
 def _limits(model: Model, ground: Ground, felt: _Weights, law: Law) -> tuple[JointLimit, ...]:

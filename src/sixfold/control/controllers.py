@@ -1,10 +1,13 @@
 """Ready-made controllers: functions of (t, q, v) that return joint forces.
 
-Those with states of their own are functions of (t, q, v, x), and return dx/dt as well.  Each is
-built from arithmetic and sixfold functions, so it compiles into a simulation; called by
-hand on one state it returns plain numbers.  A floating base has no motor: free joints get no force.
+Those with states of their own are functions of (t, q, v, x), and return dx/dt as well.  They have
+`x0`, the states at the start, and `sample_time`: None for a rate dx/dt, or the length of a step for
+one that returns x at the next step (hold=True).
 
-Dry friction is never fed by the sign of the measured speed, which about rest is noise.
+Each is built from arithmetic and sixfold functions, so it compiles into a simulation; called on one
+state it returns plain numbers.  A floating base has no motor: free joints get no force.
+
+Dry friction is never compensated by the sign of the measured speed, which near rest is noise.
 """
 
 from __future__ import annotations
@@ -12,18 +15,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.control.stateful import (
-    PID,
-    DisturbanceObserver,
-    FilteredVelocity,
-    driven,
-    smooth_friction,
-)
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -39,22 +35,155 @@ from sixfold.evaluate import (
     Argument,
     bias_force,
     checked,
+    coriolis_matrix,
     difference,
     frame_pose,
     gravity_force,
     in_order,
     inverse_dynamics,
     jacobian,
+    mass_matrix,
     model_checked,
 )
-from sixfold.model import Model
+from sixfold.model import Body, Model
 from sixfold.scalar import if_positive
 from sixfold.simulation.checks.limits import degree_notes
 from sixfold.spatial import Inertia
 
+__all__ = [
+    "PD",
+    "PID",
+    "ComputedTorque",
+    "DisturbanceObserver",
+    "FilteredVelocity",
+    "GravityCompensation",
+    "OperationalSpace",
+    "Saturated",
+    "computed_torque",
+    "disturbance_observer",
+    "filtered_velocity",
+    "gravity_compensation",
+    "minimum_jerk",
+    "operational_space",
+    "pd",
+    "pid",
+    "saturated",
+]
+
 Numbers = tuple[float, ...]
+# v_s [rad/s or m/s] with which a controller smooths dry friction that jumps at rest
+FRICTION_SPEED = 0.01
+
+
+@dataclass(frozen=True)
+class PID:
+    """tau = kp e + ki x - kd v, plus g(q) if asked; e = target - q and dx/dt = e."""
+
+    model: Model
+    target: Numbers
+    kp: Numbers
+    ki: Numbers
+    kd: Numbers
+    gravity: bool = True
+    sample_time: float | None = None
+
+    @property
+    def x0(self) -> Numbers:
+        """The integral of the error at the start."""
+        return (0.0,) * self.model.nv
+
+    def __call__(self, t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
+        """Return the joint forces, and the error or the next integral of it."""
+        error = difference(self.model, q, np.array(self.target))
+        tau = np.array(self.kp) * error + np.array(self.ki) * x - np.array(self.kd) * v
+        if self.gravity:
+            tau = tau + gravity_force(self.model, q)
+        after = error if self.sample_time is None else x + self.sample_time * error
+        return without_base_forces(self.model, tau), after
+
+
+@dataclass(frozen=True)
+class FilteredVelocity:
+    """Another controller that sees positions only: v is estimated as w (q - x), dx/dt = w (q - x).
+
+    The estimate is the velocity behind a low-pass filter, w / (s + w).
+    """
+
+    control: Callable[..., Any]
+    bandwidth: Numbers
+    x0: Numbers
+    sample_time: ClassVar[None] = None
+
+    def estimate(self, q: Any, x: Any) -> Any:
+        """Return the estimated velocity, shape (..., nv)."""
+        return np.array(self.bandwidth) * (q - x)
+
+    def __call__(self, t: Any, q: Any, v: Any, x: Any, *parameters: Any) -> tuple[Any, Any]:
+        """Return the joint forces and the rate of the filter."""
+        speed = self.estimate(q, x)
+        return self.control(t, q, speed, *parameters), speed
+
+
+@dataclass(frozen=True)
+class DisturbanceObserver:
+    """Another controller, less the joint forces that the model does not explain.
+
+    With the momentum p = M v, the estimate is r = K (p - x), and x is what p would be without a
+    disturbance d: dx/dt = tau - C + dM/dt v + r, with C = ID(q, v, 0).  Then dr/dt = K (d - r).
+    Dry friction in C is smoothed, so that noise about rest does not shake the estimate.
+    (De Luca, Albu-Schaeffer, Haddadin and Hirzinger 2006, with passive forces in C.)
+    """
+
+    model: Model
+    control: Callable[..., Any]
+    gain: Numbers
+    compensate: bool = True
+    sample_time: ClassVar[None] = None
+
+    @property
+    def x0(self) -> Numbers:
+        """The momentum at the start, for a start at rest."""
+        return (0.0,) * self.model.nv
+
+    def estimate(self, q: Any, v: Any, x: Any) -> Any:
+        """Return the estimated disturbance, shape (..., nv)."""
+        p = (mass_matrix(self.model, q) * v[..., None, :]).sum(axis=-1)
+        return np.array(self.gain) * (p - x)
+
+    def __call__(self, t: Any, q: Any, v: Any, x: Any, *parameters: Any) -> tuple[Any, Any]:
+        """Return the joint forces and the rate of the expected momentum."""
+        # dx/dt = tau - C + dM/dt v + r, with dM/dt = C_matrix + C_matrix^T
+        r = self.estimate(q, v, x)
+        given = self.control(t, q, v, *parameters)
+        names = [self.model.coordinates.v_names]
+        tau = np.asarray(in_order("disturbance_observer", "control", given, names))
+        if self.compensate:
+            tau = without_base_forces(self.model, tau - r)
+        C = coriolis_matrix(self.model, q, v)
+        return tau, tau - bias_force(smooth_friction(self.model), q, v) + (C + C.T) @ v + r
+
+
+def smooth_friction(model: Model) -> Model:
+    """Return a model whose dry friction does not jump at rest."""
+
+    def smooth(body: Body) -> Body:
+        return replace(body, friction_speed=tuple(x or FRICTION_SPEED for x in body.friction_speed))
+
+    return replace(model, bodies=tuple(map(smooth, model.bodies)))
+
+
+def without_base_forces(model: Model, tau: Any) -> Any:
+    """Return joint forces without those of free joints, which have no motor."""
+    floating = model.coordinates.floating
+    if floating:
+        tau = tau.copy()
+        for base in floating:
+            tau[..., base.v] = 0.0
+    return tau
+
+
+# function of t that returns positions, velocities and accelerations
 Reference = Callable[[Any], tuple[Any, Any, Any]]
-"""Function of t that returns positions, velocities and accelerations."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +194,7 @@ class GravityCompensation:
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        return driven(self.model, gravity_force(self.model, q))
+        return without_base_forces(self.model, gravity_force(self.model, q))
 
 
 @dataclass(frozen=True)
@@ -84,7 +213,7 @@ class PD:
         tau = np.array(self.kp) * error - np.array(self.kd) * v
         if self.gravity:
             tau = tau + gravity_force(self.model, q)
-        return driven(self.model, tau)
+        return without_base_forces(self.model, tau)
 
 
 @dataclass(frozen=True)
@@ -105,6 +234,7 @@ class ComputedTorque:
         """Part the model: all but dry friction, and dry friction alone."""
         rigid, dry = self.model, None
         if any(any(body.friction) or any(body.friction_negative) for body in rigid.bodies):
+            # dry friction alone: a massless model without all other forces
             rigid = self.model.without(friction=True)
             alone = self.model.without(
                 damping=True, springs=True, armature=True, gravity=True, constraints=True
@@ -147,7 +277,7 @@ class OperationalSpace:
         J = jacobian(self.model, q, self.frame)[3:]
         pull = self.kp * (np.array(self.target) - x) - self.kd * (J @ v)
         tau = J.T @ pull - self.damping * v + gravity_force(self.model, q)
-        return driven(self.model, tau)
+        return without_base_forces(self.model, tau)
 
 
 @dataclass(frozen=True)
@@ -303,13 +433,7 @@ def computed_torque(
 
 
 def operational_space(
-    model: Model,
-    frame: str,
-    target: ArrayLike,
-    kp: float,
-    kd: float,
-    *,
-    damping: float = 0.0,
+    model: Model, frame: str, target: ArrayLike, kp: float, kd: float, *, damping: float = 0.0
 ) -> OperationalSpace:
     """Return a spring and damper that pull the origin of a frame to a point.
 
@@ -359,6 +483,7 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
 
     def reference(t: Any) -> tuple[Any, Any, Any]:
         s = t / T
+        # phase from 0 to 1; 10 s^3 - 15 s^4 + 6 s^5 and its derivatives
         s = if_positive(s, if_positive(s - 1.0, 1.0, s), 0.0)
         path = s * s * s * (10.0 - s * (15.0 - 6.0 * s))
         rate = 30.0 * s * s * (1.0 - s) * (1.0 - s) / T
@@ -427,24 +552,3 @@ def _numbers(
         where, fix = f"{function}: argument '{name}'", "give one number for each coordinate"
         raise StateError(where, f"{n} finite numbers", shown(value), fix)
     return tuple(map(float, array.tolist()))
-
-
-__all__ = [
-    "PD",
-    "PID",
-    "ComputedTorque",
-    "DisturbanceObserver",
-    "FilteredVelocity",
-    "GravityCompensation",
-    "OperationalSpace",
-    "Saturated",
-    "computed_torque",
-    "disturbance_observer",
-    "filtered_velocity",
-    "gravity_compensation",
-    "minimum_jerk",
-    "operational_space",
-    "pd",
-    "pid",
-    "saturated",
-]

@@ -1,4 +1,4 @@
-"""The linear-quadratic regulator, by SciPy's solvers of Riccati equations."""
+"""The linear-quadratic regulator of a system, and along a motion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.arrays import Array
+from sixfold.arrays import Array, Shape
 from sixfold.control.linearize import Linearization
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
 from sixfold.evaluate import Argument, checked, enough_memory
@@ -16,8 +16,7 @@ from sixfold.optional import optional
 from sixfold.show import fields_line
 from sixfold.simulation.checks.start import step_length
 
-ASYMMETRY = 1e-9
-"""How far a weight may be from its transpose, relative to its largest element."""
+ASYMMETRY = 1e-9  # how far a weight may be from its transpose, relative to its largest element
 ROUNDING = 100 * float(np.finfo(float).eps)
 
 
@@ -55,7 +54,7 @@ def lqr(
         B: shape (..., n, m).  To use some of the joints only, pass their columns.
         Q: cost of states: a matrix (n, n), its diagonal (n,), or a number for all of it.
         R: cost of inputs: a matrix (m, m), its diagonal (m,), or a number for all of it.
-        dt: length of a step [s] of A and B; continuous time if left out.
+        dt: length of a step [s] of A and B; by default continuous time.
 
     Returns:
         K (..., m, n), S (..., n, n) and the eigenvalues of A - B K (..., n), as an `LQR`.  K has
@@ -94,16 +93,11 @@ def lqr(
 
 def _gains(A: Any, B: Any, Q: Any, R: Any, dt: float | None, names: Sequence[str] | None) -> LQR:
     """Return the regulators of all systems, each checked first."""
-    a, b = _matrix("A", A), _matrix("B", B)
-    n, m = _sizes(a, b)
+    a, b, lead = _systems("lqr", A, B, 2)
+    n, m = b.shape[-2:]
     q, r = weight("lqr", "Q", Q, n), weight("lqr", "R", R, m)
     check_definite("lqr", q, r)
     linalg = optional("scipy.linalg", "lqr")
-    try:
-        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError:
-        fix = "give both the same number of linearisations"
-        raise ShapeError("lqr", "A/B", "leading axes that fit", (a.shape, b.shape), fix) from None
     a, b = np.broadcast_to(a, (*lead, n, n)), np.broadcast_to(b, (*lead, n, m))
     K, S = np.empty((*lead, m, n)), np.empty((*lead, n, n))
     eigenvalues = np.empty((*lead, n), complex)
@@ -146,6 +140,7 @@ def _check_stabilisable(
     n = len(A)
     size = max(float(np.abs(A).max(initial=0.0)), float(np.abs(B).max(initial=0.0)))
     small = ROUNDING * n * (size or 1.0)
+    # Hautus: [A - mode 1, B] has full rank for each mode that does not decay
     for mode in np.linalg.eigvals(A):
         if _growth(mode, dt) < -small:
             continue
@@ -164,13 +159,25 @@ def _at(row: tuple[int, ...]) -> str:
     return f" at {list(row)}" if row else ""
 
 
-def _matrix(name: str, value: Any) -> Array:
-    """Return finite numbers with two or more axes."""
-    array = finite("lqr", name, value)
-    if array.ndim < 2:
-        fix = "pass a matrix, for example from sixfold.linearize"
-        raise ShapeError("lqr", name, "a matrix (..., rows, columns)", array.shape, fix)
-    return array
+def _systems(function: str, A: Any, B: Any, axes: int) -> tuple[Array, Array, Shape]:
+    """Return A and B of systems (two axes) or of motions (three), and their leading shape."""
+    a, b = finite(function, "A", A), finite(function, "B", B)
+    steps = "steps, " if axes == 3 else ""
+    if a.ndim < axes or a.shape[-1] != a.shape[-2] or not a.shape[-1]:
+        fix = "give square matrices, one for each step" if steps else "give a square matrix"
+        raise ShapeError(function, "A", f"(..., {steps}n, n) with n >= 1", a.shape, fix)
+    n = a.shape[-1]
+    count = a.shape[-axes:-2]
+    if b.ndim < axes or b.shape[-2] != n or not b.shape[-1] or b.shape[-axes:-2] != count:
+        fix = "give a row for each state and a column for each input"
+        sizes = "".join(f"{k}, " for k in count)
+        raise ShapeError(function, "B", f"(..., {sizes}{n}, m) with m >= 1", b.shape, fix)
+    try:
+        lead = np.broadcast_shapes(a.shape[:-axes], b.shape[:-axes])
+    except ValueError:
+        got, fix = (a.shape, b.shape), "give both the same number of systems"
+        raise ShapeError(function, "A/B", "leading axes that fit", got, fix) from None
+    return a, b, lead
 
 
 def finite(function: str, name: str, value: Any) -> Array:
@@ -185,17 +192,6 @@ def finite(function: str, name: str, value: Any) -> Array:
     if not np.isfinite(array).all():
         raise NumberError(f"{where} is not finite", "finite numbers", "NaN or infinity", fix)
     return array
-
-
-def _sizes(A: Array, B: Array) -> tuple[int, int]:
-    n, m = A.shape[-1], B.shape[-1]
-    if A.shape[-2] != n or not n:
-        fix = "A has as many rows as columns"
-        raise ShapeError("lqr", "A", "(..., n, n) with n >= 1", A.shape, fix)
-    if B.shape[-2] != n or not m:
-        fix = "B has a row for each state and a column for each input"
-        raise ShapeError("lqr", "B", f"(..., {n}, m) with m >= 1", B.shape, fix)
-    return n, m
 
 
 def weight(function: str, name: str, value: Any, n: int) -> Array:
@@ -228,3 +224,90 @@ def check_definite(function: str, Q: Array, R: Array) -> None:
         where = f"{function}: argument 'R' is not positive definite"
         fix = "give every input a positive cost"
         raise NumberError(where, "eigenvalues > 0", f"{least:.6g}", fix)
+
+
+class TVLQR(NamedTuple):
+    """Gains along a motion: u_k = -K_k x_k."""
+
+    K: Array
+    """Gains, shape (..., steps, inputs, states): units of inputs by those of states."""
+    S: Array
+    """x^T S_k x is the cost from step k on, shape (..., steps + 1, states, states)."""
+
+    def __repr__(self) -> str:
+        """Print small arrays, and the shapes of large ones."""
+        return fields_line(self)
+
+
+def tvlqr(
+    A: ArrayLike | Linearization,
+    B: ArrayLike | None = None,
+    Q: ArrayLike | None = None,
+    R: ArrayLike | None = None,
+    final: ArrayLike | None = None,
+) -> TVLQR:
+    """Return the gains along a motion with which u_k = -K_k x_k costs least.
+
+    The cost is the sum of x_k^T Q x_k + u_k^T R u_k over all steps, and x^T final x at the end,
+    with x_(k+1) = A_k x_k + B_k u_k.
+
+    Args:
+        A: shape (..., steps, n, n); or a `Linearization` in discrete time of the states of a
+            motion, which has A and B: `tvlqr(linearization, Q, R, final)`.
+        B: shape (..., steps, n, m).
+        Q: cost of states: a matrix (n, n), its diagonal (n,), or a number for all of it.
+        R: cost of inputs: a matrix (m, m), its diagonal (m,), or a number for all of it.
+        final: cost of the last state, as Q; by default Q.
+
+    Returns:
+        K, shape (..., steps, m, n), and S, shape (..., steps + 1, n, n), as a `TVLQR`.  K has the
+        units of inputs by those of states.
+
+    Raises:
+        ShapeError, NumberError, OptionError: if an argument makes no sense: not finite, Q or R not
+            symmetric, Q with a negative direction, R not positive definite.
+        NotApplicableError: if the linearisation is one in continuous time.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model, up = sf.load("pendulum"), np.full((1000, 1), np.pi)
+        >>> motion = sf.linearize(model, up, 0.0 * up, 0.0 * up, dt=0.01)
+        >>> gains = sf.tvlqr(motion, 1.0, 1.0)
+        >>> gains.K.shape, gains.S.shape
+        ((1000, 1, 2), (1001, 2, 2))
+        >>> still = sf.linearize(model, [np.pi], [0.0], [0.0], dt=0.01)
+        >>> np.allclose(gains.K[0], sf.lqr(still, 1.0, 1.0).K)  # far from the end
+        True
+    """
+    if isinstance(A, Linearization):
+        if A.dt is None:
+            where = "a linearisation in continuous time"
+            raise NotApplicableError("tvlqr", where, "linearize with dt=...")
+        weights = [x for x in (B, Q, R, final) if x is not None]
+        if not 2 <= len(weights) <= 3:
+            fix = "write tvlqr(linearization, Q, R), or tvlqr(A, B, Q, R)"
+            raise ArgumentError("tvlqr of a linearisation", "Q and R", weights, fix)
+        Q, R, final = (*weights, None)[:3]
+        A, B = A
+    with enough_memory("tvlqr", "gains along a motion"):
+        return _gains_along(A, B, Q, R, final)
+
+
+def _gains_along(A: Any, B: Any, Q: Any, R: Any, final: Any) -> TVLQR:
+    a, b, lead = _systems("tvlqr", A, B, 3)
+    steps, n, m = b.shape[-3:]
+    q, r = weight("tvlqr", "Q", Q, n), weight("tvlqr", "R", R, m)
+    end = q if final is None else weight("tvlqr", "final", final, n)
+    check_definite("tvlqr", q, r)
+    check_definite("tvlqr", end, r)
+    K, S = np.empty((*lead, steps, m, n)), np.empty((*lead, steps + 1, n, n))
+    S[..., steps, :, :] = end
+    for k in reversed(range(steps)):
+        # Riccati recursion from the end
+        A_k, B_k, after = a[..., k, :, :], b[..., k, :, :], S[..., k + 1, :, :]
+        back = np.swapaxes(B_k, -1, -2) @ after
+        K[..., k, :, :] = np.linalg.solve(r + back @ B_k, back @ A_k)
+        left = A_k - B_k @ K[..., k, :, :]
+        value = q + np.swapaxes(A_k, -1, -2) @ after @ left
+        S[..., k, :, :] = (value + np.swapaxes(value, -1, -2)) / 2
+    return TVLQR(K, S)

@@ -1,4 +1,4 @@
-"""The book, one page a file: algorithms on kinematic trees over any kind of number.
+"""Dynamics algorithms on kinematic trees over any kind of number, one algorithm a file.
 
-Import a page by its module: `from sixfold.dynamics.book.rnea import rnea`.
+Import an algorithm from its module: `from sixfold.dynamics.book.rnea import rnea`.
 """

@@ -63,7 +63,7 @@ def _spring_force(tree: Tree, q: Sequence[Scalar], i: int) -> Column:
 def unit_passive_force(
     kind: str, offset: Scalar, v: Scalar, a: Scalar, friction_speed: Scalar
 ) -> Scalar:
-    """Return the force that one unit of a joint's own number makes in its freedom.
+    """Return the force that one unit of a joint's own number makes in its DOF.
 
     Args:
         kind: "viscous", "dry", "dry+" (forward), "dry-" (backward), "offset", "rotor" or "spring".

@@ -2,14 +2,14 @@
 
 tau = Y(q, qd, qdd) pi (Atkeson, An and Hollerbach, Estimation of Inertial Parameters of Manipulator
 Loads and Links, 1986), with pi = (m, h, Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of each body, h = m c and I
-about its origin.  Equals `book.regressor.regressor`.  In place of ten wrenches of each body handed
+about its origin.  Equals `book.regressor.regressor`.  Instead of passing ten wrenches of each body
 to the base, the columns of the joints are carried out to the bodies, and the motion is that of the
-joint points as in `fast.body_forces`: panda takes 1520 operations.
+joint points as in `fast.inverse_dynamics`: panda takes 1520 operations.
 """
 
 from __future__ import annotations
 
-from sixfold.dynamics.fast.body_forces import body_forces
+from sixfold.dynamics.fast.inverse_dynamics import body_forces
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, Scalar
@@ -19,7 +19,7 @@ Matrix = list[list[Scalar]]
 
 
 def regressor(tree: Tree, q: Table, qd: Table, qdd: Table) -> Matrix:
-    """Return Y, a row for each freedom and ten columns for each body, gravity included.
+    """Return Y, a row for each DOF and ten columns for each body, gravity included.
 
     The power of a body's forces in a motion (s; u) of its frame, parameter by parameter.
     """

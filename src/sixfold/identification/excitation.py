@@ -1,4 +1,4 @@
-"""Motions that show the parameters of a robot: Fourier series within its limits, D-optimal.
+"""Exciting trajectories: Fourier series within the limits of a robot, D-optimal.
 
 q_j(t) = q_j0 + sum over l of s_jl sin(l w t) + c_jl cos(l w t) (Swevers et al., 1997), with
 sum of l s_jl = 0 and sum of l^2 c_jl = 0: the motion starts and ends at rest, without a jerk.
@@ -18,49 +18,92 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction
 from sixfold.errors import NotApplicableError, OptionError
+from sixfold.evaluate import gravity_force as weight
 from sixfold.evaluate import (
     in_order,
     inverse_dynamics,
     kinetic_energy,
     model_checked,
     potential_energy,
+    random_state,
 )
-from sixfold.identification.expected import expected_errors, noise_of
-from sixfold.identification.fit.columns import Problem
-from sixfold.identification.fit.options import choice_of, numbers, positive
+from sixfold.identification.fit import Fit, Sums, accumulate, standard_errors, weighted_products
+from sixfold.identification.identification import Estimate, estimates
 from sixfold.identification.identify import problem_for
+from sixfold.identification.problem import IdentificationProblem, choice_of, numbers, positive
 from sixfold.model import Model
 from sixfold.model.validate import generator_of
 from sixfold.simulation import Trajectory
 
-PERIOD = 10.0
-"""Longest period of the series [s]; longer motions repeat it."""
-SAMPLES = 24
-"""Samples of a period for each harmonic by which a motion is judged."""
+SHARE = 0.01  # noise of a joint's torque relative to its limit, where it is not given
+
+
+def noise_of(where: str, model: Model, noise: Any) -> Array:
+    """Return the standard deviation of each joint's measured force, shape (nv,)."""
+    if noise is None:
+        limits = model.effort_limit
+        states = random_state(model, 64, seed=5)[0]
+        heavy = np.abs(weight(model, states)).max(axis=0)
+        usual = max(float(heavy.max(initial=0.0)), 1e-3)
+        sizes = np.where(np.isfinite(limits) & (limits > 0), limits, np.maximum(heavy, 0.1 * usual))
+        return SHARE * sizes
+    found: Array = numbers(where, "noise", noise, model.nv)
+    if not (found > 0).all() or not np.isfinite(found).all():
+        raise OptionError(where, "noise", f"{model.nv} numbers > 0, or one", noise)
+    return found
+
+
+def expected_errors(
+    problem: IdentificationProblem, trajectory: Any, noise: Array
+) -> tuple[Estimate, ...]:
+    """Return each base parameter with the standard error that a motion would leave.
+
+    Args:
+        problem: the columns.
+        trajectory: a motion with q, v, a and tau.
+        noise: standard deviation of each joint's measured force, shape (nv,).
+    """
+    chunk = (trajectory.q, trajectory.v, trajectory.a, trajectory.tau)
+    sums, _ = accumulate(problem, [chunk], hold_out=False)
+    fit = expected_fit(problem, sums, noise)
+    return estimates(problem, sums, fit, fit.beta)
+
+
+def expected_fit(problem: IdentificationProblem, sums: Sums, noise: Array) -> Fit:
+    """Return the fit of the loaded model's own forces with this noise."""
+    G, _ = weighted_products(problem, sums, noise)
+    scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    values, vectors = np.linalg.eigh(G / np.outer(scale, scale))
+    seen = values > 1e-13 * values[-1]
+    half = vectors[:, seen] / np.sqrt(values[seen])
+    covariance = half @ half.T / np.outer(scale, scale)
+    unseen = vectors[:, ~seen]
+    errors = standard_errors(covariance, unseen)
+    condition = float(np.sqrt(values[-1] / max(values[0], 1e-300)))
+    beta = problem.base @ problem.start
+    return Fit(beta, covariance, errors, noise, condition, G, G @ beta, unseen, scale)
+
+
+PERIOD = 10.0  # longest period of the series [s]; longer motions repeat it
+SAMPLES = 24  # samples of a period for each harmonic by which a motion is judged
+# points for each harmonic at which limits are checked; between them a sine exceeds its samples by
+# less than 5 / FINE^2
 FINE = 40
-"""Points for each harmonic at which limits are looked at; between them a sine exceeds its samples
-by less than 5 / FINE^2."""
-FIRST = 256
-"""Random series to begin with."""
-BATCH = 64
-"""Series that are tried at a time."""
-PARENTS = 6
-"""Best series that are improved."""
+FIRST = 256  # random series to begin with
+BATCH = 64  # series that are tried at a time
+PARENTS = 6  # best series that are improved
+# half range [rad or m] and speed of joints without limits, by kind of joint
 RANGE = {"prismatic": (0.25, 0.3)}
-"""Half range [rad or m] and speed of joints without limits, by kind of joint."""
-USUAL_RANGE = (2.0, 1.5)
-"""The same for all other joints."""
-PENALTY = 100.0
-"""What exceeding a torque limit by its own size costs in the objective."""
+USUAL_RANGE = (2.0, 1.5)  # the same for all other joints
+PENALTY = 100.0  # what exceeding a torque limit by its own size costs in the objective
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class FourierSeries:
     """Fourier series of all joints within limits, from any numbers."""
 
     middle: Array
-    half: Array
-    """Half of the range that may be used, shape (nv,)."""
+    half: Array  # half of the range that may be used, shape (nv,)
     speed: Array
     harmonics: int
     period: float
@@ -128,17 +171,17 @@ def excitation(
 ) -> Trajectory:
     """Return a motion that shows the unknown parameters of a robot as well as its limits allow.
 
-    The robot starts and ends at rest at the same place.  Collisions are not looked at: view the
+    The robot starts and ends at rest at the same place.  Collisions are not checked: view the
     motion, and narrow the range with `lower` and `upper` where the arm would hit something.
 
     Args:
-        model: the robot; its joints have one coordinate for each freedom, none is floating.
+        model: the robot; its joints have one coordinate for each degree of freedom, none floats.
         duration: how long [s].
         dt: time between samples of the result [s].
         harmonics: how many the Fourier series has, from 2 on.
-        period: of the series [s]; the motion repeats it.  At most 10 s if left out.
+        period: of the series [s]; the motion repeats it.  By default at most 10 s.
         margin: share of the limits of position, speed and torque that is used.
-        lower: lower limits of position [rad or m], shape (nq,), in place of the model's.
+        lower: lower limits of position [rad or m], shape (nq,), instead of the model's.
         upper: upper limits of position [rad or m], shape (nq,).
         speed: limits of speed [rad/s or m/s], shape (nv,).  Joints without limits move by
             2 rad (0.25 m) to either side of zero with at most 1.5 rad/s (0.3 m/s).
@@ -190,23 +233,20 @@ def excitation(
     if progress is not None and not callable(progress):
         raise OptionError(where, "progress", "a function of (done, total)", progress)
     rng = generator_of(where, seed)
-    span = (
-        min(duration, PERIOD) if period is None else positive(where, "period", period, "a time > 0")
-    )
+    span = min(duration, PERIOD)
+    if period is not None:
+        span = positive(where, "period", period, "a time > 0")
     if len(model.coordinates.additive) != model.nv or not model.nv:
         fix = "record its motions under its own controller; `identify` takes them as they are"
         raise NotApplicableError(where, f"'{model.name}', with a free or spherical joint", fix)
-    choice = choice_of(
-        model,
-        friction=friction,
-        rotors=rotors,
-        offsets=offsets,
-        springs=springs,
-        gains=None,
-        bodies=bodies,
-        forces=False,
-        where=where,
-    )
+    options: dict[str, Any] = {
+        "friction": friction,
+        "rotors": rotors,
+        "offsets": offsets,
+        "springs": springs,
+    }
+    options |= {"gains": None, "bodies": bodies}
+    choice = choice_of(model, **options, forces=False, where=where)
     series = _series(model, margin, lower, upper, speed, int(harmonics), span)
     problem = problem_for(model, choice)
     t = np.linspace(0.0, span, SAMPLES * int(harmonics), endpoint=False)
@@ -217,11 +257,13 @@ def excitation(
         q, v, a = series.motion(x, t)
         return information(problem, q, v, a, sigma) - _excess(model, q, v, a, limits)
 
-    best, tried = _searched(score, series, int(rounds), rng, progress)
+    best, tried = _search(score, series, int(rounds), rng, progress)
     return _trajectory(model, problem, series, best, duration, dt, sigma, tried)
 
 
-def information(problem: Problem, q: Array, v: Array, a: Array, sigma: Array) -> Array:
+def information(
+    problem: IdentificationProblem, q: Array, v: Array, a: Array, sigma: Array
+) -> Array:
     """Return log det of the information matrix of each motion, shape (batch,)."""
     count, samples = q.shape[:2]
     rows = [x.reshape(count * samples, -1) for x in (q, v, a, np.zeros_like(v))]
@@ -244,9 +286,9 @@ def _excess(model: Model, q: Array, v: Array, a: Array, limits: Array) -> Array:
     return PENALTY * np.maximum(tau / limits - 1.0, 0.0).sum(axis=-1)
 
 
-def _searched(
+def _search(
     score: Callable[[Array], Array],
-    series: Series,
+    series: FourierSeries,
     rounds: int,
     rng: np.random.Generator,
     progress: Callable[[int, int | None], object] | None,
@@ -276,7 +318,7 @@ def _searched(
 
 def _series(
     model: Model, margin: float, lower: Any, upper: Any, speed: Any, harmonics: int, span: float
-) -> Series:
+) -> FourierSeries:
     pairs = model.coordinates.additive
     order = [i for i, _ in sorted(pairs, key=lambda pair: pair[1])]
     q_names, v_names = model.coordinates.q_names, model.coordinates.v_names
@@ -295,7 +337,9 @@ def _series(
         name = model.coordinates.v_names[j]
         got = f"from {low[j]:g} to {high[j]:g} for '{name}'"
         raise OptionError("excitation", "upper", "limits above the lower ones", got)
-    return Series((low + high) / 2, margin * (high - low) / 2, margin * fast, harmonics, span)
+    return FourierSeries(
+        (low + high) / 2, margin * (high - low) / 2, margin * fast, harmonics, span
+    )
 
 
 def _numbers(name: str, given: Any, usual: Array, names: Sequence[str]) -> Array:
@@ -306,8 +350,8 @@ def _numbers(name: str, given: Any, usual: Array, names: Sequence[str]) -> Array
 
 def _trajectory(
     model: Model,
-    problem: Problem,
-    series: Series,
+    problem: IdentificationProblem,
+    series: FourierSeries,
     x: Array,
     duration: float,
     dt: float,
@@ -316,8 +360,6 @@ def _trajectory(
 ) -> Trajectory:
     t = dt * np.arange(int(np.floor(duration / dt + 1e-9)) + 1)
     q, v, a = series.motion(x, t)
-    if model.nq != model.nv:
-        raise AssertionError("joints with one coordinate for each freedom")
     tau = inverse_dynamics(model, q, v, a)
     energies: dict[str, Any] = {
         "kinetic": kinetic_energy(model, q, v),
@@ -330,14 +372,12 @@ def _trajectory(
     counts = ", ".join(f"{len(p)} {word}" for word, p in words.items() if p)
     lines = [f"of {len(seen)} base parameters {counts} seen with noise of {sigma.max():.2g} N m"]
     weak = sorted(seen, key=lambda p: -p.error / p.size)[:3]
-    lines += [
-        f"seen least: {p.words}, {p.value:.3g} +- {p.error:.2g}" for p in weak if p.seen != "well"
-    ]
+    weak = [p for p in weak if p.seen != "well"]
+    lines += [f"seen least: {p.words}, {p.value:.3g} +- {p.error:.2g}" for p in weak]
     limits = model.effort_limit
     if np.isfinite(limits).any():
         share = np.abs(tau).max(axis=0) / limits
         j = int(np.nanargmax(share))
-        lines.append(
-            f"largest torque: {share[j]:.0%} of the limit of '{model.coordinates.v_names[j]}'"
-        )
+        name = model.coordinates.v_names[j]
+        lines.append(f"largest torque: {share[j]:.0%} of the limit of '{name}'")
     return Trajectory(model, t, q, v, a, tau, **energies, dt=dt, notes=(*notes, *lines))

@@ -11,6 +11,7 @@ from sixfold.errors import visible
 Severity = Literal["error", "warning", "note"]
 ORDER: tuple[Severity, ...] = ("error", "warning", "note")
 
+# the way out of each kind of finding
 FIXES = {
     "degrees": "convert angles to radians: numpy.radians(q)",
     "swapped-joints": "put the columns into the order of model.coordinates.v_names",
@@ -47,7 +48,6 @@ FIXES = {
     "no-hold-out": "record longer, or judge the model with result.evaluate(another log)",
     "hard-problem": "give a log that can be read twice, or more exciting motions",
 }
-"""The way out of each kind of finding."""
 
 
 @dataclass(frozen=True)

@@ -14,54 +14,68 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction, Gains
 from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
-from sixfold.evaluate import model_checked
-from sixfold.identification.data.log import Columns, Log
-from sixfold.identification.data.record_checks import standing_still
-from sixfold.identification.data.source import LogInput, Source, source_of
+from sixfold.evaluate import inverse_dynamics, model_checked
 from sixfold.identification.findings import ORDER, DataFinding, listed
-from sixfold.identification.fit.bounded import fit_bounded
-from sixfold.identification.fit.columns import Choice, Problem, problem_of
-from sixfold.identification.fit.consistent import fit_consistent
-from sixfold.identification.fit.friction import FrictionLaw, describe_laws, find_friction, speeds_of
-from sixfold.identification.fit.lag import find_lag
-from sixfold.identification.fit.least_squares import MAX_CONDITION, Sums, accumulate
-from sixfold.identification.fit.options import choice_of, positive
-from sixfold.identification.fit.probe import (
+from sixfold.identification.fit import (
+    MAX_CONDITION,
+    Fit,
+    Sums,
+    accumulate,
+    fit_bounded,
+    fit_consistent,
+    residual_rms,
+    solve,
+)
+from sixfold.identification.friction import (
     OUTLIER_SHARE,
+    FrictionLaw,
     Keeper,
     Probe,
-    at_rest,
+    describe_laws,
+    find_friction,
+    find_lag,
     huber,
     inflation,
+    near_rest,
     robust_sigma,
+    speeds_of,
 )
-from sixfold.identification.fit.solve import Fit, residual_rms, solve
-from sixfold.identification.fit.suspects import UNEXPLAINED, find_suspect, unexplained
-from sixfold.identification.fit.torque_scale import strange_forces
-from sixfold.identification.identification import Identification
-from sixfold.identification.results import (
-    described,
+from sixfold.identification.identification import (
+    Identification,
+    bound_findings,
     estimates,
-    held_at_zero,
+    gain_findings,
+    hidden_parameters,
     model_of,
-    not_shown,
+    motion_findings,
     residuals_of,
-    uncertain_gains,
+)
+from sixfold.identification.log import Columns, Log
+from sixfold.identification.problem import (
+    Choice,
+    IdentificationProblem,
+    choice_of,
+    positive,
+    problem_of,
+)
+from sixfold.identification.samples import LogInput, Source, source_of, standing_still
+from sixfold.identification.suspects import (
+    UNEXPLAINED,
+    find_suspect,
+    relative_residuals,
+    torque_scale_findings,
 )
 from sixfold.model import Model
 
-REWEIGHTINGS = 3
-"""Passes over the samples in which outliers are weighed down."""
-UNPHYSICAL = 2.0
-"""Ratio of residuals, physical to free, from which on the data contradict physics."""
-MIN_SAMPLES = 3
-"""Samples for each unknown, at least."""
+REWEIGHTINGS = 3  # passes over the samples in which outliers are weighed down
+UNPHYSICAL = 2.0  # ratio of residuals, physical to free, from which on the data contradict physics
+MIN_SAMPLES = 3  # samples for each unknown, at least
+# called with the samples done and the number of samples, if it is known
 Progress = Callable[[int, int | None], object]
-"""Called with the samples done and the number of samples, if it is known."""
 
 
 @lru_cache(maxsize=32)
-def problem_for(model: Model, choice: Choice) -> Problem:
+def problem_for(model: Model, choice: Choice) -> IdentificationProblem:
     """Return the columns of a problem; made once for a model."""
     return problem_of(model, choice)
 
@@ -97,7 +111,7 @@ def identify(
             path of an .npz, .csv or .parquet file, or an iterable of chunks, each a Log, a mapping
             or a tuple (q, v, a, tau).  Arrays that are read when sliced (Dask, HDF5) are read in
             parts if v, a and tau are given.
-        v: velocities [rad/s or m/s], shape (samples, nv); made from positions if left out.
+        v: velocities [rad/s or m/s], shape (samples, nv); by default made from positions.
         a: accelerations [rad/s^2 or m/s^2], shape (samples, nv); made from velocities or positions
             if left out.
         tau: measured joint forces [N m or N], shape (samples, nv), or motor currents with `gains`.
@@ -161,52 +175,41 @@ def identify(
         filter = positive("identify", "filter", filter, "a frequency > 0 [Hz]")
     if progress is not None and not callable(progress):
         raise OptionError("identify", "progress", "a function of (done, total)", progress)
-    choice_of(  # options first: a log may take long to read
-        model,
-        friction=friction,
-        rotors=rotors,
-        offsets=offsets,
-        springs=springs,
-        gains=gains,
-        bodies=bodies,
-        forces=False,
-    )
+    options: dict[str, Any] = {
+        "friction": friction,
+        "rotors": rotors,
+        "offsets": offsets,
+        "springs": springs,
+    }
+    options |= {"gains": gains, "bodies": bodies}
+    choice_of(model, **options, forces=False)  # options first: a log may take long to read
     _check_lag(lag)
     arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
     source = source_of(model, log, arrays, filter, columns)
-    choice = choice_of(
-        model,
-        friction=friction,
-        rotors=rotors,
-        offsets=offsets,
-        springs=springs,
-        gains=gains,
-        bodies=bodies,
-        forces=source.forces,
-    )
+    choice = choice_of(model, **options, forces=source.forces)
     problem = problem_for(model, choice)
     if not problem.n:
         fix = "let friction or the inertia of some body be unknown"
         raise NotApplicableError("identify", "a model with nothing unknown", fix)
     source, used, late = _with_lag(problem, source, lag)
-    data = _summed(problem, source, robust, progress)
+    data = _sum_samples(problem, source, robust, progress)
     problem, probe = data.problem, data.probe
-    fit, p, hold_out = _fitted(data, prior, consistent)
+    fit, p, hold_out = _fit(data, prior, consistent)
     beta = problem.base @ p
-    findings = [*source.findings, *late, *data.findings, *held_at_zero(problem, fit, p)]
+    findings = [*source.findings, *late, *data.findings, *bound_findings(problem, fit, p)]
     if not source.logs:
         q, tau_kept = probe.chunk[0], probe.chunk[3]
         findings += standing_still(model, Log(q, tau=tau_kept))
     # without gains nothing can be said about torques that do not fit
-    suspect = uncertain_gains(problem, fit, beta)
+    suspect = gain_findings(problem, fit, beta)
     if not suspect:
-        suspect = _suspect(problem, probe, data.whole, fit, beta, prior)
+        suspect = _suspect_findings(problem, probe, data.whole, fit, beta, prior)
     findings += suspect
     joints = residuals_of(problem, data.plain, hold_out, fit.beta, beta)
     parameters = estimates(problem, data.whole, fit, beta)
     if not any(f.severity == "error" for f in suspect):
-        findings += strange_forces(problem, probe)
-        findings += described(problem, fit, probe, parameters)
+        findings += torque_scale_findings(problem, probe)
+        findings += motion_findings(problem, fit, probe, parameters)
     if np.isnan([j.hold_out for j in joints]).all():
         what = "too few samples to hold some out: residuals are those of the fit itself"
         findings.append(DataFinding("note", "no-hold-out", what))
@@ -220,7 +223,7 @@ def identify(
         friction=data.laws,
         condition=fit.condition,
         findings=tuple(findings),
-        not_shown=not_shown(problem, parameters),
+        not_shown=hidden_parameters(problem, parameters),
         offsets=shift,
         gains=factors,
         samples=data.count,
@@ -240,18 +243,18 @@ def _check_lag(lag: Any) -> None:
 
 
 def _with_lag(
-    problem: Problem, source: Source, lag: float | str
+    problem: IdentificationProblem, source: Source, lag: float | str
 ) -> tuple[Source, float, list[DataFinding]]:
     """Return samples with the delay taken off, the delay, and a finding if one is not taken."""
     if isinstance(lag, str) and (not source.logs or source.dt is None):
-        source.shifted(0.0)  # says that it does not apply
+        source.shift_motion(0.0)  # says that it does not apply
     if not isinstance(lag, str) and lag:
-        return source.shifted(float(lag)), float(lag), []
+        return source.shift_motion(float(lag)), float(lag), []
     if not source.logs or source.dt is None or max(map(len, source.logs)) < 200:
         return source, 0.0, []
     found = find_lag(problem, source.logs, source.dt, lambda c: problem_for(problem.model, c))
     if not found.seconds or isinstance(lag, str):
-        return (source.shifted(found.seconds) if found.seconds else source), found.seconds, []
+        return (source.shift_motion(found.seconds) if found.seconds else source), found.seconds, []
     late = "late" if found.seconds > 0 else "early"
     what = (
         f"torques seem to be recorded {abs(found.seconds) * 1e3:.3g} ms too {late}: held-out "
@@ -264,25 +267,20 @@ def _with_lag(
 class _Samples:
     """What the fits need to know of all samples."""
 
-    problem: Problem
-    """The columns, with the friction speeds that were found."""
+    problem: IdentificationProblem  # the columns, with the friction speeds that were found
     laws: tuple[FrictionLaw, ...]
-    train: Sums
-    """Over four blocks of five, weighted if there are outliers."""
-    whole: Sums
-    """Over all of them, weighted as well."""
-    plain: Sums
-    """Over all of them as they are."""
-    plain_held: Sums
-    """Over every fifth block, as it is."""
+    train: Sums  # over four blocks of five, weighted if there are outliers
+    whole: Sums  # over all of them, weighted as well
+    plain: Sums  # over all of them as they are
+    plain_held: Sums  # over every fifth block, as it is
     exact: bool
     probe: Probe
     findings: list[DataFinding]
     count: int
 
 
-def _summed(
-    problem: Problem, source: Source, robust: bool | None, progress: Progress | None
+def _sum_samples(
+    problem: IdentificationProblem, source: Source, robust: bool | None, progress: Progress | None
 ) -> _Samples:
     """Return sums over the samples, with weights if there are outliers, and friction laws."""
     keeper, findings, exact = Keeper(), [], False
@@ -328,7 +326,7 @@ def _summed(
             fit = solve(problem, whole, exact=exact)
             left = probe.residuals(problem, fit.beta)[1]
     # where a joint turns round, the sign of its friction is noise: nothing to worry about
-    shares = (far & ~at_rest(probe.chunk[1])).mean(axis=0)
+    shares = (far & ~near_rest(probe.chunk[1])).mean(axis=0)
     if (shares > OUTLIER_SHARE).any():
         names = problem.model.coordinates.v_names
         where = listed([names[j] for j in np.flatnonzero(shares > OUTLIER_SHARE)])
@@ -337,7 +335,7 @@ def _summed(
     return _Samples(problem, laws, train, whole, plain, plain_held, exact, probe, findings, count)
 
 
-def _fitted(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Array]:
+def _fit(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Array]:
     """Return the free fit, all unknowns of the new model, and the held-out residuals.
 
     What is held out is judged by a fit to the other samples; the new model is fitted to all.
@@ -357,12 +355,12 @@ def _fitted(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array,
     return fit, fit_bounded(problem, fit), hold_out
 
 
-def _suspect(
-    problem: Problem, probe: Probe, sums: Sums, fit: Fit, beta: Array, prior: float
+def _suspect_findings(
+    problem: IdentificationProblem, probe: Probe, sums: Sums, fit: Fit, beta: Array, prior: float
 ) -> list[DataFinding]:
     """Return what is wrong with data that do not fit, or contradict physics."""
-    shares = unexplained(problem, sums, beta)
-    worst, free = float(shares.max()), float(unexplained(problem, sums, fit.beta).max())
+    shares = relative_residuals(problem, sums, beta)
+    worst, free = float(shares.max()), float(relative_residuals(problem, sums, fit.beta).max())
     if worst <= UNEXPLAINED and not (worst > 0.05 and worst > UNPHYSICAL * free):
         return []
     found = find_suspect(problem, probe, prior)
@@ -377,11 +375,14 @@ def _suspect(
 
 
 def _record(
-    problem: Problem, source: Source, probe: Probe, model: Model, offsets: Array, gains: Array
+    problem: IdentificationProblem,
+    source: Source,
+    probe: Probe,
+    model: Model,
+    offsets: Array,
+    gains: Array,
 ) -> dict[str, Array]:
-    """Return the kept samples with the new model's forces beside the measured ones."""
-    from sixfold.evaluate import inverse_dynamics
-
+    """Return the kept samples with the new model's forces next to the measured ones."""
     q, v, a, tau, *rest = probe.chunk
     made = inverse_dynamics(model, q, v, a, rest[0] if rest else None) + offsets
     found = {"row": probe.rows, "q": q, "v": v, "tau": tau * gains, "model": made}

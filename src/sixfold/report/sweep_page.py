@@ -17,8 +17,7 @@ from sixfold.files import write_files
 from sixfold.model import Model
 from sixfold.report.html import versions
 from sixfold.sweeps import Sweep
-from sixfold.sweeps.study_file import StudyFile
-from sixfold.sweeps.study_rows import sample_rows
+from sixfold.sweeps.study_file import StudyFile, sample_rows
 
 SHARES = tuple(k / 200 for k in range(201))
 """Shares of the quantiles that plots are drawn from."""

@@ -8,11 +8,10 @@ that bits do not depend on the version of NumPy either.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,115 +25,82 @@ from sixfold.scalar import cos, exp, log, sin, sqrt
 
 __all__ = ["choice", "configuration", "log_uniform", "normal", "uniform"]
 
-WORDS = 4
-"""Numbers of one count of Philox."""
+WORDS = 4  # numbers of one count of Philox
 
 
-class Draw(ABC):
+@dataclass(frozen=True, eq=False)
+class Draw:
     """Numbers of one name, drawn anew for each row."""
 
+    kind: str
+    parts: tuple[Any, ...]  # what `KINDS` of the kind works with: arrays, or a model
+
     @property
-    @abstractmethod
     def width(self) -> int:
         """How many uniform numbers a row takes."""
+        return KINDS[self.kind].width(*self.parts)
 
-    @abstractmethod
     def values(self, u: Array) -> Array:
         """Return what is drawn for uniform numbers in [0, 1), shape (rows, width)."""
+        return KINDS[self.kind].values(u, *self.parts)
 
-    @abstractmethod
     def about(self) -> str:
         """Say in a few words what is drawn."""
+        shown = (x.name if isinstance(x, Model) else _text(x) for x in self.parts)
+        return KINDS[self.kind].words.format(*shown, count=len(np.atleast_1d(self.parts[0])))
 
 
-@dataclass(frozen=True, eq=False)
-class _Uniform(Draw):
-    low: Array
-    high: Array
+class Kind(NamedTuple):
+    """How draws of a kind are made from uniform numbers."""
 
-    @property
-    def width(self) -> int:
-        return self.low.size
-
-    def values(self, u: Array) -> Array:
-        return self.low + (self.high - self.low) * u.reshape(-1, *self.low.shape)
-
-    def about(self) -> str:
-        return f"uniform from {_text(self.low)} to {_text(self.high)}"
+    width: Callable[..., int]
+    values: Callable[..., Array]
+    words: str
 
 
-@dataclass(frozen=True, eq=False)
-class _LogUniform(Draw):
-    low: Array
-    high: Array
-
-    @property
-    def width(self) -> int:
-        return self.low.size
-
-    def values(self, u: Array) -> Array:
-        first, last = (
-            np.array([math.log(x) for x in end.flat]).reshape(end.shape)
-            for end in (self.low, self.high)
-        )
-        powers = first + (last - first) * u.reshape(-1, *self.low.shape)
-        found: Array = _kernel("exp")(powers.reshape(-1, 1)).reshape(powers.shape)
-        return found
-
-    def about(self) -> str:
-        return f"uniform in its logarithm from {_text(self.low)} to {_text(self.high)}"
+def _uniform(u: Array, low: Array, high: Array) -> Array:
+    return low + (high - low) * u.reshape(-1, *low.shape)
 
 
-@dataclass(frozen=True, eq=False)
-class _Normal(Draw):
-    mean: Array
-    deviation: Array
-
-    @property
-    def width(self) -> int:
-        return 2 * self.mean.size
-
-    def values(self, u: Array) -> Array:
-        z = _kernel("normal")(u.reshape(-1, 2)).reshape(-1, *self.mean.shape)
-        return self.mean + self.deviation * z
-
-    def about(self) -> str:
-        return f"normal with mean {_text(self.mean)}, deviation {_text(self.deviation)}"
+def _log_uniform(u: Array, low: Array, high: Array) -> Array:
+    first, last = (
+        np.array([math.log(x) for x in end.flat]).reshape(end.shape) for end in (low, high)
+    )
+    powers = first + (last - first) * u.reshape(-1, *low.shape)
+    found: Array = _kernel("exp")(powers.reshape(-1, 1)).reshape(powers.shape)
+    return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Choice(Draw):
-    options: Array
-
-    @property
-    def width(self) -> int:
-        return 1
-
-    def values(self, u: Array) -> Array:
-        found: Array = self.options[(u[:, 0] * len(self.options)).astype(np.intp)]
-        return found
-
-    def about(self) -> str:
-        return f"one of {len(self.options)}: {_text(self.options)}"
+def _normal(u: Array, mean: Array, deviation: Array) -> Array:
+    z: Array = _kernel("normal")(u.reshape(-1, 2)).reshape(-1, *mean.shape)
+    return mean + deviation * z
 
 
-@dataclass(frozen=True, eq=False)
-class _Configuration(Draw):
-    model: Model
+def _choice(u: Array, options: Array) -> Array:
+    found: Array = options[(u[:, 0] * len(options)).astype(np.intp)]
+    return found
 
-    @property
-    def width(self) -> int:
-        return self.model.nq  # a rotation takes three of its four
 
-    def values(self, u: Array) -> Array:
-        low, high = _reach(self.model)
-        q = low + (high - low) * u
-        for _, part in self.model.coordinates.quaternions:
-            q[:, part] = _kernel("rotation")(u[:, part.start : part.start + 3])
-        return q
+def _configuration(u: Array, model: Model) -> Array:
+    low, high = _sampling_range(model)
+    q = low + (high - low) * u
+    for _, part in model.coordinates.quaternions:
+        q[:, part] = _kernel("rotation")(u[:, part.start : part.start + 3])
+    return q
 
-    def about(self) -> str:
-        return f"configurations of {self.model.name} within its limits"
+
+KINDS = {
+    "uniform": Kind(lambda low, _: low.size, _uniform, "uniform from {} to {}"),
+    "log_uniform": Kind(
+        lambda low, _: low.size, _log_uniform, "uniform in its logarithm from {} to {}"
+    ),
+    "normal": Kind(lambda mean, _: 2 * mean.size, _normal, "normal with mean {}, deviation {}"),
+    "choice": Kind(lambda _: 1, _choice, "one of {count}: {}"),
+    # a rotation takes three of its four numbers
+    "configuration": Kind(
+        lambda model: model.nq, _configuration, "configurations of {} within its limits"
+    ),
+}
 
 
 def uniform(low: ArrayLike, high: ArrayLike) -> Draw:
@@ -142,7 +108,7 @@ def uniform(low: ArrayLike, high: ArrayLike) -> Draw:
     first, last = _pair("uniform", low=low, high=high)
     if not (first <= last).all():
         raise OptionError("uniform", "high", "numbers that are not below low", high)
-    return _Uniform(first, last)
+    return Draw("uniform", (first, last))
 
 
 def log_uniform(low: ArrayLike, high: ArrayLike) -> Draw:
@@ -150,7 +116,7 @@ def log_uniform(low: ArrayLike, high: ArrayLike) -> Draw:
     first, last = _pair("log_uniform", low=low, high=high)
     if not ((first > 0) & (first <= last)).all():
         raise OptionError("log_uniform", "low", "positive numbers that are not above high", low)
-    return _LogUniform(first, last)
+    return Draw("log_uniform", (first, last))
 
 
 def normal(mean: ArrayLike, deviation: ArrayLike) -> Draw:
@@ -158,7 +124,7 @@ def normal(mean: ArrayLike, deviation: ArrayLike) -> Draw:
     first, last = _pair("normal", mean=mean, deviation=deviation)
     if not (last >= 0).all():
         raise OptionError("normal", "deviation", "numbers that are not negative", deviation)
-    return _Normal(first, last)
+    return Draw("normal", (first, last))
 
 
 def choice(options: ArrayLike) -> Draw:
@@ -166,7 +132,7 @@ def choice(options: ArrayLike) -> Draw:
     array = _floats("choice", "options", options)
     if array.ndim == 0 or not len(array):
         raise OptionError("choice", "options", "an array with one row for each option", options)
-    return _Choice(array)
+    return Draw("choice", (array,))
 
 
 def configuration(model: Model) -> Draw:
@@ -174,10 +140,10 @@ def configuration(model: Model) -> Draw:
 
     Rotations are spread evenly (Shoemake, Graphics Gems III, 1992).
     """
-    return _Configuration(model_checked("configuration", model))
+    return Draw("configuration", (model_checked("configuration", model),))
 
 
-def drawn(draws: Mapping[str, Draw], seed: int, start: int, stop: int) -> dict[str, Array]:
+def draw_rows(draws: Mapping[str, Draw], seed: int, start: int, stop: int) -> dict[str, Array]:
     """Return what is drawn for the rows from start up to stop, by name."""
     u = uniforms(seed, start, stop, sum(draw.width for draw in draws.values()))
     found, done = {}, 0
@@ -191,6 +157,7 @@ def drawn(draws: Mapping[str, Draw], seed: int, start: int, stop: int) -> dict[s
 def uniforms(seed: int, start: int, stop: int, width: int) -> Array:
     """Return numbers in [0, 1), shape (stop - start, width): functions of (seed, row, column)."""
     counts = -(-width // WORDS)
+    # Philox is a counter: skip the numbers of the rows before
     bits = np.random.Philox(key=seed)
     bits.advance(start * counts)
     found: Array = np.random.Generator(bits).random((stop - start, counts * WORDS))[:, :width]
@@ -216,11 +183,9 @@ def _kernel(name: str) -> Any:
     return compile_kernel(function, inputs={"u": size})
 
 
-def _reach(model: Model) -> tuple[Array, Array]:
-    """Return between which numbers coordinates lie: limits, or a turn or a metre either way."""
-    far = np.array(
-        [x for free in model.coordinates.free for x in free.joint.sampling_range()], float
-    )
+def _sampling_range(model: Model) -> tuple[Array, Array]:
+    """Return the bounds of coordinates: limits, or one turn or one metre either way."""
+    far = np.array([x for free in model.coordinates.free for x in free.joint.sampling_range()], float)
     low, high = model.lower_position, model.upper_position
     limited = np.isfinite(low) & np.isfinite(high)
     return np.where(limited, low, -far), np.where(limited, high, far)

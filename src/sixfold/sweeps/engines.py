@@ -1,31 +1,34 @@
-"""Who does the work: this thread, threads, processes, a Dask cluster or any executor.
+"""Engines: this thread, threads, processes, a Dask cluster or any executor.
 
-An engine takes blocks of rows and gives their results in any order, few at a time on their way.
+An engine takes blocks of rows and yields their results in any order, with few blocks pending.  For
+other processes the job is pickled once, and unpickled once in each of them.
 """
 
 from __future__ import annotations
 
+import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import islice
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from sixfold.errors import NotApplicableError, OptionError
+from sixfold.errors import ArgumentError, NotApplicableError, OptionError, brief, kind_of
 from sixfold.evaluate import get_threads, set_threads
 from sixfold.optional import optional
 
 Block = tuple[int, int]
+# returns the function and the arguments of a block
 Task = Callable[[Block], tuple[Callable[..., Any], tuple[Any, ...]]]
-"""Returns the function and the arguments of a block."""
 Done = Iterator[tuple[Block, Any]]
 
 NAMES = ("threads", "processes", "serial")
-AHEAD = 4
-"""Blocks on their way for each worker."""
+AHEAD = 4  # blocks on their way for each worker
+# pools that may break before the sweep gives up; three if none has computed a block
 MAX_BREAKS = 20
-"""Pools that may break before the sweep gives up; three if none has computed a block."""
 
 
 def engine_of(
@@ -79,6 +82,7 @@ def _on_executor(task: Task, blocks: Iterable[Block], pool: Any, workers: int) -
     pending: dict[Future[Any], Block] = {}
     try:
         while True:
+            # keep a few blocks pending for each worker
             for block in islice(left, AHEAD * workers - len(pending)):
                 function, arguments = task(block)
                 pending[pool.submit(function, *arguments)] = block
@@ -126,6 +130,7 @@ def _in_processes(task: Task, blocks: Iterable[Block], workers: int) -> Done:
                     finished += 1
                     yield block, found
         except BrokenProcessPool:
+            # a worker was killed: start a new pool for the blocks that are left
             breaks += 1
             if breaks > MAX_BREAKS or (breaks > 2 and not finished):
                 where = "processes that end before they have computed anything"
@@ -150,14 +155,13 @@ def _on_dask(task: Task, blocks: Iterable[Block], client: Any) -> Done:
     pending: dict[Any, Block] = {}
 
     def submit(count: int) -> list[Any]:
-        new = []
-        for block in islice(left, count):
-            function, arguments = task(block)
-            future = client.submit(function, *arguments, pure=False)
-            pending[future] = block
-            new.append(future)
-        return new
+        parts = list(islice(left, count))
+        tasks = map(task, parts)
+        futures = [client.submit(function, *arguments, pure=False) for function, arguments in tasks]
+        pending.update(zip(futures, parts, strict=True))
+        return futures
 
+    # one new block for each that arrives
     arrived = distributed.as_completed(submit(AHEAD * cores))
     try:
         for future in arrived:
@@ -167,3 +171,95 @@ def _on_dask(task: Task, blocks: Iterable[Block], client: Any) -> Done:
             yield block, found
     finally:
         client.cancel(list(pending), force=True)
+
+
+MAX_OBJECTS = 5000  # objects searched for one that cannot be pickled
+
+
+def pickle_job(job: Any, functions: Sequence[Any]) -> bytes:
+    """Return a job as bytes, or name the object in its functions that cannot be pickled."""
+    cloudpickle = optional("cloudpickle", "a sweep on other processes")
+    try:
+        data: bytes = cloudpickle.dumps(job)
+    except Exception as error:
+        path, culprit = _find_unpicklable(functions, cloudpickle.dumps)
+        if path is None:
+            what = "sweep: the function cannot go to other processes"
+            raise NotApplicableError(what, f"it: {brief(error)}", _FIX) from error
+        where = f"sweep: {path} cannot go to other processes"
+        expected = f"objects that can be pickled ({brief(error)})"
+        raise ArgumentError(where, expected, culprit, _FIX) from error
+    return data
+
+
+_FIX = "make or open it inside the function, or take engine='threads', where nothing is pickled"
+
+
+@lru_cache(maxsize=8)
+def unpickle_job(data: bytes) -> Any:
+    """Return a job from bytes; each process does it once."""
+    return pickle.loads(data)
+
+
+def _find_unpicklable(functions: Sequence[Any], dumps: Any) -> tuple[str | None, Any]:
+    """Return the innermost object that functions reach and that does not pickle, and a path."""
+    pending: list[tuple[str, Any]] = [(_quote(x), x) for x in functions]
+    found: tuple[str | None, Any] = (None, None)
+    seen: set[int] = set()
+    while pending and len(seen) < MAX_OBJECTS:
+        path, x = pending.pop(0)
+        if id(x) in seen or _can_pickle(x, dumps):
+            continue
+        seen.add(id(x))
+        if all(x is not function for function in functions):
+            found = (path, x)
+        pending = _members(path, x) or pending  # what is inside it is at fault, or it is itself
+    return found
+
+
+def _quote(x: Any) -> str:
+    return f"'{getattr(x, '__name__', type(x).__name__)}'"
+
+
+def _can_pickle(x: Any, dumps: Any) -> bool:
+    try:
+        dumps(x)
+    except Exception:
+        return False
+    return True
+
+
+def _members(path: str, x: Any) -> list[tuple[str, Any]]:
+    """Return what an object holds, each with the words that lead to it."""
+    if isinstance(x, MethodType):
+        return [(path, x.__func__), (f"the object of {path}", x.__self__)]
+    if isinstance(x, FunctionType):
+        path = _quote(x)
+        cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
+        found = [(f"'{name}' in the closure of {path}", _content(cell)) for name, cell in cells]
+        names = _names(x.__code__) & x.__globals__.keys()
+        found += [(f"the global '{name}' of {path}", x.__globals__[name]) for name in names]
+        defaults = (*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values())
+        return found + [(f"a default of {path}", value) for value in defaults]
+    if isinstance(x, dict):
+        return [(f"{path}[{key!r}]", value) for key, value in x.items()]
+    if isinstance(x, (list, tuple, set, frozenset)):
+        return [(f"{path}[{k}]", value) for k, value in enumerate(x)]
+    if hasattr(x, "func") and hasattr(x, "keywords"):  # functools.partial
+        return [(path, x.func), (f"an argument of {path}", x.args), (path, x.keywords)]
+    state = getattr(x, "__dict__", None)
+    if isinstance(state, dict) and not kind_of(x).startswith("the class"):
+        return [(f"attribute '{name}' of {path}", value) for name, value in state.items()]
+    return []
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return {*code.co_names, *(name for c in inner for name in _names(c))}
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return None

@@ -1,6 +1,7 @@
 """Rows on disk: pieces of whole blocks, each with a digest of the study and of its content.
 
-A piece is written under another name and renamed, so that it is whole or not there.
+A piece is a Parquet file or a Zarr group.  It is written under another name and renamed, so that it
+is complete or absent.
 """
 
 from __future__ import annotations
@@ -8,24 +9,92 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import OutputFileError, brief
-from sixfold.files import not_written, read_regular, replacement, write_files
+from sixfold.files import not_written, open_regular, read_regular, replacement, write_files
 from sixfold.optional import optional
-from sixfold.sweeps.piece_formats import FORMATS
+
+KEY = "sixfold"
+PURPOSE = "sweep: option 'write'"
+Note = Mapping[str, Any]
+
+
+class Format(NamedTuple):
+    """How pieces of one kind are written to a path and read again."""
+
+    write: Callable[[Path, Mapping[str, Array], Note], None]
+    read: Callable[[Path], tuple[dict[str, Array], dict[str, Any]]]
+    modules: tuple[str, ...]  # what it needs
+
+
+def _write_parquet(path: Path, results: Mapping[str, Array], note: Note) -> None:
+    """Write a column for each array; those of several axes are lists of fixed size."""
+    pa = optional("pyarrow", PURPOSE)
+    columns = {}
+    for name, x in results.items():
+        flat = pa.array(np.ascontiguousarray(x).reshape(-1))
+        size = int(np.prod(x.shape[1:]))
+        columns[name] = flat if x.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, size)
+    about = {**note, "shapes": {name: list(x.shape[1:]) for name, x in results.items()}}
+    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(about)})
+    optional("pyarrow.parquet", PURPOSE).write_table(table, path)
+
+
+def _read_parquet(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    with open_regular(path) as stream:
+        table = optional("pyarrow.parquet", PURPOSE).read_table(stream)
+    note = json.loads(table.schema.metadata[KEY.encode()])
+    shapes = note["shapes"].items()
+    return {name: _numbers(table.column(name)).reshape(-1, *shape) for name, shape in shapes}, note
+
+
+def _numbers(column: Any) -> Array:
+    joined = column.combine_chunks()
+    flat = joined.flatten() if hasattr(joined, "flatten") and joined.type.num_fields else joined
+    found: Array = flat.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _write_zarr(path: Path, results: Mapping[str, Array], note: Note) -> None:
+    """Write a group with one array of one chunk for each result; xarray can open it."""
+    group = optional("zarr", PURPOSE).open_group(path, mode="w", zarr_format=3)
+    # a slash in a name would be a group
+    places = {name: quote(name, safe=" ,()[]") for name in results}
+    for name, x in results.items():
+        axes = ("row", *(f"{name}_{k}" for k in range(1, x.ndim)))
+        chunk = tuple(max(1, n) for n in x.shape)
+        made = group.create_array(
+            places[name], shape=x.shape, dtype=x.dtype, chunks=chunk, dimension_names=axes
+        )
+        if x.size:
+            made[...] = x
+    group.attrs[KEY] = {**note, "arrays": places}
+
+
+def _read_zarr(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    group = optional("zarr", PURPOSE).open_group(path, mode="r")
+    note = dict(group.attrs[KEY])
+    return {name: np.asarray(group[place][...]) for name, place in note["arrays"].items()}, note
+
+
+FORMATS = {
+    "parquet": Format(_write_parquet, _read_parquet, ("pyarrow", "pyarrow.parquet")),
+    "zarr": Format(_write_zarr, _read_zarr, ("zarr",)),
+}
+
 
 NAME = "rows-{:015d}-{:015d}.{}"
 PATTERN = re.compile(rf"rows-(\d{{15}})-(\d{{15}})\.({'|'.join(FORMATS)})")
 STUDY = "study.json"
-MAX_NOTE = 64 * 2**20
-"""Bytes of the file about a study."""
+MAX_NOTE = 64 * 2**20  # bytes of the file about a study
 
 
 class DamagedPieceError(Exception):
@@ -33,7 +102,7 @@ class DamagedPieceError(Exception):
 
 
 @dataclass(frozen=True)
-class Piece:
+class StoredPiece:
     """A file or folder and the rows in it."""
 
     path: Path
@@ -53,7 +122,7 @@ def write_piece(
         FORMATS[kind].write(part, results, note)
 
 
-def read_piece(piece: Piece, digest: str) -> dict[str, Array]:
+def read_piece(piece: StoredPiece, digest: str) -> dict[str, Array]:
     """Return the rows of a piece, or raise where it is damaged or of another study."""
     form = FORMATS[piece.kind]
     for module in form.modules:
@@ -103,17 +172,17 @@ def prepare_folder(folder: Path, digest: str, about: Mapping[str, Any]) -> None:
         raise not_written(folder, error) from None
 
 
-def pieces_in(folder: Path) -> list[Piece]:
+def pieces_in(folder: Path) -> list[StoredPiece]:
     """Return the pieces of a folder in the order of their rows, whole or not."""
     found = []
     for path in folder.iterdir():
         match = PATTERN.fullmatch(path.name)
         if match:
-            found.append(Piece(path, int(match[1]), int(match[2]), match[3]))
+            found.append(StoredPiece(path, int(match[1]), int(match[2]), match[3]))
     return sorted(found, key=lambda piece: (piece.start, -piece.stop))
 
 
-def gaps(pieces: Sequence[Piece], rows: int) -> list[tuple[int, int]]:
+def gaps(pieces: Sequence[StoredPiece], rows: int) -> list[tuple[int, int]]:
     """Return the rows that no piece holds, as ranges."""
     found, done = [], 0
     for piece in pieces:
@@ -124,7 +193,7 @@ def gaps(pieces: Sequence[Piece], rows: int) -> list[tuple[int, int]]:
 
 
 def stored_rows(
-    pieces: Sequence[Piece], digest: str, size: int
+    pieces: Sequence[StoredPiece], digest: str, size: int
 ) -> Iterator[tuple[int, dict[str, Array]]]:
     """Yield all rows in runs of a size, the last one shorter, each with its first row."""
     left: dict[str, Array] | None = None
@@ -133,6 +202,7 @@ def stored_rows(
         if piece.stop <= done:
             continue
         rows = read_piece(piece, digest)
+        # pieces may overlap: take what is new, and add it to what is left
         new = {name: x[done - piece.start :] for name, x in rows.items()}
         done = piece.stop
         if left is not None:

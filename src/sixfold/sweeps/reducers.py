@@ -1,13 +1,18 @@
-"""What is kept of the rows of a sweep: moments, extremes, histograms, quantiles, your own.
+"""What a sweep keeps of its rows: moments, extremes, histograms, quantiles, or your own reduction.
 
-Each makes a small state of a leaf of rows and joins two states.  Sums go over halves, element by
-element, so their bits depend on the rows alone and not on how a processor adds vectors up.
+Each reducer makes a small state of a leaf of rows and combines two states.  Sums go over halves,
+element by element, so their bits depend on the rows alone and not on how a processor adds vectors.
+
+The order is fixed as well: a binary tree over leaves of rows, whatever the blocks were.  A node
+(level, index) covers the leaves from index * 2**level on.  A block reduces its rows to the largest
+nodes inside it; two nodes are combined when both halves are there.  So the bits do not depend on
+blocks, workers or the order of arrival.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,22 +24,69 @@ from sixfold.errors import ArgumentError, OptionError
 
 __all__ = ["custom", "histogram", "quantiles"]
 
-STEPS = 256
-"""Buckets of the quantile sketch between a number and its double: width below 0.4 %."""
+MAX_LEAF = 1024  # rows of a leaf, at most
+# least number of leaves, if there are enough rows: slow functions need small blocks
+MIN_LEAVES = 256
 
-MAX_SHARES = 10_000
-"""Quantiles that may be asked for."""
+Node = tuple[int, int]
+Combine = Callable[[Any, Any], Any]
+
+
+def leaf_size(rows: int) -> int:
+    """Return how many rows a leaf has: a power of two that depends on nothing but the sweep."""
+    size = max(1, min(MAX_LEAF, rows // MIN_LEAVES))
+    return 1 << (size.bit_length() - 1)
+
+
+class ReductionTree:
+    """Nodes that wait for their other half."""
+
+    def __init__(self, combine: Combine) -> None:
+        self._combine = combine
+        self.nodes: dict[Node, Any] = {}
+
+    def add(self, nodes: Iterable[tuple[Node, Any]]) -> None:
+        """Add nodes in any order; combine those whose other half is there."""
+        for (level, index), state in nodes:
+            while (other := (level, index ^ 1)) in self.nodes:
+                pair = self.nodes.pop(other), state
+                state = self._combine(*(pair if index & 1 else pair[::-1]))
+                level, index = level + 1, index >> 1
+            self.nodes[level, index] = state
+
+    def total(self) -> Any:
+        """Combine the remaining nodes from the right: their number need not be a power of two."""
+        left = sorted(self.nodes, key=lambda node: node[1] << node[0])
+        state = self.nodes[left[-1]]
+        for node in reversed(left[:-1]):
+            state = self._combine(self.nodes[node], state)
+        return state
+
+
+class Pile(ReductionTree):
+    """Combines states in any order: for those that are combined without rounding."""
+
+    def add(self, nodes: Iterable[tuple[Node, Any]]) -> None:
+        top: Node = (0, 0)
+        for _, state in nodes:
+            known = self.nodes.get(top)
+            self.nodes[top] = state if known is None else self._combine(known, state)
+
+
+STEPS = 256  # buckets of the quantile sketch between a number and its double: width below 0.4 %
+MAX_SHARES = 10_000  # largest number of quantiles
 
 Results = Mapping[str, Array]
 State = Any
 
 
 class Reducer(ABC):
-    """Joins rows."""
+    """Reduces rows to a state, and states to one."""
 
     name: str
-    exact: ClassVar[bool] = False
-    """States are joined without rounding: their order does not matter."""
+    exact: ClassVar[bool] = (
+        False  # states are combined without rounding: their order does not matter
+    )
 
     @abstractmethod
     def leaf(self, results: Results, start: int) -> State:
@@ -46,7 +98,7 @@ class Reducer(ABC):
 
     @abstractmethod
     def result(self, state: State) -> Any:
-        """Return what the user gets."""
+        """Return the reduction of a state."""
 
 
 class _Each(Reducer):
@@ -67,7 +119,7 @@ class _Each(Reducer):
 
     @abstractmethod
     def two(self, one: State, other: State) -> State:
-        """Join two states."""
+        """Combine two states."""
 
     def final(self, state: State) -> Any:
         return state
@@ -75,25 +127,25 @@ class _Each(Reducer):
 
 @dataclass(frozen=True)
 class Moments(_Each):
-    """Mean of each number, and its deviation."""
+    """Mean of each number; its state also holds the sum of squared deviations."""
 
     name: str = "mean"
 
     def one(self, x: Array, start: int) -> State:
-        """Return the state of rows x."""
         n = len(x)
         mean = _sum(x.astype(float)) / n
         return n, mean, _sum((x - mean) ** 2)
 
     def two(self, one: State, other: State) -> State:
-        """Join two states."""
         # Chan, Golub and LeVeque, 1979
         (n, a, A), (m, b, B) = one, other
         step = b - a
-        return n + m, a + step * (m / (n + m)), A + B + step * step * (n * m / (n + m))
+        return n + m, a + step * (m / (n + m)), A + B + self.square(step) * (n * m / (n + m))
+
+    def square(self, step: Array) -> Array:
+        return step * step
 
     def final(self, state: State) -> Any:
-        """Return what the user gets."""
         return state[1]
 
 
@@ -104,20 +156,18 @@ class Deviation(Moments):
     name: str = "deviation"
 
     def final(self, state: State) -> Any:
-        """Return what the user gets."""
         n, _, squares = state
         with np.errstate(invalid="ignore"):
             return np.sqrt(squares / (n - 1)) if n > 1 else np.full_like(squares, np.nan)
 
 
 @dataclass(frozen=True)
-class Covariance(_Each):
+class Covariance(Moments):
     """Covariance matrix of the numbers of each result, in C order, with n - 1."""
 
     name: str = "covariance"
 
     def one(self, x: Array, start: int) -> State:
-        """Return the state of rows x."""
         n = len(x)
         flat = x.reshape(n, -1).astype(float)
         mean = _sum(flat) / n
@@ -127,14 +177,10 @@ class Covariance(_Each):
             products[k, k:] = products[k:, k] = _sum(left[:, k : k + 1] * left[:, k:])
         return n, mean, products
 
-    def two(self, one: State, other: State) -> State:
-        """Join two states."""
-        (n, a, A), (m, b, B) = one, other
-        step = b - a
-        return n + m, a + step * (m / (n + m)), A + B + np.outer(step, step) * (n * m / (n + m))
+    def square(self, step: Array) -> Array:
+        return np.outer(step, step)
 
     def final(self, state: State) -> Any:
-        """Return what the user gets."""
         n, _, products = state
         return products / (n - 1) if n > 1 else np.full_like(products, np.nan)
 
@@ -150,24 +196,23 @@ class Extremes(_Each):
     name: str = "extremes"
 
     def one(self, x: Array, start: int) -> State:
-        """Return the state of rows x."""
         x = x.astype(float)
         found: dict[str, Array] = {"nan": np.asarray(np.isnan(x).sum(axis=0))}
         for end, sign in (("min", 1.0), ("max", -1.0)):
+            # the largest is the smallest of -x; NaN never wins
             kept = np.where(np.isnan(x), np.inf, sign * x)
             at = kept.argmin(axis=0)
             value = np.take_along_axis(kept, at[None], axis=0)[0]
             found[end] = np.asarray(sign * value)
-            found[f"{end}_row"] = np.asarray(
-                np.where(np.isinf(value) & (value > 0), -1, at + start)
-            )
+            none = np.isinf(value) & (value > 0)
+            found[f"{end}_row"] = np.asarray(np.where(none, -1, at + start))
         return found
 
     def two(self, one: State, other: State) -> State:
-        """Join two states."""
         found = {"nan": one["nan"] + other["nan"]}
         for end, better in (("min", np.less), ("max", np.greater)):
             mine, theirs = one[f"{end}_row"], other[f"{end}_row"]
+            # of equal numbers, the one in the earlier row
             earlier = (other[end] == one[end]) & (theirs < mine)
             new = (theirs >= 0) & (better(other[end], one[end]) | earlier | (mine < 0))
             for key in (end, f"{end}_row"):
@@ -186,7 +231,6 @@ class Histogram(_Each):
     name: str = "histogram"
 
     def one(self, x: Array, start: int) -> State:
-        """Return the state of rows x."""
         flat = x.reshape(len(x), -1).astype(float)
         counts = np.empty((self.bins + 3, flat.shape[1]), np.int64)
         width = (self.high - self.low) / self.bins
@@ -201,15 +245,12 @@ class Histogram(_Each):
         return counts.reshape(self.bins + 3, *x.shape[1:])
 
     def two(self, one: State, other: State) -> State:
-        """Join two states."""
         return one + other
 
     def final(self, state: State) -> Any:
-        """Return what the user gets."""
-        return {
-            "edges": np.linspace(self.low, self.high, self.bins + 1),
-            **{"counts": state[:-3], "below": state[-3], "above": state[-2], "nan": state[-1]},
-        }
+        edges = np.linspace(self.low, self.high, self.bins + 1)
+        counts = {"counts": state[:-3], "below": state[-3], "above": state[-2], "nan": state[-1]}
+        return {"edges": edges, **counts}
 
 
 @dataclass(frozen=True)
@@ -221,18 +262,13 @@ class Quantiles(_Each):
     name: str = "quantiles"
 
     def one(self, x: Array, start: int) -> State:
-        """Return the state of rows x."""
         flat = x.reshape(len(x), -1).astype(float)
-        sketches = tuple(_sketch(column) for column in flat.T)
-        return x.shape[1:], sketches
+        return x.shape[1:], tuple(_sketch(column) for column in flat.T)
 
     def two(self, one: State, other: State) -> State:
-        """Join two states."""
-        pairs = zip(one[1], other[1], strict=True)
-        return one[0], tuple(_joined(a, b) for a, b in pairs)
+        return one[0], tuple(map(_merge_sketches, one[1], other[1]))
 
     def final(self, state: State) -> Any:
-        """Return what the user gets."""
         shape, sketches = state
         found = np.array([[_quantile(s, share) for s in sketches] for share in self.shares])
         return found.reshape(len(self.shares), *shape)
@@ -247,15 +283,12 @@ class Own(Reducer):
     name: str = "custom"
 
     def leaf(self, results: Results, start: int) -> State:
-        """Return the state of some rows."""
         return self.make(results)
 
     def combine(self, one: State, other: State) -> State:
-        """Join two states."""
         return self.join(one, other)
 
     def result(self, state: State) -> Any:
-        """Return what the user gets."""
         return state
 
 
@@ -340,8 +373,8 @@ def _sum(x: Array) -> Array:
     """Return the sum over the first axis, by halves: the same bits on every processor."""
     while len(x) > 1:
         half = len(x) // 2
-        joined = x[:half] + x[half : 2 * half]
-        x = np.concatenate([joined, x[-1:]]) if len(x) % 2 else joined
+        pairs = x[:half] + x[half : 2 * half]
+        x = np.concatenate([pairs, x[-1:]]) if len(x) % 2 else pairs
     return np.asarray(x[0])
 
 
@@ -349,6 +382,7 @@ def _sketch(column: Array) -> tuple[Array, Array]:
     """Return the buckets of some numbers and the count of each, in the order of the numbers."""
     known = column[~np.isnan(column)]
     size = np.minimum(np.abs(known), np.finfo(float).max)
+    # STEPS buckets between two powers of two; the key orders as the numbers do
     part, power = np.frexp(size)
     step = ((part - 0.5) * (2 * STEPS)).astype(np.int64)
     key = (power.astype(np.int64) + 1100) * STEPS + step + 1  # positive for every number
@@ -356,7 +390,7 @@ def _sketch(column: Array) -> tuple[Array, Array]:
     return np.unique(key, return_counts=True)
 
 
-def _joined(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
+def _merge_sketches(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
     keys, place = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
     counts = np.zeros(len(keys), np.int64)
     np.add.at(counts, place.reshape(-1), np.concatenate([one[1], other[1]]))
@@ -375,6 +409,7 @@ def _quantile(sketch: tuple[Array, Array], share: float) -> float:
     keys, counts = sketch
     if not len(keys):
         return float("nan")
+    # the bucket that holds the row of this rank
     total = counts.cumsum()
     at = int(np.searchsorted(total, share * (total[-1] - 1) + 1, side="left"))
     return float(bucket(keys[min(at, len(keys) - 1)]))

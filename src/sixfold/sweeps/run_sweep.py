@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Engine, PieceFormat, Progress, Reduction
 from sixfold.errors import (
+    ArgumentError,
     NotApplicableError,
     OptionError,
     OutputFileError,
@@ -28,13 +27,14 @@ from sixfold.errors import (
 from sixfold.files import discard, path_of
 from sixfold.model.validate import SEED_LIMIT
 from sixfold.optional import optional
+from sixfold.progress import bar
 from sixfold.show import block, plain, table
 from sixfold.sweeps.draws import Draw
-from sixfold.sweeps.engines import Block, engine_of, in_this_process
-from sixfold.sweeps.piece_formats import FORMATS
+from sixfold.sweeps.engines import Block, engine_of, in_this_process, pickle_job, unpickle_job
 from sixfold.sweeps.pieces import (
+    FORMATS,
     DamagedPieceError,
-    Piece,
+    StoredPiece,
     content_digest,
     gaps,
     pieces_in,
@@ -43,21 +43,15 @@ from sixfold.sweeps.pieces import (
     stored_rows,
     write_piece,
 )
-from sixfold.sweeps.progress import progress_of
-from sixfold.sweeps.reducers import Reducer, reducers_of
-from sixfold.sweeps.rows import Grid, Rows, Table, rows_of
-from sixfold.sweeps.shipping import packed, unpacked
-from sixfold.sweeps.study import Study, digest_of, study_of
-from sixfold.sweeps.tree import Node, Pile, Tree, leaf_size
+from sixfold.sweeps.reducers import Node, Pile, Reducer, ReductionTree, leaf_size, reducers_of
+from sixfold.sweeps.study import Grid, RowSource, RowTable, Study, digest_of, rows_of, study_of
 
-BLOCKS = 16
-"""Blocks for each worker, if there are rows for so many."""
-CHECKED_PIECES = 8
-"""Stored pieces of which a few rows are computed again before a sweep goes on."""
-CHECKED_ROWS = 4
-"""Rows at the beginning, in the middle and at the end of such a piece."""
-MAX_LEAVES = 64
-"""Leaves of a block, at most, unless its size is given."""
+__all__ = ["Sweep", "sweep"]
+
+BLOCKS = 16  # blocks for each worker, if there are enough rows
+CHECKED_PIECES = 8  # stored pieces of which a few rows are computed again before a sweep goes on
+CHECKED_ROWS = 4  # rows at the beginning, in the middle and at the end of such a piece
+MAX_LEAVES = 64  # leaves of a block, at most, unless its size is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,7 +85,7 @@ class Sweep(Mapping[str, Any]):
         return self.reductions[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Go over the names of the reductions."""
+        """Iterate over the names of the reductions."""
         return iter(self.reductions)
 
     def __len__(self) -> int:
@@ -131,8 +125,7 @@ class Job:
     reducers: tuple[Reducer, ...]
     leaf: int
     folder: str | None
-    kind: str
-    """Format of pieces in the folder."""
+    kind: str  # format of pieces in the folder
     digest: str
 
     def run(self, start: int, stop: int, given: Mapping[str, Array]) -> Any:
@@ -162,9 +155,14 @@ class Job:
 
 
 def run_block(job: Job | bytes, start: int, stop: int, given: Mapping[str, Array]) -> Any:
-    """Do a block: what engines call."""
-    found: Job = unpacked(job) if isinstance(job, bytes) else job
+    """Compute a block: what engines call."""
+    found: Job = unpickle_job(job) if isinstance(job, bytes) else job
     return found.run(start, stop, given)
+
+
+def _given_rows(source: RowSource, start: int, stop: int) -> dict[str, Array]:
+    """Return the rows of a table; workers make those of a grid themselves."""
+    return source.values(start, stop) if isinstance(source, RowTable) else {}
 
 
 def sweep(
@@ -193,7 +191,7 @@ def sweep(
             keyword, and with the row numbers if it takes `row`.  It returns an array of shape
             (n, ...), several in a tuple, or a dictionary of them.
         rows: how many rows; a `Grid` of all combinations; or columns of one length by name.
-        seed: of the draws, from 0 to 2**128 - 1; 0 if left out.
+        seed: of the draws, from 0 to 2**128 - 1; by default 0.
         draw: what is drawn for each row, by name: `sf.draws.uniform(low, high)` and its like.
         reduce: "mean", "deviation", "covariance", "extremes", "quantiles", a reducer of
             `sf.reducers`, or several in a list.
@@ -201,8 +199,8 @@ def sweep(
             read and not computed: a sweep that was stopped goes on, with any block size.  A few of
             them are computed again at the start of the call, and must have the same bits: a
             function that has changed is refused.  A damaged piece is found and computed again.
-        format: of the pieces: "parquet" (if left out), a file each, or "zarr", a group each.
-        engine: "threads" (if left out), "processes", "serial", a Dask client, or an executor of
+        format: of the pieces: "parquet" (default), a file each, or "zarr", a group each.
+        engine: "threads" (default), "processes", "serial", a Dask client, or an executor of
             `concurrent.futures`' kind.  Workers on other machines need to see the folder.
         workers: how many threads or processes; by default as many as `get_threads()` says.
         block: rows that a worker takes at a time.
@@ -247,35 +245,39 @@ def sweep(
     reducers = () if reduce is None else reducers_of(reduce)
     if version is not None and not isinstance(version, str):
         raise OptionError("sweep", "version", "a text", version)
+    # the engine, and blocks that it takes at a time
     run, count = engine_of(engine, workers)
     leaf = leaf_size(len(source))
     size = _block(block, len(source), count, leaf, bool(reducers) and write is None)
-    digest = digest_of(study, source, version, _library())
+    digest = digest_of(study, source, version)
     folder = None if write is None else path_of("sweep", write, "folder").absolute()
     kind = _format(format, folder)
-    whole: list[Piece] = []
+    whole: list[StoredPiece] = []
     damaged: list[str] = []
     if folder is not None:
         varied = {**source.about(), **{name: each.about() for name, each in draws.items()}}
+        # resume: rows that are stored already are not computed
         prepare_folder(folder, digest, {"rows": len(source), "seed": study.seed, "varied": varied})
         whole, damaged = _whole_pieces(folder, digest)
         if version is None:
             _check_stored_rows(study, source, whole, digest)
     place = str(folder) if folder else None
     job = Job(study, () if folder else reducers, leaf, place, kind, digest)
+    # what is left to compute
     missing = gaps(whole, len(source))
     left = sum(stop - start for start, stop in missing)
-    told = progress_of(progress, len(source) - left)
+    report = progress_of(progress, len(source) - left)
     trees = [_tree(reducer) for reducer in job.reducers]
     kept: dict[Block, dict[str, Array]] = {}
     done = len(source) - left
     here = in_this_process(engine)
-    ready: Job | bytes = job if here else packed(job, (study.function, *reducers))
+    # other processes get the job pickled once
+    ready: Job | bytes = job if here else pickle_job(job, (study.function, *reducers))
 
     def task(part: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        given = source.values(*part) if isinstance(source, Table) else {}
-        return run_block, (ready, *part, given)
+        return run_block, (ready, *part, _given_rows(source, *part))
 
+    # results arrive in any order; trees and dictionaries do not depend on it
     for part, found in run(task, _cut(missing, size)) if left else ():
         if job.reducers:
             for tree, nodes in zip(trees, found, strict=True):
@@ -283,22 +285,28 @@ def sweep(
         elif folder is None:
             kept[part] = found
         done += part[1] - part[0]
-        if told is not None:
-            told(done, len(source))
+        if report is not None:
+            report(done, len(source))
     if folder is not None and reducers:
-        trees = _reduced_from_disk(folder, digest, job, reducers)
+        trees = _reduce_stored(folder, digest, job, reducers)
+    # how to get all rows later: from the folder or from memory
     read: Callable[[], dict[str, Array]] | None = None
     if folder is not None:
         read = lambda: _all_rows(folder, digest)  # noqa: E731
     elif not reducers:
-        read = lambda: _joined([kept[part] for part in sorted(kept)])  # noqa: E731
-    results = {
-        reducer.name: reducer.result(tree.total())
-        for reducer, tree in zip(reducers, trees, strict=True)
-    }
-    seconds = time.monotonic() - begun
-    told_of = (len(source), digest, folder, left, len(source) - left, tuple(damaged), seconds)
-    return Sweep(results, *told_of, read)
+        read = lambda: _concatenate([kept[part] for part in sorted(kept)])  # noqa: E731
+    pairs = zip(reducers, trees, strict=True)
+    return Sweep(
+        {reducer.name: reducer.result(tree.total()) for reducer, tree in pairs},
+        rows=len(source),
+        digest=digest,
+        folder=folder,
+        computed=left,
+        reused=len(source) - left,
+        damaged=tuple(damaged),
+        seconds=time.monotonic() - begun,
+        read=read,
+    )
 
 
 def _format(format: Any, folder: Path | None) -> str:
@@ -316,11 +324,11 @@ def _format(format: Any, folder: Path | None) -> str:
     return kind
 
 
-def _tree(reducer: Reducer) -> Tree:
-    return (Pile if reducer.exact else Tree)(reducer.combine)
+def _tree(reducer: Reducer) -> ReductionTree:
+    return (Pile if reducer.exact else ReductionTree)(reducer.combine)
 
 
-def _whole_pieces(folder: Path, digest: str) -> tuple[list[Piece], list[str]]:
+def _whole_pieces(folder: Path, digest: str) -> tuple[list[StoredPiece], list[str]]:
     """Return the pieces that hold what was written; damaged ones are deleted."""
     whole, damaged = [], []
     for piece in pieces_in(folder):
@@ -334,12 +342,18 @@ def _whole_pieces(folder: Path, digest: str) -> tuple[list[Piece], list[str]]:
     return whole, damaged
 
 
-def _check_stored_rows(study: Study, source: Rows, pieces: Sequence[Piece], digest: str) -> None:
+def _check_stored_rows(
+    study: Study, source: RowSource, pieces: Sequence[StoredPiece], digest: str
+) -> None:
     """Compute a few of the stored rows again, and refuse a function that gives other bits.
 
     A function may give other bits for a few rows than for many at once, as products of matrices
     do.  So where they differ the whole piece is computed again before it is refused.
     """
+
+    def computed(start: int, stop: int) -> dict[str, Array]:
+        return study.results(start, stop, _given_rows(source, start, stop))
+
     places = np.linspace(0, len(pieces) - 1, min(len(pieces), CHECKED_PIECES)).astype(int)
     for piece in (pieces[k] for k in np.unique(places)):
         stored, count = read_piece(piece, digest), piece.stop - piece.start
@@ -347,15 +361,12 @@ def _check_stored_rows(study: Study, source: Rows, pieces: Sequence[Piece], dige
         for first in sorted({0, (count - few) // 2, count - few}):
             rows = slice(first, first + few)
             part = {name: x[rows] for name, x in stored.items()}
-            found = _computed(study, source, piece.start + first, piece.start + first + few)
+            found = computed(piece.start + first, piece.start + first + few)
             if content_digest(found) == content_digest(part):
                 continue
-            again = _computed(study, source, piece.start, piece.stop)
-            if content_digest(again) != content_digest(stored):
-                what = (
-                    f"holds other results than the function gives now, in rows {piece.start} to "
-                    f"{piece.stop - 1}"
-                )
+            if content_digest(computed(piece.start, piece.stop)) != content_digest(stored):
+                rows_ = f"rows {piece.start} to {piece.stop - 1}"
+                what = f"holds other results than the function gives now, in {rows_}"
                 fix = (
                     "write to another folder, or delete this one if the function has changed; "
                     "a function with random numbers of its own takes them from draw= instead"
@@ -363,14 +374,9 @@ def _check_stored_rows(study: Study, source: Rows, pieces: Sequence[Piece], dige
                 raise OutputFileError(piece.path, what, fix)
 
 
-def _computed(study: Study, source: Rows, start: int, stop: int) -> dict[str, Array]:
-    given = source.values(start, stop) if isinstance(source, Table) else {}
-    return study.results(start, stop, given)
-
-
-def _reduced_from_disk(
+def _reduce_stored(
     folder: Path, digest: str, job: Job, reducers: tuple[Reducer, ...]
-) -> list[Tree]:
+) -> list[ReductionTree]:
     trees = [_tree(reducer) for reducer in reducers]
     every = Job(job.study, reducers, job.leaf, None, job.kind, digest)
     for first, results in stored_rows(pieces_in(folder), digest, MAX_LEAVES * job.leaf):
@@ -381,10 +387,10 @@ def _reduced_from_disk(
 
 
 def _all_rows(folder: Path, digest: str) -> dict[str, Array]:
-    return _joined([results for _, results in stored_rows(pieces_in(folder), digest, 1 << 16)])
+    return _concatenate([results for _, results in stored_rows(pieces_in(folder), digest, 1 << 16)])
 
 
-def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+def _concatenate(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -424,11 +430,15 @@ def _draws(draw: Any) -> dict[str, Draw]:
     return dict(draw)
 
 
-def _library() -> str:
-    try:
-        return installed("sixfold")
-    except PackageNotFoundError:  # run from its source
-        return "source"
-
-
-__all__ = ["Rows", "Sweep", "sweep"]
+def progress_of(given: Any, known: int) -> Callable[[int, int], object] | None:
+    """Return the callback: a bar for True (on a terminal), a function as given."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        return bar("sweep", known=known)
+    if not callable(given):
+        expected = "True, or a function of (rows done, rows in all)"
+        fix = "pass progress=True for a bar"
+        raise ArgumentError("sweep: argument 'progress'", expected, given, fix)
+    found: Callable[[int, int], object] = given
+    return found

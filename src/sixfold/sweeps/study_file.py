@@ -19,23 +19,20 @@ from typing import Any
 import numpy as np
 
 from sixfold import evaluate
+from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief, yes_or_no
 from sixfold.files import path_of, read_regular
 from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.sweeps import draws
 from sixfold.sweeps.draws import Draw
-from sixfold.sweeps.rows import Grid
+from sixfold.sweeps.study import Grid, rows_of, study_of
 
 KEYS = ("title", "robot", "quantity", "function", "rows", "seed", "draw", "grid", "options")
-MAX_BYTES = 2**20
-"""Size of a study's file."""
+MAX_BYTES = 2**20  # size of a study's file
+# a key of 30 parts: the TOML parser takes time and memory with the square of their number; the
+# lookbehind starts each match at the first character of a part, as it must for linear time
 LONG_KEY = re.compile(r"(?<![^\s.,=\[\]{}#])(?:[^\s.,=\[\]{}#]++[ \t]*+\.[ \t]*+){30}")
-"""Matches a key of 30 parts: the TOML parser takes time and memory with the square of their number.
-
-The lookbehind starts each match at the first character of a part: without it, one part of n
-characters takes time with the square of n.
-"""
 FUNCTION = "'package.module:name', or 'file.py:name'"
 KINDS = ("configuration", "uniform", "normal", "log_uniform", "choice")
 
@@ -50,8 +47,8 @@ class StudyFile:
     seed: int | None
     draw: dict[str, Draw] | None
     model: Model | None
+    # sizes of the axes of each result, where they are known: "nv", "6"
     outputs: dict[str, tuple[str, ...]]
-    """Sizes of the axes of each result, where they are known: "nv", "6"."""
 
 
 def read_study(path: str | os.PathLike[str], *, allow_code: bool = False) -> StudyFile:
@@ -92,6 +89,7 @@ def read_study(path: str | os.PathLike[str], *, allow_code: bool = False) -> Stu
     if "quantity" in given and allow_code:
         where = f"study '{place.name}', which names no function"
         raise NotApplicableError("option 'allow_code'", where, "leave it out")
+    # the function, the shapes of its arguments and of its results
     model = load(_robot(given["robot"], place)) if "robot" in given else None
     build = _quantity if "quantity" in given else _function
     function, shapes, outputs = build(given, place, model)
@@ -205,7 +203,7 @@ def _run_file(place: Path, file: str, given: Any) -> ModuleType:
 
 
 def _robot(name: Any, place: Path) -> Any:
-    """Return the robot's name, or its file beside the study."""
+    """Return the robot's name, or its file next to the study."""
     if not isinstance(name, str):
         raise OptionError(place.name, "robot", "the name or file of a robot", name)
     return place.parent / name if (place.parent / name).is_file() else name
@@ -256,3 +254,22 @@ def _draw(
             raise OptionError(file, f"draw.{name}", words, values) from None
     made: Draw = getattr(draws, kind)(one, other)
     return made
+
+
+RUNS = 50  # places of a study that rows are taken from
+
+
+def sample_rows(described: StudyFile, count: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return inputs and results of some runs of rows, spread over the study, by name."""
+    source = rows_of(described.rows)
+    study = study_of(described.function, source, described.seed or 0, described.draw or {})
+    size = max(1, count // RUNS)
+    starts = np.unique(np.linspace(0, len(source) - size, -(-count // size)).astype(int))
+    parts = [
+        (int(start), int(start) + size, source.values(start, start + size)) for start in starts
+    ]
+    found = [[make(*part) for part in parts] for make in (study.inputs, study.results)]
+    inputs, results = (
+        {name: np.concatenate([each[name] for each in runs]) for name in runs[0]} for runs in found
+    )
+    return inputs, results

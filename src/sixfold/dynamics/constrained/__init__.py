@@ -1,1 +1,1 @@
-"""Trees with motion constraints beside their joints: rows, forces, projection, impacts."""
+"""Trees with motion constraints in addition to their joints: rows, forces, projection, impacts."""

@@ -1,15 +1,16 @@
-"""Constraints as rows: J qd = 0, its rate J qdd + gamma = 0, and the gap that should be zero.
+"""Constraints as rows: J qd = 0, its rate J qdd + gamma = 0, and the violation.
 
-A row is known by what it does to the freedoms that move one of its bodies against the other; those
-that carry both alike have exact zeros.
+A row is computed from how a frame on one body moves relative to a frame on another.  That starts
+from the last body that carries both, so that it costs only the joints between them, and is given in
+the axes of the second frame: for a constraint with the world no joint's axis is turned into world
+axes.  Columns of joints that move both bodies together are exactly zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sixfold.dynamics.constrained.relative import Relative, relative
 from sixfold.dynamics.kinematics import transforms
 from sixfold.model.constraint import (
     Constraint,
@@ -24,23 +25,113 @@ from sixfold.model.constraint import (
 )
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, Scalar, exact, sqrt
-from sixfold.spatial import IDENTITY3, ZERO3, Force, Transform, Vector3
+from sixfold.spatial import IDENTITY3, ZERO3, Force, Motion, Transform, Vector3
+
+
+class Relative(NamedTuple):
+    """Frame B against frame A, in coordinates of frame B."""
+
+    X: Transform  # coordinates of A to those of B
+    v: Motion  # velocity of B less that of A
+    rate: Motion  # of the components of v, while no joint accelerates
+    # what each DOF that moves B against A adds to v for a unit of its velocity
+    columns: dict[int, Motion]
+
+
+class _Branch(NamedTuple):
+    """A frame against a body that carries it."""
+
+    X: Transform
+    v: Motion
+    a: Motion
+
+
+def relative(
+    tree: Tree, q: Table, qd: Table, a: int, XA: Transform, b: int, XB: Transform
+) -> Relative:
+    """Return how frame XB on body b moves against frame XA on body a (0 is the base).
+
+    XA and XB lead from the coordinates of the tree's bodies to the frames.
+    """
+    on_a, on_b = (tree.support(i) if i else () for i in (a, b))
+    path_a = [j for j in on_a if j not in on_b]
+    path_b = [j for j in on_b if j not in on_a]
+    A, B = _branch(tree, q, qd, path_a, XA), _branch(tree, q, qd, path_b, XB)
+    X = B.X @ A.X.inverse()
+    vA = X @ A.v
+    v = B.v - vA
+    columns = dict(_inward(tree, q, path_b, XB))
+    columns |= {k: -s for k, s in _outward(tree, q, path_a, B.X)}
+    return Relative(X, v, B.a - X @ A.a + v.cross(vA), columns)
+
+
+def _branch(tree: Tree, q: Table, qd: Table, path: list[int], end: Transform) -> _Branch:
+    """Return a frame's place, velocity and acceleration against the body before the path."""
+    X, v, a = Transform.identity(), Motion.zero(), Motion.zero()
+    for j in path:
+        XJ, _, vJ, cJ = tree.joint[j].calc(q[j], qd[j])
+        Xup = XJ @ tree.Xtree[j]
+        X, v = Xup @ X, Xup @ v + vJ
+        a = Xup @ a + cJ + v.cross(vJ)
+    return _Branch(end @ X, end @ v, end @ a)
+
+
+def _inward(tree: Tree, q: Table, path: list[int], X: Transform) -> Iterator[tuple[int, Motion]]:
+    """Yield DOFs and what they do to a frame at the path's end, X away from its last body."""
+    for j in reversed(path):
+        XJ, S, _, _ = tree.joint[j].calc(q[j], tree.zero_velocity(j))
+        yield from enumerate((X @ S).columns, tree.velocity_slices[j].start)
+        X = X @ (XJ @ tree.Xtree[j])
+
+
+def _outward(tree: Tree, q: Table, path: list[int], X: Transform) -> Iterator[tuple[int, Motion]]:
+    """Yield DOFs in coordinates that X leads to from the body before the path."""
+    for j in path:
+        XJ, S, _, _ = tree.joint[j].calc(q[j], tree.zero_velocity(j))
+        X = X @ (XJ @ tree.Xtree[j]).inverse()
+        yield from enumerate((X @ S).columns, tree.velocity_slices[j].start)
+
+
+PointRow = dict[int, list[Scalar]]  # numbers of each joint that moves the point, by body
+
+
+def point_rows(
+    tree: Tree, q: Table, X0: Table, body: int, point: Vector3, directions: Sequence[Vector3]
+) -> list[PointRow]:
+    """Return the rows of the point's velocity along directions, all in world axes.
+
+    A joint at p_j with a column (w, v) in world axes moves the point p with v + w x (p - p_j).
+
+    Args:
+        tree: the bodies.
+        q: positions, by body.
+        X0: base to body, of every body.
+        body: that carries the point; 0 for the base, which does not move.
+        point: in world coordinates.
+        directions: in world axes.
+    """
+    rows: list[PointRow] = [{} for _ in directions]
+    for j in tree.support(body) if body else ():
+        back, arm = X0[j].E.T, point - X0[j].r
+        S = tree.joint[j].calc(q[j], tree.zero_velocity(j)).S
+        moved = [back @ c.lin + (back @ c.ang).cross(arm) for c in S.columns]
+        for row, direction in zip(rows, directions, strict=True):
+            row[j] = [direction.dot(column) for column in moved]
+    return rows
 
 
 class Row(NamedTuple):
     """One constraint equation."""
 
-    J: list[Scalar]
-    """By freedom of the tree."""
-    gamma: Scalar
-    """What J qdd must cancel: J qdd + gamma = 0."""
+    J: list[Scalar]  # by DOF of the tree
+    gamma: Scalar  # what J qdd must cancel: J qdd + gamma = 0
     gap: Scalar
+    # what a force of 1 does to body B, and its opposite to body A, in the frame that `_frame`
+    # names. None for a gear, which works on joints.
     force: Force | None
-    """What a force of 1 does to body B, and its opposite to body A, in the frame that `_frame`
-    names.  None for a gear, which works on joints."""
 
 
-class State(NamedTuple):
+class TreeState(NamedTuple):
     """A tree, where it is and how it moves."""
 
     tree: Tree
@@ -62,14 +153,14 @@ class State(NamedTuple):
 
 def rows(tree: Tree, constraints: Sequence[Constraint], q: Table, qd: Table | None) -> list[Row]:
     """Return the rows of all constraints, one after the other; without velocities gamma is zero."""
-    at = State(tree, q, tree.zero_velocities() if qd is None else qd)
+    at = TreeState(tree, q, tree.zero_velocities() if qd is None else qd)
     found: list[Row] = []
     for each in constraints:
         found += _ROWS[type(each)](at, each)
     return found
 
 
-def loaded(constraints: Sequence[Constraint]) -> set[int]:
+def loaded_bodies(constraints: Sequence[Constraint]) -> set[int]:
     """Return the bodies that rows act on, directly or by their joints; 0 is the base."""
     found: set[int] = set()
     for each in constraints:
@@ -88,7 +179,7 @@ def wrenches(
     Gears work on joints and do nothing here.
     """
     total = {i: Force.zero() for i in (0, *tree.bodies)}
-    at, start = State(tree, q, tree.zero_velocities()), 0
+    at, start = TreeState(tree, q, tree.zero_velocities()), 0
     _, X0 = transforms(tree, q)
     for each in constraints:
         values = forces[start : start + each.rows]
@@ -106,7 +197,7 @@ def wrenches(
 
 
 def _frame(each: Loop | Distance | Rolling) -> tuple[int, Transform]:
-    """Return the body and the placement of the frame that a constraint's rows are told in."""
+    """Return the body and the placement of the frame of a constraint's rows."""
     match each:
         case Loop():
             return each.body_b, each.placement_b
@@ -120,7 +211,7 @@ def _at(point: Sequence[float]) -> Transform:
     return Transform.translation(tuple(map(exact, point)))
 
 
-def _loop(at: State, loop: Loop) -> list[Row]:
+def _loop(at: TreeState, loop: Loop) -> list[Row]:
     """T^T (v_B - v_A) = 0 in coordinates of the closing frame on B."""
     X, v, rate, columns = at.relative(loop.body_a, loop.placement_a, *_frame(loop))
     if is_constant(loop.joint):
@@ -135,7 +226,7 @@ def _loop(at: State, loop: Loop) -> list[Row]:
     ]
 
 
-def _distance(at: State, rod: Distance) -> list[Row]:
+def _distance(at: TreeState, rod: Distance) -> list[Row]:
     """Along the rod, points have the same velocity."""
     X, v, rate, columns = at.relative(rod.body_a, _at(rod.point_a), *_frame(rod))
     d, u = X.E @ X.r, v.lin
@@ -147,7 +238,7 @@ def _distance(at: State, rod: Distance) -> list[Row]:
     return [Row(J, gamma, length - rod.length, Force(ZERO3, n))]
 
 
-def _gear(at: State, gear: Gear) -> list[Row]:
+def _gear(at: TreeState, gear: Gear) -> list[Row]:
     """The follower's speed less that of the polynomials."""
     slices = at.tree.velocity_slices
     i = gear.follower + 1
@@ -174,7 +265,7 @@ def _polynomial(c: Sequence[float], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return value, slope, bend
 
 
-def _rolling(at: State, wheel: Rolling) -> list[Row]:
+def _rolling(at: TreeState, wheel: Rolling) -> list[Row]:
     """The wheel's material point at the contact rests on the plane; rows along x, y, z of it."""
     X, back, back_rate, columns = at.relative(wheel.body_b, wheel.placement_b, *_frame(wheel))
     v, rate = -back, -back_rate  # of the wheel against the plane
@@ -205,7 +296,7 @@ def _lowest(wheel: Rolling, k: Vector3, k_rate: Vector3) -> tuple[Vector3, Vecto
     return up * (-wheel.radius / s), (up_rate - up * (s_rate / s)) * (-wheel.radius / s)
 
 
-_ROWS: dict[type, Callable[[State, Any], list[Row]]] = {
+_ROWS: dict[type, Callable[[TreeState, Any], list[Row]]] = {
     Loop: _loop,
     Distance: _distance,
     Gear: _gear,

@@ -1,7 +1,7 @@
 """Constraint forces by the Delassus matrix G = J M^-1 J^T, with a fixed number of proximal steps.
 
 With M = L^T D L and y_r = L^-T J_r^T, G_rs = y_r . D^-1 y_s: no inverse of M is formed, and a row
-costs only the freedoms that support its bodies.  Redundant rows make G singular.  Proximal steps
+costs only the DOFs that support its bodies.  Redundant rows make G singular.  Proximal steps
 
     (G + mu 1) lam <- b + mu lam
 
@@ -18,19 +18,19 @@ from sixfold.dynamics.fast.factor import Factor
 from sixfold.scalar import Scalar, Zero, dot, total
 from sixfold.spatial import ldl, ldl_solve
 
+# proximal steps; each takes a factor of mu / (mu + s) from the error along an eigenvalue s
 STEPS = 3
-"""Proximal steps; each takes a factor of mu / (mu + s) from the error along an eigenvalue s."""
+# of the mean of G's diagonal. eps / MU is the accuracy along directions that are redundant,
+# MU^STEPS = 1e-24 what three steps leave along a mean eigenvalue; one of 1e-4 of the mean is still
+# solved to 1e-12.
 MU = 1e-8
-"""Of the mean of G's diagonal.  eps / MU is the accuracy along directions that are redundant,
-MU^STEPS = 1e-24 what three steps leave along a mean eigenvalue; one of 1e-4 of the mean is still
-solved to 1e-12."""
 
 
 class Delassus:
     """G of some rows, factorised."""
 
     def __init__(self, factor: Factor, J: Iterable[Sequence[Scalar]]) -> None:
-        """Take the factor of M and the rows over its freedoms."""
+        """Take the factor of M and the rows over its DOFs."""
         self.factor = factor
         self.y: list[list[Scalar]] = []
         self.w: list[list[Scalar]] = []
@@ -58,28 +58,28 @@ class Delassus:
             lam = list(ldl_solve(*self._factors, kept))
         return lam
 
-    def pushed(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
+    def with_forces(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
         """Return D^-1 L^-T (b + J^T lam) of z = L^-T b."""
-        return _combined(self.factor.scaled(z), lam, self.w)
+        return _add_multiples(self.factor.scaled(z), lam, self.w)
 
-    def held(self, z: Sequence[Scalar], asked: Sequence[Scalar]) -> list[Scalar]:
+    def with_constraints(self, z: Sequence[Scalar], asked: Sequence[Scalar]) -> list[Scalar]:
         """Return z = L^-T b with the forces added that give the rows the accelerations asked.
 
         With none asked it is what a force b does to a mechanism that keeps its constraints: the
         products y1 . D^-1 y2 of such columns are those of the constrained inverse of M.
         """
         pulls = self.along(z)
-        return self.added(z, self.solve([a - x for a, x in zip(asked, pulls, strict=True)]))
+        return self.add_forces(z, self.solve([a - x for a, x in zip(asked, pulls, strict=True)]))
 
-    def added(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
+    def add_forces(self, z: Sequence[Scalar], lam: Sequence[Scalar]) -> list[Scalar]:
         """Return z + L^-T J^T lam."""
-        return _combined(z, lam, self.y)
+        return _add_multiples(z, lam, self.y)
 
 
-def _combined(
+def _add_multiples(
     z: Sequence[Scalar], lam: Sequence[Scalar], rows: Sequence[Sequence[Scalar]]
 ) -> list[Scalar]:
-    """Return z and the sum of rows, each so many times."""
+    """Return z plus multiples of rows."""
     found = list(z)
     for k in range(len(found)):  # each sum is finished before the next is begun
         for x, row in zip(lam, rows, strict=True):

@@ -5,12 +5,13 @@ With z = (asked - J a) / R for each constraint, they minimise the convex functio
     1/2 (a - a0) . M (a - a0) + sum of R s(z),        grad s(z) = f = project(z),
 
 whose gradient is g = M (a - a0) - J^T f and whose second derivative is H = M + J^T (slope / R) J.
-Where loops have to stay closed, the forces that keep them so are added to M (a - a0).
+Forces belong to cones: the slope of a projection on a convex set is symmetric with eigenvalues from
+0 to 1.  Where loops have to stay closed, the forces that keep them so are added to M (a - a0).
 A step goes along d = -H^-1 g.  Its length is 1 unless the slope along d says that the minimum lies
 before that: on the edges of the cones, where the second derivative jumps, full steps may cycle.
 
 Forces on bodies go through `JointSpace`, so that a round costs little more with many points on one
-body than with one; rows of joints and of pairs of bodies are taken as they are.
+body than with one; rows of joints and of pairs of bodies are used as they are.
 """
 
 from __future__ import annotations
@@ -19,33 +20,133 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sixfold.dynamics.constrained.solve import Delassus
-from sixfold.dynamics.contact.cones import Box, Cone, Line, Push
-from sixfold.dynamics.contact.joint_space import JointSpace, Matrix
+from sixfold.dynamics.contact.rows import JointSpace, Matrix
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.model.tree import Table
-from sixfold.scalar import ZERO, Scalar, dot, exact, if_positive, repeat, sqrt, total
+from sixfold.scalar import ZERO, Scalar, dot, exact, if_positive, positive, repeat, sqrt, total
 from sixfold.spatial import ArticulatedInertia, Force, Matrix3, Motion, Symmetric3, Vector3, skew
 
 Numbers = Sequence[Scalar]
+# takes alpha; returns u . project(z + alpha u), and its derivative with respect to alpha.
+Line = Callable[[Scalar], tuple[Scalar, Scalar]]
+# added to a squared length [N^2], so that the direction of no force is a number; single precision
+# has it too
+TINY = 1e-36
 
-TOLERANCE = 1e-12
-"""Relative residual at which a row is solved."""
+
+class Cone(NamedTuple):
+    """Forces (n, t, s) with |(t, s)| <= mu n: Coulomb's law."""
+
+    mu: Scalar
+
+    def project(self, z: Numbers) -> list[Scalar]:
+        """Return the nearest force of the cone."""
+        n, t, s = z
+        r = sqrt(t * t + s * s + TINY)
+        slide = positive((n + r * self.mu) * (1.0 / (1.0 + self.mu * self.mu)))
+        sticks = n * self.mu - r
+        k = if_positive(sticks, 1.0, slide * self.mu / r)
+        return [if_positive(sticks, n, slide), k * t, k * s]
+
+    def slope(self, z: Numbers) -> list[list[Scalar]]:
+        """Return the matrix: 1 inside; on the edge, along it whole and across it by k."""
+        n, t, s = z
+        r = sqrt(t * t + s * s + TINY)
+        over = 1.0 / r
+        t, s = t * over, s * over
+        scale = 1.0 / (1.0 + self.mu * self.mu)
+        slide = positive((n + r * self.mu) * scale)
+        sticks, touches = n * self.mu - r, if_positive(slide, scale, 0.0)
+        k = if_positive(sticks, 1.0, slide * self.mu * over)
+        a = if_positive(sticks, 1.0, touches)
+        b = if_positive(sticks, 0.0, touches * self.mu)
+        c = if_positive(sticks, 0.0, touches * (self.mu * self.mu) - k)
+        bt, bs, ct = b * t, b * s, c * t
+        return [[a, bt, bs], [bt, ct * t + k, ct * s], [bs, ct * s, c * s * s + k]]
+
+    def along(self, z: Numbers, u: Numbers) -> Line:
+        """Return the force along a line, by the products of tangential parts alone."""
+        n0, *t = z
+        n1, *w = u
+        tt, tw, ww = dot(t, t), dot(t, w), dot(w, w)
+        mu, scale = self.mu, 1.0 / (1.0 + self.mu * self.mu)
+
+        def at(alpha: Scalar) -> tuple[Scalar, Scalar]:
+            inner = tw + alpha * ww
+            r = sqrt(positive(tt + alpha * (tw + inner)) + TINY)
+            n = n0 + alpha * n1
+            slide = positive((n + mu * r) * scale)
+            rate, k = inner / r, slide * mu / r
+            sticks = mu * n - r
+            outward = n1 + mu * rate
+            curved = if_positive(slide, outward * outward * scale, 0.0) + k * (ww - rate * rate)
+            return (
+                if_positive(sticks, n * n1 + inner, slide * n1 + k * inner),
+                if_positive(sticks, n1 * n1 + ww, curved),
+            )
+
+        return at
+
+
+class NonNegative(NamedTuple):
+    """One force that can only push."""
+
+    def project(self, z: Numbers) -> list[Scalar]:
+        """Return the nearest force that is not negative."""
+        return [positive(z[0])]
+
+    def slope(self, z: Numbers) -> list[list[Scalar]]:
+        """Return one number."""
+        return [[if_positive(z[0], 1.0, 0.0)]]
+
+    def along(self, z: Numbers, u: Numbers) -> Line:
+        """Return the force along a line."""
+        return _along(self, z, u)
+
+
+class ForceBox(NamedTuple):
+    """One force between bounds."""
+
+    lower: Scalar
+    upper: Scalar
+
+    def project(self, z: Numbers) -> list[Scalar]:
+        """Return the nearest force within the bounds."""
+        below = if_positive(z[0] - self.lower, z[0], self.lower)
+        return [if_positive(self.upper - below, below, self.upper)]
+
+    def slope(self, z: Numbers) -> list[list[Scalar]]:
+        """Return one number."""
+        return [[if_positive(z[0] - self.lower, if_positive(self.upper - z[0], 1.0, 0.0), 0.0)]]
+
+    def along(self, z: Numbers, u: Numbers) -> Line:
+        """Return the force along a line."""
+        return _along(self, z, u)
+
+
+def _along(cone: NonNegative | ForceBox, z: Numbers, u: Numbers) -> Line:
+    def at(alpha: Scalar) -> tuple[Scalar, Scalar]:
+        (x,) = z
+        moved = [x + alpha * u[0]]
+        return cone.project(moved)[0] * u[0], cone.slope(moved)[0][0] * (u[0] * u[0])
+
+    return at
+
+
+TOLERANCE = 1e-12  # relative residual at which a row is solved
+# relative residual below which a round that gains nothing ends the search: what is left is
+# rounding, of single precision for one
 STALLED = 1e-5
-"""Relative residual below which a round that gains nothing ends the search: what is left is
-rounding, of single precision for one."""
-SLOPE_LEFT = 0.1
-"""Part of the slope along a step that may be left at its end."""
+SLOPE_LEFT = 0.1  # part of the slope along a step that may be left at its end
 SEARCH_ROUNDS = 8
-TINY = 1e-30
-"""Added to squares that may be zero; single precision has it too."""
+MIN_SQUARE = 1e-30  # added to squares that may be zero; single precision has it too
 
 
 class PointRows(NamedTuple):
     """Rows of a contact of one body with the ground."""
 
     body: int
-    arm: Vector3
-    """The contact point, relative to the origin of the root."""
+    arm: Vector3  # the contact point, relative to the origin of the root
     directions: tuple[Vector3, ...]
 
     def rates(self, twists: Mapping[int, Motion], _: Numbers) -> list[Scalar]:
@@ -69,28 +170,24 @@ class Constraint(NamedTuple):
     """A constraint that may be active: its rows share a cone and a softness."""
 
     rows: PointRows | JointRows
-    cone: Cone | Push | Box
-    asked: list[Scalar]
-    """The accelerations J a that it asks for."""
-    active: Scalar
-    """One, or zero while the constraint is open."""
+    cone: Cone | NonNegative | ForceBox
+    asked: list[Scalar]  # the accelerations J a that it asks for
+    active: Scalar  # one, or zero while the constraint is open
     R: Scalar
-    weight: float
-    """Inverse of the mass that it feels, about the diagonal of J M^-1 J^T."""
+    weight: float  # inverse of the mass that it feels, about the diagonal of J M^-1 J^T
 
 
 class Solution(NamedTuple):
     """What Newton's method finds."""
 
     a: list[Scalar]
-    forces: list[list[Scalar]]
-    """Of each constraint, along its rows."""
+    forces: list[list[Scalar]]  # of each constraint, along its rows
+    # length of the gradient over that of the free acceleration, in the metric of M: about the
+    # relative error of the accelerations
     residual: Scalar
-    """Length of the gradient over that of the free acceleration, in the metric of M: about the
-    relative error of the accelerations."""
 
 
-class Direction(NamedTuple):
+class NewtonStep(NamedTuple):
     """A step of Newton's method."""
 
     d: list[Scalar]
@@ -100,25 +197,23 @@ class Direction(NamedTuple):
     """K^T lam: what keeps loops closed, with their rows K."""
 
 
-class Coordinates(NamedTuple):
+class CoordinateMap(NamedTuple):
     """How coordinates of the model and joint velocities of its tree belong together."""
 
-    expand: Callable[[Numbers], Table]
-    """Joint velocities by body, of velocities of the model."""
+    expand: Callable[[Numbers], Table]  # joint velocities by body, of velocities of the model
+    # forces on the coordinates of the model, of those on all joints of the tree
     reduce: Callable[[Numbers], list[Scalar]]
-    """Forces on the coordinates of the model, of those on all joints of the tree."""
-    parents: Sequence[int]
-    """Order of elimination: as `Tree.dof_parent`, or dense."""
+    parents: Sequence[int]  # order of elimination: as `Tree.dof_parent`, or dense
 
 
-class Problem:
+class ContactProblem:
     """The soft contact model at one state."""
 
     def __init__(
         self,
         constraints: Sequence[Constraint],
         space: JointSpace,
-        coordinates: Coordinates,
+        coordinates: CoordinateMap,
         M: Matrix,
         loops: Sequence[list[Scalar]],
     ) -> None:
@@ -184,22 +279,22 @@ class Problem:
                 _add_rows(H, each.rows.rows, W)
         return H
 
-    def direction(self, slopes: Sequence[Matrix], g: Numbers) -> Direction:
+    def direction(self, slopes: Sequence[Matrix], g: Numbers) -> NewtonStep:
         """Return the step with H d = -g + K^T lam and K d = 0."""
         factor = Factor.of(self.hessian(slopes), self.coordinates.parents)
         z, pull = factor.half([-x for x in g]), [ZERO] * len(g)
         if self.loops:
             closed = Delassus(factor, self.loops)
             lam = closed.solve([-x for x in closed.along(z)])
-            z = closed.added(z, lam)
+            z = closed.add_forces(z, lam)
             pull = [dot(column, lam) for column in zip(*self.loops, strict=True)]
         y = factor.scaled(z)
-        return Direction(factor.outward(y), dot(z, y), pull)
+        return NewtonStep(factor.outward(y), dot(z, y), pull)
 
-    def softened(self, factor: float) -> Problem:
+    def softened(self, factor: float) -> ContactProblem:
         """Return the problem with constraints that are softer by a factor."""
         constraints = [each._replace(R=each.R * factor) for each in self.constraints]
-        return Problem(constraints, self.space, self.coordinates, self.M, self.loops)
+        return ContactProblem(constraints, self.space, self.coordinates, self.M, self.loops)
 
     def solve(
         self, a0: Numbers, power: Scalar, rounds: int, factors: Sequence[float] = ()
@@ -254,7 +349,7 @@ class Problem:
             if not self.loops:
                 predicted = self._prediction_error(z, self.scaled(x), f, slopes)
                 error = if_positive(1.0 - alpha, error, predicted)
-            left = error / (power + dot(e, Me) + TINY)
+            left = error / (power + dot(e, Me) + MIN_SQUARE)
             no_gain = if_positive(before, if_positive(before - left, 0.0, 1.0), 0.0)
             stalled = if_positive(STALLED**2 - left, no_gain, 0.0)
             going = if_positive(left - TOLERANCE**2, 1.0 - stalled, 0.0)
@@ -281,14 +376,7 @@ class Problem:
     def _step_length(
         self, z: Sequence[Numbers], u: Sequence[Numbers], slope: Scalar, curvature: Scalar
     ) -> Scalar:
-        """Return how far to go along a direction: 1, or near where the function is least.
-
-        Args:
-            z: of each constraint.
-            u: how fast it changes.
-            slope: of the quadratic part, d . M (a - a0).
-            curvature: of the quadratic part, d . M d.
-        """
+        """Return how far to go along a direction: 1, or near where the function is least."""
         lines: list[tuple[Constraint, Line]] = [
             (each, each.cone.along(p, q)) for each, p, q in zip(self.constraints, z, u, strict=True)
         ]
@@ -308,8 +396,8 @@ class Problem:
         def closer(carried: list[Scalar]) -> list[Scalar]:
             """Take Newton's point on the slope, or the secant's where it leaves the bracket."""
             _, alpha, first, second, low, below, high, above, best, least = carried
-            point = alpha - first / (second + TINY)
-            share = below / (below - above - TINY)
+            point = alpha - first / (second + MIN_SQUARE)
+            share = below / (below - above - MIN_SQUARE)
             share = if_positive(share - 0.1, if_positive(0.9 - share, share, 0.9), 0.1)
             secant = low + (high - low) * share
             inside = if_positive(point - low, if_positive(high - point, 1.0, 0.0), 0.0)

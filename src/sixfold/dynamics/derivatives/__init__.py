@@ -3,7 +3,7 @@
 d/dq is along column t of a joint's motion subspace (the tangent space): a spherical or a free joint
 has nv columns, not nq.  Where qd = dq/dt that is the ordinary partial derivative.
 
-| page that runs | page of the book |
+| fast version | textbook algorithm |
 |---|---|
 | `inverse_dynamics.first_order` | `spatial.first_order` (IDSVA) |
 """

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sixfold.dynamics.derivatives.inverse_dynamics import Derivatives, first_order
+from sixfold.dynamics.derivatives.inverse_dynamics import InverseDynamicsDerivatives, first_order
 from sixfold.dynamics.derivatives.joints import units
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO, Scalar, differentiate
@@ -26,8 +26,7 @@ Matrix = list[list[Scalar]]
 class SecondDerivatives(NamedTuple):
     """Second derivatives of lam . tau; the first letter is the row."""
 
-    qq: Matrix
-    """Row: the first derivative.  Of one spherical or free joint it is not symmetric."""
+    qq: Matrix  # row: the first derivative. Of one spherical or free joint it is not symmetric.
     qv: Matrix
     vv: Matrix
     qa: Matrix
@@ -40,10 +39,8 @@ class _Column(NamedTuple):
     psi: Motion
     psidd: Motion
     theta: Motion
-    phi: Motion
-    """Along it, mu changes by phi, beside turning with the joint."""
-    bare: Motion
-    """The part of psidd that the acceleration of the parent gives, ap x s."""
+    phi: Motion  # along it, mu changes by phi, in addition to turning with the joint
+    bare: Motion  # the part of psidd that the acceleration of the parent gives, ap x s
 
 
 def second_order(tree: Tree, q: Table, qd: Table, qdd: Table, lam: Table) -> SecondDerivatives:
@@ -122,7 +119,7 @@ def by_columns(tree: Tree, q: Table, qd: Table, qdd: Table, lam: Table) -> Secon
     none = {i: Force.zero() for i in tree.bodies}
 
     def weighted(x: Table, xd: Table) -> list[Scalar]:
-        found: Derivatives = first_order(tree, x, xd, qdd, none)
+        found: InverseDynamicsDerivatives = first_order(tree, x, xd, qdd, none)
         return [
             sum((w * row[c] for w, row in zip(weights, matrix, strict=True)), ZERO)
             for matrix in found

@@ -14,14 +14,16 @@ and for a column of an ancestor i, with all four in its coordinates,
 
 from __future__ import annotations
 
-from sixfold.dynamics.derivatives.inverse_dynamics import Derivatives, Direction
+from sixfold.dynamics.derivatives.inverse_dynamics import ColumnMotion, InverseDynamicsDerivatives
 from sixfold.dynamics.derivatives.joints import subspace_rates
 from sixfold.model.tree import Table, Tree
 from sixfold.scalar import ZERO
 from sixfold.spatial import CoriolisInertia, Force, Inertia, Motion
 
 
-def first_order(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> Derivatives:
+def first_order(
+    tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table
+) -> InverseDynamicsDerivatives:
     """Return d tau/dq, d tau/dqd and d tau/dqdd of `book.rnea.rnea`.
 
     f_ext[i] is the external force on body i in body coordinates; it turns with the body.
@@ -47,7 +49,7 @@ def first_order(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> De
             e, g, own = rates[i].of(t)
             psi = vp.cross(s) + e
             psidd = ap.cross(s) + vp.cross(psi) + g + v[i].cross(e)
-            along[i].append(Direction(s, psi, psidd, psi + v[i].cross(s) + own))
+            along[i].append(ColumnMotion(s, psi, psidd, psi + v[i].cross(s) + own))
 
     # tips to base: composites, and the forces of each column on the way to the base
     for j in reversed(tree.bodies):
@@ -73,4 +75,4 @@ def first_order(tree: Tree, q: Table, qd: Table, qdd: Table, f_ext: Table) -> De
                     V[k][c], V[c][k] = up.s.dot(G), H.dot(up.s) + K.dot(up.theta)
                     M[k][c] = M[c][k] = K.dot(up.s)
 
-    return Derivatives(Q, V, M)
+    return InverseDynamicsDerivatives(Q, V, M)

@@ -1,6 +1,6 @@
-"""The pages that run: each equals a page of the book by law and takes fewer operations.
+"""Fast versions: each equals a textbook algorithm, by test, and takes fewer operations.
 
-| page that runs | page of the book |
+| fast version | textbook algorithm |
 |---|---|
 | `inverse_dynamics.joint_forces` | `book.rnea.rnea` |
 | `aba.aba` | `book.aba.aba` |

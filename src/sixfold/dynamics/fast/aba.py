@@ -1,13 +1,13 @@
 """Forward dynamics by the articulated-body algorithm, its first sweep about the joint points.
 
-Equals `book.aba.aba` and saves 10 to 20 % of its operations (panda: 1649 in place of 1866): the
+Equals `book.aba.aba` and saves 10 to 20 % of its operations (panda: 1649 instead of 1866): the
 first sweep is that of `body_forces`, velocity-product accelerations are never taken through
 articulated inertias, and U D^-1 serves both the inertia and the bias force.
 """
 
 from __future__ import annotations
 
-from sixfold.dynamics.fast.body_forces import body_forces
+from sixfold.dynamics.fast.inverse_dynamics import body_forces
 from sixfold.model.tree import Table, Tree
 from sixfold.spatial import ArticulatedInertia, Motion
 

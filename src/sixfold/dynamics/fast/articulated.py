@@ -2,7 +2,7 @@
 
 `articulated_inertias` is the inertia half of the second sweep of `book.aba.aba`.
 `inverse_mass_matrix` equals `book.operators.equations.inverse_mass_matrix`, eq. (19b) on unit
-forces, and saves 15 to 30 % of its operations (panda: 2020 in place of 2682): rows behind the
+forces, and saves 15 to 30 % of its operations (panda: 2020 instead of 2682): rows behind the
 loaded joint follow by symmetry.
 """
 
@@ -76,9 +76,9 @@ def inverse_mass_matrix(tree: Tree, q: Table) -> list[list[Scalar]]:
 
 
 def pivots(tree: Tree, q: Table) -> tuple[list[Scalar], list[Scalar]]:
-    """Return each freedom's pivot D and the size of H_ii: the sum of its terms without signs.
+    """Return each DOF's pivot D and the size of H_ii: the sum of its terms without signs.
 
-    D is H_ii less what the bodies behind the joint can give way; D <= 4 eps H_ii is zero in
+    D = H_ii minus the compliance of the outboard bodies; D <= 4 eps H_ii is zero in
     rounded arithmetic, and the joint then has no inertia behind it.  Where terms cancel in H_ii
     itself, as those of a mass on an axis askew, what is left of them is rounding too.
     """

@@ -6,7 +6,7 @@ dM/dt - 2 C is skew (Echeandia and Wensing, Numerical Methods to Compute the Cor
 Christoffel Symbols for Rigid-Body Systems, 2021).  B adds up over the bodies behind a joint as
 inertias do.
 
-Equals `book.lagrange.coriolis_matrix` in O(N d) operations in place of O(N^3) symbols, each with
+Equals `book.lagrange.coriolis_matrix` in O(N d) operations instead of O(N^3) symbols, each with
 derivatives of the mass matrix.
 """
 

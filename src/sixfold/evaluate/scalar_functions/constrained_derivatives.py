@@ -47,7 +47,7 @@ def constrained_derivatives(
         """Return da of M da - J^T dlam = b, J da = -c."""
         z = M.half(b)
         dlam = G.solve([-(x + y) for x, y in zip(c, G.along(z), strict=True)])
-        return M.outward(G.pushed(z, dlam))
+        return M.outward(G.with_forces(z, dlam))
 
     by_q, by_v, by_tau = [], [], []
     for t in range(n):

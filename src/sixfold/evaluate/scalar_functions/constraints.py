@@ -95,7 +95,7 @@ def solved(
     With `whole` the factor is that of all freedoms.
     """
     # derivatives push every freedom
-    loaded = tree.bodies if whole else constrained.loaded(model.constraints)
+    loaded = tree.bodies if whole else constrained.loaded_bodies(model.constraints)
     motion = free_motion(model, tree, q, v, tau, f_ext, frame, loaded)
     M, z = motion.factor, motion.z
     found = rows_of(model, tree, q, v)
@@ -106,7 +106,7 @@ def solved(
         for k, row in enumerate(found):
             b[k] = b[k] - alpha * (2.0 * dot(row.J, v) + alpha * row.gap)
     lam = G.solve(b)
-    return Solved(M, G, motion.outward(G.pushed(z, lam)), lam)
+    return Solved(M, G, motion.outward(G.with_forces(z, lam)), lam)
 
 
 @page(joint_space=True)
@@ -131,6 +131,6 @@ def _pushed(
     model: Model, tree: Tree, q: Numbers, J: Sequence[list[Scalar]], b: Sequence[Scalar]
 ) -> list[Scalar]:
     """Return M^-1 J^T G^-1 b: the least motion with J x = b."""
-    motion = at_rest(model, tree, q, constrained.loaded(model.constraints))
+    motion = at_rest(model, tree, q, constrained.loaded_bodies(model.constraints))
     G = Delassus(motion.factor, J)
-    return motion.outward(G.pushed(motion.z, G.solve(b)))
+    return motion.outward(G.with_forces(motion.z, G.solve(b)))

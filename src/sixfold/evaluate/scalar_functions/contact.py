@@ -6,11 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sixfold.dynamics.constrained import rows as constrained
-from sixfold.dynamics.contact.constraints import Reduce, State
-from sixfold.dynamics.contact.joint_space import JointSpace
-from sixfold.dynamics.contact.newton import Coordinates
-from sixfold.dynamics.contact.response import Loops, Response, respond, weights
-from sixfold.dynamics.contact.rows import Places
+from sixfold.dynamics.contact.newton import CoordinateMap
+from sixfold.dynamics.contact.response import (
+    ContactState,
+    Loops,
+    Reduce,
+    Response,
+    contact_response,
+    weights,
+)
+from sixfold.dynamics.contact.rows import JointSpace, Places
 from sixfold.dynamics.contact.scene import Numbers3, Scene
 from sixfold.evaluate.scalar_functions.constraints import rows_of
 from sixfold.evaluate.scalar_functions.free_motion import factor as factor_of
@@ -41,26 +46,26 @@ def contact_dynamics(
     if scene.frictions:
         still = tuple(Column.zero(len(each)) for each in tree.friction)
         tree = replace(tree, friction=still, friction_negative=still)
-    loaded = scene.bodies(tree) | constrained.loaded(model.constraints)
+    loaded = scene.bodies(tree) | constrained.loaded_bodies(model.constraints)
     motion = free_motion(model, tree, q, v, tau, f_ext, frame, loaded)
     places = Places(model.tree, model.positions(q))
     gravity = model.tree.gravity.lin
     reduce = _reduction(model)
     space = JointSpace(places, scene.grounded - {0})
     qd = model.velocities(v)
-    at = State(q, v, qd, places, space, space.twists(qd), reduce, gravity, h)
+    at = ContactState(q, v, qd, places, space, space.twists(qd), reduce, gravity, h)
     loops = None
     if model.constraints:
         rows = rows_of(model, tree, q, v)
         loops = Loops([row.J for row in rows], [-row.gamma for row in rows])
     # contacts with the ground keep the sparsity of the mass matrix; pairs of bodies do not
     sparse = not model.couplings and all(touch.other is None for touch in scene.touches)
-    coordinates = Coordinates(
+    coordinates = CoordinateMap(
         model.velocities,
         lambda row: reduce(dict(enumerate(row))),
         motion.factor.parent if sparse else range(-1, model.nv - 1),
     )
-    return respond(scene, at, motion, coordinates, loops)
+    return contact_response(scene, at, motion, coordinates, loops)
 
 
 @page(joint_space=True)

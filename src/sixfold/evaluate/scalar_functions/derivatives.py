@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sixfold.dynamics.derivatives.forward_dynamics import base_columns
-from sixfold.dynamics.derivatives.inverse_dynamics import Matrix, first_order
-from sixfold.dynamics.derivatives.passive import add_passive, add_second_passive
+from sixfold.dynamics.derivatives.inverse_dynamics import Matrix, base_columns, first_order
+from sixfold.dynamics.derivatives.joints import add_passive, add_second_passive
 from sixfold.dynamics.derivatives.second import by_columns, second_order
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.evaluate.scalar_functions.dynamics import (

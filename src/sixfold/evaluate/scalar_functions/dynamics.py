@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sixfold.dynamics import energy, kinematics, wrenches
+from sixfold.dynamics import energy, kinematics
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.fast import articulated
+from sixfold.dynamics.fast import inverse_dynamics as newton_euler
 from sixfold.dynamics.fast.coriolis import coriolis
 from sixfold.dynamics.fast.inverse_dynamics import joint_forces
 from sixfold.dynamics.passive import passive_forces
@@ -151,7 +152,7 @@ def joint_wrenches(
     """Force of the parent on each body."""
     x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
     forces = external_forces(model, tree, x, f_ext, frame)
-    table = wrenches.joint_wrenches(tree, x, xd, xdd, forces)
+    table = newton_euler.joint_wrenches(tree, x, xd, xdd, forces)
     return tree.rows(lambda i: six(table[i]))
 
 
@@ -169,5 +170,5 @@ def constraint_forces(
     """Force of the parent on each body without its working part."""
     x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
     forces = external_forces(model, tree, x, f_ext, frame)
-    table = wrenches.constraint_forces(tree, x, xd, xdd, forces)
+    table = newton_euler.constraint_forces(tree, x, xd, xdd, forces)
     return tree.rows(lambda i: six(table[i]))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sixfold.dynamics.fast.body_forces import body_forces
-from sixfold.dynamics.fast.factor import Factor
-from sixfold.dynamics.fast.trunk import FreeMotion, eliminate
+from sixfold.dynamics.fast.factor import Factor, FreeMotion, eliminate
+from sixfold.dynamics.fast.inverse_dynamics import body_forces
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.passive import passive_forces
 from sixfold.evaluate.scalar_functions.dynamics import (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sixfold.dynamics import kinematics
-from sixfold.dynamics.constrained.impact import Contact, impulses
-from sixfold.dynamics.constrained.point_rows import point_rows
+from sixfold.dynamics.constrained.impact import ImpactContact, impulses
+from sixfold.dynamics.constrained.rows import point_rows
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.evaluate.scalar_functions.dynamics import reduced_mass_matrix
 from sixfold.evaluate.scalar_functions.page import Numbers
@@ -53,7 +53,7 @@ def impact(
         count = len(b)
         b += [dot(row, v) for row in each.rows]
         b[count] = b[count] * (1.0 + point.restitution)
-        contacts.append(Contact(tuple(range(count, len(b))), point.friction, point.held))
+        contacts.append(ImpactContact(tuple(range(count, len(b))), point.friction, point.held))
     p, error = impulses(Y, factor.reciprocals, b, contacts, _scale(factor, Y, struck))
     y: list[Scalar] = [ZERO] * model.nv
     for value, row in zip(p, Y, strict=True):

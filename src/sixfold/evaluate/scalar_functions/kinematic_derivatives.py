@@ -7,7 +7,7 @@ from typing import Any
 
 from sixfold.dynamics.derivatives import kinematics as page_of
 from sixfold.dynamics.derivatives.joints import units
-from sixfold.dynamics.derivatives.momentum import (
+from sixfold.dynamics.derivatives.kinematics import (
     Momenta,
     centroidal_bias,
     energy_derivatives,

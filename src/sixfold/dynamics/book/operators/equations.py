@@ -30,18 +30,12 @@ class System:
     """A tree at a state, as block diagonals and stacks."""
 
     tree: Tree
-    D: Stack
-    """Shift from the parent's joint to this one."""
-    G: Stack
-    """Joint map: 6 x n_i."""
-    M: Stack
-    """Joint-centred mass matrix (16)."""
-    A: Stack
-    """Acceleration that does not come from qdd (5a)."""
-    B: Stack
-    """Nonlinear force (17)."""
-    YF: Stack
-    """Y^T Fbar: external forces, moved to the joint."""
+    D: Stack  # shift from the parent's joint to this one
+    G: Stack  # joint map: 6 x n_i
+    M: Stack  # joint-centred mass matrix (16)
+    A: Stack  # acceleration that does not come from qdd (5a)
+    B: Stack  # nonlinear force (17)
+    YF: Stack  # Y^T Fbar: external forces, moved to the joint
 
     @property
     def Psi(self) -> Propagation:
@@ -123,14 +117,10 @@ def mass_matrix_as_printed(s: System) -> list[list[Scalar]]:
 class DenseSteps(NamedTuple):
     """Everything that (19a) computes on its way, in this order."""
 
-    C: Table
-    """Bias (18b)."""
-    x: Table
-    """f - C."""
-    M: list[list[Scalar]]
-    """System mass matrix (18c)."""
-    L: list[list[Scalar]]
-    """M = L diag(d) L^T."""
+    C: Table  # bias (18b)
+    x: Table  # f - C
+    M: list[list[Scalar]]  # system mass matrix (18c)
+    L: list[list[Scalar]]  # M = L diag(d) L^T
     d: list[Scalar]
     qdd: Table
 
@@ -205,24 +195,15 @@ class BetaBack(NamedTuple):
 class FactorSteps(NamedTuple):
     """What the three factors of (19b) do to x = f - C, in this order."""
 
-    Kx: Table
-    """K x."""
-    Phi_Kx: Table
-    """Phi_D^T K x."""
-    z: Table
-    """Psi_b^T Phi_D^T K x: forces, tips to base."""
-    y: Table
-    """x - G^T z."""
-    w: Table
-    """R^-1 y."""
-    Gw: Table
-    """G w."""
-    Psi_Gw: Table
-    """Psi_b G w: motions, base to tips."""
-    u: Table
-    """Phi_D Psi_b G w."""
-    qdd: Table
-    """w - K^T u."""
+    Kx: Table  # K x
+    Phi_Kx: Table  # Phi_D^T K x
+    z: Table  # Psi_b^T Phi_D^T K x: forces, tips to base
+    y: Table  # x - G^T z
+    w: Table  # R^-1 y
+    Gw: Table  # G w
+    Psi_Gw: Table  # Psi_b G w: motions, base to tips
+    u: Table  # Phi_D Psi_b G w
+    qdd: Table  # w - K^T u
 
 
 def yielding_shifts(s: System, K: Table) -> dict[int, Beta]:

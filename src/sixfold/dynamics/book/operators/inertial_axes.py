@@ -27,22 +27,14 @@ from sixfold.spatial import (
 class Geometry(NamedTuple):
     """Positions and velocities in inertial axes, one entry for each body (Fig. 1)."""
 
-    R: Table
-    """Direction cosines: body axes to inertial axes."""
-    eta: Table
-    """Position of the joint."""
-    d: Table
-    """Joint from the parent's joint."""
-    s: Table
-    """Centre of mass from the joint."""
-    g: Table
-    """Axis of turning, zero for a slide."""
-    p: Table
-    """Axis of sliding, zero for a hinge."""
-    omega: Table
-    """Angular velocity."""
-    eta_rate: Table
-    """Velocity of the joint."""
+    R: Table  # direction cosines: body axes to inertial axes
+    eta: Table  # position of the joint
+    d: Table  # joint from the parent's joint
+    s: Table  # centre of mass from the joint
+    g: Table  # axis of turning, zero for a slide
+    p: Table  # axis of sliding, zero for a hinge
+    omega: Table  # angular velocity
+    eta_rate: Table  # velocity of the joint
 
 
 def geometry(tree: Tree, q: Table, qd: Table) -> Geometry:

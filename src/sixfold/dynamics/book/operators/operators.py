@@ -21,12 +21,30 @@ Block = tuple[tuple[Scalar, ...], ...]
 
 
 @dataclass(frozen=True)
-class Influence:
-    """Phi_A: block (i, parent of i) is A_i, all others are zero (Def. 1)."""
+class _Operator:
+    """A tree, the factor A_i of each body, and the letter that the factors are printed with."""
 
     tree: Tree
     A: Stack
     letter: str = "A"
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        raise NotImplementedError
+
+    def blocks(self) -> BlockMatrix:
+        """Spread out as a block matrix."""
+        found: BlockMatrix = self.T.blocks().T
+        return found
+
+    def __str__(self) -> str:
+        """Print as a block matrix."""
+        return str(self.blocks())
+
+
+class Influence(_Operator):
+    """Phi_A: block (i, parent of i) is A_i, all others are zero (Def. 1)."""
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z_i = A_i x_parent: parent to child (P1)."""
@@ -57,18 +75,9 @@ class Influence:
             depth[i] = depth[self.tree.parent[i]] + 1
         return max(depth.values())
 
-    def __str__(self) -> str:
-        """Print as a block matrix."""
-        return str(self.blocks())
 
-
-@dataclass(frozen=True)
-class BackInfluence:
+class BackInfluence(_Operator):
     """Phi_A^T: block (parent of j, j) is A_j^T."""
-
-    tree: Tree
-    A: Stack
-    letter: str = "A"
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z_i = sum over children j of A_j^T x_j: child to parent (P2)."""
@@ -84,22 +93,9 @@ class BackInfluence:
         """Phi_A."""
         return Influence(self.tree, self.A, self.letter)
 
-    def blocks(self) -> BlockMatrix:
-        """Spread out as a block matrix."""
-        return self.T.blocks().T
 
-    def __str__(self) -> str:
-        """Print as a block matrix."""
-        return str(self.blocks())
-
-
-@dataclass(frozen=True)
-class Propagation:
+class Propagation(_Operator):
     """Psi_A = (1 - Phi_A)^-1: the outward sweep."""
-
-    tree: Tree
-    A: Stack
-    letter: str = "A"
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z with z_i = A_i z_parent + x_i, base to tips, in O(N)."""
@@ -123,18 +119,9 @@ class Propagation:
             total = total + power
         return total
 
-    def __str__(self) -> str:
-        """Print as a block matrix."""
-        return str(self.blocks())
 
-
-@dataclass(frozen=True)
-class BackPropagation:
+class BackPropagation(_Operator):
     """Psi_A^T = (1 - Phi_A^T)^-1: the inward sweep."""
-
-    tree: Tree
-    A: Stack
-    letter: str = "A"
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z with z_parent += A_i^T z_i, tips to base, in O(N)."""
@@ -150,23 +137,13 @@ class BackPropagation:
         """Psi_A."""
         return Propagation(self.tree, self.A, self.letter)
 
-    def blocks(self) -> BlockMatrix:
-        """Spread out as a block matrix (P4)."""
-        return self.T.blocks().T
-
-    def __str__(self) -> str:
-        """Print as a block matrix."""
-        return str(self.blocks())
-
 
 @dataclass(frozen=True)
 class BlockMatrix:
     """A matrix of blocks whose sizes may differ; absent blocks are zero."""
 
-    rows: Mapping[int, int]
-    """Size of each block row."""
-    columns: Mapping[int, int]
-    """Size of each block column."""
+    rows: Mapping[int, int]  # size of each block row
+    columns: Mapping[int, int]  # size of each block column
     blocks: Mapping[tuple[int, int], Block]
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
 

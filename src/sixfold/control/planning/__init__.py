@@ -1,5 +1,0 @@
-"""Motions through waypoints."""
-
-from sixfold.control.planning.plan import plan_trajectory
-
-__all__ = ["plan_trajectory"]

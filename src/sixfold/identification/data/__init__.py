@@ -1,1 +1,0 @@
-"""Logs of real robots: from files and arrays to samples with velocities and accelerations."""
