@@ -12,9 +12,7 @@ from benchmarks.bench.examples import FILES, pinocchio_example
 import sixfold as sf
 from sixfold.evaluate import scalar_functions
 from sixfold.graph import optimise, trace
-from sixfold.identification.base_projection import stacked_regressor
 from sixfold.identification.base_parameters import stacked_regressor
-from sixfold.interop.examples import FILES, pinocchio_example
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.model.grouping import PARAMETERS, movable
 from sixfold.scalar import ZERO, Zero, plain

@@ -36,7 +36,7 @@ from sixfold.evaluate import Argument, Names, checked, names_along, scalar_funct
 from sixfold.evaluate.quantities import located
 from sixfold.evaluate.scalar_functions.kinematics import at_point
 from sixfold.model import Model
-from sixfold.model.values import numbers_of
+from sixfold.model.validate import numbers_of
 from sixfold.scalar import ZERO, Scalar, atan2, if_positive, sqrt, total
 from sixfold.spatial import Motion, Transform, Vector3, rotations
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.contact import Ground, JointLaw, scene_of
-from sixfold.dynamics.contact.scene import Ball, Rod, Scene, Touch
-from sixfold.dynamics.contact.surfaces import Plane
+from sixfold.dynamics.contact.scene import CapsuleShape, Contact, Plane, Scene, SphereShape
 from sixfold.errors import NotApplicableError
 from sixfold.formats.files import read
 from sixfold.formats.mjcf import collect_warnings, disabled_effects, mujoco_package
@@ -517,7 +516,7 @@ def _add_plane(mujoco: Any, spec: Any, scene: Scene) -> None:
     )
 
 
-def _law(touch: Touch) -> dict[str, Any]:
+def _law(touch: Contact) -> dict[str, Any]:
     """Return the options of a shape, which decides by its priority; margins are added."""
     return {
         "condim": 3 if touch.friction else 1,
@@ -534,14 +533,14 @@ def _add_shape(
     spec: Any,
     bodies: list[Any],
     name: str,
-    shape: Ball | Rod,
-    touch: Touch,
+    shape: SphereShape | CapsuleShape,
+    touch: Contact,
     **bits: int,
 ) -> None:
     body = bodies[shape.body - 1] if shape.body else spec.worldbody
     settings = {"name": name, "mass": 0.0, "contype": 0, "conaffinity": 0, **bits}
     settings |= _law(touch)
-    if isinstance(shape, Ball):
+    if isinstance(shape, SphereShape):
         kind, size = mujoco.mjtGeom.mjGEOM_SPHERE, [shape.radius or POINT_RADIUS, 0, 0]
         body.add_geom(type=kind, size=size, pos=shape.center, **settings)
     else:
@@ -550,7 +549,7 @@ def _add_shape(
         body.add_geom(type=kind, size=size, fromto=ends, **settings)
 
 
-def _add_pair(spec: Any, first: str, second: str, touch: Touch) -> None:
+def _add_pair(spec: Any, first: str, second: str, touch: Contact) -> None:
     friction = touch.friction
     pair = spec.add_pair(geomname1=first, geomname2=second)
     pair.condim = 3 if friction else 1

@@ -185,7 +185,9 @@ def _kernel(name: str) -> Any:
 
 def _sampling_range(model: Model) -> tuple[Array, Array]:
     """Return the bounds of coordinates: limits, or one turn or one metre either way."""
-    far = np.array([x for free in model.coordinates.free for x in free.joint.sampling_range()], float)
+    far = np.array(
+        [x for free in model.coordinates.free for x in free.joint.sampling_range()], float
+    )
     low, high = model.lower_position, model.upper_position
     limited = np.isfinite(low) & np.isfinite(high)
     return np.where(limited, low, -far), np.where(limited, high, far)

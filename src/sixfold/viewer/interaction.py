@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.control import inverse_kinematics, targets
-from sixfold.control.stateful import driven
+from sixfold.control.controllers import without_base_forces
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate import (
     body_poses,
@@ -295,7 +295,7 @@ def _holding(model: Model, q: Array) -> Any:
 
     def holding(t: Any, q: Any, v: Any, action: Any) -> Any:
         tau = kp * difference(model, q, action[1:]) - kd * v + gravity_force(model, q)
-        return action[0] * driven(model, tau)
+        return action[0] * without_base_forces(model, tau)
 
     return holding
 
