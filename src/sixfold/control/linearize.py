@@ -14,7 +14,7 @@ from sixfold.choices import Backend, FixedStep, ForceFrame
 from sixfold.control.step_derivatives import rate_derivatives, step_derivatives
 from sixfold.errors import NotApplicableError, OptionError, visible
 from sixfold.evaluate import model_checked, plain_argument, quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
+from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.show import block, matrix, plain
@@ -222,16 +222,10 @@ def linearize(
     return Linearization(A, B, model, at, speed, push, dt, integrator)
 
 
-_FORCES = {"f_ext_frame": FORCE_FRAMES}
-_AS_FRAME = {"f_ext_frame": "frame"}
-
-
 @quantity(
-    rate_derivatives,
     "4 nv nv",
     "2 nv nv",
-    options=_FORCES,
-    keywords=_AS_FRAME,
+    reading=rate_derivatives,
     solves=True,
     part_of="linearize",
 )
@@ -251,11 +245,10 @@ def _rates(
 
 
 @quantity(
-    step_derivatives,
     "4 nv nv",
     "2 nv nv",
-    options={"integrator": tuple(INTEGRATORS), **_FORCES},
-    keywords=_AS_FRAME,
+    reading=step_derivatives,
+    options={"integrator": tuple(INTEGRATORS)},
     solves=True,
     part_of="linearize",
 )

@@ -19,7 +19,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.choices import ForceFrame
 from sixfold.evaluate import forward_dynamics, forward_dynamics_derivatives, scalar_functions
-from sixfold.evaluate.scalar_functions.page import page
+from sixfold.evaluate.scalar_functions import page
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar, Zero, differentiate, plain
 from sixfold.simulation.integrators import INTEGRATORS, Pair

@@ -18,13 +18,11 @@ import numpy as np
 from sixfold.arrays import Shape
 from sixfold.errors import NotApplicableError, TooLargeError
 from sixfold.evaluate.compile_api import Bound, bind, pure_program
-from sixfold.evaluate.functions import derivatives
-from sixfold.evaluate.kernels.adjoint import replay
+from sixfold.evaluate.kernels.derivatives import replay
 from sixfold.evaluate.kernels.kernels import announced, watched
-from sixfold.evaluate.kernels.lazily import compiler, graphs
 from sixfold.evaluate.kernels.trace_function import FunctionProgram, numbers_array, traced
-from sixfold.evaluate.quantities import QUANTITIES
-from sixfold.evaluate.scalar_functions import position_rate
+from sixfold.evaluate.lazy_import import compiler, graphs
+from sixfold.evaluate.quantity import PUBLIC, QUANTITIES
 from sixfold.model import Model
 from sixfold.scalar import ZERO, plain
 
@@ -173,13 +171,6 @@ class ArrayFunction:
         return graphs().Program(slopes.inputs, slopes.nodes, tuple(places)), tuple(shapes)
 
 
-_DERIVATIVES = {
-    "inverse_dynamics": "inverse_dynamics_derivatives",
-    "forward_dynamics": "forward_dynamics_derivatives",
-}
-"""Functions whose derivatives by their first three arrays have a page."""
-
-
 def array_function(
     caller: str,
     function: Callable[..., Any],
@@ -201,8 +192,7 @@ def array_function(
     slopes = None
     page = _DERIVATIVES.get(bound.name)
     if page and names[:3] == row.arrays[:3] and not model.constraints and "method" not in options:
-        pages = getattr(derivatives, page)
-        of_page = Bound(page, partial(pages, model, **options), bound.shapes)
+        of_page = Bound(page, partial(PUBLIC[page], model, **options), bound.shapes)
         kernel = None if model.coordinates.quaternions else partial(_public_kernel, caller, of_page)
         slopes = Slopes(3, partial(_by_coordinates, of_page, model), kernel)
     own = partial(_public_kernel, caller, bound)
@@ -330,7 +320,7 @@ def _velocity_map(model: Model, q: Any) -> Any:
     rows: list[Any] = []
     for t in range(model.nv):
         unit = [1.0 if k == t else ZERO for k in range(model.nv)]
-        column = position_rate(model, model.tree, list(q), unit)
+        column = QUANTITIES["position_rate"].reading(model, model.tree, list(q), unit)
         square = sum(x * x for x in column if x is not ZERO)
         rows += [ZERO if x is ZERO else x / square for x in column]
     return graphs().traced_array([plain(x) for x in rows], (model.nv, model.nq))

@@ -30,8 +30,7 @@ from sixfold.errors import (
     kind_of,
     shown,
 )
-from sixfold.evaluate.foreign import as_array
-from sixfold.evaluate.labels import Names, in_order
+from sixfold.evaluate.array_libraries import Names, as_array, in_order
 from sixfold.model import Model
 from sixfold.scalar import Scalar, Zero, is_plain, plain, sin
 
@@ -41,6 +40,13 @@ Native = Callable[[Mapping[str, Array], Shape, Results | None], Results | None]
 _PLAIN = (int, float, np.integer, np.floating, Zero)
 FEWER_STATES = "pass fewer states at a time, for example 100,000"
 _REFUSED = (str, bytes, bool, np.bool_, np.ndarray, NoneType)
+
+
+@dataclass(frozen=True)
+class PerItem:
+    """A result of a rolled form: a list of numbers for each symbolic body."""
+
+    values: Mapping[Any, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,9 @@ def _evaluated(
             return result
     values = [_columns(array, arguments[name].shape) for name, array in arrays.items()]
     with np.errstate(all="ignore"):
-        return _put(_split(joined(core(*values), lead, (_total(shapes),), dtype), shapes), given)
+        return _put(
+            _split(join_numbers(core(*values), lead, (_total(shapes),), dtype), shapes), given
+        )
 
 
 def result_arrays(
@@ -208,7 +216,7 @@ def _split(flat: Array, shapes: Sequence[Shape]) -> Results:
     )
 
 
-def joined(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any) -> Array:
+def join_numbers(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any) -> Array:
     """Return an array from numbers that each hold a batch."""
     out = np.empty((*lead, prod(shape)), dtype)
     for k, value in enumerate(values):

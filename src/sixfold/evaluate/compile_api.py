@@ -28,7 +28,7 @@ from sixfold.errors import (
 from sixfold.evaluate.arrays import Shape, model_checked
 from sixfold.evaluate.kernels.kernels import FORMS, user_kernel, watched
 from sixfold.evaluate.kernels.trace_function import FunctionProgram, program_of
-from sixfold.evaluate.quantities import PUBLIC
+from sixfold.evaluate.quantity import PUBLIC
 from sixfold.model import Model
 
 if TYPE_CHECKING:

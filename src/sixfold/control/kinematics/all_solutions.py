@@ -13,7 +13,7 @@ from sixfold.control.kinematics.task import Task, task_of
 from sixfold.control.kinematics.turns import TURN, turning, unwound
 from sixfold.errors import NotApplicableError, yes_or_no
 from sixfold.evaluate import enough_memory, model_checked
-from sixfold.evaluate.quantities import refuse_constraints
+from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.simulation.checks.start import step_count
 

@@ -15,7 +15,7 @@ from sixfold.control.kinematics.targets import Targets
 from sixfold.control.kinematics.task import Task, task_of
 from sixfold.errors import OptionError, yes_or_no
 from sixfold.evaluate import KERNELS, enough_memory, model_checked, numbers_array, user_kernel
-from sixfold.evaluate.quantities import refuse_constraints
+from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.scalar import Scalar, absolute, if_positive
 from sixfold.simulation.checks.start import states_of

@@ -13,8 +13,8 @@ from sixfold.arrays import Array
 from sixfold.control.kinematics import rows
 from sixfold.control.kinematics.targets import Pose, Target, Targets, Velocity
 from sixfold.errors import ArgumentError, NotApplicableError, ShapeError, visible
-from sixfold.evaluate.quantities import located
-from sixfold.evaluate.scalar_functions.kinematics import at_point
+from sixfold.evaluate.quantities.kinematics import at_point
+from sixfold.evaluate.quantity import located
 from sixfold.model import Model
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.arrays import Array, PerItem
 from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.forks import lazily
 from sixfold.model import STANDARD_JOINTS, Joint, Model, Tree
@@ -33,13 +33,6 @@ class InputArray:
     """An argument of a core: one column of numbers for each body."""
 
     number: int
-
-
-@dataclass(frozen=True)
-class PerItem:
-    """A result with a list of numbers for each body."""
-
-    values: Mapping[Item, Sequence[Any]]
 
 
 class _ByItem:

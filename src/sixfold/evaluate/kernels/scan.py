@@ -11,8 +11,8 @@ import numpy as np
 from sixfold.evaluate.arrays import Array
 from sixfold.evaluate.kernels.kernel_cache import KERNELS
 from sixfold.evaluate.kernels.kernels import announced
-from sixfold.evaluate.kernels.lazily import compiler, graphs
 from sixfold.evaluate.kernels.threads import get_threads, share
+from sixfold.evaluate.lazy_import import compiler, graphs
 
 if TYPE_CHECKING:
     from sixfold.llvm import ScanKernel

@@ -1,4 +1,4 @@
-"""Derivatives of a scan by the adjoint method: its steps taken backwards inside one kernel.
+"""Derivatives of programs in reverse mode, and of a scan by the adjoint method.
 
 A step takes x to f(x, p) and costs c(x, p).  With y the derivative of everything that is paid from
 the next state on, one step backwards is y <- y . df/dx + dc/dx, and dp <- dp + y . df/dp + dc/dp.
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from sixfold.errors import TooLargeError
 from sixfold.evaluate.kernels.kernel_cache import KERNELS
 from sixfold.evaluate.kernels.kernels import announced
-from sixfold.evaluate.kernels.lazily import compiler, graphs
 from sixfold.evaluate.kernels.scan import MAX_STEP_NODES, Step
+from sixfold.evaluate.lazy_import import compiler, graphs
 
 if TYPE_CHECKING:
     from sixfold.graph import Program

@@ -1,10 +1,13 @@
-"""Motion under contact as a function of flat lists of numbers."""
+"""Contact forces: motion under contact, as a quantity of a model and a scene."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
+from sixfold.arrays import Array
 from sixfold.dynamics.constrained import rows as constrained
 from sixfold.dynamics.contact.constraints import Reduce, State
 from sixfold.dynamics.contact.joint_space import JointSpace
@@ -12,10 +15,10 @@ from sixfold.dynamics.contact.newton import Coordinates
 from sixfold.dynamics.contact.response import Loops, Response, respond, weights
 from sixfold.dynamics.contact.rows import Places
 from sixfold.dynamics.contact.scene import Numbers3, Scene
-from sixfold.evaluate.scalar_functions.constraints import rows_of
-from sixfold.evaluate.scalar_functions.free_motion import factor as factor_of
-from sixfold.evaluate.scalar_functions.free_motion import free_motion
-from sixfold.evaluate.scalar_functions.page import Numbers, page
+from sixfold.evaluate.call import general
+from sixfold.evaluate.quantities.constraints import free_motion, rows_of
+from sixfold.evaluate.quantities.derivatives import factor_mass_matrix
+from sixfold.evaluate.quantity import FORCE_FRAMES, ModelOnTree, Numbers, Quantity, page
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import Column
@@ -33,7 +36,7 @@ def contact_dynamics(
     frame: str = "world",
     h: Scalar | None = None,
 ) -> Response:
-    """Accelerations and contact forces.
+    """Return accelerations and contact forces.
 
     Mass matrix and bias are those of `tree`, which may be the reduced one; places of contact are
     taken on the model's own.
@@ -42,7 +45,8 @@ def contact_dynamics(
         still = tuple(Column.zero(len(each)) for each in tree.friction)
         tree = replace(tree, friction=still, friction_negative=still)
     loaded = scene.bodies(tree) | constrained.loaded(model.constraints)
-    motion = free_motion(model, tree, q, v, tau, f_ext, frame, loaded)
+    on = ModelOnTree(model, tree)
+    motion = free_motion(on, q, v, tau, f_ext, frame, loaded)
     places = Places(model.tree, model.positions(q))
     gravity = model.tree.gravity.lin
     reduce = _reduction(model)
@@ -51,7 +55,7 @@ def contact_dynamics(
     at = State(q, v, qd, places, space, space.twists(qd), reduce, gravity, h)
     loops = None
     if model.constraints:
-        rows = rows_of(model, tree, q, v)
+        rows = rows_of(on, q, v)
         loops = Loops([row.J for row in rows], [-row.gamma for row in rows])
     # contacts with the ground keep the sparsity of the mass matrix; pairs of bodies do not
     sparse = not model.couplings and all(touch.other is None for touch in scene.touches)
@@ -74,7 +78,7 @@ def contact_forces(
     scene: Scene,
     frame: str = "world",
 ) -> list[Scalar]:
-    """Accelerations, forces, points, gaps, joint forces and the residual.
+    """Return accelerations, forces, points, gaps, joint forces and the residual.
 
     After tau come dt, if the scene is rigid, and external forces, if there are some.
     """
@@ -96,7 +100,7 @@ def inverse_masses(
 ) -> tuple[Callable[[int, Numbers3], float], list[float]]:
     """Return how light a body's point feels, as a function, and how light each freedom feels."""
     tree = model.tree
-    factor, reduce = factor_of(model, tree, q), _reduction(model)
+    factor, reduce = factor_mass_matrix(ModelOnTree(model, tree), q), _reduction(model)
     places = Places(tree, model.positions(q))
 
     def at(body: int, place: Numbers3) -> float:
@@ -120,3 +124,51 @@ def _reduction(model: Model) -> Reduce:
         return model.gather({i: whole[tree.velocity_slices[i]] for i in tree.bodies})
 
     return reduce
+
+
+# -- the quantity
+
+
+@dataclass(frozen=True)
+class _SceneQuantity(Quantity):
+    """A quantity that takes a scene."""
+
+    scene: Scene | None = None
+
+    def options(self, model: Model, arrays: Sequence[Any], values: Sequence[Any]) -> dict[str, Any]:
+        """Return the keywords, the scene among them."""
+        return {**super().options(model, arrays, values), "scene": self.scene}
+
+
+@lru_cache(maxsize=64)
+def _row(scene: Scene) -> Quantity:
+    n = len(scene.touches)
+    return _SceneQuantity(
+        "contact_forces",
+        contact_forces,
+        ("nv", f"{n} 3", f"{n} 3", f"{n}", "nv", ""),
+        ("q", "v", "tau", *(("dt",) if scene.rigid else ()), "f_ext"),
+        frozenset({"f_ext"}),
+        {"f_ext_frame": FORCE_FRAMES},
+        frozenset(),
+        None,
+        solves=True,
+        scene=scene,
+    )
+
+
+def evaluate_with_scene(
+    model: Model, scene: Scene, values: Sequence[Any], frame: Any, backend: Any
+) -> tuple[Array, ...]:
+    """Return accelerations, forces, points, gaps, joint forces and the residual.
+
+    Args:
+        model: the robot.
+        scene: what may touch.
+        values: q, v, tau, dt if the scene is rigid, and f_ext, which may be None.
+        frame: of the external forces.
+        backend: as in all quantities.
+    """
+    found = general(_row(scene), model, values, (frame,), None, backend)
+    assert isinstance(found, tuple)
+    return found
