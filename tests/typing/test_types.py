@@ -16,8 +16,7 @@ import sixfold as sf
 from sixfold import choices
 from sixfold.codegen.program import LANGUAGES
 from sixfold.control.planning.plan import ORDERS
-from sixfold.evaluate import quantities
-from sixfold.evaluate.array_functions import targets
+from sixfold.evaluate import quantities, targets
 from sixfold.evaluate.quantities.dynamics import METHODS
 from sixfold.identification.fit.options import FRICTION
 from sixfold.simulation.integrators import INTEGRATORS

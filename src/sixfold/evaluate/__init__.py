@@ -24,12 +24,34 @@ from sixfold.evaluate.arrays import (
     join_numbers,
     leading_shape,
     model_checked,
+    refuse_masses_below_zero,
 )
 from sixfold.evaluate.call import BACKENDS
-from sixfold.evaluate.compile_api import compile
+from sixfold.evaluate.compile_api import (
+    ArrayFunction,
+    array_function,
+    compile,
+    opencl_options,
+    opencl_scan_source,
+    opencl_source,
+    ptx_scan_source,
+    ptx_source,
+    target_object,
+    target_text,
+    targets,
+    xla_handler,
+)
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernels import kernel_tree, user_kernel, without_compiling
-from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
+from sixfold.evaluate.kernels.scan import (
+    adjoint_kernel,
+    evaluated,
+    gradient_kernel,
+    run_scan,
+    scan_kernel,
+    second_order,
+    threads_for,
+)
 from sixfold.evaluate.kernels.threads import (
     cuts,
     get_threads,
@@ -54,42 +76,14 @@ from sixfold.evaluate.singular import (
     refuse_singular,
     singular_joints,
 )
-from sixfold.evaluate.value_checks import refuse_masses_below_zero
 from sixfold.optional import later
 
 if TYPE_CHECKING:
-    from sixfold.evaluate.array_functions import (
-        ArrayFunction,
-        array_function,
-        opencl_options,
-        opencl_scan_source,
-        opencl_source,
-        ptx_scan_source,
-        ptx_source,
-        target_object,
-        target_text,
-        targets,
-        xla_handler,
-    )
-    from sixfold.evaluate.kernels.derivatives import adjoint_kernel, gradient_kernel, second_order
+    from sixfold.evaluate.kernels.scan import adjoint_kernel, gradient_kernel, second_order
     from sixfold.evaluate.kernels.trace_function import Program as Program
     from sixfold.evaluate.quantities.contact import evaluate_with_scene, inverse_masses
 
 _LATER = {
-    "array_functions": (
-        "ArrayFunction",
-        "array_function",
-        "opencl_options",
-        "opencl_scan_source",
-        "opencl_source",
-        "ptx_scan_source",
-        "ptx_source",
-        "target_object",
-        "target_text",
-        "targets",
-        "xla_handler",
-    ),
-    "kernels.derivatives": ("adjoint_kernel", "gradient_kernel", "second_order"),
     "quantities.contact": ("evaluate_with_scene", "inverse_masses"),
 }
 

@@ -498,7 +498,7 @@ def _axes(prefix: str, shape: Shape) -> list[str]:
 
 
 def _leads(value: Any, core: int) -> bool:
-    """Return whether an argument is handed out in chunks: Dask arrays, and arrays of states."""
+    """Return whether an argument is split in chunks: Dask arrays, and arrays of states."""
     return is_dask_array(value) or (isinstance(value, np.ndarray) and value.ndim > core)
 
 

@@ -24,7 +24,17 @@ from sixfold.arrays import Array, Shape
 from sixfold.choices import Backend
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.evaluate.array_libraries import Call, call_on_dask_or_xarray, is_container
-from sixfold.evaluate.arrays import Results, evaluate, model_checked
+from sixfold.evaluate.arrays import (
+    Results,
+    checked_core,
+    checked_inertias,
+    checked_ufunc,
+    evaluate,
+    model_checked,
+    nonzero_numbers,
+    refuse_massless,
+    with_checked_masses,
+)
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.evaluate.kernels.kernels import FORMS, WATCHERS, for_kernel, kernel_for, kernel_tree
 from sixfold.evaluate.kernels.threads import MIN_SHARED_NUMBERS, get_threads, spread
@@ -34,14 +44,6 @@ from sixfold.evaluate.singular import (
     nan_at_singular_states,
     possibly_singular_joints,
     refuse_singular,
-)
-from sixfold.evaluate.value_checks import (
-    checked_core,
-    checked_inertias,
-    checked_ufunc,
-    nonzero_numbers,
-    refuse_massless,
-    with_checked_masses,
 )
 from sixfold.model import Model
 from sixfold.scalar import Zero
@@ -81,6 +83,7 @@ def general(
     if found is not None:
         return found
     model_checked(row.name, model)
+    # Dask and xarray call back with NumPy arrays
     if any(map(is_container, values)):
         return call_on_dask_or_xarray(_call_of(row, model, options, backend), values, out)
     if backend is not None and (not isinstance(backend, str) or backend not in BACKENDS):
@@ -91,13 +94,15 @@ def general(
         for name, value in zip(row.arrays, values, strict=True)
         if value is not None or name not in row.optional
     }
+    # models and inertias without a result
     if "inertias" in arguments:
-        arguments["inertias"] = checked_inertias(row, arguments["inertias"])
+        arguments["inertias"] = checked_inertias(row.name, arguments["inertias"], row.needs_mass)
     else:
         if row.needs_mass:
             refuse_massless(row.name, model)
         if row.solves:
             refuse_singular(model)
+    # machine code for floats, the reading itself for other numbers
     core = row.core(arguments, keywords)
     shapes = row.shapes(model)
     absent = [name not in arguments for name in row.arrays if name in row.optional]
@@ -108,6 +113,7 @@ def general(
     results = evaluate(row.name, whole, arguments, shapes, native, lean, out)
     if backend not in (None, "numpy") and not run.ran:
         raise _without_machine_code(row, backend, f"numbers of type {results[0].dtype}")
+    # states where a pivot is zero
     if row.solves and results[0].dtype != object:
         lead = results[0].shape[: results[0].ndim - len(shapes[0])]
         q = np.broadcast_to(np.asarray(arguments["q"].value, float), (*lead, model.nq))
@@ -169,7 +175,7 @@ def _arrays_of_one_dtype(row: Quantity, values: Sequence[Any]) -> list[Array] | 
         if value is None:
             continue
         if kind in _LISTS:
-            # types are looked at, because NumPy also takes masked numbers and Dask's arrays
+            # by type, because NumPy would also convert masked numbers and Dask's arrays
             nested = bool(value) and type(value[0]) in _LISTS
             if nested and not set(map(type, value)) <= _LISTS:
                 return None
@@ -267,7 +273,7 @@ class _Run:
         if kernel is None:
             return None
         self.ran = True
-        if self.backend is None:
+        if self.form is None:
             self._keep(kernel, list(arrays))
         if out is None:
             out = _new(lead, outputs, dtype)
@@ -275,7 +281,7 @@ class _Run:
         return out
 
     def _keep(self, kernel: Kernel, names: Sequence[str]) -> None:
-        """Keep the prepared calls, unless every state has to be looked at."""
+        """Keep the prepared calls, unless every state has to be tested for pivots."""
         table, key, row = self.row.prepared, self.key, self.row
         if row.solves and ("inertias" in names or possibly_singular_joints(self.model)):
             return
@@ -290,7 +296,8 @@ class _Run:
             other = (kept[0], kept[4])  # arrays of the other precision, in turns with these
         calls: list[Callable[..., Any]] = [fast, partial(prepare, other), partial(prepare, None)]
         if "inertias" in names:
-            calls = [with_checked_masses(call, row, len(names) - 1) for call in calls]
+            place, mass = len(names) - 1, row.needs_mass
+            calls = [with_checked_masses(call, row.name, place, mass) for call in calls]
         entry = (*calls[:2], alive, kernel, calls[2])
         KERNELS.short_cut(kernel, table, key, entry)
 

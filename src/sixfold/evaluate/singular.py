@@ -60,7 +60,7 @@ def nan_at_singular_states(
         q: configurations, shape (..., nq), of the results' leading shape.
         results: arrays with the same leading shape.
         lead: number of leading axes.
-        inertias: inertial parameters in place of the model's own.
+        inertias: inertial parameters instead of the model's own.
     """
     if inertias is None:
         if not possibly_singular_joints(model):
@@ -91,12 +91,12 @@ def _all_proved(model: Model, inertias: Array, states: int) -> bool:
 
 
 def lost_pivots(model: Model, q: Array, inertias: Array | None = None) -> tuple[Array, list[int]]:
-    """Return a mask (..., freedoms) of lost pivots and the body of each freedom.
+    """Return a mask (..., nv) of lost pivots and the body of each degree of freedom.
 
     Args:
         model: the model.
         q: configurations, shape (..., nq).
-        inertias: inertial parameters in place of the model's own, shape (..., nb, 10).
+        inertias: inertial parameters instead of the model's own, shape (..., nb, 10).
     """
     owner = _owners(model)
     shapes: dict[str, Shape] = {"q": (model.nq,)}
@@ -136,7 +136,7 @@ def _pivots(model: Model, q: Array, n: int, tree: Tree | None = None) -> Array:
 
 
 def _owners(model: Model) -> list[int]:
-    """Return the body that each freedom belongs to."""
+    """Return the body of each degree of freedom."""
     return [joint.body for joint in model.coordinates.v_joints]
 
 
@@ -211,7 +211,7 @@ def _joints(model: Model, parameters: Array) -> tuple[Array, Array, Array]:
     """Return for each body a lower bound of its pivots from its own inertia (and rotor) alone, the
     largest column of S squared, and how far the joint moves the body's origin for one unit of q.
 
-    Bodies of one kind of joint are worked out together: their constants are arrays.
+    Bodies of one kind of joint are computed together: their constants are arrays.
     """
     own, size = np.zeros(parameters.shape[:-1]), np.zeros(model.nb)
     slides = np.zeros(model.nb)

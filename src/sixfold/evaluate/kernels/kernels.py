@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from sixfold.choices import Form
 from sixfold.errors import NotApplicableError
+from sixfold.evaluate.arrays import nonzero_numbers
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model
 from sixfold.evaluate.kernels.rolled_tree import trace_rolled
 from sixfold.evaluate.kernels.trace_function import (
@@ -26,7 +27,6 @@ from sixfold.evaluate.kernels.trace_function import (
     traced,
 )
 from sixfold.evaluate.lazy_import import compiler, graphs
-from sixfold.evaluate.value_checks import nonzero_numbers
 from sixfold.forks import renew_in_child
 from sixfold.model import Model, Tree
 from sixfold.scalar import is_plain
@@ -118,7 +118,7 @@ def kernel_for(
         inputs: core shape of each input array, by name.
         outputs: core shape of each result.
         dtype: float64 or float32.
-        form: one of FORMS; by the size of the program if left out.
+        form: one of FORMS; by the size of the program by default.
     """
     options = core.keywords if isinstance(core, partial) else {}
     body = core.func if isinstance(core, partial) else core
@@ -219,7 +219,7 @@ def _program(
     layout: Layout,
     form: str | None,
 ) -> tuple[Program | Rolled | None, bytes | None]:
-    """Trace a core in the form asked for, or in the one that suits the size of its program.
+    """Trace a core in the given form, or in the one that suits the size of its program.
 
     Straight-line code is faster while it is short: it knows every zero of every body.  The rule
     looks at nothing but the two programs.

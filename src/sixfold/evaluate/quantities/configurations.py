@@ -144,7 +144,7 @@ def random_state(
     give the same states; another size gives others, not the first ones of a longer list.
 
     Args:
-        size: how many states: a number or a leading shape; one state when left out.
+        size: how many states: a number or a leading shape; one state by default.
         seed: a number for repeatable states, or a NumPy generator.
 
     Returns:
@@ -179,7 +179,7 @@ def random_state(
 def _positions(model: Model, count: int, rng: np.random.Generator) -> Array:
     """Return random positions: coordinates up to a rotation, the rotation, and so on."""
     joints = [free.joint for free in model.coordinates.free]
-    # a joint that draws in its own way is asked for each state
+    # joints with their own random() draw state by state
     own = [type(joint).random is not Joint.random for joint in joints]
     if any(own):
         rows = [[x for joint in joints for x in joint.random(rng)] for _ in range(count)]

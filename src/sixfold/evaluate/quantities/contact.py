@@ -98,7 +98,7 @@ def flat_response(found: Response) -> list[Scalar]:
 def inverse_masses(
     model: Model, q: Numbers
 ) -> tuple[Callable[[int, Numbers3], float], list[float]]:
-    """Return how light a body's point feels, as a function, and how light each freedom feels."""
+    """Return the inverse mass at a point of a body, as a function, and at each joint coordinate."""
     tree = model.tree
     factor, reduce = factor_mass_matrix(ModelOnTree(model, tree), q), _reduction(model)
     places = Places(tree, model.positions(q))
@@ -106,15 +106,15 @@ def inverse_masses(
     def at(body: int, place: Numbers3) -> float:
         return float(weights(places, factor, body, places.point(body, place), reduce))
 
-    freedoms = []
+    joints = []
     for k in range(model.nv):
         y = factor.half([1.0 if i == k else ZERO for i in range(model.nv)])
-        freedoms.append(float(sum(a * b for a, b in zip(y, factor.scaled(y), strict=True))))
-    return at, freedoms
+        joints.append(float(sum(a * b for a, b in zip(y, factor.scaled(y), strict=True))))
+    return at, joints
 
 
 def _reduction(model: Model) -> Reduce:
-    """Return what makes a row over the coordinates of a model of one over its tree's freedoms."""
+    """Return the function that reduces a row over the tree's joints by couplings."""
     tree = model.tree
 
     def reduce(row: Mapping[int, Scalar]) -> list[Scalar]:

@@ -70,7 +70,7 @@ def inverse_dynamics_derivatives(
         ShapeError: if a last axis is not nq or nv; the message names the argument.
 
     Reference: Singh, Russell, Wensing, Efficient Analytical Derivatives of Rigid-Body Dynamics
-    using Spatial Vector Algebra, RA-L 7(2), 2022; worked out about the joint points.
+    using Spatial Vector Algebra, RA-L 7(2), 2022; computed about the joint points.
 
     Example:
         >>> import numpy as np, sixfold as sf

@@ -60,8 +60,8 @@ def inverse_dynamics(
     Raises:
         ShapeError: if a last axis is not nq or nv; the message names the argument.
 
-    Reference: recursive Newton-Euler (Featherstone, RBDA, table 5.1; Carius eqs. (30)-(38)), worked
-    out about the joint points (Khatib; Concurrent Dynamics eqs. (5), (16), (17)).
+    Reference: recursive Newton-Euler (Featherstone, RBDA, table 5.1; Carius eqs. (30)-(38)),
+    computed about the joint points (Khatib; Concurrent Dynamics eqs. (5), (16), (17)).
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -77,7 +77,7 @@ def inverse_dynamics(
     x, xd = model.positions(q), model.velocities(v)
     forces = external_forces(model, x, f_ext, f_ext_frame)
     tau, _ = joint_forces(tree, x, xd, model.velocities(a), forces)
-    # damping, friction and springs; rotors are in joint_forces
+    # damping, friction and springs
     passive = passive_forces(tree, x, xd)
     return model.gather({i: tau[i] + passive[i] for i in tree.bodies})
 
@@ -123,6 +123,7 @@ def forward_dynamics(
         >>> np.allclose(sf.inverse_dynamics(arm, q, v, a), 1)
         True
     """
+    # loops: M a + C = tau + J^T lam with J a + gamma = 0
     if model.constraints:
         return constraints.solve(model, q, v, tau, f_ext, f_ext_frame).a
     if model.couplings:
@@ -132,6 +133,7 @@ def forward_dynamics(
     tree = model.tree
     x, xd = model.positions(q), model.velocities(v)
     forces = external_forces(model, x, f_ext, f_ext_frame)
+    # the motors work against damping, friction and springs
     passive = passive_forces(tree, x, xd)
     net = {i: t - passive[i] for i, t in model.velocities(tau).items()}
     return model.gather(METHODS[method or "aba"](tree, x, xd, net, forces))

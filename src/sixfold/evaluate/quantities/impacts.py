@@ -389,7 +389,7 @@ def _axes(point: ImpactPoint) -> list[Vector3]:
 
 
 def _scale(factor: Any, Y: Matrix, struck: Sequence[_Struck]) -> Scalar:
-    """Return the mean of G's diagonal over all directions, and a little of all freedoms."""
+    """Return the mean of G's diagonal over all directions, and a little of all joints."""
     more = [factor.half(row) for each in struck for row in each.more]
     total = sum((dot(y, factor.scaled(y)) for y in (*Y, *more)), ZERO)
     return total / (3 * len(struck)) + LEVER_SQUARED * sum(factor.reciprocals)

@@ -22,7 +22,7 @@ algorithms = LazyModule("sixfold.dynamics.regressor")
 
 JOINT_COLUMNS: tuple[JointColumn, ...] = get_args(JointColumn)
 
-"""Numbers that a freedom may have beside the bodies' parameters."""
+"""Numbers of a joint coordinate in addition to the bodies' parameters."""
 
 
 @quantity("nv 10*nb")
@@ -40,7 +40,7 @@ def regressor(
 
     tau is `inverse_dynamics` of the rigid bodies alone, gravity included: that of
     `model.without(damping=True, friction=True, springs=True, armature=True)`.  An external force
-    enters beside it: Y pi is the joint force plus what the external forces do, tau + J^T f.
+    is added: Y pi is the joint force plus what the external forces do, tau + J^T f.
     Inertias of the model itself have no effect.
 
     Args:
@@ -122,9 +122,9 @@ def joint_regressor(
     out: Array | None = None,
     backend: Backend | None = None,
 ) -> Array:
-    """Return what one unit of friction, offset, rotor or spring of each freedom adds to its force.
+    """Return what one unit of friction, offset, rotor or spring of each joint coordinate adds.
 
-    tau_j = (regressor pi)_j + sum over c of result[j, c] x_jc: one number x for each freedom and
+    tau_j = (regressor pi)_j + sum over c of result[j, c] x_jc: one number x for each coordinate and
     column, so that only the diagonal of each column's matrix is returned.
 
     Args:
@@ -134,13 +134,13 @@ def joint_regressor(
         a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         columns: which ones, of "viscous" (v), "dry" (tanh(v / v_s), sign(v) where v_s = 0), "dry+"
             and "dry-" (the same where v > 0, and elsewhere), "offset" (1), "rotor" (a) and "spring"
-            (q - rest; zero for the freedoms of spherical and free joints).
+            (q - rest; zero for spherical and free joints).
         out: array for the result, of its shape and dtype.
         backend: "numpy" for the reference reading; machine code where there is some by default.
 
     Returns:
         Array of shape (..., nv, len(columns)): what one unit of each column's number adds to the
-        joint force of each freedom [N m or N].
+        joint force of each coordinate [N m or N].
 
     Example:
         >>> import sixfold as sf
