@@ -21,7 +21,7 @@ from benchmarks.bench.clock import interleaved
 from benchmarks.bench.robots import find
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import all_quantities
-from sixfold.evaluate.quantities import ARRAYS, shape_of
+from sixfold.evaluate.quantity import ARRAYS, shape_of
 
 SIZES = (1, 8, 64, 512, 4096, 32768, 65536)
 SMALL = 64

@@ -36,13 +36,11 @@ from sixfold.errors import (
 )
 from sixfold.evaluate import (
     compile,
-    functions,
     get_threads,
-    neutral,
-    random_state,
+    quantities,
     set_threads,
 )
-from sixfold.evaluate.functions import *
+from sixfold.evaluate.quantities import *
 from sixfold.model import (
     Cylindrical,
     Fixed,
@@ -379,19 +377,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from sixfold.evaluate import functions as _rows
+    from sixfold.evaluate import quantities as _rows
 
     __all__ += _rows.configurations.__all__
     __all__ += _rows.constraints.__all__
     __all__ += _rows.derivatives.__all__
     __all__ += _rows.dynamics.__all__
     __all__ += _rows.energies.__all__
-    __all__ += _rows.energy_derivatives.__all__
     __all__ += _rows.impacts.__all__
-    __all__ += _rows.jacobians.__all__
     __all__ += _rows.kinematic_derivatives.__all__
     __all__ += _rows.kinematics.__all__
     __all__ += _rows.regressors.__all__
     __all__ += _rows.wrenches.__all__
 else:
-    __all__ = sorted({*__all__, *functions.__all__})
+    __all__ = sorted({*__all__, *quantities.__all__})

@@ -9,7 +9,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.kernel_tree import kernel_tree
+from sixfold.evaluate.kernels.kernels import kernel_tree
 from sixfold.model import Model
 from sixfold.scalar import plain
 from sixfold.spatial import Transform

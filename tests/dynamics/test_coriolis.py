@@ -7,7 +7,7 @@ import sixfold as sf
 from sixfold.dynamics.book import lagrange
 from sixfold.dynamics.fast.coriolis import coriolis
 from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.kernel_tree import for_kernel
+from sixfold.evaluate.kernels.kernels import for_kernel
 from sixfold.graph import optimise, trace
 from sixfold.model.samples import random_tree
 from sixfold.spatial import CoriolisInertia, Force, Motion, Transform, Vector3, rotation

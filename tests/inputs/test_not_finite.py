@@ -7,7 +7,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.evaluate import all_quantities
-from sixfold.evaluate.quantities import ARRAYS, shape_of
+from sixfold.evaluate.quantity import ARRAYS, shape_of
 
 MODELS = {
     # smooth friction has a limit at infinite speed

@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-import sixfold as sf
 from sixfold.evaluate import scalar_functions as pages
 from sixfold.scalar import differentiate, plain
 from tests.laws.book_pages import MODELS as JOINTS
@@ -58,13 +57,12 @@ def test_jacobian_derivatives_are_the_derivatives_of_the_jacobian(fn, small, fra
     q, v, _ = states(fn, small, 2)
     name, points = small.body_names[-1], [fn.rounded([0.1, -0.2, 0.3])]
     points = points if frame != "world" else []  # the world's own origin
-    body = small.body_names.index(name) + 1
-    core = partial(pages.jacobian, body=body, placement=sf.Transform.identity(), frame=frame)
+    core = partial(pages.jacobian, name=name, frame=frame)
     H = fn.jacobian_derivatives(small, q, name, *points, frame=frame)
     expected = by_q(core, small, q[1], *listed(*points)).reshape(6, small.nv, small.nv)
     near(fn, H[1], expected)
     dq, dv = fn.frame_velocity_derivatives(small, q, v, name, frame=frame)
-    core = partial(pages.frame_velocity, body=body, placement=sf.Transform.identity(), frame=frame)
+    core = partial(pages.frame_velocity, name=name, frame=frame)
     near(fn, dq[1], by_q(core, small, q[1], v[1].tolist()))
     near(fn, dv, fn.jacobian(small, q, name, frame=frame))
 

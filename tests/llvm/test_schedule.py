@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.kernels.kernel_tree import for_kernel, solved
+from sixfold.evaluate.kernels.kernels import for_kernel
 from sixfold.evaluate.kernels.scan import evaluated
+from sixfold.evaluate.quantities.dynamics import solved
 from sixfold.graph import optimise, trace
 from sixfold.graph.passes import without_boundaries
 from sixfold.graph.program import CONST, COPY, INPUT, Argument

@@ -10,7 +10,7 @@ import sympy as sp
 
 import sixfold as sf
 from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.kernel_tree import kernel_tree
+from sixfold.evaluate.kernels.kernels import kernel_tree
 from sixfold.evaluate.kernels.reduce_frames import reduce_frames
 from sixfold.graph import optimise, trace
 from sixfold.model.grouping import reduce_inertias

@@ -49,7 +49,7 @@ from sixfold.dynamics.book.operators.inertial_axes import inertial
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.kernel_tree import kernel_tree
+from sixfold.evaluate.kernels.kernels import kernel_tree
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, plain
 from sixfold.spatial import IDENTITY3, Transform, Vector3

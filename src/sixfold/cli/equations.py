@@ -144,7 +144,7 @@ def export(
     model = load(robot)
     if grouped:
         row = QUANTITIES.get(function)
-        if row is not None and not getattr(row.page, "joint_space", False):
+        if row is not None and not getattr(row.reading, "joint_space", False):
             fix = "leave --grouped out: joint forces and what follows from them stay the same"
             raise NotApplicableError("grouping", function, fix)
         model = grouped_model(model)

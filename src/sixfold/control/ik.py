@@ -42,7 +42,7 @@ from sixfold.evaluate import (
     share,
     user_kernel,
 )
-from sixfold.evaluate.quantities import refuse_constraints
+from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.scalar import Scalar, absolute, if_positive, repeat, total
 from sixfold.show import block, table

@@ -30,6 +30,9 @@ from sixfold.evaluate import (
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
 from sixfold.evaluate.scalar_functions.page import page
 from sixfold.model import Model, Tree
+from sixfold.evaluate import model_checked, plain_argument, quantity
+from sixfold.evaluate.quantity import refuse_constraints
+from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.scalar import ZERO, Scalar, Zero, differentiate, plain
 from sixfold.show import block, matrix
@@ -530,16 +533,10 @@ def linearize(
     return Linearization(A, B, model, at, speed, push, dt, integrator)
 
 
-_FORCES = {"f_ext_frame": FORCE_FRAMES}
-_AS_FRAME = {"f_ext_frame": "frame"}
-
-
 @quantity(
-    rate_derivatives,
     "4 nv nv",
     "2 nv nv",
-    options=_FORCES,
-    keywords=_AS_FRAME,
+    reading=rate_derivatives,
     solves=True,
     part_of="linearize",
 )
@@ -559,11 +556,10 @@ def _rate_matrices(
 
 
 @quantity(
-    step_derivatives,
     "4 nv nv",
     "2 nv nv",
-    options={"integrator": tuple(INTEGRATORS), **_FORCES},
-    keywords=_AS_FRAME,
+    reading=step_derivatives,
+    options={"integrator": tuple(INTEGRATORS)},
     solves=True,
     part_of="linearize",
 )

@@ -29,7 +29,7 @@ from sixfold.evaluate import (
     model_checked,
     potential_energy,
 )
-from sixfold.evaluate.quantities import refuse_constraints
+from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.simulation import Trajectory
 from sixfold.simulation.checks.options import choice

@@ -23,7 +23,7 @@ from sixfold.evaluate import (
     potential_energy,
     refuse_singular,
 )
-from sixfold.evaluate.quantities import refuse_constraints
+from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.show import Panel, block, curves, plain
 from sixfold.simulation import Trajectory

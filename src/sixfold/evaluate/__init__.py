@@ -1,31 +1,57 @@
 """Where a model, an algorithm and a backend meet.
 
-Functions that few programs need are imported when they are first asked for.
+Functions that few programs need are imported when they are first used.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sixfold.evaluate import functions
+from sixfold.evaluate import quantities, scalar_functions
+from sixfold.evaluate.array_libraries import (
+    Call,
+    Names,
+    call_on_dask_or_xarray,
+    in_order,
+    is_container,
+    last_labels,
+    names_along,
+    plain_argument,
+)
 from sixfold.evaluate.arrays import (
     FEWER_STATES,
     Argument,
     checked,
     enough_memory,
-    joined,
+    join_numbers,
     leading_shape,
     model_checked,
+    refuse_masses_below_zero,
 )
 from sixfold.evaluate.call import BACKENDS
-from sixfold.evaluate.compile_api import compile
-from sixfold.evaluate.containers import Call, contained
-from sixfold.evaluate.foreign import is_container
-from sixfold.evaluate.functions import *
-from sixfold.evaluate.inertias import refuse_masses_below_zero
+from sixfold.evaluate.compile_api import (
+    ArrayFunction,
+    array_function,
+    compile,
+    opencl_options,
+    opencl_scan_source,
+    opencl_source,
+    ptx_scan_source,
+    ptx_source,
+    target_object,
+    target_text,
+    targets,
+    xla_handler,
+)
 from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
-from sixfold.evaluate.kernels.kernel_tree import kernel_tree, solved
-from sixfold.evaluate.kernels.kernels import user_kernel, without_compiling
-from sixfold.evaluate.kernels.scan import evaluated, run_scan, scan_kernel, threads_for
+from sixfold.evaluate.kernels.kernels import kernel_tree, user_kernel, without_compiling
+from sixfold.evaluate.kernels.scan import (
+    adjoint_kernel,
+    evaluated,
+    gradient_kernel,
+    run_scan,
+    scan_kernel,
+    second_order,
+    threads_for,
+)
 from sixfold.evaluate.kernels.threads import (
     cuts,
     get_threads,
@@ -40,58 +66,25 @@ from sixfold.evaluate.kernels.trace_function import (
     numbers_array,
     program_of,
 )
-from sixfold.evaluate.labels import Names, in_order, last_labels, names_along, plain_argument
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import PUBLIC, QUANTITIES, Quantity
-from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
-from sixfold.evaluate.singular.states import lost_pivots, refuse_singular, singular_joints
-from sixfold.evaluate.states import neutral, random_state
+from sixfold.evaluate.quantities import *
+from sixfold.evaluate.quantities.dynamics import solved
+from sixfold.evaluate.quantity import PUBLIC, QUANTITIES, Quantity
+from sixfold.evaluate.singular import (
+    lost_pivots,
+    possibly_singular_joints,
+    refuse_singular,
+    singular_joints,
+)
 from sixfold.optional import later
 
 if TYPE_CHECKING:
-    from sixfold.evaluate.array_functions import (
-        ArrayFunction,
-        array_function,
-        opencl_options,
-        opencl_scan_source,
-        opencl_source,
-        ptx_scan_source,
-        ptx_source,
-        target_object,
-        target_text,
-        targets,
-        xla_handler,
-    )
-    from sixfold.evaluate.kernels.adjoint import (
-        adjoint_kernel,
-        gradient_kernel,
-        second_order,
-    )
+    from sixfold.evaluate.kernels.scan import adjoint_kernel, gradient_kernel, second_order
     from sixfold.evaluate.kernels.trace_function import Program as Program
-    from sixfold.evaluate.scalar_functions import inverse_masses
-    from sixfold.evaluate.scenes import evaluate_with_scene
+    from sixfold.evaluate.quantities.contact import evaluate_with_scene, inverse_masses
 
 _LATER = {
-    "array_functions": (
-        "ArrayFunction",
-        "array_function",
-        "opencl_options",
-        "opencl_scan_source",
-        "opencl_source",
-        "ptx_scan_source",
-        "ptx_source",
-        "target_object",
-        "target_text",
-        "targets",
-        "xla_handler",
-    ),
-    "kernels.adjoint": (
-        "adjoint_kernel",
-        "gradient_kernel",
-        "second_order",
-    ),
-    "scalar_functions": ("inverse_masses",),
-    "scenes": ("evaluate_with_scene",),
+    "quantities.contact": ("evaluate_with_scene", "inverse_masses"),
 }
 
 if not TYPE_CHECKING:  # static tools know all names, and find those that are spelled wrong
@@ -100,8 +93,6 @@ if not TYPE_CHECKING:  # static tools know all names, and find those that are sp
 
 def all_quantities() -> dict[str, Quantity]:
     """Return every row, by name."""
-    for module in _LATER:
-        import_module(f"{__name__}.{module}")
     return QUANTITIES
 
 
@@ -120,9 +111,9 @@ __all__ = [
     "adjoint_kernel",
     "all_quantities",
     "array_function",
+    "call_on_dask_or_xarray",
     "checked",
     "compile",
-    "contained",
     "cuts",
     "enough_memory",
     "evaluate_with_scene",
@@ -133,14 +124,13 @@ __all__ = [
     "in_order",
     "inverse_masses",
     "is_container",
-    "joined",
+    "join_numbers",
     "kernel_tree",
     "last_labels",
     "leading_shape",
     "lost_pivots",
     "model_checked",
     "names_along",
-    "neutral",
     "numbers_array",
     "opencl_options",
     "opencl_scan_source",
@@ -152,11 +142,11 @@ __all__ = [
     "ptx_scan_source",
     "ptx_source",
     "quantity",
-    "random_state",
     "refuse_masses_below_zero",
     "refuse_singular",
     "run_kernel",
     "run_scan",
+    "scalar_functions",
     "scan_kernel",
     "second_order",
     "set_threads",
@@ -175,4 +165,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # static tools follow the star above
-    __all__ = sorted({*__all__, *functions.__all__})
+    __all__ = sorted({*__all__, *quantities.__all__})

@@ -22,16 +22,17 @@ from sixfold.arrays import Array as Array
 from sixfold.arrays import Shape as Shape
 from sixfold.errors import (
     ArgumentError,
+    ModelError,
     NumberError,
     ShapeError,
     SixfoldError,
+    StateError,
     TooLargeError,
     brief,
     kind_of,
     shown,
 )
-from sixfold.evaluate.foreign import as_array
-from sixfold.evaluate.labels import Names, in_order
+from sixfold.evaluate.array_libraries import Names, as_array, in_order
 from sixfold.model import Model
 from sixfold.scalar import Scalar, Zero, is_plain, plain, sin
 
@@ -41,6 +42,13 @@ Native = Callable[[Mapping[str, Array], Shape, Results | None], Results | None]
 _PLAIN = (int, float, np.integer, np.floating, Zero)
 FEWER_STATES = "pass fewer states at a time, for example 100,000"
 _REFUSED = (str, bytes, bool, np.bool_, np.ndarray, NoneType)
+
+
+@dataclass(frozen=True)
+class PerItem:
+    """A result of a rolled form: a list of numbers for each symbolic body."""
+
+    values: Mapping[Any, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -124,7 +132,7 @@ def _evaluated(
             _check_finite(function, name, array)
         found = _one_by_one(function, core, arguments, arrays, lead, shapes)
         return _put(found, result_arrays(function, out, lead, shapes, found[0].dtype))
-    # a float32 argument beside float64 ones is widened before anything is computed
+    # float32 next to float64 is widened before anything is computed
     arrays = {name: array.astype(dtype, copy=False) for name, array in arrays.items()}
     given = result_arrays(function, out, lead, shapes, dtype)
     if native is not None and dtype in (np.float64, np.float32):
@@ -134,7 +142,9 @@ def _evaluated(
             return result
     values = [_columns(array, arguments[name].shape) for name, array in arrays.items()]
     with np.errstate(all="ignore"):
-        return _put(_split(joined(core(*values), lead, (_total(shapes),), dtype), shapes), given)
+        return _put(
+            _split(join_numbers(core(*values), lead, (_total(shapes),), dtype), shapes), given
+        )
 
 
 def result_arrays(
@@ -185,7 +195,7 @@ def _result_array(function: str, name: str, out: Any, shape: Shape, dtype: Any) 
 
 
 def _put(results: Results, out: Results | None) -> Results:
-    """Return results, in the arrays that they were asked for in."""
+    """Return results, in the arrays of `out=` if given."""
     if out is None:
         return results
     for target, result in zip(out, results, strict=True):
@@ -208,7 +218,7 @@ def _split(flat: Array, shapes: Sequence[Shape]) -> Results:
     )
 
 
-def joined(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any) -> Array:
+def join_numbers(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any) -> Array:
     """Return an array from numbers that each hold a batch."""
     out = np.empty((*lead, prod(shape)), dtype)
     for k, value in enumerate(values):
@@ -382,7 +392,7 @@ def _traced(array: Array) -> bool:
 
 
 def _check_finite(function: str, name: str, array: Array) -> None:
-    """Refuse plain numbers that are not finite beside symbols, whose arithmetic they break."""
+    """Refuse numbers that are not finite next to symbols, whose arithmetic they break."""
     for x in array.flat:
         if isinstance(x, _PLAIN) and not np.isfinite(float(x)):
             where = f"{function}: argument '{name}' mixes symbols with a number that is not finite"
@@ -398,3 +408,172 @@ def _shape_hint(given: Argument, array: Array) -> str:
     if array.ndim and given.shape and len(given.shape) == 1 and array.shape[0] == given.shape[0]:
         return "states go along the leading axes: transpose the array"
     return f"the last axes must be {given.meaning}"
+
+
+# -- quaternions of length zero
+#
+# The check reads one number of each state: only where the w of a quaternion is zero, which half
+# turns and mistakes have, does it look at the other three.  A kernel's plain call reads that number
+# itself and returns None where it is zero.
+
+CONFIGURATIONS = ("q", "q0", "q1")
+"""Names of the arguments that hold configurations."""
+
+
+def last_numbers(model: Model) -> tuple[int, ...]:
+    """Return where in q the w of each quaternion lies."""
+    return tuple(part.stop - 1 for _, part in model.coordinates.quaternions)
+
+
+def nonzero_numbers(model: Model, names: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return which numbers of which arguments are a w, for the check of a kernel's plain call."""
+    ws = last_numbers(model)
+    return tuple((k, w) for k, name in enumerate(names) if name in CONFIGURATIONS for w in ws)
+
+
+def some_zero(q: Array, places: Sequence[int]) -> bool:
+    """Return whether any state of q, shape (..., nq), has a zero at one of the places."""
+    for place in places:
+        column = q[..., place]
+        if np.count_nonzero(column) != column.size:
+            return True
+    return False
+
+
+def refuse_zero(function: str, model: Model, arrays: Mapping[str, Array]) -> None:
+    """Raise StateError if a configuration among the arrays has a quaternion of length zero."""
+    for name in CONFIGURATIONS:
+        for joint, part in model.coordinates.quaternions if name in arrays else ():
+            zero = ~np.asarray(arrays[name][..., part].any(axis=-1))
+            if zero.any():
+                state = [int(k) for k in np.argwhere(zero)[0]]
+                at = f" at {state}" if state else ""
+                raise StateError(
+                    f"{function}: argument '{name}'{at}, joint '{joint}'",
+                    "a quaternion (x, y, z, w) that is not zero",
+                    "(0, 0, 0, 0), which is no rotation",
+                    "start from sixfold.neutral(model), whose quaternions are (0, 0, 0, 1)",
+                )
+
+
+def checked_ufunc(
+    ufunc: Callable[..., Any], function: str, model: Model, arrays: Mapping[str, Array]
+) -> Callable[..., Any]:
+    """Return a gufunc that looks for quaternions of length zero in the rows it is given.
+
+    The thread that computes a part of a large batch checks it just before: its
+    rows are then read from memory once.
+
+    Args:
+        ufunc: takes the arrays in their order, and `out`.
+        function: name for messages.
+        model: the robot.
+        arrays: all rows, by name.
+    """
+    ws = last_numbers(model)
+    places = [k for k, name in enumerate(arrays) if name in CONFIGURATIONS]
+    if not ws or not places:
+        return ufunc
+
+    def call(*pieces: Array, out: Array) -> None:
+        if any(some_zero(pieces[k], ws) for k in places):
+            refuse_zero(function, model, arrays)
+        ufunc(*pieces, out=out)
+
+    return call
+
+
+def checked_core(
+    core: Callable[..., Sequence[Any]], function: str, model: Model, names: Sequence[str]
+) -> Callable[..., Sequence[Any]]:
+    """Return a core on lists of numbers, each of which may hold a batch, with the same check."""
+    places = [(k, name) for k, name in enumerate(names) if name in CONFIGURATIONS]
+    if not model.coordinates.quaternions or not places:
+        return core
+
+    def call(*lists: Sequence[Any]) -> Sequence[Any]:
+        for k, name in places:
+            nonzero = np.broadcast_arrays(*map(_nonzero, lists[k]))
+            refuse_zero(function, model, {name: np.stack(nonzero, -1)})
+        return core(*lists)
+
+    return call
+
+
+def _nonzero(x: Any) -> Array:
+    """Return where a number, which may hold a batch, is not known to be zero."""
+    if isinstance(x, np.ndarray):
+        return np.asarray(x != 0)
+    try:
+        zero = x == 0
+    except TypeError:  # a number that is being traced
+        zero = False
+    return np.asarray(not (isinstance(zero, (bool, np.bool_)) and zero))
+
+
+# -- inertial parameters
+
+
+def checked_inertias(function: str, given: Argument, needs_mass: bool) -> Argument:
+    """Return inertial parameters as an array, or say what is wrong with their masses."""
+    array = checked(function, "inertias", given)
+    _refuse_masses(function, array[..., 0], needs_mass)
+    return replace(given, value=array)
+
+
+def with_checked_masses(
+    call: Callable[..., Any], function: str, place: int, needs_mass: bool
+) -> Callable[..., Any]:
+    """Return a prepared call that looks at the masses of its argument at a place."""
+
+    def checked_call(*arrays: Any) -> Any:
+        if type(arrays[place]) is np.ndarray and arrays[place].dtype.kind == "f":
+            result = call(*arrays)
+            if result is not None:
+                _refuse_masses(function, arrays[place][..., 0], needs_mass)
+            return result
+        return None
+
+    return checked_call
+
+
+def refuse_masses_below_zero(function: str, masses: Array) -> None:
+    """Refuse inertial parameters with a negative mass."""
+    numbers = masses if masses.dtype.kind == "f" else np.array([_number(x) for x in masses.flat])
+    if (numbers < 0).any():
+        raise NumberError(
+            f"{function}: argument 'inertias' has a mass",
+            "masses >= 0",
+            float(numbers.min()),
+            "fix the first of the ten numbers",
+        )
+
+
+def refuse_massless(function: str, model: Model) -> None:
+    """Refuse a model that has no centre of mass."""
+    if sum(float(body.inertia.m) for body in model.bodies) == 0:
+        raise ModelError(
+            f"{function}: model '{model.name}'",
+            "has no mass, so no centre of mass",
+            "give a body some mass",
+        )
+
+
+def _refuse_masses(function: str, masses: Array, needs_mass: bool) -> None:
+    """Refuse masses, shape (..., nb), that are negative, or all zero where that has no result."""
+    refuse_masses_below_zero(function, masses)
+    if needs_mass and masses.dtype.kind == "f" and (masses.sum(axis=-1) == 0).any():
+        raise NumberError(
+            f"{function}: argument 'inertias'",
+            "a positive mass in each set of bodies",
+            "one in which all masses are zero, so no centre of mass",
+            "fix the first of the ten numbers",
+        )
+
+
+def _number(x: Any) -> float:
+    """Return a number's value; zero for a symbol, whose sign is not known."""
+    try:
+        return float(x)
+    except Exception:
+        return 0.0

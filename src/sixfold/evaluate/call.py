@@ -3,16 +3,19 @@
 A public function first looks for its prepared calls, kept by model and options.  One is the
 kernel's own built-in function: it takes plain arrays of one dtype with at most one leading axis,
 and `out`.  The other takes plain arrays of any number and hands large batches to threads.  Both
-give None for anything else.  Then, and the first time, `general` does the work: it says clearly
-what is wrong with an argument, and it takes every kind of number.
+give None for anything else.  Then `general` converts lists and numbers and tries them again.  What
+is left, and the first call, gets every check: `general` says clearly what is wrong with an
+argument, and it takes every kind of number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from math import prod
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from weakref import ref
 
 import numpy as np
@@ -20,26 +23,38 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Backend
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.evaluate.arrays import Results, evaluate, model_checked
-from sixfold.evaluate.containers import Call, contained
-from sixfold.evaluate.foreign import is_container
-from sixfold.evaluate.inertias import checked_inertias, refuse_massless, with_checked_masses
-from sixfold.evaluate.kernels.kernel_cache import KERNELS, while_alive
-from sixfold.evaluate.kernels.kernel_tree import for_kernel
-from sixfold.evaluate.kernels.kernels import FORMS, kernel_for
-from sixfold.evaluate.kernels.lazily import compiler
+from sixfold.evaluate.array_libraries import Call, call_on_dask_or_xarray, is_container
+from sixfold.evaluate.arrays import (
+    Results,
+    checked_core,
+    checked_inertias,
+    checked_ufunc,
+    evaluate,
+    model_checked,
+    nonzero_numbers,
+    refuse_massless,
+    with_checked_masses,
+)
+from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model, while_alive
+from sixfold.evaluate.kernels.kernels import FORMS, WATCHERS, for_kernel, kernel_for, kernel_tree
 from sixfold.evaluate.kernels.threads import MIN_SHARED_NUMBERS, get_threads, spread
-from sixfold.evaluate.quantities import ARRAYS, QUANTITIES
-from sixfold.evaluate.quaternions import checked_core, checked_ufunc, nonzero_numbers
-from sixfold.evaluate.singular.pivot_margin import possibly_singular_joints
-from sixfold.evaluate.singular.states import nan_at_singular_states, refuse_singular
+from sixfold.evaluate.lazy_import import compiler
+from sixfold.evaluate.quantity import ARRAYS, QUANTITIES, ModelOnTree, page
+from sixfold.evaluate.singular import (
+    nan_at_singular_states,
+    possibly_singular_joints,
+    refuse_singular,
+)
 from sixfold.model import Model
+from sixfold.scalar import Zero
 
 if TYPE_CHECKING:
-    from sixfold.evaluate.quantities import Quantity
+    from sixfold.evaluate.quantity import Quantity
     from sixfold.llvm import Kernel
 
 _DTYPES = {name: np.dtype(name) for name in ("float64", "float32")}
+_DOUBLE, _SINGLE = _DTYPES.values()
+_LISTS, _NUMBERS = {list, tuple}, {float, int, np.float64}
 BACKENDS: tuple[str, ...] = get_args(Backend)
 """Machine code, in the form that suits the model or in one of its forms, or NumPy."""
 
@@ -51,7 +66,7 @@ def general(
     options: Sequence[Any],
     out: Any,
     backend: Any,
-) -> Array | Results:
+) -> Any:
     """Evaluate a quantity for arguments of any kind.
 
     Args:
@@ -62,10 +77,15 @@ def general(
         out: where the result goes, or None; a tuple for several results.
         backend: one of BACKENDS, or None.
     """
-    model_checked(row.name, model)
-    if any(map(is_container, values)):
-        found: Results = contained(_call_of(row, model, options, backend), values, out)
+    if type(model) is ModelOnTree:  # inside another quantity
+        return row.nested(model, values, options)
+    found = _repeat_call(row, model, values, options, out, backend)
+    if found is not None:
         return found
+    model_checked(row.name, model)
+    # Dask and xarray call back with NumPy arrays
+    if any(map(is_container, values)):
+        return call_on_dask_or_xarray(_call_of(row, model, options, backend), values, out)
     if backend is not None and (not isinstance(backend, str) or backend not in BACKENDS):
         raise OptionError(row.name, "backend", BACKENDS, backend)
     keywords = row.options(model, values, options)
@@ -74,13 +94,15 @@ def general(
         for name, value in zip(row.arrays, values, strict=True)
         if value is not None or name not in row.optional
     }
+    # models and inertias without a result
     if "inertias" in arguments:
-        arguments["inertias"] = checked_inertias(row, arguments["inertias"])
+        arguments["inertias"] = checked_inertias(row.name, arguments["inertias"], row.needs_mass)
     else:
         if row.needs_mass:
             refuse_massless(row.name, model)
         if row.solves:
             refuse_singular(model)
+    # machine code for floats, the reading itself for other numbers
     core = row.core(arguments, keywords)
     shapes = row.shapes(model)
     absent = [name not in arguments for name in row.arrays if name in row.optional]
@@ -91,12 +113,120 @@ def general(
     results = evaluate(row.name, whole, arguments, shapes, native, lean, out)
     if backend not in (None, "numpy") and not run.ran:
         raise _without_machine_code(row, backend, f"numbers of type {results[0].dtype}")
+    # states where a pivot is zero
     if row.solves and results[0].dtype != object:
         lead = results[0].shape[: results[0].ndim - len(shapes[0])]
         q = np.broadcast_to(np.asarray(arguments["q"].value, float), (*lead, model.nq))
         given = np.asarray(arguments["inertias"].value, float) if "inertias" in arguments else None
         nan_at_singular_states(model, q, results, len(lead), given)
     return results if len(results) > 1 else results[0]
+
+
+# -- warm calls with lists, numbers, and arrays that broadcast
+
+
+def _repeat_call(
+    row: Quantity,
+    model: Any,
+    values: Sequence[Any],
+    options: Sequence[Any],
+    out: Any,
+    backend: Any,
+) -> Any:
+    """Convert the arguments to arrays of one dtype and shape, and try the prepared calls again.
+
+    Returns None where there is none, and for everything that needs the checks of `general`.
+    """
+    if backend is not None and (type(backend) is not str or backend != "native"):
+        return None
+    # loops, not comprehensions: each of those is a frame of its own before Python 3.12
+    key = [id(model), *options]
+    for name, value in zip(row.arrays, values, strict=True):
+        if name in row.optional:
+            key.append(value is None)
+    try:
+        ready = row.prepared.get(tuple(key))
+    except TypeError:  # an option that cannot be a key
+        return None
+    if ready is None or WATCHERS or model.has_code:
+        return None
+    layout = ready[3].layout
+    arrays = _arrays_of_one_dtype(row, values)
+    if arrays is None or len(arrays) != len(layout.inputs):
+        return None
+    arrays = _broadcast(arrays, layout.inputs, ready[3].numbers)
+    if arrays is None:
+        return None
+    targets: Any = (out,)
+    if len(row.outputs) > 1:
+        targets = (None,) * len(row.outputs) if out is None else out
+        if type(targets) is not tuple or len(targets) != len(row.outputs):
+            return None
+    found = None if ready[0] is _nothing else ready[0](*arrays, *targets)
+    return ready[1](*arrays, *targets) if found is None else found
+
+
+def _arrays_of_one_dtype(row: Quantity, values: Sequence[Any]) -> list[Array] | None:
+    """Return lists, numbers and arrays of numbers as arrays of one dtype; None for other kinds."""
+    arrays: list[Array] = []
+    single, double = False, False
+    for name, value in zip(row.arrays, values, strict=True):
+        kind = type(value)
+        if value is None:
+            continue
+        if kind in _LISTS:
+            # by type, because NumPy would also convert masked numbers and Dask's arrays
+            nested = bool(value) and type(value[0]) in _LISTS
+            if nested and not set(map(type, value)) <= _LISTS:
+                return None
+            if not set(map(type, chain.from_iterable(value) if nested else value)) <= _NUMBERS:
+                return None
+            try:
+                value = np.array(value)
+            except ValueError:  # rows of several lengths
+                return None
+        elif kind in _NUMBERS:
+            value = np.array(value)
+        elif kind is not np.ndarray:
+            return None
+        dtype = value.dtype
+        if dtype.kind not in "iuf" or dtype.itemsize > 8:
+            return None
+        # Python numbers in weak arguments follow the precision of the others
+        if kind is np.ndarray or not ARRAYS[name].weak:
+            float32 = dtype.kind == "f" and dtype.itemsize == 4  # also with swapped bytes
+            single, double = single or float32, double or not float32
+        arrays.append(value)
+    dtype = _SINGLE if single and not double else _DOUBLE
+    for k, x in enumerate(arrays):
+        if x.dtype is not dtype:
+            arrays[k] = x.astype(dtype)
+    return arrays
+
+
+def _broadcast(arrays: list[Array], cores: Sequence[Shape], numbers: int) -> list[Array] | None:
+    """Return arrays with one leading shape; None where copies would be large, or none fits."""
+    leads = []
+    for x, core in zip(arrays, cores, strict=True):
+        end = x.ndim - len(core)
+        if end < 0 or x.shape[end:] != core:
+            return None
+        leads.append(x.shape[:end])
+    if len(set(leads)) == 1:
+        return arrays
+    try:
+        lead = np.broadcast_shapes(*leads)
+    except ValueError:
+        return None
+    if prod(lead) * numbers > MIN_SHARED_NUMBERS:
+        return None
+    return [
+        x if own == lead else np.ascontiguousarray(np.broadcast_to(x, lead + core))
+        for x, own, core in zip(arrays, leads, cores, strict=True)
+    ]
+
+
+# -- calls with every check
 
 
 def _call_of(row: Quantity, model: Model, options: Sequence[Any], backend: Any) -> Call:
@@ -143,7 +273,7 @@ class _Run:
         if kernel is None:
             return None
         self.ran = True
-        if self.backend is None:
+        if self.form is None:
             self._keep(kernel, list(arrays))
         if out is None:
             out = _new(lead, outputs, dtype)
@@ -151,7 +281,7 @@ class _Run:
         return out
 
     def _keep(self, kernel: Kernel, names: Sequence[str]) -> None:
-        """Keep the prepared calls, unless every state has to be looked at."""
+        """Keep the prepared calls, unless every state has to be tested for pivots."""
         table, key, row = self.row.prepared, self.key, self.row
         if row.solves and ("inertias" in names or possibly_singular_joints(self.model)):
             return
@@ -166,7 +296,8 @@ class _Run:
             other = (kept[0], kept[4])  # arrays of the other precision, in turns with these
         calls: list[Callable[..., Any]] = [fast, partial(prepare, other), partial(prepare, None)]
         if "inertias" in names:
-            calls = [with_checked_masses(call, row, len(names) - 1) for call in calls]
+            place, mass = len(names) - 1, row.needs_mass
+            calls = [with_checked_masses(call, row.name, place, mass) for call in calls]
         entry = (*calls[:2], alive, kernel, calls[2])
         KERNELS.short_cut(kernel, table, key, entry)
 
@@ -193,7 +324,8 @@ def _fill(
 
 
 def _new(lead: Shape, shapes: Sequence[Shape], dtype: Any) -> Results:
-    found: Results = compiler().result_memory.empty([(*lead, *shape) for shape in shapes], dtype)
+    """Return new arrays for results; memory of large ones comes from `result_memory`."""
+    found: Results = compiler().result_memory.empty(list(map(lead.__add__, shapes)), dtype)
     return found
 
 
@@ -227,18 +359,25 @@ def _large(
     """
     arrays, out = given[: len(names)], given[len(names) :]
     layout, dtype = kernel.layout, _DTYPES[kernel.layout.dtype]
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            return None
     first = arrays[0]
-    if type(first) is not np.ndarray:
-        return None
     if other is not None and first.dtype is not dtype:
         found: Array | Results | None = other[0](*given)
         return other[1](*given) if found is None else found
-    if get_threads() == 1 and (found := _on_this_thread(kernel, arrays, out)) is not None:
-        return found
     lead = first.shape[: first.ndim - len(layout.inputs[0])]
     for x, core in zip(arrays, layout.inputs, strict=True):
-        if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != lead + core:
+        if x.dtype is not dtype or x.shape != lead + core:
             return None
+    numbers = prod(lead) * kernel.numbers
+    if numbers >= MIN_SHARED_NUMBERS and get_threads() == 1 and kernel.unbounded is not None:
+        try:
+            found = kernel.unbounded(*arrays, *out)
+        except MemoryError:  # the general call says it in other words
+            return None
+        if found is not None:
+            return found
     try:
         if out[0] is None:
             results = _new(lead, layout.outputs, dtype)
@@ -251,7 +390,6 @@ def _large(
             if any(np.may_share_memory(x, y) for k, x in enumerate(out) for y in out[:k]):
                 return None
             results = out
-        numbers = prod(lead) * kernel.numbers
         if unchecked and (numbers < MIN_SHARED_NUMBERS or get_threads() == 1):
             # kernels leave the flags alone that NumPy would warn of
             kernel.ufunc_for(numbers * dtype.itemsize, prod(lead))(*arrays, out=results)
@@ -260,25 +398,91 @@ def _large(
         assert robot is not None, "a call has its model"
         with np.errstate(all="ignore"):
             _fill(kernel, row, robot, dict(zip(names, arrays, strict=True)), lead, results)
-    except MemoryError:  # said in other words by the general call
+    except MemoryError:  # the general call says it in other words
         return None
     return results if len(results) > 1 else results[0]
 
 
-def _on_this_thread(
-    kernel: Kernel, arrays: Sequence[Any], out: Sequence[Any]
-) -> Array | Results | None:
-    """Evaluate a large batch of plain arrays by the kernel's built-in function, if it takes them.
+# -- results without the numbers that are zero for every state: `sparse=True`
+
+
+class Nonzeros(NamedTuple):
+    """A matrix for each state by the numbers that are not zero for every state."""
+
+    values: Array
+    """Shape (..., n)."""
+    rows: Array
+    """Row of each, shape (n,); the same for all states of a model."""
+    columns: Array
+    """Column of each."""
+
+
+def sparse_call(
+    row: Quantity,
+    model: Any,
+    values: Sequence[Any],
+    options: Sequence[Any],
+    out: Any,
+    backend: Any,
+    sparse: Any,
+) -> Nonzeros | tuple[Nonzeros, ...]:
+    """Evaluate a quantity whose results are matrices, without their zeros.
+
+    Joints on different branches do not act on each other, so matrices over the degrees of freedom
+    have zeros in fixed places: where the algorithm itself finds an exact zero.
 
     Args:
-        kernel: of the quantity.
-        arrays: the arguments; the first is an array.
-        out: an array or None for each result.
+        row: the quantity.
+        model: the first argument.
+        values: the array arguments, as in `general`.
+        options: values of the row's choices.
+        out: arrays for the values, or None.
+        backend: as in `general`.
+        sparse: what the caller passed.
     """
-    if kernel.unbounded is None:
-        return None
-    try:
-        found: Array | Results | None = kernel.unbounded(*arrays, *out)
-    except MemoryError:  # said in other words by the general call
-        return None
-    return found
+    if sparse is not True:
+        raise OptionError(row.name, "sparse", (False, True), sparse)
+    model_checked(row.name, model)
+    row.options(model, values, options)  # says what is wrong with one
+    absent = tuple(n for n, x in zip(row.arrays, values, strict=True) if x is None)
+    reduced, places = _nonzero_row(model, row.name, tuple(options), absent)
+    found: Any = general(reduced, model, values, options, out, backend)
+    if len(places) == 1:
+        return Nonzeros(found, *places[0])
+    return tuple(Nonzeros(x, *at) for x, at in zip(found, places, strict=True))
+
+
+@per_model()
+def _nonzero_row(
+    model: Model, name: str, options: tuple[Any, ...], absent: tuple[str, ...]
+) -> tuple[Quantity, list[tuple[Array, Array]]]:
+    """Return a row of the nonzeros alone, and the places of each result."""
+    row = QUANTITIES[name]
+    given = [None if n in absent else 0.0 for n in row.arrays]
+    keywords = row.options(model, given, options)
+    # exact zeros are found at any state without special numbers
+    rng = np.random.default_rng(0)
+    lists = []
+    for n in row.arrays:
+        size = prod(row.argument(model, n, None).shape)
+        numbers = rng.standard_normal(size).tolist()
+        if n == "q":
+            numbers = [x for each in model.coordinates.free for x in each.joint.random(rng)]
+        lists += [] if n in absent else [numbers]
+    core = row.core(set(row.arrays) - set(absent), keywords)
+    numbers = core(model, kernel_tree(core, model), *lists)
+    kept = [k for k, x in enumerate(numbers) if not isinstance(x, Zero)]
+
+    @page(joint_space=getattr(row.reading, "joint_space", False))
+    def nonzeros(*arguments: Any, **more: Any) -> list[Any]:
+        found = row.reading(*arguments, **more)
+        return [found[k] for k in kept]
+
+    places, sizes, start = [], [], 0
+    for shape in row.shapes(model):
+        here = [k - start for k in kept if start <= k < start + prod(shape)]
+        rows, columns = np.unravel_index(np.array(here, int), shape)
+        places.append((rows, columns))
+        sizes.append(str(len(here)))
+        start += prod(shape)
+    return replace(row, reading=nonzeros, outputs=tuple(sizes), prepared={}), places

@@ -1,12 +1,17 @@
-"""Kernels on request: `sf.compile` for sixfold's functions and for the user's own."""
+"""Kernels on request: `sf.compile`, and functions of arrays for other array libraries.
+
+Derivatives for other libraries are with respect to the coordinates as they are, since those know no
+motion subspaces: the four numbers of a quaternion count one by one.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from importlib import import_module
+from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +31,22 @@ from sixfold.errors import (
     shown,
 )
 from sixfold.evaluate.arrays import Shape, model_checked
-from sixfold.evaluate.kernels.kernels import FORMS, user_kernel, watched
-from sixfold.evaluate.kernels.trace_function import FunctionProgram, program_of
-from sixfold.evaluate.quantities import PUBLIC
+from sixfold.evaluate.kernels.kernels import FORMS, announced, user_kernel, watched
+from sixfold.evaluate.kernels.scan import replay
+from sixfold.evaluate.kernels.trace_function import (
+    FunctionProgram,
+    numbers_array,
+    program_of,
+    traced,
+)
+from sixfold.evaluate.lazy_import import compiler, graphs
+from sixfold.evaluate.quantity import PUBLIC, QUANTITIES
 from sixfold.model import Model
+from sixfold.scalar import ZERO, plain
 
 if TYPE_CHECKING:
-    from sixfold.llvm import Kernel
+    from sixfold.graph import Program
+    from sixfold.llvm import Kernel, Scan, XlaHandler
 
 
 TANGENT = "tangent"
@@ -64,7 +78,7 @@ def compile(
         inputs: sizes of other arguments, or of optional ones to be included, by name.
         dtype: float64 or float32, of all arrays.
         form: "rolled" (loops over the bodies, for long trees) or "unrolled" (straight-line code);
-            sixfold's own functions only.  By the size of the program if left out.
+            sixfold's own functions only.  By the size of the program by default.
         derivative: name of an argument: compile the derivatives of the result by it instead, the
             result's axes first, then the argument's; one array for each result.  "q" gives partial
             derivatives by the coordinates as they are, nq columns, the four numbers of a quaternion
@@ -249,7 +263,7 @@ def _sizes(caller: str, inputs: Any) -> dict[str, Shape]:
 def _in_form(
     function: Callable[..., Any], name: str, shapes: Mapping[str, Shape], kind: str, form: str
 ) -> Kernel:
-    """Return the kernel that one of sixfold's own functions uses when a form is asked for."""
+    """Return the kernel in a form of one of sixfold's own functions."""
     if not isinstance(form, str) or form not in FORMS:
         raise OptionError("compile", "form", FORMS, form)
     if not (isinstance(function, partial) and is_public(function)):
@@ -292,3 +306,303 @@ def _known_shape(caller: str, function: str, argument: str, model: Model | None)
             f"pass inputs={{'{argument}': size}}, and the model for q, v, a, tau and f_ext",
         )
     return sizes[argument]
+
+
+# -- functions for other array libraries
+
+Source = Callable[[], "tuple[Program, tuple[Shape, ...]]"]
+"""Returns a program as traced and the shapes of its results."""
+MAX_NODES = 400_000
+"""Operations of a traced program that is compiled; derivatives of derivatives can have more."""
+MAX_CORE_AXES = 3
+"""Axes of a kernel's results; those with more are flat."""
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Derivatives of one result by the first arrays, by an algorithm of their own."""
+
+    count: int
+    """By how many arrays."""
+    function: Callable[..., Sequence[Any]]
+    """Takes all arrays; returns one derivative for each of the first ones."""
+    own: Callable[[str], Kernel] | None
+    """Returns a kernel of all of them, if the library has it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayFunction:
+    """A function of arrays for one state."""
+
+    name: str
+    names: tuple[str, ...]
+    inputs: tuple[Shape, ...]
+    source: Source
+    own: Callable[[str], Kernel] | None = None
+    """Returns the kernel of a dtype that the public function uses, if it is one."""
+    slopes: Slopes | None = None
+    """Derivatives that have an algorithm of their own."""
+    _kernels: dict[str, Kernel] = field(default_factory=dict)
+    _derivatives: dict[tuple[int, ...], ArrayFunction] = field(default_factory=dict)
+
+    @cached_property
+    def traced(self) -> tuple[Program, tuple[Shape, ...]]:
+        """The program as traced, and the shapes of its results."""
+        with announced(self.name):
+            program, outputs = self.source()
+        if len(program.nodes) > MAX_NODES:
+            what = f"it has {len(program.nodes):,} operations"
+            raise TooLargeError(self.name, what, "differentiate by fewer arguments at a time")
+        return program, outputs
+
+    @cached_property
+    def outputs(self) -> tuple[Shape, ...]:
+        """Shapes of one state's results."""
+        if self.own is not None:
+            return tuple(self.kernel("float64").layout.outputs)
+        return self.traced[1]
+
+    def kernel(self, dtype: str) -> Kernel:
+        """Return the kernel for arrays of a dtype; results of many axes are flat."""
+        found = self._kernels.get(dtype)
+        if found is None:
+            found = self._kernels[dtype] = self.own(dtype) if self.own else self._built(dtype)
+        return found
+
+    @property
+    def flat_outputs(self) -> tuple[Shape, ...]:
+        """Shapes of the results as kernels have them: those of many axes are flat."""
+        return tuple(x if len(x) <= MAX_CORE_AXES else (prod(x),) for x in self.outputs)
+
+    @cached_property
+    def program(self) -> Program:
+        """The optimised program of straight-line code, all rounds written out."""
+        with announced(self.name):
+            program: Program = graphs().optimise(graphs().unrolled(self.traced[0]))
+        return program
+
+    def _built(self, dtype: str) -> Kernel:
+        llvm = compiler()
+        program, _ = self.traced
+        layout = llvm.Layout(self.inputs, self.flat_outputs, dtype)
+        if not llvm.supported(program):
+            missing = ", ".join(sorted(program.names() - llvm.SUPPORTED))
+            fix = "write the function with operations that have machine code"
+            raise NotApplicableError(f"machine code of {self.name}", missing, fix)
+        with announced(self.name):
+            kernel: Kernel = llvm.build(self.name, program, layout)[0]
+        return kernel
+
+    def derivative(self, by: Sequence[int]) -> ArrayFunction:
+        """Return the derivatives of all results by some arguments, as a function.
+
+        Its results are those by the first of the arguments, one for each result, then those by the
+        next, and so on; the result's axes come first, then the argument's.
+        """
+        key = tuple(by)
+        found = self._derivatives.get(key)
+        if found is None:
+            words = "_".join(self.names[k] for k in key)
+            name, source = f"{self.name}_by_{words}", partial(self._differentiated, key)
+            every = self.slopes is not None and key == tuple(range(self.slopes.count))
+            own = self.slopes.own if self.slopes is not None and every else None
+            found = ArrayFunction(name, self.names, self.inputs, source, own)
+            self._derivatives[key] = found
+        return found
+
+    def _differentiated(self, by: tuple[int, ...]) -> tuple[Program, tuple[Shape, ...]]:
+        slopes = self.slopes
+        if slopes is None or min(by) >= slopes.count:
+            return self._jacobian(by)
+        rest = tuple(k for k in by if k >= slopes.count)
+
+        def both(*arrays: Any) -> tuple[Any, ...]:
+            first = slopes.function(*arrays)
+            found = [first[k] for k in by if k < slopes.count]
+            if rest:
+                program, shapes = self._jacobian(rest)
+                numbers = [x for array in arrays for x in array.reshape(-1)]
+                values = replay(graphs().unrolled(program), numbers)
+                ends = list(accumulate(map(prod, shapes), initial=0))
+                for shape, start in zip(shapes, ends, strict=False):
+                    part = numbers_array(values[start : start + prod(shape)])
+                    found.append(part.reshape(shape))
+            return tuple(found)
+
+        return traced(both, self.inputs)
+
+    def _jacobian(self, by: Sequence[int]) -> tuple[Program, tuple[Shape, ...]]:
+        """Return derivatives by forward mode, and their shapes."""
+        program, outputs = self.traced
+        starts = list(accumulate(map(prod, self.inputs), initial=0))
+        columns = [n for k in by for n in range(starts[k], starts[k + 1])]
+        slopes = graphs().jacobian(program, columns)
+        # forward mode gives whole rows: take them apart by argument, then by result
+        rows = np.array(slopes.outputs, int).reshape(-1, len(columns))
+        ends = list(accumulate((prod(self.inputs[k]) for k in by), initial=0))
+        heights = list(accumulate(map(prod, outputs), initial=0))
+        places: list[int] = []
+        shapes: list[Shape] = []
+        for n, k in enumerate(by):
+            for m, output in enumerate(outputs):
+                part = rows[heights[m] : heights[m + 1], ends[n] : ends[n + 1]]
+                places += part.reshape(-1).tolist()
+                shapes.append((*output, *self.inputs[k]))
+        return graphs().Program(slopes.inputs, slopes.nodes, tuple(places)), tuple(shapes)
+
+
+def array_function(
+    caller: str,
+    function: Callable[..., Any],
+    model: Model | None,
+    inputs: Mapping[str, int | Shape] | None,
+) -> ArrayFunction:
+    """Return a function for another array library, or say what is missing, as `bind` does."""
+    bound = bind(caller, function, model, inputs)
+    names, shapes = tuple(bound.shapes), tuple(bound.shapes.values())
+    source = partial(traced, bound.by_place, shapes)
+    row = QUANTITIES.get(bound.name)
+    options = bound.function.keywords if isinstance(bound.function, partial) else {}
+    program = pure_program(caller, bound)
+    if program is not None:
+        source = partial(_traced, program)
+    known = row is not None and model is not None and program is None
+    if row is None or model is None or not known or options.keys() - {*row.choices, row.place}:
+        return ArrayFunction(bound.name, names, shapes, source)
+    slopes = None
+    by_algorithm = _DERIVATIVES.get(bound.name)
+    of_tree = not model.constraints and "method" not in options
+    if by_algorithm and of_tree and names[:3] == row.arrays[:3]:
+        public = partial(PUBLIC[by_algorithm], model, **options)
+        found = Bound(by_algorithm, public, bound.shapes)
+        kernel = None if model.coordinates.quaternions else partial(_public_kernel, caller, found)
+        slopes = Slopes(3, partial(_by_coordinates, found, model), kernel)
+    own = partial(_public_kernel, caller, bound)
+    return ArrayFunction(bound.name, names, shapes, source, own, slopes)
+
+
+def _traced(program: FunctionProgram) -> tuple[Program, tuple[Shape, ...]]:
+    return program.program, program.outputs
+
+
+def opencl_options() -> tuple[str, ...]:
+    """Return the options for the compiler of an OpenCL device."""
+    return tuple(compiler().opencl.OPTIONS)
+
+
+def opencl_source(core: ArrayFunction, dtype: str, own: bool) -> str:
+    """Return OpenCL C with the kernel `run` of many states: inputs, outputs, number of states.
+
+    Elementary functions are those of the kernels, or the device's own.
+    """
+    llvm = compiler()
+    layout = llvm.Layout(core.inputs, core.flat_outputs, dtype)
+    text: str = llvm.opencl.loop_source(core.program, layout, "run", own)
+    return text
+
+
+def opencl_scan_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], own: bool) -> str:
+    """Return OpenCL C with the kernel `run` of many trajectories, some arrays the same for all.
+
+    The texts and sizes of a step are those of its `ScanKernel`.
+    """
+    return str(compiler().opencl_scan_text(texts, scan, "run", shared, own))
+
+
+PTX = "ptx"
+
+
+def targets() -> tuple[str, ...]:
+    """Return the names of the processors that code can be made for."""
+    return (*compiler().TARGETS, PTX)
+
+
+def target_text(
+    function: Callable[..., Any], model: Model, shapes: Mapping[str, Shape], dtype: str, name: str
+) -> tuple[str, Program]:
+    """Return a public function of a model as PTX with one kernel, and its program."""
+    core = array_function("export", function, model, shapes)
+    return ptx_source(core, dtype, name), core.program
+
+
+def ptx_source(core: ArrayFunction, dtype: str, name: str) -> str:
+    """Return PTX with a kernel of many states: inputs, outputs, number of states."""
+    layout = compiler().Layout(core.inputs, core.flat_outputs, dtype)
+    with announced(f"{name} for {PTX}"):
+        return str(compiler().ptx_text(core.program, layout, name))
+
+
+def ptx_scan_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], name: str) -> str:
+    """Return PTX with a kernel of many trajectories, some arrays the same for all.
+
+    The texts and sizes of a step are those of its `ScanKernel`.
+    """
+    with announced(f"{name} for {PTX}"):
+        return str(compiler().ptx_scan_text(texts, scan, name, shared))
+
+
+def target_object(
+    function: Callable[..., Any],
+    model: Model,
+    shapes: Mapping[str, Shape],
+    dtype: str,
+    name: str,
+    target: str,
+) -> tuple[bytes, Kernel]:
+    """Return a public function of a model as an object file with one C function, and its kernel."""
+    kernel = array_function("export", function, model, shapes).kernel(dtype)
+    with announced(f"{name} for {target}"):
+        return compiler().cross_object(kernel, name, target), kernel
+
+
+def xla_handler(kernel: Kernel) -> tuple[str, XlaHandler]:
+    """Return a kernel as a custom call of XLA, under a name that says what it computes."""
+    llvm = compiler()
+    return f"sixfold_{kernel.name}_{llvm.content_digest(kernel)}", llvm.XlaHandler(kernel)
+
+
+_DERIVATIVES = {
+    "inverse_dynamics": "inverse_dynamics_derivatives",
+    "forward_dynamics": "forward_dynamics_derivatives",
+}
+"""Functions whose derivatives by their first three arrays have an algorithm of their own."""
+
+
+def _public_kernel(caller: str, bound: Bound, dtype: str) -> Kernel:
+    """Return the kernel that a public function uses."""
+    with watched() as found:
+        none = {name: np.zeros((0, *shape), dtype) for name, shape in bound.shapes.items()}
+        try:
+            bound.function(**none, backend="native")
+        except NotApplicableError:
+            if found.get(bound.name, ...) is not None:  # something else does not apply
+                raise
+    kernel = found.get(bound.name)
+    if kernel is None:
+        where = f"'{bound.name}', which runs without machine code for this model"
+        raise NotApplicableError(caller, where, "use a smaller model, or the function itself")
+    return kernel
+
+
+def _by_coordinates(bound: Bound, model: Model, *arrays: Any) -> list[Any]:
+    """Return derivatives by the first three arrays, that by q by its coordinates."""
+    by_q, *others = bound.by_place(*arrays)
+    if model.coordinates.quaternions:
+        by_q = by_q @ _velocity_map(model, arrays[0])
+    return [by_q, *others]
+
+
+def _velocity_map(model: Model, q: Any) -> Any:
+    """Return the matrix that takes dq/dt to v, shape (nv, nq).
+
+    The columns of N in dq/dt = N v are orthogonal for every joint, so row t of the matrix is column
+    t of N over its square.  A change of a quaternion's length is no velocity: the algorithms do not
+    depend on that length.
+    """
+    rows: list[Any] = []
+    for t in range(model.nv):
+        unit = [1.0 if k == t else ZERO for k in range(model.nv)]
+        column = QUANTITIES["position_rate"].reading(model, model.tree, list(q), unit)
+        square = sum(x * x for x in column if x is not ZERO)
+        rows += [ZERO if x is ZERO else x / square for x in column]
+    return graphs().traced_array([plain(x) for x in rows], (model.nv, model.nq))

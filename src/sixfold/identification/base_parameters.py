@@ -217,7 +217,7 @@ def _base_call(model: Model) -> Callable[..., Array]:
         found = scalar_functions.regressor(*arguments)
         return [found[k] for k in places]
 
-    @quantity(base_page, f"nv {len(columns)}", part_of="base_regressor")
+    @quantity(f"nv {len(columns)}", reading=base_page, part_of="base_regressor")
     def call(
         model: Model,
         q: ArrayLike,

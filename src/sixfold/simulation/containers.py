@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.evaluate import Call, contained
+from sixfold.evaluate import Call
+from sixfold.evaluate import call_on_dask_or_xarray as contained
 from sixfold.model import Model
 
 ARRAYS = ("q0", "v0", "tau", "parameters", "x0", "f_ext", "inertias")

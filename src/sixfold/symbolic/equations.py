@@ -12,7 +12,7 @@ from sixfold.choices import CodeLanguage, CodePrecision, InertiaForm, Parameters
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, visible, yes_or_no
 from sixfold.evaluate import model_checked
-from sixfold.evaluate.quantities import refuse_constraints
+from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.model.grouping import grouped
 from sixfold.show import block, plain

@@ -31,10 +31,12 @@ from sixfold.evaluate import (
     forward_dynamics,
     inverse_dynamics,
     inverse_mass_matrix,
-    joined,
     mass_matrix,
     scalar_functions,
     singular_joints,
+)
+from sixfold.evaluate import (
+    join_numbers as joined,
 )
 from sixfold.model import Model, Tree
 from sixfold.model.tree import Table

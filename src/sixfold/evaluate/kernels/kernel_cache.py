@@ -141,7 +141,7 @@ def while_alive(model: Model, table: Table, place: Any) -> weakref.ref[Model]:
 
 
 class PerModel(Generic[T]):
-    """A function of a model, worked out once for each of the last models that still exist."""
+    """A function of a model that is evaluated once for each of the last models alive."""
 
     def __init__(self, function: Callable[..., T], most: int) -> None:
         """Take the function and how many results to keep."""

@@ -1,6 +1,9 @@
 """Machine code for a core and a model: found in memory, then on disk, and only then compiled.
 
-The compiler is imported when the first kernel is wanted.
+The compiler is imported when the first kernel is wanted.  The reference evaluation takes a model
+as it is given.  Kernels of joint-space functions take a reduced tree: inertias moved to the parents
+and frames moved for zeros, where that costs no digit (`sixfold.model.grouping.reduce_inertias`,
+`reduce_frames`).
 """
 
 from __future__ import annotations
@@ -15,15 +18,17 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from sixfold.choices import Form
 from sixfold.errors import NotApplicableError
-from sixfold.evaluate.kernels.kernel_cache import KERNELS
-from sixfold.evaluate.kernels.kernel_tree import kernel_tree
-from sixfold.evaluate.kernels.lazily import compiler, graphs
+from sixfold.evaluate.arrays import nonzero_numbers
+from sixfold.evaluate.kernels.kernel_cache import KERNELS, per_model
 from sixfold.evaluate.kernels.rolled_tree import trace_rolled
-from sixfold.evaluate.kernels.tangent import tangent_derivative
-from sixfold.evaluate.kernels.trace_function import FunctionProgram, traced
-from sixfold.evaluate.quaternions import nonzero_numbers
+from sixfold.evaluate.kernels.trace_function import (
+    FunctionProgram,
+    tangent_derivative,
+    traced,
+)
+from sixfold.evaluate.lazy_import import compiler, graphs
 from sixfold.forks import renew_in_child
-from sixfold.model import Model
+from sixfold.model import Model, Tree
 from sixfold.scalar import is_plain
 
 if TYPE_CHECKING:
@@ -47,6 +52,45 @@ MAX_STRAIGHT_OPERATIONS = 9_000
 
 MAX_STRAIGHT_FREEDOMS = 16
 """Freedoms up to which it always is, and the other form is not even traced."""
+
+# -- the tree of a kernel
+
+
+def kernel_tree(core: Callable[..., Any], model: Model) -> Tree:
+    """Return the tree that machine code of a core is traced on."""
+    body, options = (core.func, core.keywords) if isinstance(core, partial) else (core, {})
+    if not getattr(body, "joint_space", False):
+        return model.tree
+    return reduced_tree(model, options.get("frame") != "body")
+
+
+def for_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
+    """Return a core of a model as machine code takes it: a function of its lists of numbers."""
+    return partial(core, model, kernel_tree(core, model))
+
+
+_MAX_PITCH = 1e3
+"""Largest pitch of a screw joint [m/rad] in a tree whose placements and inertias may be rounded.
+
+A screw of pitch p makes linear velocities of p times its rate.  What rounding takes from a
+placement, or from a first moment that is moved to the parent, then counts p times.
+"""
+
+
+@per_model()
+def reduced_tree(model: Model, anywhere: bool = True) -> Tree:
+    """Return the reduced tree; forces in body coordinates need the model's own frames."""
+    from sixfold.evaluate.kernels.reduce_frames import reduce_frames
+    from sixfold.model.grouping import reduce_inertias
+
+    tree = model.tree
+    pitches = (getattr(joint, "pitch", 0) for joint in tree.joint)
+    if tree.is_numeric() and any(abs(float(pitch)) > _MAX_PITCH for pitch in pitches):
+        return tree
+    return reduce_inertias(reduce_frames(model.tree) if anywhere else model.tree)
+
+
+# -- kernels of quantities
 
 _making = threading.RLock()
 """Held while a kernel is made, so that threads that want the same one make it once.
@@ -74,7 +118,7 @@ def kernel_for(
         inputs: core shape of each input array, by name.
         outputs: core shape of each result.
         dtype: float64 or float32.
-        form: one of FORMS; by the size of the program if left out.
+        form: one of FORMS; by the size of the program by default.
     """
     options = core.keywords if isinstance(core, partial) else {}
     body = core.func if isinstance(core, partial) else core
@@ -90,7 +134,7 @@ def kernel_for(
                 known = (_made(function, core, options, model, inputs, outputs, dtype, form),)
                 KERNELS.keep(key, known[0])
     kernel: Kernel | None = known[0]
-    for found in _WATCHING:
+    for found in WATCHERS:
         found[function] = kernel
     return kernel
 
@@ -109,18 +153,19 @@ def without_compiling() -> Iterator[None]:
         _interpreting.now = before
 
 
-_WATCHING: list[dict[str, Kernel | None]] = []
+WATCHERS: list[dict[str, Kernel | None]] = []
+"""Dictionaries that get each kernel that a call uses."""
 
 
 @contextmanager
 def watched() -> Iterator[dict[str, Kernel | None]]:
     """Yield a dictionary of the kernels that are used meanwhile, by function."""
     found: dict[str, Kernel | None] = {}
-    _WATCHING.append(found)
+    WATCHERS.append(found)
     try:
         yield found
     finally:
-        _WATCHING.remove(found)
+        WATCHERS.remove(found)
 
 
 def _made(
@@ -174,7 +219,7 @@ def _program(
     layout: Layout,
     form: str | None,
 ) -> tuple[Program | Rolled | None, bytes | None]:
-    """Trace a core in the form asked for, or in the one that suits the size of its program.
+    """Trace a core in the given form, or in the one that suits the size of its program.
 
     Straight-line code is faster while it is short: it knows every zero of every body.  The rule
     looks at nothing but the two programs.

@@ -59,7 +59,7 @@ class Cost(NamedTuple):
     crossings: int
     """Offsets, each once for every body behind the joint: forces of all of them cross it.
 
-    For one less where siblings may have the same offset, which then is worked out once.
+    For one less where siblings may have the same offset, which is then computed once.
     """
 
 

@@ -1,8 +1,8 @@
 """Models as the compiler's rolled form sees them: one symbolic body for each kind of joint.
 
-The algorithm pages loop over `tree.bodies` and keep what they find in `tree.table()`.  Here the
+Algorithms loop over `tree.bodies` and keep values in `tree.table()`.  Here the
 loops yield one body a kind, and the model's constants are columns over all bodies of the kind; what
-the page does to it becomes the code for each of them.
+the algorithm does to it becomes the code for each of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.evaluate.arrays import Array
+from sixfold.evaluate.arrays import Array, PerItem
 from sixfold.evaluate.kernels.kernel_cache import per_model
 from sixfold.forks import lazily
 from sixfold.model import STANDARD_JOINTS, Joint, Model, Tree
@@ -33,13 +33,6 @@ class InputArray:
     """An argument of a core: one column of numbers for each body."""
 
     number: int
-
-
-@dataclass(frozen=True)
-class PerItem:
-    """A result with a list of numbers for each body."""
-
-    values: Mapping[Item, Sequence[Any]]
 
 
 class _ByItem:
@@ -104,7 +97,7 @@ def _numbers(members: Sequence[Any]) -> Array:
 
 
 class RolledTree:
-    """The tree that pages see in rolled form; it has what `Tree` has but single bodies."""
+    """The tree of a rolled form: what `Tree` has, for symbolic bodies."""
 
     def __init__(self, kinds: Kinds, recorder: Recorder) -> None:
         """Take the bodies of each kind."""

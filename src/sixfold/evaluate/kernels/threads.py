@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from sixfold.llvm import Kernel
 
 MIN_SHARED_NUMBERS = 1 << 19
-"""Numbers read and written from which a batch is handed to several threads."""
+"""Numbers read and written from which a batch runs on several threads."""
 
 LANES = 8
-"""States that processors work out at once, at most."""
+"""Largest number of states that a processor computes at once."""
 
 MIN_CHUNK_NUMBERS = 1 << 16
-"""Numbers in a part that is handed to a thread, at least, but for the last part."""
+"""Least numbers in the part of a thread; the last part may have fewer."""
 
 MAX_THREADS = 4096
 """Threads that may be asked for; more than any machine has cores."""
@@ -84,13 +84,13 @@ def get_threads() -> int:
     """
     chosen = _state["threads"]
     if chosen is None:
-        chosen = _asked("SIXFOLD_THREADS") or min(
-            _cores(), _asked("OMP_NUM_THREADS") or MAX_THREADS
+        chosen = _threads_from_environment("SIXFOLD_THREADS") or min(
+            _cores(), _threads_from_environment("OMP_NUM_THREADS") or MAX_THREADS
         )
     return int(chosen)
 
 
-def _asked(variable: str) -> int:
+def _threads_from_environment(variable: str) -> int:
     """Return the number of threads that an environment variable asks for, 0 for none.
 
     OMP_NUM_THREADS may be a list, one number for each level of nesting: the first counts.
@@ -167,7 +167,7 @@ def run_kernel(kernel: Kernel, arrays: Sequence[Array], lead: Shape, out: Sequen
 def cuts(rows: int, least: int, unit: int = LANES) -> list[tuple[int, int]]:
     """Return where parts start and stop: large ones first, then smaller ones.
 
-    A thread that is held up leaves what is left to the others, and in the end none waits for long.
+    Guided scheduling: parts shrink, so that no thread waits long for another at the end.
     All but the last have a multiple of the unit.
     """
     found, start, threads = [], 0, get_threads()
@@ -200,7 +200,7 @@ def share(part: Callable[[int, int], None], parts: Sequence[tuple[int, int]]) ->
 
 
 def pool() -> ThreadPoolExecutor:
-    """Return the threads that big batches are handed to."""
+    """Return the thread pool for large batches."""
     count, futures = get_threads(), lazily("concurrent.futures")
     with _lock:
         if _state["pool"] is None or _state["size"] != count:

@@ -21,7 +21,7 @@ from sixfold.evaluate import (
     refuse_masses_below_zero,
     scalar_functions,
 )
-from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
+from sixfold.evaluate.quantity import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.model import Model
 from sixfold.simulation.adaptive import SOLVERS
 from sixfold.simulation.callbacks.callbacks import declared

@@ -1,26 +1,45 @@
-"""Models with constraints beside the joints of their tree: loops, rods, gears, rolling."""
+"""Models with constraints in addition to the joints of their tree: loops, rods, gears, rolling.
+
+Derivatives of constrained forward dynamics take one solve of the saddle-point system a column.
+Along x, with a and lam constant where a formula is differentiated,
+
+    M da - J^T dlam = -d ID/dx + (dJ/dx)^T lam,     J da = -(dJ/dx a + dgamma/dx),
+
+where ID is the inverse dynamics of the tree at a.  Its derivatives are those of the tree; rows of
+constraints are differentiated as numbers with a rate.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend, ForceFrame
+from sixfold.dynamics.kinematics import no_forces
+from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError
+from sixfold.evaluate.lazy_import import LazyModule
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES, PagesLater
+from sixfold.evaluate.quantities.configurations import integrate, position_rate
+from sixfold.evaluate.quantities.derivatives import factor_mass_matrix
+from sixfold.evaluate.quantities.dynamics import bias_force, external_forces
+from sixfold.evaluate.quantities.kinematics import six
+from sixfold.evaluate.quantity import Numbers
 from sixfold.model import Model
+from sixfold.scalar import ZERO, Scalar, differentiate, dot
+from sixfold.spatial import Column, Force
 
-if TYPE_CHECKING:
-    from sixfold.evaluate.scalar_functions import constraints as pages
-else:
-    pages = PagesLater("constraints")
+constrained = LazyModule("sixfold.dynamics.constrained.rows")
+delassus = LazyModule("sixfold.dynamics.constrained.solve")
+sweep = LazyModule("sixfold.dynamics.fast.inverse_dynamics")
+trunk = LazyModule("sixfold.dynamics.fast.factor")
 
-_FORCES = {"f_ext_frame": FORCE_FRAMES}
-_AS_FRAME = {"f_ext_frame": "frame"}
+PROJECTION_STEPS = 2
+"""Gauss-Newton steps that close gaps; each about squares a small one."""
+Matrix = list[list[Scalar]]
 
 
 def _refuse_trees(function: str, model: Model, _: Mapping[str, Any]) -> None:
@@ -30,15 +49,7 @@ def _refuse_trees(function: str, model: Model, _: Mapping[str, Any]) -> None:
         raise NotApplicableError(function, where, fix)
 
 
-@quantity(
-    pages.constrained_dynamics,
-    "nv",
-    "nc",
-    options=_FORCES,
-    keywords=_AS_FRAME,
-    solves=True,
-    refuses=_refuse_trees,
-)
+@quantity("nv", "nc", joint_space=True, solves=True, refuses=_refuse_trees)
 def constrained_dynamics(
     model: Model,
     q: ArrayLike,
@@ -60,14 +71,6 @@ def constrained_dynamics(
         model: a robot with loops, rods, gears or rolling wheels (`model.constraints`).
         q: configuration [rad or m], shape (..., nq); gaps that it leaves open are not closed
             (see `assemble` and `project`).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        tau: joint forces [N m or N], shape (..., nv).
-        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
-        f_ext_frame: "world" or "body", as in `inverse_dynamics`.
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: two arrays for the results, of their shapes and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Accelerations [rad/s^2 or m/s^2], shape (..., nv), and the force of each row, shape
@@ -93,10 +96,11 @@ def constrained_dynamics(
         >>> print(a.round(3), forces.round(3))  # the rod is pressed
         [ 4.709 -3.532] [7.848]
     """
-    raise NotImplementedError
+    found = solve(model, q, v, tau, f_ext, f_ext_frame)
+    return found.a, found.lam
 
 
-@quantity(pages.constraint_gaps, "nc", refuses=_refuse_trees)
+@quantity("nc", refuses=_refuse_trees)
 def constraint_gaps(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
@@ -107,9 +111,6 @@ def constraint_gaps(
 
     Args:
         model: a robot with constraints.
-        q: configuration [rad or m], shape (..., nq).
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Gaps [m or rad], shape (..., nc), in the order of `model.constraint_rows`.
@@ -125,10 +126,10 @@ def constraint_gaps(
         [[0.   ]
          [0.082]]
     """
-    raise NotImplementedError
+    return [row.gap for row in rows_of(model, q, None)]
 
 
-@quantity(pages.constraint_jacobian, "nc nv", refuses=_refuse_trees)
+@quantity("nc nv", refuses=_refuse_trees)
 def constraint_jacobian(
     model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
 ) -> Array:
@@ -136,9 +137,6 @@ def constraint_jacobian(
 
     Args:
         model: a robot with constraints.
-        q: configuration [rad or m], shape (..., nq).
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         J, shape (..., nc, nv): row k times v is how fast row k opens or slips
@@ -154,10 +152,10 @@ def constraint_jacobian(
         >>> print(sf.constraint_jacobian(model, [0.6, 0.8]).round(3))
         [[0.6 0.8]]
     """
-    raise NotImplementedError
+    return [row.J for row in rows_of(model, q, None)]
 
 
-@quantity(pages.constraint_bias, "nc", refuses=_refuse_trees)
+@quantity("nc", refuses=_refuse_trees)
 def constraint_bias(
     model: Model,
     q: ArrayLike,
@@ -170,10 +168,6 @@ def constraint_bias(
 
     Args:
         model: a robot with constraints.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Gamma [m/s^2 or rad/s^2], shape (..., nc).
@@ -189,10 +183,10 @@ def constraint_bias(
         >>> print(sf.constraint_bias(model, q, v).round(3))  # the rod turns with 1 rad/s
         [1.]
     """
-    raise NotImplementedError
+    return [row.gamma for row in rows_of(model, q, v)]
 
 
-@quantity(pages.constraint_wrenches, "nb 6", refuses=_refuse_trees)
+@quantity("nb 6", refuses=_refuse_trees)
 def constraint_wrenches(
     model: Model,
     q: ArrayLike,
@@ -209,10 +203,7 @@ def constraint_wrenches(
 
     Args:
         model: a robot with constraints.
-        q: configuration [rad or m], shape (..., nq).
         forces: of each row [N or N m], shape (..., nc), as `constrained_dynamics` returns them.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Wrenches (n; f) [N m; N], shape (..., nb, 6), in world axes about the world origin.
@@ -231,10 +222,12 @@ def constraint_wrenches(
         >>> np.allclose(sf.forward_dynamics(tree, q, v, tau, f_ext), a)
         True
     """
-    raise NotImplementedError
+    tree = model.tree
+    table = constrained.wrenches(tree, model.constraints, model.positions(q), forces)
+    return tree.rows(lambda i: six(table[i]))
 
 
-@quantity(pages.project, "nq", "nv", solves=True, refuses=_refuse_trees)
+@quantity("nq", "nv", joint_space=True, solves=True, refuses=_refuse_trees)
 def project(
     model: Model,
     q: ArrayLike,
@@ -251,12 +244,6 @@ def project(
 
     Args:
         model: a robot with constraints.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: two arrays for the results, of their shapes and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Configurations [rad or m], shape (..., nq), and velocities [rad/s or m/s], shape (..., nv).
@@ -273,10 +260,167 @@ def project(
         >>> np.allclose(sf.constraint_gaps(model, q), 0), np.allclose(J @ v, 0)
         (True, True)
     """
-    raise NotImplementedError
+    # Gauss-Newton steps close the gaps
+    x = list(q)
+    for _ in range(PROJECTION_STEPS):
+        rows = rows_of(model, x, None)
+        dq = _least_motion(model, x, [row.J for row in rows], [-row.gap for row in rows])
+        x = integrate(model, x, dq)
+    # v - M^-1 J^T G^-1 J v
+    J = [row.J for row in rows_of(model, x, None)]
+    dv = _least_motion(model, x, J, [-dot(row, v) for row in J])
+    return x, [a + b for a, b in zip(v, dv, strict=True)]
 
 
-if TYPE_CHECKING:  # they take only listed names of a package for public ones
+# -- rows, and forward dynamics with them
+
+
+def rows_of(model: Any, q: Numbers, v: Numbers | None) -> list[Any]:
+    """Return all rows over the model's own coordinates."""
+    x, xd = model.positions(q), None if v is None else model.velocities(v)
+    found: list[Any] = constrained.rows(model.tree, model.constraints, x, xd)
+    if not model.couplings:
+        return found
+    tree = model.tree
+    at = tree.velocity_slices
+    return [row._replace(J=model.gather({i: row.J[at[i]] for i in tree.bodies})) for row in found]
+
+
+class Solution(NamedTuple):
+    """Constrained forward dynamics, with what its derivatives use again."""
+
+    M: Any
+    """Factor of the mass matrix."""
+    G: Any
+    """Delassus matrix."""
+    a: list[Scalar]
+    lam: list[Scalar]
+    """Force of each row."""
+
+
+def solve(
+    model: Any,
+    q: Numbers,
+    v: Numbers,
+    tau: Numbers,
+    f_ext: Numbers | None,
+    frame: str,
+    stabilization: Scalar | None = None,
+    whole: bool = False,
+) -> Solution:
+    """Return accelerations and forces: M a + C = tau + J^T lam with J a + gamma = 0.
+
+    With `whole` the factor is that of all degrees of freedom; else that of the bodies which the
+    constraints load.  With `stabilization` = alpha, rows obey g'' + 2 alpha g' + alpha^2 g = 0
+    (Baumgarte).
+    """
+    loaded = model.tree.bodies if whole else constrained.loaded_bodies(model.constraints)
+    motion = free_motion(model, q, v, tau, f_ext, frame, loaded)
+    M, z = motion.factor, motion.z
+    rows = rows_of(model, q, v)
+    G = delassus.Delassus(M, [row.J for row in rows])
+    b = [-(row.gamma + x) for row, x in zip(rows, G.along(z), strict=True)]
+    if stabilization is not None:
+        alpha = stabilization
+        for k, row in enumerate(rows):
+            b[k] = b[k] - alpha * (2.0 * dot(row.J, v) + alpha * row.gap)
+    lam = G.solve(b)
+    return Solution(M, G, motion.outward(G.with_forces(z, lam)), lam)
+
+
+def _least_motion(
+    model: Any, q: Numbers, J: Sequence[list[Scalar]], b: Sequence[Scalar]
+) -> list[Scalar]:
+    """Return M^-1 J^T G^-1 b: the least motion with J x = b, by the metric of the mass matrix."""
+    motion = _motion_at_rest(model, q, constrained.loaded_bodies(model.constraints))
+    G = delassus.Delassus(motion.factor, J)
+    found: list[Scalar] = motion.outward(G.with_forces(motion.z, G.solve(b)))
+    return found
+
+
+# -- motion without constraints and contacts, as solves with their rows take it
+
+
+def free_motion(
+    model: Any,
+    q: Numbers,
+    v: Numbers,
+    tau: Numbers,
+    f_ext: Numbers | None,
+    frame: str,
+    loaded: Collection[int],
+) -> Any:
+    """Return how a model moves by itself, for rows that act on the bodies `loaded`.
+
+    Under couplings the whole matrix is factorised.
+    """
+    if model.couplings:
+        M = factor_mass_matrix(model, q)
+        C = bias_force(model, q, v, f_ext, f_ext_frame=frame)
+        return trunk.FreeMotion(M, M.half(Column(tau) - Column(C)))
+    tree = model.tree
+    x, xd = model.positions(q), model.velocities(v)
+    forces = external_forces(model, x, f_ext, frame)
+    passive = passive_forces(tree, x, xd)
+    net = {i: t - passive[i] for i, t in model.velocities(tau).items()}
+    Xup, S, pA, *_ = sweep.body_forces(tree, x, xd, tree.zero_velocities(), forces)
+    return trunk.eliminate(tree, Xup, S, pA, net, loaded).motion()
+
+
+def _motion_at_rest(model: Any, q: Numbers, loaded: Collection[int]) -> Any:
+    """Return the motion of a model without velocity, gravity and forces."""
+    if model.couplings:
+        return trunk.FreeMotion(factor_mass_matrix(model, q), [ZERO] * model.nv)
+    tree = model.tree
+    x, none = model.positions(q), tree.zero_velocities()
+    Xup, S = tree.table(), tree.table()
+    for i in tree.bodies:
+        XJ, S[i], _, _ = tree.joint[i].calc(x[i], none[i])
+        Xup[i] = XJ @ tree.Xtree[i]
+    nothing = {0: Force.zero(), **no_forces(tree)}
+    return trunk.eliminate(tree, Xup, S, nothing, none, loaded).motion()
+
+
+def constrained_derivatives(
+    model: Any, q: Numbers, v: Numbers, at: Solution, Q: Matrix, V: Matrix
+) -> list[Scalar]:
+    """Return da/dq, da/dv and da/dtau, row by row.
+
+    Args:
+        model: the model.
+        q: positions.
+        v: velocities.
+        at: the dynamics there.
+        Q: derivative of the tree's inverse dynamics at those accelerations with respect to q.
+        V: with respect to v.
+    """
+    n = model.nv
+    M, G, a, lam = at
+
+    def pulls(q: Numbers, v: Numbers) -> list[Scalar]:
+        """Return J^T lam and J a + gamma."""
+        rows = rows_of(model, q, v)
+        forces = [dot([row.J[k] for row in rows], lam) for k in range(n)]
+        return [*forces, *(dot(row.J, a) + row.gamma for row in rows)]
+
+    def column(b: Sequence[Scalar], c: Sequence[Scalar]) -> list[Scalar]:
+        """Return da of M da - J^T dlam = b, J da = -c."""
+        z = M.half(b)
+        dlam = G.solve([-(x + y) for x, y in zip(c, G.along(z), strict=True)])
+        return M.outward(G.with_forces(z, dlam))
+
+    by_q, by_v, by_tau = [], [], []
+    for t in range(n):
+        e: list[Scalar] = [1.0 if k == t else ZERO for k in range(n)]
+        _, rates = differentiate(lambda x: pulls(x, v), q, position_rate(model, q, e))
+        by_q.append(column([x - row[t] for x, row in zip(rates, Q, strict=False)], rates[n:]))
+        _, rates = differentiate(lambda x: pulls(q, x), v, e)
+        by_v.append(column([-row[t] for row in V], rates[n:]))
+        by_tau.append(column(e, [ZERO] * model.nc))
+    return [x for each in (by_q, by_v, by_tau) for row in zip(*each, strict=True) for x in row]
+
+
+if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
     __all__ = [
         "constrained_dynamics",
         "constraint_bias",

@@ -1,15 +1,16 @@
-"""Public impacts: velocities after bodies strike, and the inertia that they feel."""
+"""Impacts: velocities after bodies strike, and the inertia that they feel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend
+from sixfold.dynamics import kinematics
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -17,19 +18,30 @@ from sixfold.errors import (
     TooLargeError,
     UnknownNameError,
 )
-from sixfold.evaluate import scalar_functions as pages
-from sixfold.evaluate.public import quantity
-from sixfold.model import Model
-from sixfold.model.geometry import ImpactPoint
+from sixfold.evaluate.lazy_import import LazyModule
+from sixfold.evaluate.public import common_arguments, quantity
+from sixfold.evaluate.quantities.derivatives import factor_mass_matrix
+from sixfold.evaluate.quantity import ModelOnTree, Numbers
+from sixfold.model import Model, Tree
+from sixfold.model.impact_point import ImpactPoint
+from sixfold.scalar import ZERO, Scalar, dot, exact
+from sixfold.spatial import Transform, Vector3
+
+algorithm = LazyModule("sixfold.dynamics.constrained.impact")
+rows = LazyModule("sixfold.dynamics.constrained.rows")
 
 MAX_POINTS = 64
+
 """Points of one call: each pair of them has its own numbers in the program."""
 
 MAX_SETS = 256
+
 """Sets of points whose calls are kept."""
 
 _Two = tuple[Array, Array]
+
 _Three = tuple[Array, Array, Array]
+
 _Points = ImpactPoint | Iterable[ImpactPoint]
 
 
@@ -61,6 +73,7 @@ def impact(
 ) -> _Three: ...
 
 
+@common_arguments
 def impact(
     model: Model,
     q: ArrayLike,
@@ -86,10 +99,10 @@ def impact(
         points: an `ImpactPoint` or several, the same for all states.  A point that moves away gets
             no impulse, unless it is held.
         residual: return how far the result is from the law, too.
-        inertias: inertial parameters of all bodies in place of the model's own, shape
+        inertias: inertial parameters of all bodies instead of the model's own, shape
             (..., nb, 10), as in `inverse_dynamics`.
         out: arrays for the results, of their shapes and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
+        backend: "numpy" for the reference reading; machine code where there is some by default.
 
     Returns:
         Velocities after the impact [rad/s or m/s], shape (..., nv), and the impulse on each point's
@@ -120,6 +133,7 @@ def impact(
     return found
 
 
+@common_arguments
 def delassus_matrix(
     model: Model,
     q: ArrayLike,
@@ -137,10 +151,10 @@ def delassus_matrix(
         model: the robot.
         q: configuration [rad or m], shape (..., nq).
         points: an `ImpactPoint` or several.
-        inertias: inertial parameters of all bodies in place of the model's own, shape
+        inertias: inertial parameters of all bodies instead of the model's own, shape
             (..., nb, 10), as in `inverse_dynamics`.
         out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
+        backend: "numpy" for the reference reading; machine code where there is some by default.
 
     Returns:
         Array of shape (..., 3 n, 3 n) for n points [1/kg]: three rows for each, along its normal
@@ -169,10 +183,10 @@ def _impact(points: tuple[ImpactPoint, ...], residual: bool) -> Callable[..., An
     scalars = ("",) if residual else ()
 
     @quantity(
-        partial(pages.impact, points=points, residual=residual),
         "nv",
         f"{len(points)} 3",
         *scalars,
+        reading=partial(_impact_numbers, points=points, residual=residual),
         part_of="impact",
         solves=True,
         refuses=partial(_refuse_unknown, points),
@@ -187,7 +201,7 @@ def _impact(points: tuple[ImpactPoint, ...], residual: bool) -> Callable[..., An
         backend: Backend | None = None,
     ) -> Any:
         """Return velocities and impulses, and the residual."""
-        raise NotImplementedError
+        raise AssertionError("the reading computes it")
 
     return call
 
@@ -198,8 +212,8 @@ def _delassus_matrix(points: tuple[ImpactPoint, ...]) -> Callable[..., Array]:
     n = 3 * len(points)
 
     @quantity(
-        partial(pages.delassus_matrix, points=points),
         f"{n} {n}",
+        reading=partial(_delassus_numbers, points=points),
         part_of="delassus_matrix",
         solves=True,
         refuses=partial(_refuse_unknown, points),
@@ -213,7 +227,7 @@ def _delassus_matrix(points: tuple[ImpactPoint, ...]) -> Callable[..., Array]:
         backend: Backend | None = None,
     ) -> Array:
         """Return the matrix."""
-        raise NotImplementedError
+        raise AssertionError("the reading computes it")
 
     return call
 
@@ -255,7 +269,133 @@ def _refuse_unknown(
             raise NotApplicableError(what, "a body that is struck by itself", fix)
 
 
-if TYPE_CHECKING:  # they take only listed names of a package for public ones
+# -- one state
+
+Matrix = list[list[Scalar]]
+
+LEVER_SQUARED = 1e-6
+"""Of a point so near to the axes of all joints that it counts as one that does not move [m^2]."""
+
+
+class _Struck(NamedTuple):
+    """The directions of a point in world axes, normal first, and rows of its Jacobian."""
+
+    directions: list[Vector3]
+    """Those along which there may be an impulse."""
+    rows: Matrix
+    """One for each of them."""
+    more: Matrix
+    """Those of the tangents of a point without friction."""
+
+
+def _impact_numbers(
+    model: Model,
+    tree: Tree,
+    q: Numbers,
+    v: Numbers,
+    *,
+    points: Sequence[ImpactPoint],
+    residual: bool = False,
+) -> list[Scalar]:
+    """Return velocities v + M^-1 J^T p, all impulses in world axes, and the residual."""
+    on = ModelOnTree(model, tree)
+    struck = _struck(on, q, points)
+    J = [row for each in struck for row in each.rows]
+    factor = factor_mass_matrix(on, q)
+    Y = [factor.half(row) for row in J]
+    b: list[Scalar] = []
+    contacts = []
+    for point, each in zip(points, struck, strict=True):
+        count = len(b)
+        b += [dot(row, v) for row in each.rows]
+        b[count] = b[count] * (1.0 + point.restitution)
+        contacts.append(algorithm.ImpactContact(tuple(range(count, len(b))), point.friction, point.held))
+    p, error = algorithm.impulses(Y, factor.reciprocals, b, contacts, _scale(factor, Y, struck))
+    y: list[Scalar] = [ZERO] * model.nv
+    for value, row in zip(p, Y, strict=True):
+        y = [total + value * x for total, x in zip(y, row, strict=True)]
+    after = [x + dx for x, dx in zip(v, factor.outward(factor.scaled(y)), strict=True)]
+    in_world = [
+        sum((p[r] * d[k] for r, d in zip(c.rows, each.directions, strict=True)), ZERO)
+        for c, each in zip(contacts, struck, strict=True)
+        for k in range(3)
+    ]
+    return [*after, *in_world, *([error] if residual else [])]
+
+
+def _delassus_numbers(
+    model: Model, tree: Tree, q: Numbers, *, points: Sequence[ImpactPoint]
+) -> list[Scalar]:
+    """Return J M^-1 J^T, row by row: each point's normal, then its two tangents."""
+    on = ModelOnTree(model, tree)
+    struck = _struck(on, q, points)
+    rows = [row for each in struck for row in (*each.rows, *each.more)]
+    factor = factor_mass_matrix(on, q)
+    Y = [factor.half(row) for row in rows]
+    scaled = [factor.scaled(y) for y in Y]
+    G: Matrix = [[ZERO] * len(rows) for _ in rows]
+    for r in range(len(rows)):
+        for s in range(r + 1):
+            G[r][s] = G[s][r] = dot(Y[r], scaled[s])
+    return [x for row in G for x in row]
+
+
+def _struck(model: Any, q: Numbers, points: Sequence[ImpactPoint]) -> list[_Struck]:
+    """Return the rows of all points."""
+    tree = model.tree
+    x = model.positions(q)
+    _, X0 = kinematics.transforms(tree, x)
+
+    def rows_of(k: int, point: Vector3, directions: list[Vector3]) -> list[list[Scalar]]:
+        over_tree = rows.point_rows(tree, x, X0, k + 1, point, directions)
+        return [
+            model.gather({i: row.get(i, [ZERO] * tree.joint[i].nv) for i in tree.bodies})
+            for row in over_tree
+        ]
+
+    result = []
+    for point in points:
+        k, placement = model.locate(point.frame)
+        X = Transform.translation([exact(x) for x in point.position]) @ placement @ X0[k + 1]
+        directions = _axes(point)
+        if point.against is None:
+            found = rows_of(k, X.r, directions)
+        else:
+            other, held = model.locate(point.against)
+            back = (held @ X0[other + 1]).E.T
+            directions = [back @ d for d in directions]
+            both = zip(rows_of(k, X.r, directions), rows_of(other, X.r, directions), strict=True)
+            found = [[x - y for x, y in zip(a, b, strict=True)] for a, b in both]
+        count = 3 if point.friction else 1
+        result.append(_Struck(directions[:count], found[:count], found[count:]))
+    return result
+
+
+def _axes(point: ImpactPoint) -> list[Vector3]:
+    """Return the normal and two tangents, right-handed, exact along the axes of coordinates.
+
+    The second tangent is horizontal wherever the normal has a part along x and z only, so that
+    motions in that plane keep exact zeros.
+    """
+    n = Vector3(*map(exact, point.normal))
+    x, y, z = map(float, point.normal)
+    if abs(y) <= 0.75:
+        length = (x * x + z * z) ** 0.5
+        t = Vector3(exact(z / length), ZERO, exact(-x / length))
+    else:
+        length = (y * y + z * z) ** 0.5
+        t = Vector3(ZERO, exact(z / length), exact(-y / length))
+    return [n, t, n.cross(t)]
+
+
+def _scale(factor: Any, Y: Matrix, struck: Sequence[_Struck]) -> Scalar:
+    """Return the mean of G's diagonal over all directions, and a little of all joints."""
+    more = [factor.half(row) for each in struck for row in each.more]
+    total = sum((dot(y, factor.scaled(y)) for y in (*Y, *more)), ZERO)
+    return total / (3 * len(struck)) + LEVER_SQUARED * sum(factor.reciprocals)
+
+
+if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
     __all__ = [
         "delassus_matrix",
         "impact",

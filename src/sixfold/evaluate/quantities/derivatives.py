@@ -9,19 +9,26 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend, ForceFrame
+from sixfold.evaluate.lazy_import import LazyModule
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES, PagesLater, refuse_constraints
+from sixfold.evaluate.quantities.dynamics import bias_force, external_forces, mass_matrix
+from sixfold.evaluate.quantity import Numbers, refuse_constraints
 from sixfold.model import Model
+from sixfold.scalar import ZERO, Scalar
 
-if TYPE_CHECKING:
-    from sixfold.evaluate.scalar_functions import derivatives as pages
-else:
-    pages = PagesLater("derivatives")
+constraints = LazyModule("sixfold.evaluate.quantities.constraints")
+fast = LazyModule("sixfold.dynamics.fast.factor")
+forward = LazyModule("sixfold.dynamics.derivatives.inverse_dynamics")
+inverse = LazyModule("sixfold.dynamics.derivatives.inverse_dynamics")
+passive = LazyModule("sixfold.dynamics.derivatives.joints")
+second = LazyModule("sixfold.dynamics.derivatives.second")
 
-_FORCES = {"f_ext_frame": FORCE_FRAMES}
-_AS_FRAME = {"f_ext_frame": "frame"}
+Matrix = list[list[Scalar]]
+
 _Three = tuple[Array, Array, Array]
+
 _Four = tuple[Array, Array, Array, Array]
+
 _MATRICES = ("nv nv",) * 4
 
 
@@ -29,14 +36,7 @@ def _refuse_constraints(function: str, model: Model, _: Mapping[str, Any]) -> No
     refuse_constraints(function, model)
 
 
-@quantity(
-    pages.inverse_dynamics_derivatives,
-    "nv nv",
-    "nv nv",
-    "nv nv",
-    options=_FORCES,
-    keywords=_AS_FRAME,
-)
+@quantity("nv nv", "nv nv", "nv nv", joint_space=True)
 def inverse_dynamics_derivatives(
     model: Model,
     q: ArrayLike,
@@ -57,19 +57,9 @@ def inverse_dynamics_derivatives(
     has nv columns, not nq.  Where v = dq/dt these are the ordinary partial derivatives.
 
     Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
         f_ext_frame: "world" (world axes about the world origin: the force stays in the world while
             q changes) or "body" (body axes and origin: it turns with the body).
-        sparse: leave out numbers that are zero for every state: each result is then a tuple
-            (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: three arrays for the results, of their shapes and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Three arrays of shape (..., nv, nv): row i is joint force i, column j is d/dq_j, d/dv_j and
@@ -80,7 +70,7 @@ def inverse_dynamics_derivatives(
         ShapeError: if a last axis is not nq or nv; the message names the argument.
 
     Reference: Singh, Russell, Wensing, Efficient Analytical Derivatives of Rigid-Body Dynamics
-    using Spatial Vector Algebra, RA-L 7(2), 2022; worked out about the joint points.
+    using Spatial Vector Algebra, RA-L 7(2), 2022; computed about the joint points.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -93,18 +83,17 @@ def inverse_dynamics_derivatives(
         >>> da.values.shape  # of 36 numbers
         (22,)
     """
-    raise NotImplementedError
+    tree = model.tree
+    x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
+    forces = external_forces(model, x, f_ext, f_ext_frame)
+    # forces fixed in the world turn as seen from a body
+    fixed = f_ext is not None and f_ext_frame == "world"
+    found = inverse.first_order(tree, x, xd, xdd, forces, fixed=fixed)
+    passive.add_passive(tree, x, xd, found.Q, found.V)
+    return _reduce(model, found)
 
 
-@quantity(
-    pages.forward_dynamics_derivatives,
-    "nv nv",
-    "nv nv",
-    "nv nv",
-    options=_FORCES,
-    keywords=_AS_FRAME,
-    solves=True,
-)
+@quantity("nv nv", "nv nv", "nv nv", joint_space=True, solves=True)
 def forward_dynamics_derivatives(
     model: Model,
     q: ArrayLike,
@@ -125,19 +114,9 @@ def forward_dynamics_derivatives(
     of its constrained accelerations, also along directions that would open a loop.
 
     Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        tau: joint forces [N m or N], shape (..., nv).
         f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
         f_ext_frame: "world" (the force stays in the world while q changes) or "body" (it turns with
             the body).
-        sparse: leave out numbers that are zero for every state: each result is then a tuple
-            (values, rows, columns), with values of shape (..., n) and fixed rows and columns.
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: three arrays for the results, of their shapes and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Three arrays of shape (..., nv, nv): row i is acceleration i, column j is d/dq_j, d/dv_j and
@@ -161,10 +140,19 @@ def forward_dynamics_derivatives(
         >>> dq.shape, np.allclose(dtau, sf.inverse_mass_matrix(arm, q))
         ((2, 2), True)
     """
-    raise NotImplementedError
+    if model.constraints:
+        at = constraints.solve(model, q, v, tau, f_ext, f_ext_frame, whole=True)
+        Q, V, _ = inverse_dynamics_derivatives(model, q, v, at.a, f_ext, f_ext_frame=f_ext_frame)
+        return constraints.constrained_derivatives(model, q, v, at, Q, V)
+    # da/dq = -M^-1 d tau/dq at the accelerations of forward dynamics
+    factor, a = _solve(model, q, v, tau, f_ext, f_ext_frame)
+    Q, V, _ = inverse_dynamics_derivatives(model, q, v, a, f_ext, f_ext_frame=f_ext_frame)
+    turns = f_ext is None or f_ext_frame == "body"
+    by_q, by_v = _solve_columns(model, q, v, factor, Q, V, closed=turns)
+    return by_q, by_v, factor.inverse()
 
 
-@quantity(pages.second_derivatives, *_MATRICES)
+@quantity(*_MATRICES, joint_space=True)
 def second_derivatives(
     model: Model,
     q: ArrayLike,
@@ -183,17 +171,7 @@ def second_derivatives(
     The matrices of one joint force k are those of the k-th unit vector as weights.
 
     Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         weights: a weight for each joint force, shape (..., nv).
-        sparse: leave out numbers that are zero for every state, as in
-            `inverse_dynamics_derivatives`.
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: four arrays for the results, of their shapes and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Four arrays of shape (..., nv, nv).  The first letter is the row: qv[i, j] is d2/dq_i dv_j.
@@ -211,15 +189,18 @@ def second_derivatives(
         >>> print(qq.round(3))
         [[-4.905]]
     """
-    raise NotImplementedError
+    tree = model.tree
+    x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
+    lam = model.velocities(weights)
+    # closed form for constant motion subspaces, else column by column
+    constant = all(joint.constant_subspace and not joint.is_code for joint in tree.joint[1:])
+    rule = second.second_order if constant else second.by_columns
+    found = rule(tree, x, xd, xdd, lam)
+    passive.add_second_passive(tree, x, xd, lam, found.qq, found.qv, found.vv)
+    return _reduce(model, found)
 
 
-@quantity(
-    pages.forward_second_derivatives,
-    *_MATRICES,
-    solves=True,
-    refuses=_refuse_constraints,
-)
+@quantity(*_MATRICES, joint_space=True, solves=True, refuses=_refuse_constraints)
 def forward_second_derivatives(
     model: Model,
     q: ArrayLike,
@@ -237,17 +218,7 @@ def forward_second_derivatives(
     They are along the motion subspaces (the tangent space), as in `second_derivatives`.
 
     Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        tau: joint forces [N m or N], shape (..., nv).
         weights: a weight for each acceleration, shape (..., nv).
-        sparse: leave out numbers that are zero for every state, as in
-            `inverse_dynamics_derivatives`.
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: four arrays for the results, of their shapes and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Four arrays of shape (..., nv, nv); the first letter is the row.  States where a joint has
@@ -264,10 +235,77 @@ def forward_second_derivatives(
         >>> print(second[0].round(3))
         [[18.167]]
     """
-    raise NotImplementedError
+    # with eta = M^-1 weights and the second derivatives of eta . tau:
+    # lam . a_qq = -(qq + qa a_q + (qa a_q)^T), lam . a_qv = -(qv + qa a_v),
+    # lam . a_vv = -vv, lam . a_qtau = -qa M^-1
+    n = range(model.nv)
+    factor, a = _solve(model, q, v, tau, None, "world")
+    Q, V, _ = inverse_dynamics_derivatives(model, q, v, a)
+    by_q, by_v = _solve_columns(model, q, v, factor, Q, V, closed=True)
+    qq, qv, vv, qa = second_derivatives(model, q, v, a, factor.solve(weights))
+    mixed, damped = _product(qa, by_q), _product(qa, by_v)
+    by_tau = [factor.solve(row) for row in qa]
+    return (
+        [[-(qq[r][c] + mixed[r][c] + mixed[c][r]) for c in n] for r in n],
+        [[-(qv[r][c] + damped[r][c]) for c in n] for r in n],
+        [[-x for x in row] for row in vv],
+        [[-x for x in row] for row in by_tau],
+    )
 
 
-if TYPE_CHECKING:  # they take only listed names of a package for public ones
+def _reduce(model: Any, matrices: Any) -> list[Matrix]:
+    """Return matrices over all joints, reduced by couplings."""
+    if not model.couplings:
+        return list(matrices)
+    return [model.coordinates.reduce(each, model.tree.velocity_slices) for each in matrices]
+
+
+def factor_mass_matrix(model: Any, q: Numbers) -> Any:
+    """Return the sparse factor of the mass matrix; under couplings the matrix is dense."""
+    parents = tuple(range(-1, model.nv - 1)) if model.couplings else model.tree.dof_parent
+    return fast.Factor.of(mass_matrix(model, q), parents)
+
+
+def _solve(
+    model: Any, q: Numbers, v: Numbers, tau: Numbers, f_ext: Numbers | None, frame: str
+) -> tuple[Any, list[Scalar]]:
+    """Return the factorised mass matrix and the accelerations."""
+    C = bias_force(model, q, v, f_ext, f_ext_frame=frame)
+    factor = factor_mass_matrix(model, q)
+    return factor, factor.solve([t - c for t, c in zip(tau, C, strict=True)])
+
+
+def _solve_columns(
+    model: Any, q: Numbers, v: Numbers, factor: Any, Q: Matrix, V: Matrix, *, closed: bool
+) -> tuple[Matrix, Matrix]:
+    """Return -M^-1 Q and -M^-1 V.
+
+    Columns of a floating base in closed form, if there are no forces fixed in the world.
+    """
+    known: tuple[dict[int, Any], ...] = ({}, {})
+    if closed and not model.couplings:
+        known = forward.base_columns(model.tree, model.positions(q), model.velocities(v))
+    found = []
+    for matrix, given in zip((Q, V), known, strict=True):
+        columns = [
+            [*[ZERO] * 3, *given[c], *[ZERO] * (model.nv - 6)]
+            if c in given
+            else factor.opposite.column(c, [row[c] for row in matrix])
+            for c in range(model.nv)
+        ]
+        found.append([list(row) for row in zip(*columns, strict=True)])
+    return found[0], found[1]
+
+
+def _product(A: Matrix, B: Matrix) -> Matrix:
+    columns = list(zip(*B, strict=True))
+    return [
+        [sum((x * y for x, y in zip(row, column, strict=True)), ZERO) for column in columns]
+        for row in A
+    ]
+
+
+if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
     __all__ = [
         "forward_dynamics_derivatives",
         "forward_second_derivatives",

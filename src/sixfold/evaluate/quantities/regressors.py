@@ -10,21 +10,22 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend, JointColumn
+from sixfold.dynamics.passive import unit_passive_force
 from sixfold.errors import OptionError
-from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import PagesLater
-from sixfold.model import Model
+from sixfold.evaluate.lazy_import import LazyModule
+from sixfold.evaluate.public import common_arguments, quantity
+from sixfold.evaluate.quantity import Numbers, page
+from sixfold.model import Model, Tree
+from sixfold.scalar import ZERO, Scalar
 
-if TYPE_CHECKING:
-    from sixfold.evaluate.scalar_functions import regressors as pages
-else:
-    pages = PagesLater("regressors")
+algorithms = LazyModule("sixfold.dynamics.regressor")
 
 JOINT_COLUMNS: tuple[JointColumn, ...] = get_args(JointColumn)
-"""Numbers that a freedom may have beside the bodies' parameters."""
+
+"""Numbers of a joint coordinate in addition to the bodies' parameters."""
 
 
-@quantity(pages.regressor, "nv 10*nb")
+@quantity("nv 10*nb")
 def regressor(
     model: Model,
     q: ArrayLike,
@@ -39,18 +40,12 @@ def regressor(
 
     tau is `inverse_dynamics` of the rigid bodies alone, gravity included: that of
     `model.without(damping=True, friction=True, springs=True, armature=True)`.  An external force
-    enters beside it: Y pi is the joint force plus what the external forces do, tau + J^T f.
+    is added: Y pi is the joint force plus what the external forces do, tau + J^T f.
     Inertias of the model itself have no effect.
 
     Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         sparse: leave out numbers that are zero for every state (a body moves no joint but those
             between it and the base), as in `inverse_dynamics_derivatives`: one `Nonzeros`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Array of shape (..., nv, 10 nb).  Columns 10 k to 10 k + 9 belong to body k (`body_names`):
@@ -69,10 +64,20 @@ def regressor(
         >>> Y.shape, np.allclose(Y @ pi, sf.inverse_dynamics(arm, q, v, np.ones(2)))
         ((2, 20), True)
     """
-    raise NotImplementedError
+    tree = model.tree
+    x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
+    Y = algorithms.regressor(tree, x, xd, xdd)
+    if not model.couplings:
+        return Y
+    # T^T Y
+    at = tree.velocity_slices
+    columns = [
+        model.gather({i: column[at[i]] for i in tree.bodies}) for column in zip(*Y, strict=True)
+    ]
+    return list(zip(*columns, strict=True))
 
 
-@quantity(pages.energy_regressor, "10*nb", "10*nb")
+@quantity("10*nb", "10*nb")
 def energy_regressor(
     model: Model,
     q: ArrayLike,
@@ -85,13 +90,6 @@ def energy_regressor(
 
     They need no accelerations: the work of all joint forces between two states is the difference of
     (T + V) pi.  Rotors and springs are not in them.
-
-    Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        out: two arrays for the results, of their shapes and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Two arrays of shape (..., 10 nb); columns as in `regressor`.  The products with pi are
@@ -110,9 +108,10 @@ def energy_regressor(
         >>> np.allclose(V @ pi, sf.potential_energy(arm, q))
         True
     """
-    raise NotImplementedError
+    return algorithms.energy_regressor(model.tree, model.positions(q), model.velocities(v))
 
 
+@common_arguments
 def joint_regressor(
     model: Model,
     q: ArrayLike,
@@ -123,9 +122,9 @@ def joint_regressor(
     out: Array | None = None,
     backend: Backend | None = None,
 ) -> Array:
-    """Return what one unit of friction, offset, rotor or spring of each freedom adds to its force.
+    """Return what one unit of friction, offset, rotor or spring of each joint coordinate adds.
 
-    tau_j = (regressor pi)_j + sum over c of result[j, c] x_jc: one number x for each freedom and
+    tau_j = (regressor pi)_j + sum over c of result[j, c] x_jc: one number x for each coordinate and
     column, so that only the diagonal of each column's matrix is returned.
 
     Args:
@@ -135,13 +134,13 @@ def joint_regressor(
         a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         columns: which ones, of "viscous" (v), "dry" (tanh(v / v_s), sign(v) where v_s = 0), "dry+"
             and "dry-" (the same where v > 0, and elsewhere), "offset" (1), "rotor" (a) and "spring"
-            (q - rest; zero for the freedoms of spherical and free joints).
+            (q - rest; zero for spherical and free joints).
         out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
+        backend: "numpy" for the reference reading; machine code where there is some by default.
 
     Returns:
         Array of shape (..., nv, len(columns)): what one unit of each column's number adds to the
-        joint force of each freedom [N m or N].
+        joint force of each coordinate [N m or N].
 
     Example:
         >>> import sixfold as sf
@@ -166,13 +165,9 @@ def _columns(given: Any) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def _joint_call(columns: tuple[str, ...]) -> Callable[..., Array]:
     """Return the call for some columns."""
-    from sixfold.evaluate.scalar_functions import regressors
+    reading = partial(_unit_forces, columns=columns)
 
-    @quantity(
-        partial(regressors.joint_regressor, columns=columns),
-        f"nv {len(columns)}",
-        part_of="joint_regressor",
-    )
+    @quantity(f"nv {len(columns)}", reading=reading, part_of="joint_regressor")
     def call(
         model: Model,
         q: ArrayLike,
@@ -183,12 +178,28 @@ def _joint_call(columns: tuple[str, ...]) -> Callable[..., Array]:
         backend: Backend | None = None,
     ) -> Array:
         """Return the columns."""
-        raise NotImplementedError
+        raise AssertionError("the reading computes it")
 
     return call
 
 
-if TYPE_CHECKING:  # they take only listed names of a package for public ones
+@page()
+def _unit_forces(
+    model: Model, tree: Tree, q: Numbers, v: Numbers, a: Numbers, *, columns: tuple[str, ...]
+) -> list[Scalar]:
+    """Return what a unit of each number of a joint coordinate adds to its joint force."""
+    found: list[Scalar] = []
+    places = dict((j, i) for i, j in model.coordinates.additive)
+    for j, joint in enumerate(model.coordinates.v_joints):
+        offset: Scalar = ZERO  # springs of joints with a quaternion are not one number each
+        if j in places:
+            offset = q[places[j]] - tree.rest[joint.body + 1][places[j] - joint.q.start]
+        speed = tree.friction_speed[joint.body + 1][j - joint.v.start]
+        found += [unit_passive_force(kind, offset, v[j], a[j], speed) for kind in columns]
+    return found
+
+
+if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
     __all__ = [
         "energy_regressor",
         "joint_regressor",

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend
+from sixfold.dynamics import energy
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.scalar_functions import dynamics as pages
 from sixfold.model import Model
 
 
-@quantity(pages.kinetic_energy, "")
+@quantity("", joint_space=True, rolls=True)
 def kinetic_energy(
     model: Model,
     q: ArrayLike,
@@ -25,15 +25,6 @@ def kinetic_energy(
 ) -> Array:
     """Return the kinetic energy [J], shape (...), rotors included.
 
-    Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
-
     Returns:
         Energies [J], shape (...).
 
@@ -44,10 +35,10 @@ def kinetic_energy(
         >>> np.allclose(sf.kinetic_energy(arm, q, v), v @ sf.mass_matrix(arm, q) @ v / 2)
         True
     """
-    raise NotImplementedError
+    return energy.kinetic_energy(model.tree, model.positions(q), model.velocities(v))
 
 
-@quantity(pages.potential_energy, "")
+@quantity("", rolls=True)
 def potential_energy(
     model: Model,
     q: ArrayLike,
@@ -58,14 +49,6 @@ def potential_energy(
 ) -> Array:
     """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs.
 
-    Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
-
     Returns:
         Energies [J], shape (...).
 
@@ -75,10 +58,10 @@ def potential_energy(
         >>> print(sf.potential_energy(pendulum, [[0.0], [np.pi]]).round(3))
         [-4.905  4.905]
     """
-    raise NotImplementedError
+    return energy.potential_energy(model.tree, model.positions(q))
 
 
-@quantity(pages.momentum, "6")
+@quantity("6", rolls=True)
 def momentum(
     model: Model,
     q: ArrayLike,
@@ -90,15 +73,6 @@ def momentum(
 ) -> Array:
     """Return the total momentum (moment; linear), (..., 6), world axes, about the origin.
 
-    Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
-
     Returns:
         Moments about the world origin, then linear momentum [N m s; N s], shape (..., 6), in world
         axes.  Rotors (armature) are not included.
@@ -109,10 +83,10 @@ def momentum(
         >>> print(sf.momentum(cart, [0.0, 0.0], [1.0, 0.0]).round(3) + 0.0)
         [0.  0.  0.2 2.5 0.  0. ]
     """
-    raise NotImplementedError
+    return energy.momentum(model.tree, model.positions(q), model.velocities(v))
 
 
-@quantity(pages.centroidal_momentum, "6", needs_mass=True)
+@quantity("6", rolls=True, needs_mass=True)
 def centroidal_momentum(
     model: Model,
     q: ArrayLike,
@@ -123,15 +97,6 @@ def centroidal_momentum(
     backend: Backend | None = None,
 ) -> Array:
     """Return the total momentum, (..., 6), in world axes about the centre of mass.
-
-    Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Moments about the centre of mass, then linear momentum [N m s; N s], shape (..., 6), in
@@ -144,10 +109,10 @@ def centroidal_momentum(
         >>> np.allclose(h, (0, 0, 0, 2.5, 0, 0))  # no turning about the centre of mass
         True
     """
-    raise NotImplementedError
+    return energy.centroidal_momentum(model.tree, model.positions(q), model.velocities(v))
 
 
-@quantity(pages.center_of_mass, "3", needs_mass=True)
+@quantity("3", rolls=True, needs_mass=True)
 def center_of_mass(
     model: Model,
     q: ArrayLike,
@@ -158,14 +123,6 @@ def center_of_mass(
 ) -> Array:
     """Return the centre of mass [m] in world coordinates, shape (..., 3).
 
-    Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
-
     Returns:
         Positions [m], shape (..., 3), in world coordinates.
 
@@ -175,10 +132,10 @@ def center_of_mass(
         >>> np.allclose(sf.center_of_mass(arm, [0.0, 0.0]), (0, 0, -1.25))
         True
     """
-    raise NotImplementedError
+    return energy.center_of_mass(model.tree, model.positions(q))
 
 
-if TYPE_CHECKING:  # they take only listed names of a package for public ones
+if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
     __all__ = [
         "center_of_mass",
         "centroidal_momentum",

@@ -9,18 +9,20 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend, ForceFrame
+from sixfold.dynamics import kinematics
+from sixfold.dynamics.book import newton_euler
 from sixfold.errors import NotApplicableError
+from sixfold.evaluate.lazy_import import LazyModule
 from sixfold.evaluate.public import quantity
-from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
-from sixfold.evaluate.scalar_functions import dynamics as pages
-from sixfold.evaluate.scalar_functions import forward
+from sixfold.evaluate.quantities.dynamics import external_forces
+from sixfold.evaluate.quantities.kinematics import six
+from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 
-_FORCES = {"f_ext_frame": FORCE_FRAMES}
-_AS_FRAME = {"f_ext_frame": "frame"}
+operators = LazyModule("sixfold.dynamics.book.operators.equations")
 
 
-@quantity(pages.joint_wrenches, "nb 6", options=_FORCES, keywords=_AS_FRAME)
+@quantity("nb 6", rolls=True)
 def joint_wrenches(
     model: Model,
     q: ArrayLike,
@@ -35,18 +37,6 @@ def joint_wrenches(
 ) -> Array:
     """Return the force of each parent on its body (n; f), (..., nb, 6), body axes, body origin.
 
-    Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
-        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
-        f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
-
     Returns:
         Wrenches (n; f) [N m; N], shape (..., nb, 6), in body axes about the body origin.  Damping,
         friction, springs and armature are not included.
@@ -58,10 +48,14 @@ def joint_wrenches(
         >>> print(f[:, 4].round(3))  # the rail bears both, the hinge the bob
         [24.525  4.905]
     """
-    raise NotImplementedError
+    tree = model.tree
+    x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
+    forces = external_forces(model, x, f_ext, f_ext_frame)
+    table = newton_euler.joint_wrenches(tree, x, xd, xdd, forces)
+    return tree.rows(lambda i: six(table[i]))
 
 
-@quantity(pages.constraint_forces, "nb 6", options=_FORCES, keywords=_AS_FRAME)
+@quantity("nb 6", rolls=True)
 def constraint_forces(
     model: Model,
     q: ArrayLike,
@@ -75,18 +69,6 @@ def constraint_forces(
     backend: Backend | None = None,
 ) -> Array:
     """Return the joint wrenches without their working part, shape (..., nb, 6).
-
-    Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
-        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6).
-        f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Wrenches (n; f) [N m; N], shape (..., nb, 6), in body axes about the body origin.  They do
@@ -102,7 +84,11 @@ def constraint_forces(
         >>> print((whole - borne)[0].round(3) + 0.0)  # what moves the cart along x
         [0.    0.    0.    4.941 0.    0.   ]
     """
-    raise NotImplementedError
+    tree = model.tree
+    x, xd, xdd = model.positions(q), model.velocities(v), model.velocities(a)
+    forces = external_forces(model, x, f_ext, f_ext_frame)
+    table = newton_euler.constraint_forces(tree, x, xd, xdd, forces)
+    return tree.rows(lambda i: six(table[i]))
 
 
 def _refuse_all_but_trees(function: str, model: Model, _: Mapping[str, Any]) -> None:
@@ -113,12 +99,7 @@ def _refuse_all_but_trees(function: str, model: Model, _: Mapping[str, Any]) -> 
         raise NotApplicableError(function, where, fix)
 
 
-@quantity(
-    forward.branch_inertias,
-    "nb 6 6",
-    refuses=_refuse_all_but_trees,
-    solves=True,
-)
+@quantity("nb 6 6", refuses=_refuse_all_but_trees, solves=True)
 def branch_inertias(
     model: Model,
     q: ArrayLike,
@@ -134,11 +115,6 @@ def branch_inertias(
 
     Args:
         model: the robot, a tree.
-        q: configuration [rad or m], shape (..., nq).
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10); see `inverse_dynamics`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
 
     Returns:
         Symmetric matrices that act on motions (omega; v), angular part first [kg m^2, kg m; kg m,
@@ -159,10 +135,13 @@ def branch_inertias(
         >>> print(J[0, 3:, 3:].diagonal().round(3))  # along x the pendulum yields
         [2.056 2.5   2.5  ]
     """
-    raise NotImplementedError
+    tree = model.tree
+    still, none = tree.zero_velocities(), kinematics.no_forces(tree)
+    J = operators.branch_inertias(operators.body_frame(tree, model.positions(q), still, none)).J
+    return [J[i].matrix() for i in tree.bodies]
 
 
-if TYPE_CHECKING:  # they take only listed names of a package for public ones
+if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
     __all__ = [
         "branch_inertias",
         "constraint_forces",

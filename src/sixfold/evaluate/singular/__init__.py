@@ -1,1 +1,0 @@
-"""Joints with no inertia behind them: always, or at some states."""
