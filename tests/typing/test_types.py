@@ -16,14 +16,9 @@ import sixfold as sf
 from sixfold import choices
 from sixfold.codegen.program import LANGUAGES
 from sixfold.control.plan import ORDERS
-from sixfold.evaluate import functions
-from sixfold.evaluate.array_functions import targets
-from sixfold.evaluate.scalar_functions.forward import METHODS
-from sixfold.identification.problem import FRICTION
-from sixfold.control.planning.plan import ORDERS
-from sixfold.evaluate import quantities, targets
+from sixfold.evaluate.compile_api import targets
 from sixfold.evaluate.quantities.dynamics import METHODS
-from sixfold.identification.fit.options import FRICTION
+from sixfold.identification.problem import FRICTION
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.sweeps.reducers import BY_NAME
 from tests.syntax import parsed

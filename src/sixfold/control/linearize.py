@@ -27,12 +27,8 @@ from sixfold.evaluate import (
     quantity,
     scalar_functions,
 )
-from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
-from sixfold.evaluate.scalar_functions.page import page
+from sixfold.evaluate.quantity import page, refuse_constraints
 from sixfold.model import Model, Tree
-from sixfold.evaluate import model_checked, plain_argument, quantity
-from sixfold.evaluate.quantity import refuse_constraints
-from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.scalar import ZERO, Scalar, Zero, differentiate, plain
 from sixfold.show import block, matrix

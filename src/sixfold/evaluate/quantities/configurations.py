@@ -18,7 +18,6 @@ from sixfold.evaluate.public import common_arguments, quantity
 from sixfold.evaluate.quantity import Numbers
 from sixfold.model import Joint, Model
 from sixfold.model.validate import generator_of
-from sixfold.model.values import generator_of
 from sixfold.scalar import Scalar
 from sixfold.spatial import Column
 

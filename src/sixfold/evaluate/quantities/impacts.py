@@ -23,7 +23,7 @@ from sixfold.evaluate.public import common_arguments, quantity
 from sixfold.evaluate.quantities.derivatives import factor_mass_matrix
 from sixfold.evaluate.quantity import ModelOnTree, Numbers
 from sixfold.model import Model, Tree
-from sixfold.model.impact_point import ImpactPoint
+from sixfold.model.geometry import ImpactPoint
 from sixfold.scalar import ZERO, Scalar, dot, exact
 from sixfold.spatial import Transform, Vector3
 
@@ -309,7 +309,9 @@ def _impact_numbers(
         count = len(b)
         b += [dot(row, v) for row in each.rows]
         b[count] = b[count] * (1.0 + point.restitution)
-        contacts.append(algorithm.ImpactContact(tuple(range(count, len(b))), point.friction, point.held))
+        contacts.append(
+            algorithm.ImpactContact(tuple(range(count, len(b))), point.friction, point.held)
+        )
     p, error = algorithm.impulses(Y, factor.reciprocals, b, contacts, _scale(factor, Y, struck))
     y: list[Scalar] = [ZERO] * model.nv
     for value, row in zip(p, Y, strict=True):

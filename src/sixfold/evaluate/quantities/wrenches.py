@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Backend, ForceFrame
 from sixfold.dynamics import kinematics
-from sixfold.dynamics.book import newton_euler
+from sixfold.dynamics.fast import inverse_dynamics as newton_euler
 from sixfold.errors import NotApplicableError
 from sixfold.evaluate.lazy_import import LazyModule
 from sixfold.evaluate.public import quantity

@@ -12,7 +12,7 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.errors import ArgumentError, CallbackError, ShapeError
 from sixfold.evaluate import in_order
-from sixfold.evaluate.labels import LABELS
+from sixfold.evaluate.array_libraries import LABELS
 from sixfold.model import Model
 
 MAX_STATE_SIZE = 1e50
