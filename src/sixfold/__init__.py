@@ -146,6 +146,7 @@ if TYPE_CHECKING:
         McapLog,
         RolloutGradient,
         Stepper,
+        System,
         Trajectory,
         rollout,
         rollout_gradient,
@@ -189,7 +190,7 @@ _LATER = {
     ),
     "devices": ("cuda_function", "cuda_rollout", "opencl_function", "opencl_rollout"),
     "simulation": (
-        *("Event", "JointStops", "McapLog", "RolloutGradient", "Stepper", "Trajectory"),
+        *("Event", "JointStops", "McapLog", "RolloutGradient", "Stepper", "System", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identification": (
@@ -288,6 +289,7 @@ __all__ = [
     "Stepper",
     "Subspace",
     "Sweep",
+    "System",
     "Task",
     "TooLargeError",
     "Trajectory",

@@ -9,7 +9,7 @@ import pytest
 import sixfold as sf
 from sixfold.model import SAMPLES, Coordinates, Coupling
 from sixfold.report.series import names
-from sixfold.simulation.trajectory.tables import labels
+from sixfold.simulation.trajectory_files import labels
 from sixfold.viewer.controls import controls
 from sixfold.viewer.panel import velocity_names
 

@@ -19,7 +19,7 @@ from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.simulation import Trajectory
 from sixfold.simulation import simulate as run
-from sixfold.simulation.checks.options import CHOICES, METHODS
+from sixfold.simulation.arguments import CHOICES, METHODS
 
 FREQUENCY = 10.0
 """How fast the PD controller pulls its joints to the target [rad/s]."""

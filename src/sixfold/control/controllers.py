@@ -48,7 +48,7 @@ from sixfold.evaluate import (
 )
 from sixfold.model import Model
 from sixfold.scalar import if_positive
-from sixfold.simulation.checks.limits import degree_notes
+from sixfold.simulation.diagnostics import degree_notes
 from sixfold.spatial import Inertia
 
 Numbers = tuple[float, ...]

@@ -13,14 +13,14 @@ from sixfold.arrays import Array
 from sixfold.choices import Backend, FixedStep, ForceFrame
 from sixfold.control.step_derivatives import rate_derivatives, step_derivatives
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.evaluate import model_checked, plain_argument, quantity
+from sixfold.evaluate import plain_argument, quantity
 from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_constraints
 from sixfold.model import Model
 from sixfold.optional import optional
 from sixfold.show import block, matrix, plain
-from sixfold.simulation import INTEGRATORS
-from sixfold.simulation.checks.options import choice
-from sixfold.simulation.checks.start import step_length
+from sixfold.simulation import INTEGRATORS, System
+from sixfold.simulation.arguments import choice, step_length
+from sixfold.simulation.system import unpack
 
 STANDARD_INTEGRATOR: FixedStep = "semi_implicit_euler"
 MAX_SHOWN = 16
@@ -127,7 +127,7 @@ class Linearization:
 
 
 def linearize(
-    model: Model,
+    model: System | Model,
     q: ArrayLike,
     v: ArrayLike,
     tau: ArrayLike,
@@ -185,7 +185,9 @@ def linearize(
         >>> np.sort(np.linalg.eigvals(A)).round(3)  # it falls
         array([-4.262,  4.262])
     """
-    model_checked("linearize", model)
+    model, own = unpack("linearize", model, ("f_ext", "f_ext_frame"))
+    if f_ext is None and own.get("f_ext") is not None:
+        f_ext, f_ext_frame = own["f_ext"], own["f_ext_frame"]
     if dt is not None:
         fix = "leave dt out, or differentiate whole runs with sixfold.rollout_gradient"
         refuse_constraints("linearize: option 'dt'", model, fix)

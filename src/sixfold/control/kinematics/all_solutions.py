@@ -15,7 +15,7 @@ from sixfold.errors import NotApplicableError, yes_or_no
 from sixfold.evaluate import enough_memory, model_checked
 from sixfold.evaluate.quantities import refuse_constraints
 from sixfold.model import Model
-from sixfold.simulation.checks.start import step_count
+from sixfold.simulation.arguments import step_count
 
 NAME = "all_solutions"
 SAME = 1e-5

@@ -18,7 +18,7 @@ from sixfold.evaluate import KERNELS, enough_memory, model_checked, numbers_arra
 from sixfold.evaluate.quantities import refuse_constraints
 from sixfold.model import Model
 from sixfold.scalar import Scalar, absolute, if_positive
-from sixfold.simulation.checks.start import states_of
+from sixfold.simulation.arguments import states_of
 
 NAME = "differential_ik"
 

@@ -38,7 +38,7 @@ from sixfold.evaluate.quantities import refuse_constraints
 from sixfold.model import Model
 from sixfold.scalar import Scalar, absolute, if_positive, repeat, total
 from sixfold.show import block, table
-from sixfold.simulation.checks.start import states_of, step_count
+from sixfold.simulation.arguments import states_of, step_count
 
 NAME = "inverse_kinematics"
 ROUNDS = 4

@@ -25,7 +25,7 @@ from sixfold.evaluate import (
 )
 from sixfold.model import Model
 from sixfold.scalar import Scalar, dot, if_positive
-from sixfold.simulation.gradient.costs import Cost
+from sixfold.simulation.callbacks import Cost
 
 Numbers = Sequence[Scalar]
 FEW_ROWS = 2

@@ -31,8 +31,7 @@ from sixfold.evaluate import (
 from sixfold.evaluate.quantities import refuse_constraints
 from sixfold.model import Model
 from sixfold.simulation import Trajectory
-from sixfold.simulation.checks.options import choice
-from sixfold.simulation.checks.start import step_length
+from sixfold.simulation.arguments import choice, step_length
 
 NAME = "plan_trajectory"
 ORDERS = {"minimum_jerk": 3, "cubic": 2}
