@@ -144,6 +144,7 @@ if TYPE_CHECKING:
         McapLog,
         RolloutGradient,
         Stepper,
+        System,
         Trajectory,
         rollout,
         rollout_gradient,
@@ -187,7 +188,7 @@ _LATER = {
     ),
     "devices": ("cuda_function", "cuda_rollout", "opencl_function", "opencl_rollout"),
     "simulation": (
-        *("Event", "JointStops", "McapLog", "RolloutGradient", "Stepper", "Trajectory"),
+        *("Event", "JointStops", "McapLog", "RolloutGradient", "Stepper", "System", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
     ),
     "identification": (
@@ -286,6 +287,7 @@ __all__ = [
     "Stepper",
     "Subspace",
     "Sweep",
+    "System",
     "Task",
     "TooLargeError",
     "Trajectory",

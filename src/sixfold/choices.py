@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 Backend: TypeAlias = Literal["native", "rolled", "unrolled", "numpy"]
 StepBackend: TypeAlias = Literal["native", "numpy"]
+RolloutDevice: TypeAlias = Literal["cpu", "opencl"]
 DeviceMath: TypeAlias = Literal["kernel", "device"]
 Precision: TypeAlias = Literal["float64", "float32"]
 Form: TypeAlias = Literal["rolled", "unrolled"]
@@ -20,8 +21,8 @@ ForceFrame: TypeAlias = Literal["world", "body"]
 AccelerationKind: TypeAlias = Literal["spatial", "classical"]
 Method: TypeAlias = Literal["aba", "crba", "operators", "operators_dense"]
 FixedStep: TypeAlias = Literal["semi_implicit_euler", "rk4", "lie_rk4", "midpoint"]
-Integrator: TypeAlias = FixedStep | Literal["solve_ivp"]
 Solver: TypeAlias = Literal["DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA"]
+Integrator: TypeAlias = FixedStep | Solver | Literal["solve_ivp"]
 Stabilization: TypeAlias = Literal["project"] | float
 Friction: TypeAlias = bool | Literal["viscous", "dry", "direction"]
 JointColumn: TypeAlias = Literal["viscous", "dry", "dry+", "dry-", "offset", "rotor", "spring"]

@@ -8,7 +8,7 @@ import pytest
 import sixfold as sf
 from sixfold.control.linearize import step_derivatives
 from sixfold.simulation import INTEGRATORS
-from sixfold.simulation.system import System
+from sixfold.simulation.equations import Equations
 from tests.evaluate.small_models import coupled_arm, spherical_tree
 
 DT = 0.01
@@ -102,7 +102,7 @@ def test_a_step_is_the_derivative_of_its_own_program_to_rounding(integrator):
     tau = np.linspace(-1, 1, model.nv)
 
     def step(q, v, tau, q1):
-        system = System(model, control=lambda *_: list(tau))
+        system = Equations(model, control=lambda *_: list(tau))
         there, faster = INTEGRATORS[integrator](system, 0.0, list(q), list(v), DT)
         return np.concatenate([sf.difference(model, q1, there), faster])
 

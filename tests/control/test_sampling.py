@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.control.sampling.planners import _lines
+from sixfold.control.sampling import _lines
 
 
 def push(t, q, v, action):

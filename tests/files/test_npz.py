@@ -9,7 +9,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.identification import Log
-from sixfold.simulation.trajectory import npz
+from sixfold.simulation import trajectory_files as npz
 from tests.files.arrays import header
 
 

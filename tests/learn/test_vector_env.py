@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 import sixfold as sf
 from sixfold.learn import TASKS, Env
-from sixfold.learn.draws import streams, uniforms
+from sixfold.learn.vector_env import streams, uniforms
 
 ALWAYS = [name for name in TASKS if name != "reacher"]  # panda is in another package
 

@@ -17,7 +17,7 @@ from sixfold.llvm import Layout, build
 from sixfold.llvm.layout.pieces import together
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.runtime.jit import WIDTHS
-from sixfold.simulation.setup import Setup
+from sixfold.simulation.step import Setup
 
 FUSED = {
     "fma": lambda a, b, c: a * b + c,
@@ -101,7 +101,7 @@ def run(program, cut, tile, call=None):
 def traced(name, integrator):
     """Return the traced program of a step of a rollout, and how many numbers it carries."""
     model = sf.load(name)
-    whole = Setup("rollout", model, integrator, compensated=False)
+    whole = Setup("rollout", sf.System(model), integrator)
     return trace(whole.step, (model.nq, model.nv, 1, 1), boundaries=True), model.nq + model.nv
 
 

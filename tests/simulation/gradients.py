@@ -8,7 +8,7 @@ import numpy as np
 import sixfold as sf
 from sixfold.graph import trace, traced_array
 from sixfold.scalar import RULES, Op
-from sixfold.simulation.setup import Setup
+from sixfold.simulation.step import Setup
 from sixfold.spatial import rotation
 from tests.simulation.support import flyer, heavy_top
 
@@ -207,7 +207,7 @@ def chained(case, q0, v0, tau):
     """Return the cost and its derivatives by q0, v0 and tau by the chain of single steps."""
     model, n = case.model, case.model.nq + case.model.nv
     nq = model.nq
-    setup = Setup("rollout", model, case.integrator, False, tau=tau, tau_each=True)
+    setup = Setup("rollout", sf.System(model), case.integrator, given={"tau": tau}, tau_each=True)
 
     def step(state, push, t):
         def array(x):

@@ -7,7 +7,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.simulation import INTEGRATORS
-from sixfold.simulation.system import System
+from sixfold.simulation.equations import Equations
 from tests.simulation.support import flyer, free_body, heavy_top
 
 each = pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -40,7 +40,7 @@ def test_the_observed_order_of_semi_implicit_euler_is_one(model):
 def test_a_step_on_lists_is_the_step_of_a_simulation(integrator):
     model = flyer()
     q, v = sf.random_state(model, seed=5)
-    moved, faster = INTEGRATORS[integrator](System(model), 0.0, list(q), list(v), 1e-2)
+    moved, faster = INTEGRATORS[integrator](Equations(model), 0.0, list(q), list(v), 1e-2)
     run = sf.simulate(model, q, v, 1e-2, dt=1e-2, integrator=integrator)
     np.testing.assert_allclose(np.array(moved, float), run.q[-1], rtol=0, atol=2e-14)
     np.testing.assert_allclose(np.array(faster, float), run.v[-1], rtol=0, atol=2e-13)

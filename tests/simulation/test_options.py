@@ -40,9 +40,12 @@ BOTH = [
     ({"compiled": True, "control": law, "backend": "numpy"}, "compiled", "backend 'numpy'"),
 ]
 ALONE = [
-    ({"solver": "RK45"}, "solver", "integrator 'rk4'"),
-    ({"rtol": 1e-6}, "rtol", "integrator 'rk4'"),
-    ({"atol": 1e-6, "integrator": "midpoint"}, "atol", "integrator 'midpoint'"),
+    ({"tolerances": (1e-6, 1e-8)}, "tolerances", "integrator 'rk4'"),
+    (
+        {"tolerances": (1e-6, 1e-8), "integrator": "midpoint"},
+        "tolerances",
+        "integrator 'midpoint'",
+    ),
     ({"f_ext_frame": "body"}, "f_ext_frame", "without external forces"),
     ({"limits": True}, "limits", "no joint of which has a limit"),
     (
@@ -50,6 +53,8 @@ ALONE = [
         "hold",
         "integrator 'solve_ivp'",
     ),
+    ({"hold": True, "control": law, "integrator": "Radau"}, "hold", "integrator 'Radau'"),
+    ({"compensated": False, "integrator": "BDF"}, "compensated", "integrator 'BDF'"),
 ]
 
 
@@ -77,8 +82,14 @@ def test_a_value_that_is_no_choice_is_refused(run, options):
 
 @pytest.mark.parametrize("run", [simulate, rollout])
 def test_an_unknown_option_is_a_type_error(run):
-    with pytest.raises(TypeError, match="tolerance"):
+    with pytest.raises(TypeError, match=f"{run.__name__}: unknown option 'tolerance'"):
         run(tolerance=1.0)
+    with pytest.raises(sf.ArgumentError, match=r"did you mean 'control'\?"):
+        run(contrl=law)
+    with pytest.raises(sf.ArgumentError, match=r"fix: pass dt=\.\.\."):
+        run(timestep=1e-3)
+    with pytest.raises(sf.ArgumentError, match=r"fix: pass tolerances=\(relative, absolute\)"):
+        run(rtol=1e-3)
 
 
 @pytest.mark.parametrize("backend", [None, "numpy"])

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.simulation.callbacks.reach import reach_of
+from sixfold.simulation.purity import reach_of
 
 PENDULUM = sf.load("double_pendulum")
 COUNT = 0

@@ -229,8 +229,8 @@ def test_threads_and_chunks_give_the_same_bits(request, monkeypatch):
     results = []
     for threads, kept, chunk in ((1, 1 << 24, 1 << 30), (2, 1 << 24, 1 << 20), (2, 1 << 19, 1)):
         sf.set_threads(threads)
-        monkeypatch.setattr("sixfold.simulation.gradient.sweep.MAX_STATE_BYTES", kept)
-        monkeypatch.setattr("sixfold.simulation.gradient.sweep.CHUNK_BYTES", chunk)
+        monkeypatch.setattr("sixfold.simulation.gradient.MAX_STATE_BYTES", kept)
+        monkeypatch.setattr("sixfold.simulation.gradient.CHUNK_BYTES", chunk)
         results.append(case.gradient(q0, v0, [0.1, 0.2]))
     for other in results[1:]:
         same_bits(results[0], other)
@@ -246,14 +246,14 @@ def test_checkpoints_change_no_bit(checkpoint):
 
 
 def test_checkpoints_save_memory():
-    from sixfold.simulation.gradient import sweep
+    from sixfold.simulation import gradient
 
     kernel = SimpleNamespace(operations=1000)
-    kept, chunk = sweep._sizes(kernel, 14, 1, 10**6, None)
-    assert kept == 1000 and chunk == sweep.MIN_CHUNK_ROWS
-    assert sweep._sizes(kernel, 14, 4096, 100, None)[0] == 100
-    rows = sweep._sizes(kernel, 14, 4096, 10, None)[1]
-    assert rows > sweep.MIN_CHUNK_ROWS and 8 * 14 * 12 * rows <= sweep.CHUNK_BYTES
+    kept, chunk = gradient._sizes(kernel, 14, 1, 10**6, None)
+    assert kept == 1000 and chunk == gradient.MIN_CHUNK_ROWS
+    assert gradient._sizes(kernel, 14, 4096, 100, None)[0] == 100
+    rows = gradient._sizes(kernel, 14, 4096, 10, None)[1]
+    assert rows > gradient.MIN_CHUNK_ROWS and 8 * 14 * 12 * rows <= gradient.CHUNK_BYTES
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])

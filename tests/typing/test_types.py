@@ -35,6 +35,7 @@ WRONG = {
     "sf.body_velocities(M, [0.0], [0.0], kind='local')": "call",
     "sf.simulate(M, None, None, 1.0, integrator='rk5')": "arg",
     "sf.simulate(M, None, None, 1.0, contacts='floor')": "arg",
+    "sf.simulate(M, None, None, 1.0, contrl=None)": "call",
     "sf.export(M, language='fortran')": "arg",
     "sf.inverse_dynamics(M, [0.0], [0.0])": "call",
     "sf.Revolute(3)": "arg",

@@ -219,6 +219,7 @@ def motion(model: sf.Model, folder: Path) -> sf.Trajectory:
         progress=False,
     )
     assert sf.JointStops().damping_ratio == 1.0
+    run = sf.simulate(sf.System(model, control=law, hold=True), None, None, 0.1)
     run.save(folder / "run.npz")
     run = sf.Trajectory.load(folder / "run.npz")
     q, v = sf.rollout(model, None, None, dt=0.01, steps=3, integrator="rk4", dtype="float64")

@@ -57,7 +57,7 @@ def cases(seed: int, rounds: int) -> Iterator[tuple[str, Callable[[], Controlled
         rounds: repeats, of which the best counts.
     """
     try:
-        arm = TASKS["reacher"]().model
+        arm = TASKS["reacher"]().robot
     except NotApplicableError:
         arm = None
     if arm is not None:
@@ -151,7 +151,7 @@ def environments(task: str, seed: int, rounds: int) -> Controlled:
     if task == "cart_pole":
         peer, other = "gymnasium", _gymnasium(seed, rounds)
     elif task == "reacher" and installed("mujoco.rollout"):
-        peer, other = "MuJoCo's rollout", _mujoco(env.task.model, seed, rounds)
+        peer, other = "MuJoCo's rollout", _mujoco(env.task.robot, seed, rounds)
     note = f"batch {ROWS}" + (", integrator steps" if "quadruped" in task else "")
     return Controlled(f"step of {task}", note, seconds, peer, other)
 

@@ -22,7 +22,7 @@ from sixfold.optional import optional
 from sixfold.progress import working
 from sixfold.simulation import Trajectory
 from sixfold.simulation import simulate as run
-from sixfold.simulation.checks.options import CHOICES, METHODS
+from sixfold.simulation.arguments import CHOICES, METHODS
 
 FREQUENCY = 10.0
 """How fast the PD controller pulls its joints to the target [rad/s]."""

@@ -1,8 +1,7 @@
 """The ground and what may touch it: public descriptions, and contact forces."""
 
-from sixfold.contact.forces import ContactForces, contact_forces
 from sixfold.contact.ground import Ground
-from sixfold.contact.places import scene_of
+from sixfold.contact.scene import ContactForces, contact_forces, scene_of
 from sixfold.contact.shapes import ContactCapsule, ContactPair, ContactPoint, JointLaw
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""`sf.Ground`: what a robot may touch, and how contact gives way."""
+"""`sf.Ground`: what a robot may touch, and how soft contact is."""
 
 from __future__ import annotations
 
@@ -11,8 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.contact import checks
-from sixfold.contact.shapes import ContactPair, ContactPoint, JointLaw
+from sixfold.contact.shapes import (
+    ContactPair,
+    ContactPoint,
+    JointLaw,
+    check_count,
+    check_name,
+    check_not_negative,
+    check_number,
+    check_numbers,
+    check_solimp,
+    check_solref,
+)
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError
 from sixfold.evaluate import model_checked
 from sixfold.model import ContactOptions, Model
@@ -149,14 +159,14 @@ class Ground:
             object.__setattr__(self, name, value)
 
         if not callable(self.height):
-            put("height", checks.number("Ground", "height", self.height, _HEIGHT, lambda _: True))
-        normal = checks.numbers("Ground", "normal", self.normal, 3, "(x, y, z), not zero")
+            put("height", check_number("Ground", "height", self.height, _HEIGHT, lambda _: True))
+        normal = check_numbers("Ground", "normal", self.normal, 3, "(x, y, z), not zero")
         length = math.hypot(*normal)
         if not length:
             raise OptionError("Ground", "normal", "(x, y, z), not zero", self.normal)
         put("normal", normal if length == 1.0 else tuple(x / length for x in normal))
         self._check_surface(put)
-        put("friction", checks.not_negative("Ground", "friction", self.friction))
+        put("friction", check_not_negative("Ground", "friction", self.friction))
         kinds = {"points": ContactPoint, "pairs": ContactPair, "joint_laws": JointLaw}
         for name, kind in kinds.items():
             given = getattr(self, name)
@@ -170,14 +180,14 @@ class Ground:
         for name in ("limits", "dry_friction", "rigid"):
             if not isinstance(getattr(self, name), bool):
                 raise OptionError("Ground", name, (True, False), getattr(self, name))
-        e = checks.number(
+        e = check_number(
             "Ground", "restitution", self.restitution, "a number from 0 to 1", lambda x: 0 <= x <= 1
         )
         put("restitution", e)
         if e and not self.rigid:
             where = "soft contacts, whose rebound follows from solref"
             raise NotApplicableError("Ground: restitution", where, "pass rigid=True, or leave it")
-        put("iterations", checks.count("Ground", "iterations", self.iterations, 1, 1000))
+        put("iterations", check_count("Ground", "iterations", self.iterations, 1, 1000))
         if not isinstance(self.plane, (ContactOptions, NoneType)):
             raise OptionError("Ground", "plane", "a ContactOptions", self.plane)
         words = "a list of (name, number >= 0)"
@@ -187,8 +197,8 @@ class Ground:
             raise OptionError("Ground", "link_weights", words, self.link_weights) from None
         checked = [
             (
-                checks.text("Ground", "link_weights", name),
-                checks.not_negative("Ground", "link_weights", weight, " [1/kg]"),
+                check_name("Ground", "link_weights", name),
+                check_not_negative("Ground", "link_weights", weight, " [1/kg]"),
             )
             for name, weight in pairs
         ]
@@ -196,9 +206,9 @@ class Ground:
 
     def _check_surface(self, put: Callable[[str, Any], None]) -> None:
         """Check the grid, and that only one surface is given."""
-        corner = checks.numbers("Ground", "grid_corner", self.grid_corner, 2, "(x, y) [m]")
+        corner = check_numbers("Ground", "grid_corner", self.grid_corner, 2, "(x, y) [m]")
         put("grid_corner", corner)
-        spacing = checks.numbers("Ground", "grid_spacing", self.grid_spacing, 2, "(dx, dy) > 0 [m]")
+        spacing = check_numbers("Ground", "grid_spacing", self.grid_spacing, 2, "(dx, dy) > 0 [m]")
         if min(spacing) <= 0:
             raise OptionError("Ground", "grid_spacing", "(dx, dy) > 0 [m]", self.grid_spacing)
         put("grid_spacing", spacing)
@@ -224,11 +234,11 @@ class Ground:
 
     def _check_law(self, put: Callable[[str, Any], None]) -> None:
         """Check what a contact gives way by."""
-        put("solref", checks.solref("Ground", "solref", self.solref))
-        put("solimp", checks.solimp("Ground", "solimp", self.solimp))
-        put("margin", checks.not_negative("Ground", "margin", self.margin, " [m]"))
+        put("solref", check_solref("Ground", "solref", self.solref))
+        put("solimp", check_solimp("Ground", "solimp", self.solimp))
+        put("margin", check_not_negative("Ground", "margin", self.margin, " [m]"))
         words = "a number > 0"
-        put("impratio", checks.number("Ground", "impratio", self.impratio, words, lambda x: x > 0))
+        put("impratio", check_number("Ground", "impratio", self.impratio, words, lambda x: x > 0))
         defaults = {f: Ground.__dataclass_fields__[f].default for f in ("solref", "solimp")}
         own = [f for f, usual in defaults.items() if getattr(self, f) != usual]
         if own and self.rigid and not (self.limits or self.dry_friction):

@@ -7,9 +7,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sixfold.contact import checks
-from sixfold.contact.mixing import MIN_FRICTION, SLIDING, can_meet, law_of, mix
-from sixfold.contact.shapes import ContactCapsule, ContactPair, ContactPoint, JointLaw
+from sixfold.contact.shapes import (
+    MIN_FRICTION,
+    SLIDING,
+    ContactCapsule,
+    ContactPair,
+    ContactPoint,
+    JointLaw,
+    can_meet,
+    check_solimp,
+    law_of,
+    mix,
+)
 from sixfold.errors import RobotFileWarning, visible
 from sixfold.formats.mjcf import Contacts, JointSoftness, Pair, read_contacts
 from sixfold.model import Capsule, ContactOptions, Geometry, Model, Sphere
@@ -119,7 +128,7 @@ def _pair(
         friction = max(own.get("friction", (usual,))[0], MIN_FRICTION)
     solref = (*own.get("solref", ()), *shared.law.solref[len(own.get("solref", ())) :])
     margin = own.get("margin", (shared.margin,))[0]
-    law = law_of(solref, checks.solimp("pair", "solimp", own.get("solimp", shared.law.solimp)))
+    law = law_of(solref, check_solimp("pair", "solimp", own.get("solimp", shared.law.solimp)))
     return ContactPair(first, second, friction, law.solref, law.solimp, margin)
 
 

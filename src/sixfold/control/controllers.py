@@ -47,7 +47,7 @@ from sixfold.evaluate import (
 )
 from sixfold.model import Body, Model
 from sixfold.scalar import if_positive
-from sixfold.simulation.checks.limits import degree_notes
+from sixfold.simulation.diagnostics import degree_notes
 from sixfold.spatial import Inertia
 
 __all__ = [

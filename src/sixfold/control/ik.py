@@ -46,7 +46,7 @@ from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.scalar import Scalar, absolute, if_positive, repeat, total
 from sixfold.show import block, table
-from sixfold.simulation.checks.start import states_of, step_count
+from sixfold.simulation.arguments import states_of, step_count
 
 NAME = "inverse_kinematics"
 ROUNDS = 4  # steps of one call of the kernel, between two looks at what is solved

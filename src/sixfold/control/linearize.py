@@ -22,7 +22,6 @@ from sixfold.errors import NotApplicableError, OptionError, visible
 from sixfold.evaluate import (
     forward_dynamics,
     forward_dynamics_derivatives,
-    model_checked,
     plain_argument,
     quantity,
     scalar_functions,
@@ -33,8 +32,9 @@ from sixfold.optional import optional
 from sixfold.scalar import ZERO, Scalar, Zero, differentiate, plain
 from sixfold.show import block, matrix
 from sixfold.show import plain as escape_html
-from sixfold.simulation.checks.options import choice
-from sixfold.simulation.checks.start import step_length
+from sixfold.simulation import System
+from sixfold.simulation.arguments import choice, step_length
+from sixfold.simulation.system import unpack
 from sixfold.simulation.integrators import INTEGRATORS, Pair
 
 Numbers = Sequence[Scalar]
@@ -434,7 +434,7 @@ class Linearization:
 
 
 def linearize(
-    model: Model,
+    model: System | Model,
     q: ArrayLike,
     v: ArrayLike,
     tau: ArrayLike,
@@ -492,7 +492,9 @@ def linearize(
         >>> np.sort(np.linalg.eigvals(A)).round(3)  # it falls
         array([-4.262,  4.262])
     """
-    model_checked("linearize", model)
+    model, own = unpack("linearize", model, ("f_ext", "f_ext_frame"))
+    if f_ext is None and own.get("f_ext") is not None:
+        f_ext, f_ext_frame = own["f_ext"], own["f_ext_frame"]
     if dt is not None:
         fix = "leave dt out, or differentiate whole runs with sixfold.rollout_gradient"
         refuse_constraints("linearize: option 'dt'", model, fix)

@@ -14,7 +14,7 @@ from sixfold.errors import ArgumentError, NotApplicableError, NumberError, Shape
 from sixfold.evaluate import Argument, checked, enough_memory
 from sixfold.optional import optional
 from sixfold.show import fields_line
-from sixfold.simulation.checks.start import step_length
+from sixfold.simulation.arguments import step_length
 
 ASYMMETRY = 1e-9  # how far a weight may be from its transpose, relative to its largest element
 ROUNDING = 100 * float(np.finfo(float).eps)

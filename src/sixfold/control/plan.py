@@ -32,8 +32,7 @@ from sixfold.evaluate import (
 from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.simulation import Trajectory
-from sixfold.simulation.checks.options import choice
-from sixfold.simulation.checks.start import step_length
+from sixfold.simulation.arguments import choice, step_length
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,17 +19,24 @@ from sixfold.evaluate import (
     enough_memory,
     forward_dynamics,
     kinetic_energy,
-    model_checked,
     potential_energy,
     refuse_singular,
 )
 from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.show import Panel, block, curves, plain
-from sixfold.simulation import Trajectory
-from sixfold.simulation.checks.options import choice, open_loop_forces, vector
-from sixfold.simulation.checks.start import states_of, step_count, step_length
-from sixfold.simulation.gradient.costs import cost_callback, identify
+from sixfold.simulation import System, Trajectory
+from sixfold.simulation.arguments import (
+    choice,
+    open_loop_forces,
+    states_of,
+    step_count,
+    step_length,
+    vector,
+)
+from sixfold.simulation.callbacks import cost_callback
+from sixfold.simulation.system import unpack
+from sixfold.simulation.tracing import identify
 
 NAME = "optimal_control"
 METHODS: tuple[str, ...] = get_args(Search)
@@ -133,7 +140,7 @@ class OptimalControl:
 
 
 def optimal_control(
-    model: Model,
+    model: System | Model,
     q0: ArrayLike | None,
     v0: ArrayLike | None,
     tau: ArrayLike | None = None,
@@ -214,6 +221,7 @@ def optimal_control(
         motion are weighted by the costate of the present motion, which is the gradient of the value
         at the solution, so that all nodes are one batch.
     """
+    model, _ = unpack(NAME, model)
     _check_model(model)
     choice(NAME, "method", METHODS, method)
     yes_or_no(NAME, limits=limits, state_limits=state_limits)
@@ -315,8 +323,7 @@ def _result(sweeps: Sweeps, state: DDPState, lead: Shape, tolerance: float) -> O
     )
 
 
-def _check_model(model: Any) -> None:
-    model_checked(NAME, model)
+def _check_model(model: Model) -> None:
     refuse_constraints(NAME, model)
     refuse_singular(model)
     if len(model.coordinates.additive) != model.nq or not model.nq or model.couplings:

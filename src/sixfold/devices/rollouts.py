@@ -24,8 +24,8 @@ from sixfold.errors import NumberError, OptionError, one_of
 from sixfold.evaluate import model_checked, opencl_scan_source
 from sixfold.model import Model
 from sixfold.optional import optional
+from sixfold.simulation.joint_stops import JointStops
 from sixfold.simulation.rollout import Asked, asked_for, warn_not_finite
-from sixfold.simulation.stops import JointStops
 
 NAME = "opencl_rollout"
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from sixfold.arrays import Shape
 from sixfold.errors import NotApplicableError
-from sixfold.simulation.prepared_rollout import step_times
-from sixfold.simulation.rollout import Asked
-from sixfold.simulation.stepper import stepper_of
+from sixfold.simulation.rollout import Asked, step_times
+from sixfold.simulation.step import stepper_of
 
 GIVEN = ("q0", "v0", "tau", "parameters", "x0", "f_ext", "inertias")
 """Arguments of a rollout that may be arrays on a device, in the order of `asked_for`."""

@@ -29,7 +29,7 @@ from sixfold.evaluate import last_labels, model_checked
 from sixfold.files import open_regular, path_of
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.simulation.trajectory.npz import first_line, read_arrays
+from sixfold.simulation.trajectory_files import first_line, read_arrays
 
 # what arrays and columns may be called
 NAMES = {

@@ -11,10 +11,9 @@ from sixfold.learn.tasks import TASKS
 from sixfold.optional import later
 
 if TYPE_CHECKING:
-    from sixfold.learn.env import Env
-    from sixfold.learn.vector_env import VectorEnv
+    from sixfold.learn.vector_env import Env, VectorEnv
 
 if not TYPE_CHECKING:
-    __getattr__ = later(__name__, {"env": ("Env",), "vector_env": ("VectorEnv",)})
+    __getattr__ = later(__name__, {"vector_env": ("Env", "VectorEnv")})
 
 __all__ = ["TASKS", "Env", "Task", "VectorEnv", "tasks"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from sixfold.contact import Ground
 from sixfold.errors import ArgumentError, OptionError
 from sixfold.model import Model
 from sixfold.show import fields_line
-from sixfold.simulation import JointStops, Stepper
+from sixfold.simulation import JointStops, Stepper, System
 
 Start = Callable[[Array], tuple[Array, Array]]
 """Takes uniform numbers (rows, draws), returns q (rows, nq) and v (rows, nv)."""
@@ -29,7 +30,7 @@ class Task:
 
     Args:
         name: for messages.
-        model: the robot.
+        model: the robot, or a `System`, whose fields the task then has.
         dt: length of a step of the integrator [s].
         low: smallest value of each number of an action, shape (n,).
         high: largest value of each.  Actions are clipped to [low, high].
@@ -75,7 +76,7 @@ class Task:
     """
 
     name: str
-    model: Model
+    model: System | Model
     dt: float
     low: ArrayLike
     high: ArrayLike
@@ -99,7 +100,7 @@ class Task:
         return fields_line(self)
 
     def __post_init__(self) -> None:
-        """Check what a stepper does not look at."""
+        """Check what a stepper does not check."""
         words = "bounds (n,) with low < high"
         try:
             low, high = (np.atleast_1d(np.asarray(x, float)) for x in (self.low, self.high))
@@ -117,24 +118,32 @@ class Task:
             fix = "pass a function of uniform numbers that returns q and v"
             raise ArgumentError("Task: argument 'start'", "a function", self.start, fix)
 
+    @property
+    def robot(self) -> Model:
+        """The model, also where the task has a system."""
+        return self.model.model if isinstance(self.model, System) else self.model
+
     def stepper(self, rows: int | None = None, *, dtype: Precision = "float64") -> Stepper:
         """Return what steps this task."""
-        own = [body.inertia.array() for body in self.model.bodies] if self.inertias else None
+        own = [body.inertia.array() for body in self.robot.bodies] if self.inertias else None
+        options: dict[str, Any] = {
+            "control": self.control,
+            "inertias": own,
+            "limits": self.limits,
+            "contacts": self.contacts,
+        }
         return Stepper(
             self.model,
             rows,
             dt=self.dt,
             substeps=self.substeps,
             integrator=self.integrator,
-            control=self.control,
             actions=np.size(self.low),
             bounds=(self.low, self.high),
             observe=self.observe,
             reward=self.reward,
             terminate=self.terminate,
             parameters=self.parameters,
-            inertias=own,
-            limits=self.limits,
-            contacts=self.contacts,
             dtype=dtype,
+            **{name: x for name, x in options.items() if x is not None},
         )

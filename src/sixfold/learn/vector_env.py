@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sixfold.arrays import Array
 from sixfold.choices import Autoreset, Precision
@@ -20,11 +20,149 @@ from sixfold.errors import (
     StateError,
     UnknownNameError,
 )
-from sixfold.learn.draws import streams
-from sixfold.learn.starts import Starts
 from sixfold.learn.task import Task
 from sixfold.learn.tasks import TASKS
 from sixfold.optional import optional
+from sixfold.simulation import Stepper
+from sixfold.simulation.stepper import PlainStates
+
+_STRIDE = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 over the golden ratio, odd: Weyl's step of SplitMix64 (Steele, Lea, Flood 2014)."""
+
+_SHIFTS = tuple(map(np.uint64, (30, 27, 31)))
+_FACTORS = tuple(map(np.uint64, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))
+
+
+def streams(seed: int, rows: Any) -> NDArray[np.uint64]:
+    """Return a hash of (seed, row) for each of some rows: what `uniforms` starts from.
+
+    Args:
+        seed: from 0 to 2**64 - 1.
+        rows: numbers of environments, shape (n,).
+    """
+    with np.errstate(over="ignore"):
+        return _mixed(np.asarray(rows, np.uint64) + _mixed(np.uint64(seed) + _STRIDE))
+
+
+def uniforms(streams: Any, episodes: Any, width: int) -> NDArray[np.float64]:
+    """Return numbers in [0, 1) for an episode of each stream, shape (len(streams), width).
+
+    Each is SplitMix64 of a counter whose start is a hash of (seed, row, episode), so that results
+    are the same bits for any batch, split and order.
+
+    Args:
+        streams: of `streams`, shape (n,).
+        episodes: how many episodes each has had, whole numbers, shape (n,).
+        width: numbers for each.
+    """
+    with np.errstate(over="ignore"):
+        start = _mixed(streams + np.asarray(episodes, np.uint64) * _STRIDE)
+        counters = start[:, None] + np.arange(1, width + 1, dtype=np.uint64) * _STRIDE
+        counters = _mixed(counters)
+        counters >>= np.uint64(11)
+        return counters * 2.0**-53
+
+
+def _mixed(x: Any) -> Any:
+    """Return the hash of SplitMix64: every bit of x changes half of the bits of the result."""
+    x = x ^ (x >> _SHIFTS[0])
+    x *= _FACTORS[0]
+    x ^= x >> _SHIFTS[1]
+    x *= _FACTORS[1]
+    x ^= x >> _SHIFTS[2]
+    return x
+
+
+class Starts:
+    """The next episode of each environment; an episode depends on (seed, row, episode) alone.
+
+    Environments end a few at a time.  Drawing for all those that have used up their next start
+    costs a few array operations, whose price hardly depends on how many there are.
+
+    Args:
+        task: what is drawn.
+        stepper: that the episodes begin in.
+    """
+
+    def __init__(self, task: Task, stepper: Stepper) -> None:
+        self.task, self.stepper, self._states = task, stepper, PlainStates(stepper)
+        rows, model, kind = stepper.rows, task.robot, stepper.dtype
+        self.episodes = np.zeros(rows, np.uint64)
+        self.streams: Any = None
+        self._fresh = np.zeros(rows, bool)
+        # in one array, so that one look-up takes all of a row
+        self._stock = np.zeros((rows, model.nq + model.nv), kind)
+        self._drawn: dict[str, Array] = {}
+        # parameters that are not drawn may be written to by the user, and change what is seen
+        fixed = task.randomize is None or stepper.parameters is None
+        self._seen = None
+        shape = self._states.observed
+        if shape is not None and (stepper.parameters is None or not fixed):
+            self._seen = np.zeros((rows, *shape), kind)
+
+    def seed(self, streams: NDArray[np.uint64] | None) -> None:
+        """Begin with the first episodes of other streams; None goes on with those there are."""
+        if streams is not None:
+            self.streams = streams
+            self.episodes[:] = 0
+            self._fresh[:] = False
+
+    def begin(self, rows: Array) -> Array | None:
+        """Put some rows into their next episode; return what they see, None without observations.
+
+        Args:
+            rows: numbers of rows, shape (n,), n > 0.
+        """
+        stepper = self.stepper
+        if not self._fresh[rows].all() and not self._draw_ahead(rows):
+            return stepper.observation(rows)
+        stock, nq = self._stock[rows], self.task.robot.nq
+        self._states.put(rows, stock[:, :nq], stock[:, nq:])
+        for name, values in self._drawn.items():
+            getattr(stepper, name)[rows] = values[rows]
+        self._fresh[rows] = False
+        self.episodes[rows] += np.uint64(1)
+        return stepper.observation(rows) if self._seen is None else self._seen[rows]
+
+    def _draw_ahead(self, rows: Array) -> bool:
+        """Draw for all rows without a start; False if states need checks, and rows have begun."""
+        stepper, task = self.stepper, self.task
+        empty = np.flatnonzero(~self._fresh)
+        q, v, drawn = self._draw(empty)
+        if not self._states.fit(empty, q, v):
+            self._begin_checked(rows)
+            return False
+        new = np.concatenate([q, v], -1, dtype=stepper.dtype)
+        self._stock[empty] = new
+        for name, values in drawn.items():
+            self._drawn.setdefault(name, getattr(stepper, name).copy())[empty] = values
+        if self._seen is not None:
+            nq, zero = task.robot.nq, np.zeros((len(empty), 1), stepper.dtype)
+            more = [self._drawn["parameters"][empty]] if "parameters" in drawn else []
+            seen = self._states.observation(zero, new[:, :nq], new[:, nq:], *more)
+            self._seen[empty] = seen
+        self._fresh[empty] = True
+        return True
+
+    def _begin_checked(self, rows: Array) -> None:
+        q, v, drawn = self._draw(rows)
+        for name, values in drawn.items():
+            getattr(self.stepper, name)[rows] = values
+        self.stepper.put(q, v, rows=rows)
+        self.episodes[rows] += np.uint64(1)
+
+    def _draw(self, rows: Array) -> tuple[Array, Array, Mapping[str, Array]]:
+        """Return q, v and other numbers of the next episodes of some rows."""
+        task = self.task
+        u = uniforms(self.streams[rows], self.episodes[rows], task.draws)
+        drawn = {} if task.randomize is None else task.randomize(u)
+        for name in drawn:
+            if name not in ("parameters", "inertias") or getattr(self.stepper, name) is None:
+                words = "'parameters' or 'inertias', where the task has them"
+                raise OptionError("Task", "randomize", words, name)
+        q, v = task.start(u)
+        return q, v, drawn
+
 
 gymnasium = optional("gymnasium", "VectorEnv")
 if TYPE_CHECKING:
@@ -187,7 +325,7 @@ class VectorEnv(_Base):
 
     def render(self) -> None:
         """Refuse: a window of its own shows a robot."""
-        fix = "use sixfold.view(env.task.model, trajectory)"
+        fix = "use sixfold.view(env.task.robot, trajectory)"
         raise NotApplicableError("VectorEnv.render", "environments without pictures", fix)
 
     def _lost(
@@ -234,3 +372,41 @@ def _seed(seed: Any) -> int:
         words = "a whole number from 0 to 2**64 - 1; environments differ by their number"
         raise OptionError("VectorEnv.reset", "seed", words, seed)
     return int(seed)
+
+
+if TYPE_CHECKING:
+
+    class _EnvBase:
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any: ...
+else:
+    _EnvBase = optional("gymnasium", "Env").Env
+
+
+class Env(_EnvBase):
+    """One environment of a task: row `number` of a `VectorEnv` with the same seed.
+
+    Args:
+        task: a `Task`, or the name of one of `sixfold.learn.TASKS`.
+        number: of the environment.
+        dtype: "float64" or "float32".
+    """
+
+    metadata: Mapping[str, Any] = {"render_modes": []}
+
+    def __init__(self, task: Task | str, *, number: int = 0, dtype: Precision = "float64") -> None:
+        self._many = VectorEnv(task, 1, autoreset="disabled", first=number, dtype=dtype)
+        self.observation_space = self._many.single_observation_space
+        self.action_space = self._many.single_action_space
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin a new episode; return its first observation."""
+        super().reset(seed=seed)
+        seen, infos = self._many.reset(seed=seed)
+        return seen[0], infos
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Take an action; return observation, reward, terminated, truncated and infos."""
+        seen, reward, terminated, truncated, infos = self._many.step(np.asarray(action)[None])
+        return seen[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), infos

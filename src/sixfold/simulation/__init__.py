@@ -3,12 +3,13 @@
 from sixfold.simulation.events import Crossing, Event
 from sixfold.simulation.gradient import RolloutGradient, rollout_gradient
 from sixfold.simulation.integrators import INTEGRATORS
-from sixfold.simulation.live import Stepper
-from sixfold.simulation.mcap.log import McapLog
+from sixfold.simulation.joint_stops import JointStops
+from sixfold.simulation.mcap import McapLog
 from sixfold.simulation.rollout import rollout
 from sixfold.simulation.simulate import simulate
-from sixfold.simulation.stops import JointStops
-from sixfold.simulation.trajectory.trajectory import Trajectory
+from sixfold.simulation.stepper import Stepper
+from sixfold.simulation.system import System, SystemOptions
+from sixfold.simulation.trajectory import Trajectory
 
 __all__ = [
     "INTEGRATORS",
@@ -18,6 +19,8 @@ __all__ = [
     "McapLog",
     "RolloutGradient",
     "Stepper",
+    "System",
+    "SystemOptions",
     "Trajectory",
     "rollout",
     "rollout_gradient",

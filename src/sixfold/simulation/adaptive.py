@@ -5,19 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.choices import Solver
 from sixfold.errors import SixfoldError
 from sixfold.evaluate import integrate, project
 from sixfold.optional import optional
-from sixfold.simulation.numeric import Numeric
-from sixfold.simulation.stepper import StepRunner
+from sixfold.simulation.equations import ArrayEquations
+from sixfold.simulation.step import StepRunner
 
-SOLVERS: tuple[str, ...] = get_args(Solver)
 MAX_STEPS_PER_SAMPLE = 1_000_000
 """Steps that the solver may take between two samples."""
 
@@ -36,7 +34,7 @@ def adaptive_step(
     n = nq + nv + stepper.system.states
     flows: dict[tuple[int, ...], _Flow] = {}
 
-    def slope(system: Numeric, t: float, y: Array) -> Array:
+    def slope(system: ArrayEquations, t: float, y: Array) -> Array:
         q, v = y[:nq].tolist(), y[nq:].tolist()
         return np.array([*system.rate(q, v), *system.acceleration(t, q, v)], float)
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from importlib import import_module
+from itertools import combinations
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
-from sixfold.choices import (
-    Callback,
-    FixedStep,
-    ForceFrame,
-    ForceInput,
-    Method,
-    Precision,
-    Stabilization,
-    StepBackend,
-)
-from sixfold.contact import Ground
+from sixfold.choices import FixedStep, Precision, RolloutDevice
 from sixfold.errors import (
     NonFiniteStateWarning,
     NotApplicableError,
@@ -30,35 +24,215 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
-from sixfold.evaluate import enough_memory, is_container, model_checked, refuse_singular, run_scan
-from sixfold.model import Model
-from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
-from sixfold.simulation.checks.constraints import closed_start, stabilization_of
-from sixfold.simulation.checks.contacts import warn_residual
-from sixfold.simulation.checks.options import (
-    check_fixed_step,
-    check_force_frame,
-    check_no_events,
-    check_rate,
-    check_shared,
-    choice,
-    inertial_parameters,
-    open_loop_forces,
-    refuse_negative_masses,
-    touching,
-    vector,
-    wrenches,
+from sixfold.evaluate import (
+    KERNELS,
+    Call,
+    contained,
+    enough_memory,
+    is_container,
+    run_scan,
+    threads_for,
+    while_alive,
 )
-from sixfold.simulation.checks.start import states_of, step_count, step_length
-from sixfold.simulation.containers import in_containers
-from sixfold.simulation.prepared_rollout import prepare, run_prepared, share_memory, step_times
-from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import StepRunner, stepper_of
-from sixfold.simulation.stops import JointStops, stops_of
+from sixfold.model import Model
+from sixfold.simulation.arguments import (
+    check_fixed_step,
+    choice,
+    normalise_quaternions,
+    refuse_idle,
+    step_count,
+    step_length,
+)
+from sixfold.simulation.diagnostics import warn_residual
+from sixfold.simulation.step import Prepared, Setup, StepRunner, prepare, stepper_of
+from sixfold.simulation.system import (
+    FIELDS,
+    System,
+    SystemOptions,
+    is_default,
+    refuse_fields,
+    system_of,
+)
+
+CACHED_STEPS = 10_000
+"""Largest number of steps whose times are cached."""
+
+
+class Runs(Protocol):
+    """Interface of a kernel; see `sixfold.llvm.ScanKernel`."""
+
+    @property
+    def operations(self) -> int:
+        """Operations of a step, roughly."""
+
+    def run(
+        self, arrays: Sequence[Array], strides: Sequence[int], rows: int, steps: int, every: int
+    ) -> bool:
+        """Run all steps of all rows; return whether any state is not finite in the end."""
+
+
+_DOUBLE = np.dtype(np.float64)
+_PREPARED: dict[tuple[int, Any, bool], tuple[Any, Runs, tuple[int, ...]]] = {}
+"""Kernels of plain calls, each with the sizes of a state, by the identity of the model or system,
+the integrator, and whether there are joint forces."""
+
+
+def keep_prepared(system: System, setup: Setup, forces: bool, kernel: Runs | None) -> None:
+    """Keep the kernel of q0, v0 and perhaps joint forces by steps for the next such call."""
+    model = system.model
+    by_steps = forces == setup.tau_each
+    height = None if system.contacts is None else system.contacts.height
+    own = setup.given.keys() - {"tau"}
+    read_again = setup.control or setup.force or own or setup.states or callable(height)
+    known = setup.dtype == "float64" and not setup.compensated and by_steps
+    if kernel is None or read_again or model.constraints or not known:
+        return
+    # a model as such is described by its default system, which does not outlive the call
+    owner = model if "_origin" not in vars(system) and is_default(system) else system
+    place = (id(owner), setup.integrator, forces)
+    entry = (while_alive(owner, _PREPARED, place), kernel, setup.carried)
+    KERNELS.short_cut(kernel, _PREPARED, place, entry)
+
+
+def run_prepared(
+    system: System | Model,
+    q0: Any,
+    v0: Any,
+    tau: Any,
+    dt: Any,
+    steps: Any,
+    integrator: Any,
+    every: Any,
+    out: Any,
+) -> tuple[Array, ...] | None:
+    """Return a rollout of plain arrays, one row a trajectory; None where it is not prepared."""
+    if (type(integrator), type(dt), type(steps), type(every)) != (str, float, int, int):
+        return None
+    place = (id(system), integrator, tau is not None)
+    _, kernel, sizes = _PREPARED.get(place, (None, None, ()))
+    if kernel is None or type(q0) is not np.ndarray or q0.ndim != 2:
+        return None
+    rows, (nq, nv) = len(q0), sizes[:2]
+    if not (
+        rows
+        and 0 < dt < math.inf
+        and steps > 0
+        and every > 0
+        and threads_for(kernel, rows, steps) == 1
+    ):
+        return None
+    kept = steps // every
+    if out is None:
+        out = (np.empty((rows, kept, nq)), np.empty((rows, kept, nv)))
+    elif type(out) is not tuple or len(out) != 2:
+        return None
+    inputs = [q0, v0] if tau is None else [q0, v0, tau]
+    by_steps = [(rows, kept, nq), (rows, kept, nv)]
+    if tau is not None:
+        by_steps.insert(0, (rows, steps, nv))
+    shapes = [(rows, nq), (rows, nv), *by_steps]
+    for x, shape in zip((*inputs, *out), shapes, strict=True):
+        if type(x) is not np.ndarray or x.dtype is not _DOUBLE or x.shape != shape:
+            return None
+        if not x.flags.carray:
+            return None
+    if share_memory(inputs, out) or not all(np.isfinite(x).all() for x in inputs):
+        return None
+    model = system if isinstance(system, Model) else system.model
+    model.refuse_changed_joints("rollout")
+    q0 = normalise_quaternions("rollout", model, q0)
+    # with contacts, the largest residual of the solver follows q and v
+    first = [np.zeros(n) for n in sizes[2:]]
+    last = [np.empty((rows, kept, n)) for n in sizes[2:]]
+    arrays = [q0, v0, *first, np.array([dt]), step_times(steps, dt), *inputs[2:], *out, *last]
+    strides = [8 * nq, 0, 8 * nv, 0, *[0] * (2 * len(first)), 0, 0, 0, 8]
+    for _, count, size in (*by_steps, *(x.shape for x in last)):
+        strides += [8 * count * size, 8 * size]
+    if kernel.run(arrays, strides, rows, steps, every):
+        warn_not_finite("rollout", model, out[0], out[1], dt * every, stacklevel=4)
+    for residual in last:
+        if residual.size:
+            warn_residual("rollout", model, float(np.nanmax(residual[:, -1], initial=0.0)), 4)
+    return out
+
+
+def step_times(steps: int, dt: float) -> Array:
+    """Return when each step begins, as a read-only column."""
+    return _cached_times(steps, dt) if steps <= CACHED_STEPS else _times(steps, dt)
+
+
+def _times(steps: int, dt: float) -> Array:
+    column = (np.arange(steps) * dt)[:, None]
+    column.flags.writeable = False
+    return column
+
+
+_cached_times = lru_cache(maxsize=16)(_times)
+
+
+def share_memory(inputs: Iterable[Array], results: Sequence[Array]) -> bool:
+    """Return whether a result may share memory with an argument or another result."""
+    pairs = [*combinations(results, 2), *((x, y) for x in inputs for y in results)]
+    return any(np.may_share_memory(x, y) for x, y in pairs)
+
+
+ARRAYS = ("q0", "v0", "tau", "parameters", "x0", "f_ext", "inertias")
+
+
+def in_containers(
+    rollout: Callable[..., Any],
+    system: System,
+    values: Sequence[Any],
+    options: Mapping[str, Any],
+    out: Any,
+) -> Any:
+    """Return a rollout some of whose arrays are Dask's or xarray's, in arrays of that kind.
+
+    Args:
+        rollout: the public function.
+        system: what moves.
+        values: those of ARRAYS.
+        options: how steps are taken.
+        out: refused.
+    """
+    tau, model = values[ARRAYS.index("tau")], system.model
+    cores = {
+        "q0": ("nq",),
+        "v0": ("nv",),
+        "tau": ("nv",) if getattr(tau, "ndim", 1) == 1 else ("time", "nv"),
+        "parameters": ("parameter",),
+        "x0": ("x_coordinate",),
+        "f_ext": ("nb", "6"),
+        "inertias": ("nb", "10"),
+    }
+    results = [("q", ("time", "nq")), ("v", ("time", "nv"))]
+    if system.start_states is not None:
+        results.append(("x", ("time", "x_coordinate")))
+    run = partial(_on_arrays, rollout, system, dict(options))
+    call = Call("rollout", run, cores, model, results, _result_times(options))
+    return contained(call, values, out)
+
+
+def _on_arrays(
+    rollout: Callable[..., Any], system: System, options: dict[str, Any], *values: Any
+) -> Any:
+    """Take the steps of a chunk of states."""
+    starts, own = values[:3], dict(zip(ARRAYS[3:], values[3:], strict=True))
+    return rollout(replace(system, **own), *starts, **options)
+
+
+def _result_times(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return when the states of the result are reached; nothing where the options are wrong."""
+    dt, steps, every = (options[name] for name in ("dt", "steps", "every"))
+    if not all(isinstance(n, (int, np.integer)) and n > 0 for n in (steps, every)):
+        return {}
+    if not isinstance(dt, (int, float)):
+        return {}
+    return {"time": np.arange(1, steps // every + 1) * every * dt}
 
 
 def rollout(
-    model: Model,
+    system: System | Model,
     q0: ArrayLike | None,
     v0: ArrayLike | None,
     tau: ArrayLike | None = None,
@@ -66,24 +240,11 @@ def rollout(
     dt: float,
     steps: int,
     integrator: FixedStep = "semi_implicit_euler",
-    compensated: bool = False,
     every: int = 1,
-    control: Callback | None = None,
-    parameters: ArrayLike | None = None,
-    x0: ArrayLike | None = None,
-    hold: bool = False,
-    compiled: bool | None = None,
-    f_ext: ForceInput | None = None,
-    f_ext_frame: ForceFrame = "world",
-    limits: bool | JointStops | None = None,
-    contacts: Ground | None = None,
-    events: None = None,
-    inertias: ArrayLike | None = None,
-    method: Method | None = None,
-    stabilize: Stabilization | None = None,
     dtype: Precision = "float64",
     out: tuple[Array, ...] | None = None,
-    backend: StepBackend | None = None,
+    device: RolloutDevice = "cpu",
+    **options: Unpack[SystemOptions],
 ) -> tuple[Array, ...]:
     """Return the states that many starts pass through, all computed in one kernel.
 
@@ -92,43 +253,23 @@ def rollout(
     depend on the others.  Batches are handed to threads.
 
     Args:
-        model: the robot.
+        system: what moves, a `System`, or a model with the fields of a system as keywords:
+            `rollout(model, q0, v0, dt=1e-3, steps=100, control=law)`.  Joint forces of its
+            controller are added to tau.
         q0: configurations at the start, shape (..., nq); None for the neutral one.
         v0: velocities at the start, shape (..., nv); None for rest.
         tau: joint forces: (..., steps, nv) for each step, (..., 1, nv) or (nv,) for all of them.
         dt: length of a step [s].
         steps: how many steps.
         integrator: "semi_implicit_euler", "rk4", "lie_rk4" or "midpoint".
-        compensated: carry what rounding takes from the sums of a step over to the next one, as
-            `simulate` does.
         every: keep one state out of this many.
-        control: function of (t, q, v), or of (t, q, v, parameters), that returns joint forces to be
-            added to tau, evaluated in every stage of a step.  It is compiled into the kernel if it
-            is built from arithmetic and sixfold functions and is pure: traced at the start of each
-            call of `rollout`, when everything that it reads is read.  Otherwise (it keeps something
-            between calls, draws random numbers) it runs as Python, row by row, and one warning says
-            so.
-        parameters: numbers for the controller, shape (..., n): gains, targets...
-        x0: states of the controller itself at the start, shape (..., nx): as in `simulate`, the
-            controller takes x after v and returns the joint forces and dx/dt.
-        hold: evaluate the controller once at the start of each step; with x0 it then returns the
-            joint forces and x at the next step.
-        compiled: True to compile control and f_ext in any case, or fail and say why; False to run
-            them as Python without a warning.
-        f_ext: external forces on all bodies, shape (..., nb, 6), or a function of (t, q, v) for one
-            state that returns (nb, 6).
-        f_ext_frame: "world" or "body", as in `inverse_dynamics`.
-        limits: True or `JointStops(...)` makes joint limits push back; off when left out.
-        contacts: the ground and what may touch it, with semi-implicit Euler steps.
-        events: refused; `simulate` finds them.
-        inertias: inertial parameters of all bodies in place of the model's own, shape
-            (..., nb, 10), each (m, h, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
-        method: of forward dynamics, as in `forward_dynamics`; by the model if left out.
-        stabilize: what keeps the constraints of a model, as in `simulate`.
         dtype: precision of steps and results, "float64" or "float32", which takes about half the
             time and keeps about six digits of a step.
         out: arrays of this dtype in C order, of the results' shapes, to write the results to.
-        backend: "numpy" takes the same steps in NumPy, for debugging.
+        device: "cpu", or "opencl" for an OpenCL device (needs pyopencl), where each trajectory is a
+            work item; its bits are the same.
+        options: fields of `System`.  A controller that cannot be compiled runs as Python, row by
+            row, and one warning says so.
 
     Returns:
         q, shape (..., steps // every, nq), and v, shape (..., steps // every, nv); with x0 also x,
@@ -152,29 +293,34 @@ def rollout(
         >>> bool((slower[:, -1] > q[:, -1]).all())  # they fall more slowly
         True
     """
-    special = (control, parameters, x0, compiled, f_ext, limits, events, inertias, method, backend)
-    plain = all(option is None for option in (*special, stabilize, contacts))
-    plain = plain and hold is False and compensated is False and f_ext_frame == "world"
-    plain = plain and dtype == "float64"
-    if plain:
-        found = run_prepared(model, q0, v0, tau, dt, steps, integrator, every, out)
+    plain = dtype == "float64" and device == "cpu"
+    if plain and not options:
+        found = run_prepared(system, q0, v0, tau, dt, steps, integrator, every, out)
         if found is not None:
-            q, v, not_finite = found
-            if not_finite:
-                warn_not_finite("rollout", model, q, v, dt * every)
-            return q, v
-    model_checked("rollout", model)
-    given = (q0, v0, tau, parameters, x0, f_ext, inertias)
-    options: dict[str, Any] = {
-        **{"dt": dt, "steps": steps, "integrator": integrator, "compensated": compensated},
-        **{"every": every, "control": control, "hold": hold, "compiled": compiled},
-        **{"f_ext_frame": f_ext_frame, "limits": limits, "contacts": contacts},
-        **{"events": events, "method": method, "stabilize": stabilize, "dtype": dtype},
-        "backend": backend,
-    }
+            return found
+    system = system_of(rollout, system, options)
+    if plain and options:
+        found = run_prepared(system, q0, v0, tau, dt, steps, integrator, every, out)
+        if found is not None:
+            return found
+    model = system.model
+    given = (q0, v0, tau, system.parameters, system.x0, system.f_ext, system.inertias)
     if any(map(is_container, given)):
-        return in_containers(rollout, model, given, options, out)
-    asked = asked_for("rollout", model, given, **options)
+        how = {"dt": dt, "steps": steps, "integrator": integrator, "every": every, "dtype": dtype}
+        return in_containers(rollout, system, given, how, out)
+    if device != "cpu":
+        choice("rollout", "device", ("cpu", "opencl"), device)
+        return _on_device(system, (q0, v0, tau), out, dt, steps, integrator, every, dtype)
+    asked = request(
+        "rollout",
+        system,
+        (q0, v0, tau),
+        dt=dt,
+        steps=steps,
+        integrator=integrator,
+        every=every,
+        dtype=dtype,
+    )
     setup, arrays, lead = asked.setup, asked.arrays, asked.lead
     h, count, between, nx = asked.dt, asked.steps, asked.every, setup.states
     if out is not None:
@@ -185,13 +331,10 @@ def rollout(
         why = "; ".join(stepper.notes) or "backend 'numpy'"
         where = f"steps that are not compiled ({why})"
         raise NotApplicableError(f"rollout: dtype '{setup.dtype}'", where, "leave it out")
-    if stepper.notes and compiled is None:
+    if stepper.notes and system.compiled is None:
         text = "; ".join(stepper.notes)
         warnings.warn(f"rollout of '{model.name}': {text}", PythonCallbackWarning, stacklevel=2)
-    by_steps = tau is None or setup.tau_each
-    checked_starts = model.coordinates.quaternions or model.constraints
-    if plain and by_steps and stepper.kernel is not None and not checked_starts:
-        prepare(model, integrator, setup.tau_each, stepper.kernel)
+    keep_prepared(system, setup, tau is not None, stepper.kernel)
     parts = asked.start()
     with enough_memory("rollout", f"trajectories {lead} of {count // between} states"):
         results, not_finite, residual = _run(stepper, parts, lead, count, between, out)
@@ -202,19 +345,44 @@ def rollout(
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a rollout is asked for, checked."""
+class Asked(Prepared):
+    """The checked arguments of a rollout."""
 
-    setup: Setup
-    arrays: dict[str, Array]
-    lead: Shape
     dt: float
     steps: int
     every: int
 
-    def start(self) -> list[Array]:
-        """Return the parts of the states at the start."""
-        return self.setup.start(self.arrays["q0"], self.arrays["v0"], self.arrays.get("x0"))
+
+def request(
+    caller: str,
+    system: System,
+    given: Sequence[Any],
+    *,
+    dt: float,
+    steps: int,
+    integrator: str,
+    every: int,
+    dtype: str,
+) -> Asked:
+    """Check the arguments of a rollout; given are q0, v0 and tau."""
+    check_fixed_step(caller, integrator)
+    choice(caller, "dtype", ("float64", "float32"), dtype)
+    h = step_length(caller, dt)
+    count, between = step_count(caller, "steps", steps), step_count(caller, "every", every)
+    q0, v0, tau = given
+    found = prepare(
+        caller,
+        system,
+        q0,
+        v0,
+        integrator=integrator,
+        dt=h,
+        compensated=bool(system.compensated),
+        tau=tau,
+        steps=count,
+        dtype=dtype,
+    )
+    return Asked(found.setup, found.arrays, found.lead, h, count, between)
 
 
 def asked_for(
@@ -225,86 +393,42 @@ def asked_for(
     dt: float,
     steps: int,
     integrator: str,
-    compensated: bool = False,
     every: int = 1,
-    control: Any = None,
-    hold: bool = False,
-    compiled: bool | None = None,
-    f_ext_frame: str = "world",
-    limits: Any = None,
-    contacts: Ground | None = None,
-    events: None = None,
-    method: str | None = None,
-    stabilize: str | float | None = None,
     dtype: str = "float64",
-    backend: str | None = None,
+    **options: Any,
 ) -> Asked:
-    """Check what a rollout is asked for; the keywords are those of `rollout`.
+    """Check the arguments of a rollout on another device.
 
-    The caller is the public function, for messages; given are q0, v0, tau, parameters, x0, f_ext
-    and inertias.
+    Given are q0, v0, tau, parameters, x0, f_ext and inertias; options are other fields of `System`.
     """
-    check_fixed_step(caller, integrator)
-    check_no_events(caller, events)
-    q0, v0, tau, parameters, x0, f_ext, inertias = given
-    if x0 is None:
-        x0 = declared(control, "x0")
-    has = {"control": control is not None, "parameters": parameters, "x0": x0, "f_ext": f_ext}
-    check_shared(caller, model, method, hold, compiled, backend, **has)
-    choice(caller, "compensated", (True, False), compensated)
-    choice(caller, "dtype", ("float64", "float32"), dtype)
-    check_force_frame(caller, f_ext, f_ext_frame)
-    h = step_length(caller, dt)
-    check_rate(caller, control, bool(hold), h)
-    idle = {"method": method is not None, "compensated": bool(compensated)}
-    scene = touching(caller, model, contacts, integrator, h, **idle)
-    count, between = step_count(caller, "steps", steps), step_count(caller, "every", every)
-    if inertias is None:
-        refuse_singular(model)
-    forces = open_loop_forces(caller, model, tau, count)
-    arrays, lead = states_of(
-        caller,
-        model,
-        q0,
-        v0,
-        tau=forces,
-        parameters=vector(caller, "parameters", parameters, "parameters of the controller"),
-        x0=vector(caller, "x0", x0, "states of the controller"),
-        f_ext=wrenches(model, f_ext),
-        inertias=inertial_parameters(model, inertias),
-    )
-    refuse_negative_masses(caller, arrays)
-    closed_start(caller, model, arrays)
-    x = arrays.get("x0")
-    nx = 0 if x is None else x.shape[-1]
-    law = None
-    if control is not None:
-        law = control_callback(model, control, arrays.get("parameters"), nx, caller)
-    stops, gains = stops_of(caller, model, limits, arrays["q0"], arrays.get("inertias"))
-    setup = Setup(
-        caller,
-        model,
-        integrator,
-        bool(compensated),
-        law,
-        force_callback(model, f_ext, caller) if callable(f_ext) else None,
-        arrays.get("parameters"),
-        arrays.get("inertias"),
-        arrays.get("f_ext"),
-        f_ext_frame,
-        stops,
-        gains,
-        arrays.get("tau"),
-        forces is not None and len(forces.shape) == 2,
-        bool(hold),
-        backend,
-        method,
-        compiled,
-        stabilization=stabilization_of(caller, model, stabilize),
-        contacts=scene,
-        dtype=str(dtype),
-    )
-    return Asked(setup, arrays, lead, h, count, between)
+    names = ("parameters", "x0", "f_ext", "inertias")
+    system = System(model, **dict(zip(names, given[3:], strict=True)), **options)
+    how: dict[str, Any] = {"dt": dt, "steps": steps, "every": every}
+    return request(caller, system, given[:3], integrator=integrator, dtype=dtype, **how)
+
+
+def _on_device(
+    system: System,
+    given: tuple[Any, Any, Any],
+    out: Any,
+    dt: float,
+    steps: int,
+    integrator: str,
+    every: int,
+    dtype: str,
+) -> tuple[Array, ...]:
+    """Run a rollout on an OpenCL device."""
+    where = "device 'opencl'"
+    refuse_idle("rollout", "out", out is not None, where, "leave it out")
+    reason = where, "leave it out, or use the CPU"
+    refuse_fields("rollout", system, {"method": reason, "compensated": reason, "backend": reason})
+    # devices lie above simulation in the layers
+    run = import_module("sixfold.devices.rollouts").opencl_rollout
+    names = [name for name in FIELDS if name not in ("method", "compensated", "backend")]
+    options = {name: getattr(system, name) for name in names}
+    how = {"dt": dt, "steps": steps, "integrator": integrator, "every": every, "dtype": dtype}
+    found: tuple[Array, ...] = run(system.model, *given, **how, **options)
+    return found
 
 
 def _run(
@@ -332,7 +456,7 @@ def _run(
         return written[:kept], not_finite, _residual(setup, written[-1])
     found = tuple(map(np.empty, shapes[:kept])) if out is None else out
     state = np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], -1)
-    tau = setup.tau if setup.tau_each else None
+    tau = setup.given["tau"] if setup.tau_each else None
     with np.errstate(all="ignore"):
         for k in range(steps):
             push = None if tau is None else tau[..., k, :]
@@ -367,7 +491,9 @@ def _check_out(
         raise OptionError("rollout", "out", apart, "arrays that share memory")
 
 
-def warn_not_finite(caller: str, model: Model, q: Array, v: Array, between: float) -> None:
+def warn_not_finite(
+    caller: str, model: Model, q: Array, v: Array, between: float, stacklevel: int = 3
+) -> None:
     """Warn of trajectories that end outside the finite numbers, with time and joint of the first.
 
     To be called by the public function.  States are (..., steps, n), so many seconds apart.
@@ -387,5 +513,5 @@ def warn_not_finite(caller: str, model: Model, q: Array, v: Array, between: floa
         f" the finite numbers; first joint '{visible(names[place])}' of row {first[:-1]} by "
         f"t = {(first[-1] + 1) * between:.6g} s",
         NonFiniteStateWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )

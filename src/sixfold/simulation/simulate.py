@@ -5,138 +5,75 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.choices import (
-    Callback,
-    ForceFrame,
-    ForceInput,
-    Integrator,
-    Method,
-    Progress,
-    Solver,
-    Stabilization,
-    StepBackend,
-)
-from sixfold.contact import Ground
+from sixfold.choices import Callback, Integrator, Progress
 from sixfold.errors import NotApplicableError
-from sixfold.evaluate import kinetic_energy, model_checked, potential_energy, refuse_singular
+from sixfold.evaluate import kinetic_energy, potential_energy
 from sixfold.model import Model
 from sixfold.simulation.adaptive import adaptive_step
-from sixfold.simulation.callbacks.callbacks import control_callback, declared, force_callback
-from sixfold.simulation.callbacks.progress import progress_of
-from sixfold.simulation.callbacks.tracing import memory_of
-from sixfold.simulation.checks.constraints import closed_start, stabilization_of
-from sixfold.simulation.checks.contacts import (
+from sixfold.simulation.arguments import EULER, check_steps, grid_of, room_for
+from sixfold.simulation.diagnostics import (
     MAX_RESIDUAL,
     contact_notes,
+    degree_notes,
+    friction_notes,
+    limit_notes,
+    lost_pivot,
+    not_converged,
+    not_finite,
     residual_text,
     warn_residual,
 )
-from sixfold.simulation.checks.failures import lost_pivot, not_converged, not_finite
-from sixfold.simulation.checks.friction import friction_notes
-from sixfold.simulation.checks.limits import degree_notes, limit_notes
-from sixfold.simulation.checks.options import (
-    EULER,
-    check_force_frame,
-    check_rate,
-    check_shared,
-    check_steps,
-    touching,
-    vector,
-    wrenches,
-)
-from sixfold.simulation.checks.start import grid_of, room_for, states_of
-from sixfold.simulation.events import Crossing, Event, events_of
-from sixfold.simulation.events.watch import Watch
-from sixfold.simulation.run_steps import Outcome, run_steps
-from sixfold.simulation.setup import Setup
-from sixfold.simulation.stepper import DisturbedError, StepRunner, stepper_of
-from sixfold.simulation.stops import JointStops, stops_of
-from sixfold.simulation.trajectory.trajectory import Trajectory
+from sixfold.simulation.events import Crossing, Event, Watch, events_of
+from sixfold.simulation.step import DisturbedError, Setup, StepRunner, prepare, stepper_of
+from sixfold.simulation.system import System, SystemOptions, system_of
+from sixfold.simulation.time_loop import Outcome, progress_of, run_steps
+from sixfold.simulation.tracing import memory_of
+from sixfold.simulation.trajectory import Trajectory
 
 
 def simulate(
-    model: Model,
+    system: System | Model,
     q0: ArrayLike | None,
     v0: ArrayLike | None,
     duration: float,
     *,
     dt: float = 1e-3,
     integrator: Integrator | None = None,
-    compensated: bool | None = None,
-    control: Callback | None = None,
-    parameters: ArrayLike | None = None,
-    x0: ArrayLike | None = None,
-    hold: bool = False,
-    compiled: bool | None = None,
-    f_ext: ForceInput | None = None,
-    f_ext_frame: ForceFrame = "world",
-    limits: bool | JointStops | None = None,
-    contacts: Ground | None = None,
+    tolerances: tuple[float, float] | None = None,
     events: Event | Callback | Sequence[Event | Callback] | None = None,
     every: int = 1,
     t0: float = 0.0,
     progress: Progress | None = None,
-    method: Method | None = None,
-    stabilize: Stabilization | None = None,
-    solver: Solver | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    backend: StepBackend | None = None,
+    **options: Unpack[SystemOptions],
 ) -> Trajectory:
     """Return the motion of a model from a start, or from each start of a batch.
 
     Args:
-        model: the robot.
+        system: what moves, a `System`, or a model with the fields of a system as keywords:
+            `simulate(model, q0, v0, 2.0, control=law, contacts=ground)`.
         q0: configurations at the start, shape (..., nq); None for the neutral one.
         v0: velocities at the start, shape (..., nv); None for rest.
         duration: how long [s].  If it is no multiple of dt, the last step is shorter.
-        dt: length of a step [s]; with "solve_ivp" the distance of samples.
+        dt: length of a step [s]; with an adaptive method the distance of samples.
         integrator: "semi_implicit_euler" (order 1), "rk4" (order 4 on the coordinates),
             "lie_rk4" (order 4 on the group of rotations), "midpoint" (order 2, implicit, without
-            a trend in the energy) or "solve_ivp" (adaptive steps; needs SciPy).  Left out, "rk4",
-            and "semi_implicit_euler" with contacts.
-        compensated: carry what rounding takes from the sums of a step over to the next one, as
-            when left out; False takes the plain steps of `rollout`, and so do contacts.
-        control: function of (t, q, v), or of (t, q, v, parameters), for one state, that returns
-            the joint forces (nv,).  It is compiled if it is built from arithmetic and sixfold
-            functions and is pure: traced at the start of each call of `simulate`, when everything
-            that it reads is read.  One that keeps something between calls, or draws random numbers,
-            runs as Python, step by step, and the trajectory's notes say so.
-        parameters: numbers for the controller, its last argument, shape (..., n), for example gains
-            of a batch.
-        x0: states of the controller itself at the start, shape (..., nx).  The controller is then a
-            function of (t, q, v, x), or of (t, q, v, x, parameters), that returns the joint forces
-            and dx/dt, which is integrated with the motion; with hold=True the second is x at the
-            next step.  Left out, `control.x0` if there is one.
-        hold: evaluate the controller once at the start of each step, as a digital one does.
-        compiled: True to compile control and f_ext in any case, or fail and say why; False to run
-            them as Python; left out, as described under control.
-        f_ext: external forces on all bodies, shape (..., nb, 6), or a function of (t, q, v) for one
-            state that returns (nb, 6).
-        f_ext_frame: "world" or "body", as in `inverse_dynamics`.
-        limits: True or `JointStops(...)` makes joint limits push back; off when left out.
-        contacts: the ground and what may touch it; the trajectory records forces, points and gaps.
+            a trend in the energy) or one of SciPy's adaptive methods: "DOP853" (also
+            "solve_ivp"), "RK45", "RK23", "Radau", "BDF" or "LSODA".  By default "rk4", and
+            "semi_implicit_euler" with contacts.
+        tolerances: relative and absolute tolerance of an adaptive method, (1e-9, 1e-11) by
+            default.
         events: functions of (t, q, v), or objects of `Event`, whose zero crossings are found (for
             one start).
             An event with a reset changes the state; the samples hold both sides of the jump.
         every: keep one step out of this many; the start and the end are always kept.
         t0: time at the start [s].
         progress: True for a bar on a terminal, or a function of (time reached, duration).
-        method: of forward dynamics: "aba" (articulated bodies), "crba" (composite bodies),
-            "operators" (Concurrent Dynamics (19b), O(N)) or "operators_dense" ((19a), O(N^3)), as
-            in `forward_dynamics`; by the model if left out.
-        stabilize: what keeps the constraints of a model: "project" takes q and v back to them after
-            each step, a rate [1/s] lets constraint forces pull gaps shut (Baumgarte), 0 does
-            nothing.  Left out, "project", and 20/s with solvers that keep a history.
-        solver: "DOP853" (if left out), "RK45", "RK23", "Radau", "BDF" or "LSODA", for "solve_ivp".
-        rtol: relative tolerance of "solve_ivp", 1e-9 if left out.
-        atol: absolute tolerance of "solve_ivp", 1e-11 if left out.
-        backend: "numpy" runs every step in Python, for debugging a controller.
+        options: fields of `System`.
 
     Returns:
         A Trajectory with arrays t, q, v, a, tau and energies, with x0 also x, with contacts also
@@ -163,31 +100,24 @@ def simulate(
         >>> bool(abs(held.q[-1, 0]) < abs(run.q[-1, 0]))
         True
     """
-    refuse_singular(model_checked("simulate", model))
+    system = system_of(simulate, system, options)
+    model, hold = system.model, bool(system.hold)
     grid = grid_of(t0, duration, dt, every)
     if integrator is None:
-        integrator = "rk4" if contacts is None else EULER
-    if x0 is None:
-        x0 = declared(control, "x0")
-    given = {"control": control is not None, "parameters": parameters, "x0": x0, "f_ext": f_ext}
-    check_shared("simulate", model, method, hold, compiled, backend, **given)
-    check_rate("simulate", control, hold, grid.dt)
-    adaptive = check_steps(integrator, solver, hold, compensated, rtol=rtol, atol=atol)
-    kept = stabilization_of("simulate", model, stabilize, adaptive.get("solver"))
-    check_force_frame("simulate", f_ext, f_ext_frame)
-    idle = {"method": method is not None, "compensated": compensated is True}
-    scene = touching("simulate", model, contacts, integrator, grid.dt, **idle)
+        integrator = "rk4" if system.contacts is None else EULER
+    adaptive = check_steps(integrator, hold, system.compensated, tolerances)
     tell = progress_of(progress)
-    arrays, lead = states_of(
+    prepared = prepare(
         "simulate",
-        model,
+        system,
         q0,
         v0,
-        parameters=vector("simulate", "parameters", parameters, "parameters of the controller"),
-        x0=vector("simulate", "x0", x0, "states of the controller"),
-        f_ext=wrenches(model, f_ext),
+        integrator="rk4" if adaptive else integrator,
+        dt=grid.dt,
+        compensated=system.compensated is not False,
+        solver=adaptive.get("solver"),
     )
-    closed_start("simulate", model, arrays)
+    lead = prepared.lead
     watched = events_of(events)
     if watched and lead:
         fix = "simulate the starts one by one"
@@ -195,38 +125,16 @@ def simulate(
     if hold and any(event.reset is not None for event in watched):
         where = "hold=True: a reset within a step would end what is held"
         raise NotApplicableError("simulate with events that reset", where, "leave hold out")
-    x = arrays.get("x0")
-    stops, gains = stops_of("simulate", model, limits, arrays["q0"])
-    setup = Setup(
-        "simulate",
-        model,
-        "rk4" if adaptive else integrator,
-        compensated is not False and scene is None,
-        None
-        if control is None
-        else control_callback(
-            model, control, arrays.get("parameters"), 0 if x is None else x.shape[-1]
-        ),
-        force_callback(model, f_ext) if callable(f_ext) else None,
-        arrays.get("parameters"),
-        f_ext=arrays.get("f_ext"),
-        f_ext_frame=f_ext_frame,
-        stops=stops,
-        gains=gains,
-        hold=hold,
-        backend=backend,
-        dynamics=method,
-        compiled=compiled,
+    setup = replace(
+        prepared.setup,
         others=(
             *(event.function for event in watched),
             *(event.reset for event in watched if event.reset is not None),
             *((progress,) if callable(progress) else ()),
         ),
-        stabilization=kept,
-        contacts=scene,
     )
     room_for(grid, lead, setup.size, model)
-    parts = setup.start(arrays["q0"], arrays["v0"], x)
+    parts = prepared.start()
     start = np.concatenate([np.broadcast_to(y, (*lead, y.shape[-1])) for y in parts], -1)
     # a second time, as Python, where an event or `progress` has changed what the controller reads
     callbacks = [each.function for each in (setup.control, setup.force) if each is not None]
@@ -257,7 +165,7 @@ def simulate(
             raise outcome.error
         if outcome.failure is not None:
             raise not_finite(setup, stepper, outcome, made)
-        problem = lost_pivot(made)
+        problem = lost_pivot(made) if system.inertias is None else None
         if problem is None and integrator == "midpoint" and not stepper.live:
             problem = not_converged(stepper.system, made, grid.dt, hold)
         if problem is not None:
@@ -283,7 +191,11 @@ def _trajectory(
         seen = stepper.observe(outcome.t, outcome.x)
     tau, a, *touched = seen
     arrays: dict[str, Any] = {"q": q, "v": v, "a": a, "tau": np.broadcast_to(tau, v.shape)}
-    arrays |= {"kinetic": kinetic_energy(model, q, v), "potential": potential_energy(model, q)}
+    # inertias have the axes of the starts, states one of samples behind them
+    own = setup.given.get("inertias")
+    inertias = None if own is None else np.expand_dims(own, own.ndim - 2)
+    arrays["kinetic"] = kinetic_energy(model, q, v, inertias=inertias)
+    arrays["potential"] = potential_energy(model, q, inertias=inertias)
     for each in touched:
         each = each.reshape((*each.shape[:-1], -1, 10))
         arrays |= {"contact_forces": each[..., :3], "contact_points": each[..., 3:6]}

@@ -1,234 +1,247 @@
-"""What is integrated: a model with its controller, external forces and joint stops."""
+"""`sf.System`: a description of what moves, which all functions of motions take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from typing import Any, TypedDict
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from sixfold.dynamics.contact.scene import Scene
-from sixfold.evaluate import evaluated, kernel_tree, numbers_array, scalar_functions, solved
-from sixfold.model import Model, Tree
-from sixfold.scalar import ZERO, Scalar
-from sixfold.simulation.callbacks.callbacks import Callback
-from sixfold.simulation.free_flight import (
-    are_zero,
-    has_free_base,
-    is_rigid,
-    momentum_drift,
-    turned_base,
+from sixfold.choices import (
+    Callback,
+    ForceFrame,
+    ForceInput,
+    Method,
+    Stabilization,
+    StepBackend,
 )
-from sixfold.simulation.stops import Stop
-from sixfold.spatial import Vector3
+from sixfold.contact import Ground
+from sixfold.errors import ArgumentError, NotApplicableError, near_names
+from sixfold.evaluate import model_checked
+from sixfold.model import Model
+from sixfold.show import fields_line
+from sixfold.simulation.arguments import check_force_frame, check_shared, choice
+from sixfold.simulation.callbacks import static_attribute
+from sixfold.simulation.joint_stops import JointStops
 
-Numbers = Sequence[Scalar]
+OTHER_NAMES = {
+    **dict.fromkeys(("timestep", "time_step", "step_size", "h"), "pass dt=..."),
+    **dict.fromkeys(("controller", "policy"), "pass control=..."),
+    **dict.fromkeys(("ground", "contact"), "pass contacts=sixfold.Ground(...)"),
+    **dict.fromkeys(("fext", "external_forces"), "pass f_ext=..."),
+    "solver": "pass the method as integrator, for example integrator='Radau'",
+    **dict.fromkeys(("rtol", "atol"), "pass tolerances=(relative, absolute)"),
+}
+"""Keywords of other libraries, and what to write instead."""
+
+MAX_KNOWN_SYSTEMS = 16
+"""Systems made from keywords that are kept for the next call with the same keywords."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class System:
-    """The right-hand side of the equations of motion, on flat lists of any kind of number.
+    """What moves: a model, its controller, and what acts on it.
 
-    `control(t, q, v)` returns the joint forces and `force(t, q, v)` the external forces of one
-    state, both as flat lists; None means there are none.
-
-    A controller may have states x of its own.  They follow the velocities wherever those appear:
-    `v` is then (v, x), its rate (dv/dt, dx/dt), and `control` returns (tau, dx/dt).
-    """
-
-    model: Model
-    control: Callable[[Scalar, Numbers, Numbers], Numbers] | None = None
-    force: Callable[[Scalar, Numbers, Numbers], Numbers] | None = None
-    f_ext_frame: str = "world"
-    stops: tuple[Stop, ...] = ()
-    gains: Numbers = ()
-    """Stiffness and damping of each stop, one after the other."""
-    tree: Tree | None = None
-    """The model's tree with other constants; its own when left out."""
-    states: int = 0
-    """How many states the controller has."""
-    method: str | None = None
-    """Of forward dynamics; by the model when left out."""
-    stabilization: float | None = None
-    """Rate at which constraint forces pull gaps shut [1/s]."""
-    contacts: Scene | None = None
-    """What may touch."""
-    solved: Numbers | None = None
-    """Accelerations under contact that are known already, and dx/dt."""
-
-    @property
-    def additive(self) -> tuple[tuple[int, int], ...]:
-        """Coordinates that are plain sums of their velocities: index in q, index in v."""
-        return self.model.coordinates.additive
-
-    def effort(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
-        """Return the joint forces of the controller, and the rates of its states."""
-        return [ZERO] * self.model.nv if self.control is None else list(self.control(t, q, v))
-
-    def acceleration(self, t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
-        """Return the acceleration under control, external forces and stops, and dx/dt."""
-        if self.solved is not None:
-            return list(self.solved)
-        return list(evaluated(self._acceleration, [t], q, v))
-
-    def _pushes(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[Any, Any, Any]:
-        """Return joint forces with those of the stops, rates of states, and external forces."""
-        nv = self.model.nv
-        both = self.effort(t, q, v)
-        tau, rates = both[:nv], both[nv:]
-        for k, stop in enumerate(self.stops):
-            gains = self.gains[2 * k : 2 * k + 2]
-            tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v], *gains)
-        return tau, rates, None if self.force is None else self.force(t, q, v[:nv])
-
-    def touching(self, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> tuple[System, Scalar]:
-        """Return the system whose accelerations under contact are known at this state.
-
-        With it comes the residual of the contact solver.
-        """
-        assert self.contacts is not None
-        tau, rates, outside = self._pushes(t, q, v)
-        page = partial(scalar_functions.contact_forces, frame=self.f_ext_frame)
-        tree = self.tree or kernel_tree(page, self.model)
-        found = scalar_functions.contact_dynamics(
-            self.model,
-            tree,
-            q,
-            v[: self.model.nv],
-            tau,
-            outside,
-            scene=self.contacts,
-            frame=self.f_ext_frame,
-            h=h,
-        )
-        return replace(self, solved=[*found.a, *rates]), found.residual
-
-    def _acceleration(self, time: Numbers, q: Numbers, v: Numbers) -> list[Scalar]:
-        (t,) = time
-        u = v[: self.model.nv]
-        tau, rates, outside = self._pushes(t, q, v)
-        solve = self.solver()
-        tree = self.tree or kernel_tree(solve, self.model)
-        return [*solve(self.model, tree, q, u, tau, outside), *rates]
-
-    def solver(self) -> partial[list[Scalar]]:
-        """Return the core of forward dynamics."""
-        solve = solved(self.model, self.f_ext_frame, self.method)
-        if self.stabilization is None:
-            return solve
-        return partial(solve, stabilization=self.stabilization)
-
-    def projected(self, q: Numbers, v: Numbers) -> list[Scalar]:
-        """Return q and v of the nearest state that satisfies the constraints."""
-        page = scalar_functions.project
-        return page(self.model, self.tree or kernel_tree(page, self.model), q, v)
-
-    def zero_order_hold(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[System, list[Scalar]]:
-        """Return the system whose controller holds the forces of this state (zero-order hold).
-
-        With it comes what the controller returned after its forces: the next values of its states.
-        """
-        if self.control is None:
-            return self, []
-        both, nv = self.effort(t, q, v), self.model.nv
-        return replace(self, control=lambda *_: both[:nv], states=0), both[nv:]
-
-    def pushed(self, push: Numbers) -> System:
-        """Return the system with joint forces added to those of its controller."""
-        tau = list(push)
-        if self.control is None:
-            return replace(self, control=lambda *_: list(tau))
-
-        def law(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
-            both = self.effort(t, q, v)
-            return [a + b for a, b in zip(both, tau, strict=False)] + both[len(tau) :]
-
-        return replace(self, control=law)
-
-    def rate(self, q: Numbers, v: Numbers) -> list[Scalar]:
-        """Return dq/dt."""
-        return scalar_functions.position_rate(self.model, self.model.tree, q, v[: self.model.nv])
-
-    def move(self, q: Numbers, dq: Numbers) -> list[Scalar]:
-        """Return the configuration reached from q by a velocity-space increment."""
-        return scalar_functions.integrate(self.model, self.model.tree, q, dq[: self.model.nv])
-
-    def add(self, q: Numbers, dq: Numbers) -> list[Scalar]:
-        """Return q + dq, with quaternions scaled to unit length."""
-        total = [a + b for a, b in zip(q, dq, strict=True)]
-        return self.move(total, [ZERO] * self.model.nv)
-
-    def bracket(self, a: Numbers, b: Numbers) -> list[Scalar]:
-        """Return the Lie bracket of two velocities, joint by joint."""
-        result: list[Scalar] = []
-        for free in self.model.coordinates.free:
-            result += free.joint.bracket(a[free.v], b[free.v])
-        return result + [ZERO] * self.states
-
-    def conserve_momentum(
-        self, t: Scalar, q: Numbers, v: Numbers, dq: Numbers, dv: Numbers, h: Scalar
-    ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return a step's increments; in free flight, corrected to conserve momentum."""
-        dq, dv = list(dq), list(dv)
-        if self.is_free_flight(t, q, v):
-            model, tree, nv = self.model, self.tree or self.model.tree, self.model.nv
-            before = model.positions(q), model.velocities(v[:nv])
-            faster = [a + b for a, b in zip(v, dv, strict=True)]
-            speeds = model.velocities(faster[:nv])
-            for _ in range(2 if is_rigid(tree) else 0):  # the first leaves the square of its angle
-                moved = model.positions(self.move(q, dq))
-                dq[:3] = turned_base(tree, *before, moved, speeds, Vector3(*dq[:3]))
-            after = model.positions(self.move(q, dq)), speeds
-            way, speed = momentum_drift(tree, *before, *after, h)
-            dq[3:6] = [a + b for a, b in zip(dq[3:6], way, strict=True)]
-            dv[:6] = [a + b for a, b in zip(dv[:6], speed, strict=True)]
-        return dq, dv
-
-    def is_free_flight(self, t: Scalar, q: Numbers, v: Numbers) -> bool:
-        """Return whether nothing but gravity is known to act on a floating base."""
-        if self.force is not None or not has_free_base(self.model):
-            return False
-        return are_zero(self.effort(t, q, v)[:6])
-
-
-def system_of(
-    model: Model,
-    control: Callback | None = None,
-    *,
-    parameters: Any = None,
-    f_ext: Any = None,
-    **options: Any,
-) -> System:
-    """Return the system of a model under laws that are written with arrays of one state.
+    It never changes; `dataclasses.replace` returns another one with some fields changed.  Functions
+    that take a system (`simulate`, `rollout`, `rollout_gradient`, `Stepper`) also take a model with
+    the fields as keywords.  A second call with the same system, or with the same model and
+    keywords, does not trace your functions again, unless something that they read has changed.
 
     Args:
         model: the robot.
-        control: the controller.
-        parameters: array handed to the controller, of numbers of any kind.
-        f_ext: array (nb, 6), or a function of (t, q, v) that returns one.
-        options: other fields of the system.
+        control: function of (t, q, v), or of (t, q, v, parameters), for one state, that returns
+            the joint forces (nv,).  It is compiled if it is built from arithmetic and sixfold
+            functions and is pure.  Whatever it reads is read at the start of each call.  One that
+            keeps something between calls, or draws random numbers, runs as Python, step by step,
+            and the notes of a trajectory say so.
+        parameters: numbers for the controller, its last argument, shape (..., n), for example gains
+            of a batch.
+        x0: states of the controller itself at the start, shape (..., nx).  The controller is then a
+            function of (t, q, v, x), or of (t, q, v, x, parameters), that returns the joint forces
+            and dx/dt, which is integrated with the motion; with hold=True the second is x at the
+            next step.  By default `control.x0` if there is one.
+        hold: evaluate the controller once at the start of each step, as a digital one does.
+        compiled: True to compile control and f_ext in any case, or fail and say why; False to run
+            them as Python; by default, as described under control.
+        f_ext: external forces on all bodies, shape (..., nb, 6), or a function of (t, q, v) for one
+            state that returns (nb, 6).
+        f_ext_frame: "world" or "body", as in `inverse_dynamics`.
+        limits: True or `JointStops(...)` makes joint limits push back; off by default.
+        contacts: the ground and what may touch it; its steps are semi-implicit Euler.
+        inertias: inertial parameters of all bodies instead of the model's own, shape
+            (..., nb, 10), each (m, h, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
+        method: of forward dynamics: "aba" (articulated bodies), "crba" (composite bodies),
+            "operators" (Concurrent Dynamics (19b), O(N)) or "operators_dense" ((19a), O(N^3)), as
+            in `forward_dynamics`; chosen by the model by default.
+        stabilize: what keeps the constraints of a model: "project" takes q and v back to them after
+            each step, a rate [1/s] lets constraint forces pull gaps shut (Baumgarte), 0 does
+            nothing.  By default "project", and 20/s with adaptive methods that keep a history.
+        compensated: carry the rounding errors of the sums of a step over to the next step (Kahan
+            summation).  By default True in `simulate`, except with contacts, and False elsewhere.
+        backend: "numpy" runs every step in Python, for debugging a controller.
+
+    Raises:
+        ArgumentError: if the model is not a Model.
+        OptionError: if a field is not one of its choices.
+        NotApplicableError: if a field has no effect beside the others.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> braked = sf.System(sf.load("pendulum"), control=lambda t, q, v: -v)
+        >>> run = sf.simulate(braked, [1.0], None, 0.5)
+        >>> q, v = sf.rollout(braked, [[1.0], [2.0]], None, dt=1e-3, steps=500)
+        >>> run.q.shape, q.shape
+        ((501, 1), (2, 500, 1))
     """
-    nv = model.nv
 
-    def law(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
-        assert control is not None
-        x = numbers_array(v[nv:]) if control.states else None
-        return flat(control(t, numbers_array(q), numbers_array(v[:nv]), x, parameters))
+    model: Model
+    _: KW_ONLY
+    control: Callback | None = None
+    parameters: ArrayLike | None = None
+    x0: ArrayLike | None = None
+    hold: bool = False
+    compiled: bool | None = None
+    f_ext: ForceInput | None = None
+    f_ext_frame: ForceFrame = "world"
+    limits: bool | JointStops | None = None
+    contacts: Ground | None = None
+    inertias: ArrayLike | None = None
+    method: Method | None = None
+    stabilize: Stabilization | None = None
+    compensated: bool | None = None
+    backend: StepBackend | None = None
 
-    def wrenches(t: Scalar, q: Numbers, v: Numbers) -> list[Scalar]:
-        return flat(f_ext(t, numbers_array(q), numbers_array(v)) if callable(f_ext) else f_ext)
+    def __post_init__(self) -> None:
+        """Check the fields that can be checked without a start."""
+        _check("System", self)
 
-    return System(
+    def __repr__(self) -> str:
+        """Print the fields that differ from their defaults."""
+        return fields_line(self)
+
+    @property
+    def start_states(self) -> Any:
+        """States of the controller at the start: `x0`, else those that the controller names."""
+        return static_attribute(self.control, "x0") if self.x0 is None else self.x0
+
+
+class StepperOptions(TypedDict, total=False):
+    """The fields of `System` that `Stepper` takes as keywords, besides those it names itself."""
+
+    control: Callback | None
+    f_ext: ForceInput | None
+    f_ext_frame: ForceFrame
+    limits: bool | JointStops | None
+    contacts: Ground | None
+    inertias: ArrayLike | None
+    method: Method | None
+    stabilize: Stabilization | None
+
+
+class SystemOptions(StepperOptions, total=False):
+    """The fields of `System` but the model, as keywords of `simulate`, `rollout` and others."""
+
+    parameters: ArrayLike | None
+    x0: ArrayLike | None
+    hold: bool
+    compiled: bool | None
+    compensated: bool | None
+    backend: StepBackend | None
+
+
+_DEFAULTS = {field.name: field.default for field in fields(System)[1:]}
+FIELDS = tuple(_DEFAULTS)
+"""Names of the fields of a system but the model."""
+_KNOWN: OrderedDict[tuple[Any, ...], System] = OrderedDict()
+"""Systems made from keywords, by the identity of the model and of each keyword's value.  A system
+refers to these objects, so no other object can have their identity while it is here."""
+
+
+def _check(caller: str, system: System) -> None:
+    model = model_checked(caller, system.model)
+    check_shared(
+        caller,
         model,
-        None if control is None else law,
-        None if f_ext is None else wrenches,
-        states=0 if control is None else control.states,
-        **options,
+        system.method,
+        system.hold,
+        system.compiled,
+        system.backend,
+        control=system.control is not None,
+        parameters=system.parameters,
+        x0=system.start_states,
+        f_ext=system.f_ext,
     )
+    choice(caller, "compensated", (None, True, False), system.compensated)
+    check_force_frame(caller, system.f_ext, system.f_ext_frame)
 
 
-def flat(values: Any) -> list[Scalar]:
-    """Return the elements of an array as a list of Python numbers."""
-    return list(np.asarray(values).reshape(-1).tolist())
+def system_of(
+    function: Callable[..., Any], given: System | Model, options: Mapping[str, Any]
+) -> System:
+    """Return the system that a public function was given, as such or as a model and keywords.
+
+    Args:
+        function: the public function, for messages.
+        given: its first argument.
+        options: its keywords that are fields of a system.
+    """
+    if not options and isinstance(given, System):
+        return given
+    key = (id(given), *((name, id(value)) for name, value in options.items()))
+    known = _KNOWN.get(key) if options else None
+    if known is not None:
+        return known
+    caller = function.__name__
+    for name in options.keys() - set(FIELDS):
+        if name == "events":
+            where, fix = "motions whose steps run inside one kernel", "use sixfold.simulate"
+            raise NotApplicableError(f"{caller}: option 'events'", where, fix)
+        own = [p for p in inspect.signature(function).parameters if p != "options"]
+        near = near_names(name, (*own, *FIELDS))
+        fix = f"did you mean {', '.join(map(repr, near))}?" if near else "leave it out"
+        expected = f"one of {', '.join((*own[1:], *FIELDS))}"
+        fix = OTHER_NAMES.get(name, fix)
+        raise ArgumentError(f"{caller}: unknown option '{name}'", expected, name, fix)
+    if isinstance(given, System):
+        made = replace(given, **options)
+    else:
+        made = object.__new__(System)  # checked under the name of the caller
+        made.__dict__.update(_DEFAULTS, model=given, **options)
+        _check(caller, made)
+    if not options:
+        return made
+    made.__dict__["_origin"] = given  # keeps the identities in the key
+    _KNOWN[key] = made
+    while len(_KNOWN) > MAX_KNOWN_SYSTEMS:
+        _KNOWN.popitem(last=False)
+    return made
+
+
+def is_default(system: System) -> bool:
+    """Return whether a system is a model alone, with all other fields at their defaults."""
+    return all(getattr(system, name) is value for name, value in _DEFAULTS.items())
+
+
+def refuse_fields(caller: str, system: System, reasons: Mapping[str, tuple[str, str]]) -> None:
+    """Refuse fields of a system that a function cannot take: the reason and the way out of each."""
+    for name, (why, fix) in reasons.items():
+        if getattr(system, name) is not _DEFAULTS[name]:
+            raise NotApplicableError(f"{caller}: option '{name}'", why, fix)
+
+
+def unpack(
+    caller: str, given: System | Model, taken: tuple[str, ...] = ()
+) -> tuple[Model, dict[str, Any]]:
+    """Return the model, and by name the fields that a function takes of a system.
+
+    Other fields of a system are refused.
+    """
+    if not isinstance(given, System):
+        return model_checked(caller, given), {}
+    where = f"{caller}, which takes {' and '.join(taken) or 'the model only'} of a system"
+    others = [name for name in FIELDS if name not in taken]
+    refuse_fields(caller, given, dict.fromkeys(others, (where, "pass a system without it")))
+    return given.model, {name: getattr(given, name) for name in taken}

@@ -31,8 +31,8 @@ from sixfold.devices.trajectories import GIVEN, launch_of, step_kernel
 from sixfold.errors import NotApplicableError, NumberError
 from sixfold.evaluate import model_checked, ptx_scan_source
 from sixfold.model import Model
+from sixfold.simulation.joint_stops import JointStops
 from sixfold.simulation.rollout import Asked, asked_for, warn_not_finite
-from sixfold.simulation.stops import JointStops
 
 NAME = "cuda_rollout"
 _ENTRY = "sixfold_rollout"

@@ -131,7 +131,7 @@ KERNELS = KernelCache(_setting("SIXFOLD_KERNELS", 1024), _setting("SIXFOLD_KERNE
 """All kernels of models: of public functions, rollouts and simulations."""
 
 
-def while_alive(model: Model, table: Table, place: Any) -> weakref.ref[Model]:
+def while_alive(model: T, table: Table, place: Any) -> weakref.ref[T]:
     """Return a reference to a model that removes a place from a table when the model goes.
 
     Keep it in that place.  The place may then hold the model's id: no other object gets that id

@@ -1,18 +1,57 @@
-"""The loop over time: steps, samples, events, and an error when a state is not finite."""
+"""The loop over time: steps, samples, events, and progress."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.errors import CallbackError, SimulationError
-from sixfold.simulation.callbacks.progress import Progress
-from sixfold.simulation.events.watch import Watch
-from sixfold.simulation.stepper import StepRunner
+from sixfold.errors import ArgumentError, CallbackError, SimulationError
+from sixfold.progress import bar
+from sixfold.simulation.arguments import Grid
+from sixfold.simulation.events import Watch
+from sixfold.simulation.step import StepRunner
+
+Progress = Callable[[float, float], object]
+"""Called with the time reached and the time to reach [s]."""
+
+
+def progress_of(given: Any) -> Progress | None:
+    """Return the callback: a bar for True (on a terminal), a function as given."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        return bar("simulate")
+    if not callable(given):
+        raise ArgumentError(
+            "simulate: argument 'progress'",
+            "True, or a function of (time reached, time to reach)",
+            given,
+            "pass progress=True for a bar",
+        )
+    if not _takes_two(given):
+        raise ArgumentError(
+            "simulate: argument 'progress'",
+            "a function of (time reached, time to reach)",
+            given,
+            "write def progress(reached, end): ...",
+        )
+    return given
+
+
+def _takes_two(function: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(function).bind(0.0, 1.0)
+    except TypeError:
+        return False
+    except ValueError:  # a built-in without a signature
+        return True
+    return True
+
 
 BLOCK_STEPS = 8192
 """Steps of one call of a kernel, between two checks of progress and of finite numbers."""
@@ -22,43 +61,6 @@ MAX_BLOCK_NUMBERS = 1 << 22
 
 PROGRESS_STEPS = 256
 """Steps between two reports of progress when they are taken one by one."""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The times of a simulation: whole steps, and a shorter last one if need be."""
-
-    t0: float
-    duration: float
-    dt: float
-    every: int
-
-    steps: int = field(init=False)
-    """Number of steps, the shorter last one included."""
-    uneven: float = field(init=False)
-    """Length of the shorter last step; 0 if all are equal."""
-
-    def __post_init__(self) -> None:
-        """Count the steps; a duration within rounding of a multiple of dt is one."""
-        ratio = self.duration / self.dt
-        whole = round(ratio)
-        even = abs(ratio - whole) <= 1e-9 * max(1.0, ratio)
-        steps = whole if even else math.floor(ratio) + 1
-        object.__setattr__(self, "steps", steps)
-        object.__setattr__(self, "uneven", 0.0 if even else self.duration - (steps - 1) * self.dt)
-
-    @property
-    def samples(self) -> int:
-        """Number of samples: the start, each `every` steps, and the end."""
-        return 1 + -(-self.steps // self.every)
-
-    def time(self, k: int) -> float:
-        """Return the time after k steps."""
-        return self.t0 + (self.duration if k == self.steps else k * self.dt)
-
-    def length(self, k: int) -> float:
-        """Return the length of step k, from 0."""
-        return self.uneven if self.uneven and k == self.steps - 1 else self.dt
 
 
 @dataclass(frozen=True)

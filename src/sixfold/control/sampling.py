@@ -260,3 +260,6 @@ def _numbers(caller: str, name: str, value: Any, n: int) -> Array:
     if not np.isfinite(found).all():
         raise OptionError(caller, name, "finite numbers", value)
     return found
+
+
+__all__ = ["MPPI", "CrossEntropy"]

@@ -1,4 +1,4 @@
-"""Callbacks, the user's functions of (t, q, v): their results are checked; compiled if possible."""
+"""Functions of the user: their arguments and results are checked."""
 
 from __future__ import annotations
 
@@ -206,10 +206,159 @@ def _signature_fix(made: Callback, name: str, signature: inspect.Signature, coun
     return f"write def {name}{takes}: all arguments are passed, whether it uses them or not{other}"
 
 
-def declared(control: Any, name: str, otherwise: Any = None) -> Any:
+def static_attribute(control: Any, name: str, otherwise: Any = None) -> Any:
     """Return an attribute of a controller, but none that `__getattr__` makes."""
     try:
         inspect.getattr_static(control, name)
     except AttributeError:
         return otherwise
     return getattr(control, name)
+
+
+@dataclass(frozen=True)
+class Cost(Callback):
+    """A running or final cost: a function of some arrays that returns one number."""
+
+    arguments: str = ""
+
+    @property
+    def takes(self) -> str:
+        """Its arguments, as one writes them."""
+        return f"({self.arguments}{'' if self.parameters is None else ', cost_parameters'})"
+
+    def traceable(self, model: Model) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Return it as a function of arrays alone, and the shapes of these arrays by name."""
+        last = {} if self.parameters is None else {"cost_parameters": (self.parameters,)}
+        shapes: dict[str, Shape] = {"q": (model.nq,), "v": (model.nv,)}
+        if self.name == "cost":
+            shapes = {"t": (), **shapes, "tau": (model.nv,), **last}
+            return lambda t, *arrays: self.of(t[()], *arrays), shapes
+        return self.of, {**shapes, **last}
+
+    def of(self, *arrays: Any) -> Any:
+        """Return its number for one state, or say what is wrong."""
+        result = self.function(*arrays)
+        self.refuse_none(result, "one number", "return cost")
+        shape = np.shape(result)
+        if shape:
+            fix = "return a sum, such as q @ q"
+            raise ShapeError(self.caller, f"{self.name}{self.takes}", "one number", shape, fix)
+        return result[()] if isinstance(result, np.ndarray) else result
+
+
+def cost_callback(
+    function: Any, name: str, parameters: int | None, caller: str = "rollout_gradient"
+) -> Cost | None:
+    """Return a cost function of the user's own; None if there is none."""
+    if function is None:
+        return None
+    arguments = "t, q, v, tau" if name == "cost" else "q, v"
+    made = Cost(function, name, (), (), parameters, 0, caller, arguments)
+    checked_callback(made, "pass a function; cost_parameters come last, if there are any")
+    return made
+
+
+FIX = "pass a function; parameters come last, if there are any"
+
+
+@dataclass(frozen=True)
+class StepFunction(Callback):
+    """A function of one state that is traced into a step."""
+
+    arguments: str = ""
+    number: bool = False
+    """It returns one number; otherwise one array of any length."""
+    actions: int = 0
+
+    @property
+    def takes(self) -> str:
+        """Its arguments, as one writes them."""
+        return f"({self.arguments}{'' if self.parameters is None else ', parameters'})"
+
+    def traceable(self, model: Model) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Return it as a function of arrays alone, and the shapes of these arrays by name."""
+        shapes: dict[str, Shape] = {"t": (), "q": (model.nq,), "v": (model.nv,)}
+        if self.name == "reward":
+            shapes["action"] = (self.actions,)
+        if self.parameters is not None:
+            shapes["parameters"] = (self.parameters,)
+        return lambda t, *arrays: self.of(t[()], *arrays), shapes
+
+    def of(self, *arrays: Any) -> Any:
+        """Return its numbers for one state, shape (n,) or ()."""
+        count = self.takes.count(",") + 1
+        result = self.function(*arrays[:count])
+        where = f"{self.name}{self.takes}"
+        wanted = "one number" if self.number else "an array (n,)"
+        self.refuse_none(result, wanted, f"return {'value' if self.number else 'array'}")
+        try:
+            array = np.asarray(result)
+        except ValueError:
+            array = np.empty((0, 0))
+        if self.number and array.shape:
+            fix = "return a sum, such as -(q @ q)"
+            raise ShapeError(self.caller, where, "one number", array.shape, fix)
+        if not self.number and (array.ndim != 1 or not array.size):
+            fix = "return one array, such as numpy.concatenate([q, v])"
+            raise ShapeError(self.caller, where, "an array (n,)", array.shape, fix)
+        return array
+
+
+def step_function(
+    function: Any,
+    name: str,
+    arguments: str,
+    parameters: int | None,
+    *,
+    number: bool,
+    actions: int = 0,
+) -> StepFunction | None:
+    """Return a function of the user's own, checked; None if there is none."""
+    if function is None:
+        return None
+    made = StepFunction(
+        function, name, (), (), parameters, 0, "Stepper", arguments, number, actions
+    )
+    checked_callback(made, FIX)
+    return made
+
+
+@dataclass(frozen=True)
+class ActionLaw(Callback):
+    """A controller that takes an action, and perhaps parameters after it.
+
+    A step hands both over in one array.
+    """
+
+    actions: int = 0
+
+    @property
+    def takes(self) -> str:
+        """Its arguments, as one writes them."""
+        return f"(t, q, v, action{'' if self.parameters is None else ', parameters'})"
+
+    def traceable(self, model: Model) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Return it as a function of arrays alone, and the shapes of these arrays by name."""
+        both = self.actions + (self.parameters or 0)
+        shapes: dict[str, Shape] = {"t": (), "q": (model.nq,), "v": (model.nv,), "both": (both,)}
+        return lambda t, q, v, both: self(t[()], q, v, None, both), shapes
+
+    def __call__(self, t: Any, q: Any, v: Any, x: Any = None, both: Any = None) -> Any:
+        """Return the joint forces of one state."""
+        n = self.actions
+        given = [both[:n]] if self.parameters is None else [both[:n], both[n:]]
+        return self._array(self.function(t, q, v, *given), self.shape, f"{self.shape}", self.labels)
+
+
+def action_law(
+    model: Model, control: Any, actions: int, parameters: int | None
+) -> ActionLaw | None:
+    """Return the controller of a stepper, checked; None if there is none."""
+    if control is None:
+        return None
+    names = model.coordinates.v_names
+    made = ActionLaw(
+        control, "control", (model.nv,), names, parameters, caller="Stepper", actions=actions
+    )
+    checked_callback(made, FIX)
+    return made

@@ -1,9 +1,10 @@
-"""`sf.McapLog`: a motion, written while it happens, for Foxglove and ROS 2."""
+"""`sf.McapLog`: a motion as ROS 2 messages in an MCAP file, for Foxglove and ROS 2."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
@@ -18,13 +19,164 @@ from sixfold.errors import (
     OutputFileError,
     ShapeError,
 )
-from sixfold.evaluate import Argument, checked, model_checked, plain_argument
+from sixfold.evaluate import Argument, body_poses, checked, model_checked, plain_argument
 from sixfold.files import new_file, not_written, path_of
 from sixfold.formats.urdf_write import to_urdf
 from sixfold.model import Model
 from sixfold.optional import optional
-from sixfold.simulation.mcap import messages
-from sixfold.simulation.mcap.cdr import NANO, Template
+from sixfold.spatial import Matrix3, Vector3
+from sixfold.spatial.rotations import rotation_to_quaternion
+
+_HEADER = b"\x00\x01\x00\x00"
+NANO = 10**9
+
+
+class Template:
+    """A message whose texts and lengths are fixed; times and numbers are filled in."""
+
+    def __init__(self) -> None:
+        """Begin with nothing but the header."""
+        self._data = bytearray(_HEADER)
+        self._stamps: list[int] = []
+        self._numbers: list[tuple[int, int]] = []
+
+    def _align(self, size: int) -> None:
+        self._data += bytes(-(len(self._data) - len(_HEADER)) % size)
+
+    def count(self, n: int) -> Template:
+        """Write how many elements follow."""
+        self._align(4)
+        self._data += struct.pack("<I", n)
+        return self
+
+    def text(self, word: str) -> Template:
+        """Write a text."""
+        encoded = word.encode() + b"\0"
+        self.count(len(encoded))
+        self._data += encoded
+        return self
+
+    def texts(self, words: Sequence[str]) -> Template:
+        """Write a sequence of texts."""
+        self.count(len(words))
+        for word in words:
+            self.text(word)
+        return self
+
+    def stamp(self) -> Template:
+        """Leave room for the time: seconds and nanoseconds."""
+        self._align(4)
+        self._stamps.append(len(self._data))
+        self._data += bytes(8)
+        return self
+
+    def doubles(self, n: int) -> Template:
+        """Leave room for numbers."""
+        if n:
+            self._align(8)
+            self._numbers.append((len(self._data), 8 * n))
+            self._data += bytes(8 * n)
+        return self
+
+    def sequence(self, n: int) -> Template:
+        """Leave room for a sequence of numbers, behind its length."""
+        return self.count(n).doubles(n)
+
+    def filled(self, nanoseconds: int, numbers: Array) -> bytes:
+        """Return the message of a time with all of its numbers, in their order."""
+        for place in self._stamps:
+            struct.pack_into("<iI", self._data, place, *divmod(nanoseconds, NANO))
+        raw, start = numbers.astype("<f8", copy=False).tobytes(), 0
+        for place, size in self._numbers:
+            self._data[place : place + size] = raw[start : start + size]
+            start += size
+        return bytes(self._data)
+
+
+_FIELDS = {
+    "builtin_interfaces/Time": "int32 sec\nuint32 nanosec",
+    "std_msgs/Header": "builtin_interfaces/Time stamp\nstring frame_id",
+    "geometry_msgs/Vector3": "float64 x\nfloat64 y\nfloat64 z",
+    "geometry_msgs/Quaternion": "float64 x\nfloat64 y\nfloat64 z\nfloat64 w",
+    "geometry_msgs/Transform": (
+        "geometry_msgs/Vector3 translation\ngeometry_msgs/Quaternion rotation"
+    ),
+    "geometry_msgs/TransformStamped": (
+        "std_msgs/Header header\nstring child_frame_id\ngeometry_msgs/Transform transform"
+    ),
+}
+_STAMPED = ("std_msgs/Header", "builtin_interfaces/Time")
+_MOVED = ("geometry_msgs/Transform", "geometry_msgs/Vector3", "geometry_msgs/Quaternion")
+
+
+def _schema(fields: str, *parts: str) -> str:
+    """Return a definition, followed by those that it is made of."""
+    rule = "\n" + "=" * 80 + "\n"
+    return rule.join([fields, *(f"MSG: {name}\n{_FIELDS[name]}" for name in parts)])
+
+
+TRANSFORMS = "tf2_msgs/msg/TFMessage"
+JOINTS = "sensor_msgs/msg/JointState"
+TEXT = "std_msgs/msg/String"
+SCHEMAS = {
+    TRANSFORMS: _schema(
+        "geometry_msgs/TransformStamped[] transforms",
+        "geometry_msgs/TransformStamped",
+        *(*_STAMPED, *_MOVED),
+    ),
+    JOINTS: _schema(
+        "std_msgs/Header header\n"
+        "string[] name\nfloat64[] position\nfloat64[] velocity\nfloat64[] effort",
+        *_STAMPED,
+    ),
+    TEXT: "string data",
+}
+"""Definitions of the messages, in the form of ROS 2's own files."""
+
+
+def transforms(pairs: Sequence[tuple[str, str]]) -> Template:
+    """Return the message of poses, seven numbers each, of children in their parents."""
+    message = Template().count(len(pairs))
+    for parent, child in pairs:
+        message.stamp().text(parent).text(child).doubles(7)
+    return message
+
+
+def joint_states(names: Sequence[str], position: bool, velocity: bool, effort: bool) -> Template:
+    """Return the message of joints by name; an array that is left out is empty."""
+    message = Template().stamp().text("").texts(names)
+    for there in (position, velocity, effort):
+        message.sequence(len(names) if there else 0)
+    return message
+
+
+def text(data: str) -> bytes:
+    """Return the message of a text."""
+    return Template().text(data).filled(0, np.zeros(0))
+
+
+def relative_poses(model: Model, q: Array) -> Array:
+    """Return position and quaternion (x, y, z, w) of each body in its parent, (..., nb, 7)."""
+    world = body_poses(model, q)
+    base = np.broadcast_to(np.eye(4), (*world.shape[:-3], 1, 4, 4))
+    parents = np.concatenate([base, world], axis=-3)[..., np.array(model.parent, int) + 1, :, :]
+    Rt = np.swapaxes(parents[..., :3, :3], -1, -2)
+    moved = world[..., :3, 3] - parents[..., :3, 3]
+    return _numbers(Rt @ world[..., :3, :3], (Rt @ moved[..., None])[..., 0])
+
+
+def frame_poses(model: Model) -> Array:
+    """Return position and quaternion of each frame on its body, (frames, 7)."""
+    found = np.array([frame.placement.pose() for frame in model.frames], float).reshape(-1, 4, 4)
+    return _numbers(found[:, :3, :3], found[:, :3, 3])
+
+
+def _numbers(R: Array, p: Array) -> Array:
+    # rows of E, which takes parent coordinates to the body's, are columns of R
+    E = Matrix3(*(Vector3(*(R[..., i, j] for i in range(3))) for j in range(3)))
+    quaternion = np.stack([np.asarray(x, float) for x in rotation_to_quaternion(E)], axis=-1)
+    return np.concatenate([p, quaternion], axis=-1)
+
 
 MAX_TIME = 2**31 - 1
 """Seconds of a time stamp."""
@@ -106,7 +258,7 @@ class McapLog:
         base = model.base_name
         names = model.body_names
         parents = [names[k] if k >= 0 else base for k in model.parent]
-        self._poses = messages.transforms(list(zip(parents, names, strict=True)))
+        self._poses = transforms(list(zip(parents, names, strict=True)))
         free = model.coordinates.free
         self._single = [j for j in free if j.q.stop - j.q.start == 1 == j.v.stop - j.v.start]
         self._all_single = len(self._single) == len(free)
@@ -118,14 +270,14 @@ class McapLog:
         """Write what stays as it is: the robot and the frames on its bodies."""
         model, at = self.model, self._nanoseconds(0.0)
         with suppress(NotApplicableError):  # joints that URDF has no words for
-            self._put("/robot_description", messages.TEXT, at, messages.text(to_urdf(model)))
+            self._put("/robot_description", TEXT, at, text(to_urdf(model)))
         if model.frames:
             bodies = [
                 model.body_names[f.body] if f.body >= 0 else model.base_name for f in model.frames
             ]
             pairs = list(zip(bodies, model.frame_names, strict=True))
-            message = messages.transforms(pairs).filled(at, messages.frame_poses(model))
-            self._put("/tf_static", messages.TRANSFORMS, at, message)
+            message = transforms(pairs).filled(at, frame_poses(model))
+            self._put("/tf_static", TRANSFORMS, at, message)
 
     def write(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None
@@ -171,10 +323,10 @@ class McapLog:
             for name, x in arrays.items()
             if name != "t"
         }
-        poses = messages.relative_poses(model, rows["q"])
+        poses = relative_poses(model, rows["q"])
         with self._writing():
             for k, at in enumerate(stamps):
-                self._put("/tf", messages.TRANSFORMS, at, self._poses.filled(at, poses[k]))
+                self._put("/tf", TRANSFORMS, at, self._poses.filled(at, poses[k]))
                 self._joints(at, {name: x[k] for name, x in rows.items()})
                 self.samples += 1
 
@@ -273,13 +425,13 @@ class McapLog:
     ) -> None:
         key = (topic, there)
         if key not in self._templates:
-            self._templates[key] = messages.joint_states(names, *there)
+            self._templates[key] = joint_states(names, *there)
         message = self._templates[key].filled(at, np.concatenate(parts))
-        self._put(topic, messages.JOINTS, at, message)
+        self._put(topic, JOINTS, at, message)
 
     def _put(self, topic: str, kind: str, at: int, data: bytes) -> None:
         if kind not in self._schemas:
-            text = messages.SCHEMAS[kind].encode()
+            text = SCHEMAS[kind].encode()
             self._schemas[kind] = self._writer.register_schema(kind, "ros2msg", text)
         if topic not in self._channels:
             schema = self._schemas[kind]

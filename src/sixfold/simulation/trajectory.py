@@ -25,18 +25,79 @@ from sixfold.errors import (
 from sixfold.evaluate import (
     Argument,
     checked,
+    integrate,
     kinetic_energy,
     model_checked,
     plain_argument,
+    position_rate,
     potential_energy,
 )
 from sixfold.model import Model
 from sixfold.scalar import together
+from sixfold.show import Panel, block, curves, plain
+from sixfold.simulation import trajectory_files as files
 from sixfold.simulation.events import Crossing
-from sixfold.simulation.trajectory import storage, tables
-from sixfold.simulation.trajectory.interpolate import between
-from sixfold.simulation.trajectory.shown import shown_motion
-from sixfold.simulation.trajectory.storage import ALONG, CONTACTS, TOUCH
+from sixfold.simulation.trajectory_files import ALONG, CONTACTS, TOUCH
+
+
+def between(
+    model: Model, t: Array, q: Array, v: Array, a: Array, times: Array
+) -> tuple[Array, Array]:
+    """Return q and v at other times, shapes (..., len(times), nq) and (..., len(times), nv).
+
+    Cubic Hermite curves: fourth-order accurate in the distance of the samples.
+    """
+    k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+    after = np.minimum(k + 1, len(t) - 1)
+    h = t[after] - t[k]
+    s = np.divide(times - t[k], h, out=np.zeros_like(times), where=h > 0)
+    rate = position_rate(model, q, v)
+    ends = q[..., after, :].copy()
+    rates = rate[..., after, :].copy()
+    for _, part in model.coordinates.quaternions:
+        # a quaternion and its negative are the same rotation: take the nearer one
+        near = (q[..., k, part] * ends[..., part]).sum(axis=-1, keepdims=True)
+        flip = np.where(near < 0, -1.0, 1.0)
+        ends[..., part] *= flip
+        rates[..., part] *= flip
+    x = _hermite(s, h, q[..., k, :], ends, rate[..., k, :], rates)
+    u = _hermite(s, h, v[..., k, :], v[..., after, :], a[..., k, :], a[..., after, :])
+    return integrate(model, x, np.zeros_like(u)), u
+
+
+def _hermite(s: Array, h: Array, x0: Array, x1: Array, d0: Array, d1: Array) -> Array:
+    s, h = s[:, None], h[:, None]
+    r = 1.0 - s
+    value = x0 * ((1 + 2 * s) * r * r) + x1 * (s * s * (3 - 2 * s))
+    return value + h * (d0 * (s * r * r) - d1 * (s * s * r))
+
+
+def shown_motion(motion: Any) -> str:
+    """Return a `Trajectory` as HTML: its summary, q, v, tau, contact forces and energies."""
+    lines = "".join(f"<p>{plain(line)}</p>" for line in motion.summary())
+    if not len(motion) or 0 in motion.lead:
+        return block(lines)
+    one = motion.select(*(0 for _ in motion.lead))
+    note = f"<p>shown: the first of {int(np.prod(motion.lead))} motions</p>" if motion.lead else ""
+    return block(lines, note, curves(one.t, _panels(one)))
+
+
+def _panels(motion: Any) -> list[Panel]:
+    places = motion.model.coordinates
+    found = [
+        Panel("positions q", places.q_names, motion.q),
+        Panel("velocities v", places.v_names, motion.v),
+    ]
+    if np.any(motion.tau):
+        found.append(Panel("joint forces", places.v_names, motion.tau))
+    if motion.contact_forces is not None and motion.contact_normals is not None:
+        along = (motion.contact_forces * motion.contact_normals).sum(axis=-1)
+        names = [f"contact {k}" for k in range(along.shape[1])]
+        found.append(Panel("contact forces along the normals [N]", names, along))
+    energies = np.stack([motion.kinetic, motion.potential, motion.total], axis=1)
+    found.append(Panel("energy [J]", ("kinetic", "potential", "total"), energies))
+    return [panel for panel in found if len(panel.names)]
+
 
 MAX_SAMPLES = 10**8
 """Largest number of times in one call of interpolation."""
@@ -104,7 +165,7 @@ class Trajectory:
                 array = np.ascontiguousarray(checked("Trajectory", name, given), float)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
-        shapes = storage.shapes(self.model, self.t, self.q, self.x, self.contact_gaps)
+        shapes = files.shapes(self.model, self.t, self.q, self.x, self.contact_gaps)
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 fix = "give one row of each array for each of the times"
@@ -260,7 +321,7 @@ class Trajectory:
                 `.mcap` (needs mcap) for messages that Foxglove and ROS 2 play, of one start, as
                 `McapLog` writes them.
         """
-        storage.save(self, path)
+        files.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Model | None = None) -> Trajectory:
@@ -270,19 +331,19 @@ class Trajectory:
             path: an `.npz` file.
             model: the robot; needed only if it has joints of the user's own classes.
         """
-        return cls(**storage.load(path, model))
+        return cls(**files.load(path, model))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write a table with one row for each sample (and start); needs pyarrow."""
-        tables.to_parquet(self, path)
+        files.to_parquet(self, path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a table as text: a line of names, then one for each sample (and start)."""
-        tables.to_csv(self, path)
+        files.to_csv(self, path)
 
     def to_xarray(self) -> Any:
         """Return a Dataset with axes start, time, and coordinates by joint name; needs xarray."""
-        return tables.to_xarray(self)
+        return files.to_xarray(self)
 
     def animate(
         self,

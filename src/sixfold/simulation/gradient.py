@@ -1,33 +1,49 @@
-"""The adjoint sweep: forward to record the states, then backward through the steps.
-
-Few states are in memory at a time.  Rows are taken in chunks, and where the states of a chunk are
-too many, only every k-th is kept on the way forward; the others are computed again, k at a time,
-from the last to the first.
-"""
+"""`sf.rollout_gradient`: the cost of a rollout and its derivatives, by the adjoint method."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
+from sixfold.choices import Callback, FixedStep
+from sixfold.errors import (
+    ArgumentError,
+    NonFiniteStateWarning,
+    NotApplicableError,
+    visible,
+)
 from sixfold.evaluate import (
     adjoint_kernel,
+    enough_memory,
     gradient_kernel,
     numbers_array,
+    refuse_singular,
     scalar_functions,
     scan_kernel,
     share,
     threads_for,
 )
 from sixfold.model import Model
-from sixfold.simulation.gradient.costs import Cost
-from sixfold.simulation.prepared_rollout import step_times
-from sixfold.simulation.setup import Setup
+from sixfold.show import fields_line
+from sixfold.simulation.arguments import (
+    check_fixed_step,
+    choice,
+    step_count,
+    step_length,
+    vector,
+)
+from sixfold.simulation.callbacks import Cost, cost_callback
+from sixfold.simulation.rollout import step_times
+from sixfold.simulation.step import Setup, prepare
+from sixfold.simulation.system import System, SystemOptions, refuse_fields, system_of
+from sixfold.simulation.tracing import identify
 
 MAX_STATE_BYTES = 1 << 24
 """Memory for the states of the smallest chunk of rows; beyond, not all of them are kept."""
@@ -157,8 +173,9 @@ def sweep(
     start = [_rows(x, lead, (n,)) for x, n in zip(parts, setup.carried, strict=True)]
     fixed = [_rows(x, lead, x.shape[-1:]) for x in constants]
     each = [_rows(step_times(steps, dt), lead, (steps, 1))]
-    if setup.tau_each and setup.tau is not None:
-        each.append(_rows(setup.tau, lead, setup.tau.shape[-2:]))
+    if setup.tau_each:
+        tau = setup.given["tau"]
+        each.append(_rows(tau, lead, tau.shape[-2:]))
     found = Found(
         np.zeros((rows, 1)),
         [np.zeros((rows, n)) for n in setup.carried],
@@ -293,3 +310,224 @@ def tangent(model: Model, q: Array, by_q: Array) -> Array:
     kernel = gradient_kernel(along, sizes, [1], name="tangent", key=key)
     result: Array = kernel.ufunc(q, np.zeros(model.nv), by_q)[1]
     return result
+
+
+NAME = "rollout_gradient"
+NOT_DIFFERENTIATED = {
+    "contacts": ("gradients: the contact solver has no derivative", "leave it out"),
+    "limits": (
+        "gradients: stops have no derivative where they touch",
+        "leave it out, or write a smooth force near the limits as control",
+    ),
+    "compensated": ("gradients, whose steps are those of plain sums", "leave it out"),
+    "backend": ("gradients, which are compiled", "leave it out"),
+}
+"""Fields of a system that have no derivatives, and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutGradient:
+    """The cost of each trajectory of a batch and its derivatives; None for what was not given."""
+
+    cost: Array
+    """Running and final cost, shape (...)."""
+    q0: Array
+    """By the configuration at the start, along the motion subspaces, shape (..., nv)."""
+    v0: Array
+    """By the velocity at the start, shape (..., nv)."""
+    tau: Array | None
+    """By the joint forces, with the axes of `tau` after those of the batch."""
+    x0: Array | None
+    """By the controller's states at the start, shape (..., nx)."""
+    parameters: Array | None
+    """By the controller's parameters, shape (..., n)."""
+    inertias: Array | None
+    """By the inertial parameters of all bodies, shape (..., nb, 10)."""
+
+    def __repr__(self) -> str:
+        """Print small arrays, and the shapes of large ones."""
+        return fields_line(self)
+
+
+def rollout_gradient(
+    system: System | Model,
+    q0: ArrayLike | None,
+    v0: ArrayLike | None,
+    tau: ArrayLike | None = None,
+    *,
+    dt: float,
+    steps: int,
+    cost: Callback | None = None,
+    final_cost: Callback | None = None,
+    cost_parameters: ArrayLike | None = None,
+    integrator: FixedStep = "semi_implicit_euler",
+    inertial: bool = False,
+    checkpoint: int | None = None,
+    **options: Unpack[SystemOptions],
+) -> RolloutGradient:
+    """Return what rollouts cost, and the derivatives of the cost by all that they start from.
+
+    The steps are those of `rollout`.  With t_k = k dt
+    and k = 0 ... steps - 1, the cost is
+
+        sum over k of dt cost(t_k, q_k, v_k, tau_k)  +  final_cost(q_steps, v_steps):
+
+    the running cost is paid at the beginning of each step, per second; the state after the last
+    step has the final cost only.  tau_k are the joint forces there: `tau` and those of the
+    controller together.
+
+    Derivatives are exact, those of the steps as they are computed, by the adjoint method: forward
+    through the steps, then backward inside a second kernel.  All of them together take the time of
+    a few rollouts, however many numbers there are to differentiate by.  Leading axes of all arrays
+    broadcast and each row has derivatives of its own: for a number that all rows share, add theirs.
+
+    Args:
+        system: what moves, a `System`, or a model with the fields of a system as keywords.
+        q0: configurations at the start, shape (..., nq); None for the neutral one.
+        v0: velocities at the start, shape (..., nv); None for rest.
+        tau: joint forces: (..., steps, nv) for each step, (..., 1, nv) or (nv,) for all of them.
+        dt: length of a step [s].
+        steps: how many steps.
+        cost: function of (t, q, v, tau) for one state that returns one number: the running cost
+            per second.  It is compiled, like a controller; one that branches by value or remembers
+            something is refused.
+        final_cost: function of (q, v) that returns one number.
+        cost_parameters: numbers that both cost functions get as one more argument, shape (..., n):
+            targets, weights.  A batch of them is a batch of costs.
+        integrator: "semi_implicit_euler", "rk4", "lie_rk4" or "midpoint".
+        inertial: True for derivatives by all inertial parameters: those of `inertias`, or the
+            model's own.
+        checkpoint: keep the state after every so many steps and compute the others again on the way
+            back, which takes less memory and the time of another rollout.  By default it depends on
+            the memory: all states, or about every sqrt(steps)-th.  It changes no bit.
+        options: fields of `System`.  Contacts, limits, compensated steps and the backend "numpy"
+            have no derivatives.  `compiled=True` takes functions that hold objects whose state
+            cannot be saved (locks, files): you say that they are pure.
+
+    Returns:
+        A `RolloutGradient`: the cost, shape (...), and its derivatives by q0 (along the motion
+        subspaces: nv numbers, for spherical and free joints too; add them up with `integrate`), v0,
+        tau, x0, parameters and inertias, each with the leading axes of the whole batch.  Steps are
+        taken in float64, whatever the dtype of the arguments.  Of a model with constraints, those
+        by q0 and v0 count along changes that keep the constraints.
+
+    Raises:
+        ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
+        NotApplicableError: if an option has no effect beside the others, or no derivative.
+        CallbackError: if a function of yours gives no usable numbers, or cannot be compiled.
+        SingularModelError: if some joint has no inertia behind it.
+        TooLargeError: if the derivative of a step is too large to compile.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> model, tau = sf.load("pendulum"), np.zeros((20, 1))
+        >>> def cost(q, v):
+        ...     return (q[0] - 1.0) ** 2 + 0.1 * v[0] ** 2
+        >>> options = {"dt": 0.01, "steps": 20, "final_cost": cost}
+        >>> found = sf.rollout_gradient(model, [0.2], [0.0], tau, **options)
+        >>> found.tau.shape
+        (20, 1)
+        >>> better = sf.rollout_gradient(model, [0.2], [0.0], tau - found.tau, **options)
+        >>> bool(better.cost < found.cost)
+        True
+    """
+    system = system_of(rollout_gradient, system, options)
+    model = system.model
+    if not model.nv:
+        fix = "give a model with a joint that moves"
+        what = f"model '{visible(model.name)}' without degrees of freedom"
+        raise NotApplicableError(NAME, what, fix)
+    check_fixed_step(NAME, integrator)
+    choice(NAME, "compiled", (None, True), system.compiled)
+    choice(NAME, "inertial", (True, False), inertial)
+    if system.limits is False:
+        system = replace(system, limits=None)
+    refuse_fields(NAME, system, NOT_DIFFERENTIATED)
+    if cost is None and final_cost is None:
+        fix = "pass cost=..., final_cost=..., or both"
+        raise ArgumentError(f"{NAME}: argument 'cost'", "a function of (t, q, v, tau)", None, fix)
+    h, count = step_length(NAME, dt), step_count(NAME, "steps", steps)
+    interval = None if checkpoint is None else step_count(NAME, "checkpoint", checkpoint)
+    if inertial and system.inertias is None:
+        refuse_singular(model)
+        own = np.array([body.inertia.array() for body in model.bodies])
+        system = replace(system, inertias=own)
+    prepared = prepare(
+        NAME,
+        system,
+        q0,
+        v0,
+        integrator=integrator,
+        dt=h,
+        compensated=False,
+        tau=tau,
+        steps=count,
+        cost_parameters=vector(NAME, "cost_parameters", cost_parameters, "numbers for the costs"),
+    )
+    setup, arrays, lead = prepared.setup, prepared.arrays, prepared.lead
+    given = arrays.get("cost_parameters")
+    numbers = None if given is None else given.shape[-1]
+    running, final = (
+        cost_callback(function, name, numbers)
+        for function, name in ((cost, "cost"), (final_cost, "final_cost"))
+    )
+    callbacks = [each for each in (setup.control, setup.force, running, final) if each is not None]
+    tracings, known = identify(model, callbacks, system.compiled)
+    plan = Sweep(setup, running, final, given, bool(inertial), known)
+    kept = [each.reach.memory() for each in tracings]
+    with enough_memory(NAME, f"gradients {lead} of {count} steps"):
+        try:
+            found = sweep(plan, prepared.start(), lead, h, count, interval)
+        finally:
+            for memory in kept:
+                memory.restore()
+        result = _result(model, found, arrays, lead, np.ndim(tau) if tau is not None else 0)
+    if any(found.lost):
+        _warn_not_finite(model, result, lead)
+    return result
+
+
+def _result(
+    model: Model, found: Found, arrays: dict[str, Array], lead: Shape, tau_axes: int
+) -> RolloutGradient:
+    """Return the results of a sweep with the axes of the batch."""
+
+    def shaped(x: Array, *core: int) -> Array:
+        return x.reshape((*lead, *core))
+
+    by_q, by_v, *by_x = found.adjoints
+    tau, sums = found.tau, found.sums
+    if tau is not None:
+        tau = shaped(tau, *tau.shape[1:])
+    elif "tau" in sums:
+        tau = shaped(sums["tau"], *([1] if tau_axes > 1 else []), model.nv)
+    return RolloutGradient(
+        shaped(found.cost)[()],
+        tangent(model, arrays["q0"], shaped(by_q, model.nq)),
+        shaped(by_v, model.nv),
+        tau,
+        shaped(by_x[0], -1) if by_x else None,
+        shaped(sums["parameters"], -1) if "parameters" in sums else None,
+        shaped(sums["inertias"], model.nb, 10) if "inertias" in sums else None,
+    )
+
+
+def _warn_not_finite(model: Model, result: RolloutGradient, lead: Shape) -> None:
+    bad = np.zeros(lead, bool)
+    for x in vars(result).values():
+        if x is not None:
+            axes = tuple(range(len(lead), np.ndim(x)))
+            bad |= ~np.isfinite(x).all(axis=axes)
+    if not bad.any():
+        return
+    first = tuple(int(k) for k in np.argwhere(bad)[0])
+    warnings.warn(
+        f"{NAME} of '{visible(model.name)}': {int(bad.sum())} of {bad.size} trajectories have a "
+        f"cost or derivatives that are not finite; first row {first}.  Either the motion leaves "
+        "the finite numbers, as sixfold.rollout says, or a function has no derivative there",
+        NonFiniteStateWarning,
+        stacklevel=3,
+    )
+
+
+__all__ = ["RolloutGradient", "rollout_gradient"]

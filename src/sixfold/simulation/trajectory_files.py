@@ -1,27 +1,207 @@
-"""Trajectories on disk: the whole of one as `.npz`, plain arrays and never a pickle, or a table."""
+"""Trajectories in files: `.npz` with everything, and tables for other programs."""
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import os
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, TrajectoryFileError
 from sixfold.evaluate import model_checked
-from sixfold.files import path_of, replacement
+from sixfold.files import open_regular, path_of, replacement
 from sixfold.formats.files import MAX_BYTES
 from sixfold.formats.json_model import read_json, to_json
 from sixfold.model import Model
+from sixfold.optional import optional
 from sixfold.simulation.events import Crossing
-from sixfold.simulation.mcap.log import McapLog
-from sixfold.simulation.trajectory.npz import allowed_bytes, first_line, read_arrays
-from sixfold.simulation.trajectory.tables import to_csv, to_parquet
+from sixfold.simulation.mcap import McapLog
+
+SMALL = 128 * 2**20
+"""Bytes of arrays that a file of any size may hold."""
+RATIO = 20
+"""How many times its own size the arrays of a file may take beyond that."""
+MAX_MEMBERS = 100_000
+
+
+def allowed_bytes(file_size: int) -> int:
+    """Return how many bytes the arrays of a file of a size may take.
+
+    Zeros are compressed to a thousandth: without a bound, a file of some MiB fills the memory.
+    `Trajectory.save` does not compress what would come out smaller.
+    """
+    return max(SMALL, RATIO * file_size)
+
+
+def read_arrays(source: Path) -> dict[str, Array]:
+    """Return the arrays of an `.npz` file; nothing in it is run.
+
+    Raises:
+        TrajectoryFileError: whatever is wrong with the file.
+    """
+    fix = "give the path of a file that Trajectory.save wrote"
+    try:
+        with open_regular(source) as stream:
+            return _arrays(stream)
+    except _UnsuitableError as error:
+        raise TrajectoryFileError(source, str(error), error.fix or fix) from None
+    except OSError as error:
+        what = f"cannot be read ({error.strerror or error})"
+        raise TrajectoryFileError(source, what, fix) from None
+    except Exception as error:
+        # NumPy, zipfile, zlib, the tokenizer and the parser of headers all have errors of their own
+        raise TrajectoryFileError(source, f"cannot be read ({first_line(error)})", fix) from None
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of a message, the kind of the error where there is none."""
+    return (str(error).splitlines() or [""])[0][:200] or type(error).__name__
+
+
+class _UnsuitableError(Exception):
+    """A file that is sound but not one of arrays."""
+
+    fix = ""
+
+
+def _arrays(stream: BinaryIO) -> dict[str, Array]:
+    if not zipfile.is_zipfile(stream):
+        raise _UnsuitableError("is not an npz file")
+    size = stream.seek(0, 2)
+    with zipfile.ZipFile(stream) as archive:
+        members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+        if len(members) > MAX_MEMBERS:
+            raise _UnsuitableError(f"holds {len(members):,} arrays, over {MAX_MEMBERS:,}")
+        names = [m.filename.removesuffix(".npy") for m in members]
+        if len(set(names)) < len(names):
+            raise _UnsuitableError("holds two arrays of the same name")
+        needed = sum(_checked_bytes(archive, member) for member in members)
+        if needed > allowed_bytes(size):
+            what = f"holds {needed / 2**20:,.0f} MiB of arrays in {size / 2**20:,.1f} MiB"
+            error = _UnsuitableError(f"{what}: more than {RATIO} times its size is not read")
+            error.fix = "if you trust it, save it without compression: numpy.savez"
+            raise error
+        found = {}
+        for name, member in zip(names, members, strict=True):
+            with archive.open(member) as entry:
+                found[name] = np.lib.format.read_array(entry, allow_pickle=False)
+        return found
+
+
+def _checked_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
+    """Return the bytes of an array by its header, which has to agree with the archive's table."""
+    # other methods could ask for dictionaries of some GiB; NumPy writes these two
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise _UnsuitableError(f"'{member.filename}' is compressed in an unusual way")
+    form = np.lib.format
+    with archive.open(member) as entry:
+        version = form.read_magic(entry)
+        read = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}.get(version)
+        if read is None:
+            raise _UnsuitableError(f"'{member.filename}' has the version {version} of its format")
+        shape, _, dtype = read(entry)
+        header = entry.tell()
+    if dtype.hasobject:
+        raise _UnsuitableError(f"'{member.filename}' holds Python objects, which are not read")
+    size = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or header + size != member.file_size:
+        raise _UnsuitableError(f"'{member.filename}' is not as long as its header says")
+    return size
+
+
+def labels(model: Model, size: str) -> list[str]:
+    """Return a name for each coordinate of q or v."""
+    coordinates = model.coordinates
+    return list(coordinates.q_names if size == "nq" else coordinates.v_names)
+
+
+def columns(trajectory: Any) -> dict[str, Array]:
+    """Return a long table: one row for each start and sample, a column for each number."""
+    count = int(np.prod(trajectory.lead))
+    n = len(trajectory)
+    table: dict[str, Array] = {}
+    if trajectory.lead:
+        table["start"] = np.repeat(np.arange(count), n)
+    table["t"] = np.tile(trajectory.t, count)
+    for name, size in (("q", "nq"), ("v", "nv"), ("a", "nv"), ("tau", "nv")):
+        array = getattr(trajectory, name).reshape(count * n, -1)
+        for k, label in enumerate(labels(trajectory.model, size)):
+            table[f"{name}[{label}]"] = array[:, k]
+    if trajectory.x is not None:
+        states = trajectory.x.reshape(count * n, -1)
+        table |= {f"x[{k}]": states[:, k] for k in range(states.shape[1])}
+    if trajectory.contact_gaps is not None:
+        gaps = trajectory.contact_gaps.reshape(count * n, -1)
+        forces = trajectory.contact_forces.reshape(count * n, -1, 3)
+        points = trajectory.contact_points.reshape(count * n, -1, 3)
+        normals = trajectory.contact_normals.reshape(count * n, -1, 3)
+        for k in range(gaps.shape[1]):
+            table[f"contact_gap[{k}]"] = gaps[:, k]
+            for m, axis in enumerate("xyz"):
+                table[f"contact_force[{k}].{axis}"] = forces[:, k, m]
+                table[f"contact_point[{k}].{axis}"] = points[:, k, m]
+                table[f"contact_normal[{k}].{axis}"] = normals[:, k, m]
+    for name in ("kinetic", "potential", "total"):
+        table[name] = getattr(trajectory, name).reshape(-1)
+    return table
+
+
+def to_parquet(trajectory: Any, path: str | os.PathLike[str]) -> None:
+    """Write the long table to a Parquet file."""
+    arrow = optional("pyarrow", "Trajectory.to_parquet")
+    parquet = optional("pyarrow.parquet", "Trajectory.to_parquet")
+    target = path_of("Trajectory.to_parquet", path, "run.parquet")
+    table = arrow.table(columns(trajectory))
+    table = table.replace_schema_metadata({"model": trajectory.model.name, "units": "SI"})
+    with replacement(target) as part:
+        parquet.write_table(table, os.fspath(part))
+
+
+def to_csv(trajectory: Any, path: str | os.PathLike[str]) -> None:
+    """Write the long table as text, a line of names first; numbers read back as they were."""
+    target = path_of("Trajectory.to_csv", path, "run.csv")
+    table = columns(trajectory)
+    with replacement(target) as part, open(part, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(table)
+        # in chunks: Python's numbers take several times the memory of NumPy's
+        for start in range(0, len(table["t"]), 10_000):
+            part_of = [column[start : start + 10_000].tolist() for column in table.values()]
+            writer.writerows(zip(*part_of, strict=True))
+
+
+def to_xarray(trajectory: Any) -> Any:
+    """Return a Dataset; the axes of a batch are start, start1, start2..."""
+    xarray = optional("xarray", "Trajectory.to_xarray")
+    lead = [f"start{k or ''}" for k in range(len(trajectory.lead))]
+    names = {"q": "q_coordinate", "v": "v_coordinate", "a": "v_coordinate", "tau": "v_coordinate"}
+    variables = {name: ((*lead, "time", names[name]), getattr(trajectory, name)) for name in names}
+    if trajectory.x is not None:
+        variables["x"] = ((*lead, "time", "x_coordinate"), trajectory.x)
+    if trajectory.contact_gaps is not None:
+        across = (*lead, "time", "contact")
+        variables["contact_gaps"] = (across, trajectory.contact_gaps)
+        variables["contact_friction"] = (("contact",), trajectory.contact_friction)
+        for name in ("contact_forces", "contact_points", "contact_normals"):
+            variables[name] = ((*across, "axis"), getattr(trajectory, name))
+    for name in ("kinetic", "potential", "total"):
+        variables[name] = ((*lead, "time"), getattr(trajectory, name))
+    places = {
+        "time": trajectory.t,
+        "q_coordinate": labels(trajectory.model, "nq"),
+        "v_coordinate": labels(trajectory.model, "nv"),
+    }
+    about = {"model": trajectory.model.name, "integrator": trajectory.integrator}
+    return xarray.Dataset(variables, places, {**about, "dt": trajectory.dt})
+
 
 FORMAT = "sixfold trajectory 1"
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")

@@ -1,8 +1,7 @@
-"""What a function can reach: the objects that its calls may read or change.
+"""The objects that a function can reach: found, saved, compared and restored.
 
 Followed are closures, defaults, the globals and modules that its code names, imports inside it,
-attributes, and the classes of objects.  Nothing is concluded from the code itself: the objects are
-saved before the function is called, compared afterwards and restored (`memory`).  An object whose
+attributes, and the classes of objects.  Nothing is concluded from the code itself.  An object whose
 state cannot be saved (a generator, a file, a random number generator) or a C function that is not
 known to be pure (a clock, `print`) is the reason not to call the function at all.
 """
@@ -19,13 +18,14 @@ import operator
 import sys
 import warnings
 from collections import namedtuple
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import blake2b
 from types import (
     BuiltinFunctionType,
+    CellType,
     ClassMethodDescriptorType,
     CodeType,
     EllipsisType,
@@ -46,7 +46,6 @@ import numpy as np
 
 from sixfold.model import Joint, Model
 from sixfold.scalar import Zero
-from sixfold.simulation.callbacks.memory import MISSING, Container, Memory, value_of
 from sixfold.spatial import (
     ArticulatedInertia,
     Force,
@@ -58,6 +57,112 @@ from sixfold.spatial import (
     Transform,
     Vector3,
 )
+
+Container = list[Any] | dict[Any, Any] | set[Any] | np.ndarray
+
+MISSING = object()
+"""Stands for the value of a name that is not bound."""
+
+
+class Memory:
+    """Contents of lists, dictionaries, sets and arrays, and what names are bound to.
+
+    Nested objects are saved one by one, so each is compared by the identity of its elements.
+    """
+
+    def __init__(
+        self,
+        containers: Sequence[tuple[Container, str]],
+        bindings: Sequence[tuple[Any, str]] = (),
+    ) -> None:
+        """Save the contents of containers, and the values of names.
+
+        Args:
+            containers: objects with contents, each with the words that lead to it.
+            bindings: owner and name: a dictionary of globals, a cell, a class, or the pair of a
+                slot and its object.
+        """
+        self._kept = [(x, x.copy(), path) for x, path in containers]
+        self._bound = [(owner, name, value_of(owner, name)) for owner, name in bindings]
+
+    def changed(self) -> str:
+        """Return the name of something that has changed since; empty if nothing has."""
+        for owner, name, value in self._bound:
+            if value_of(owner, name) is not value:
+                return name
+        for now, then, path in self._kept:
+            if not _same(now, then):
+                return path
+        return ""
+
+    def restore(self) -> None:
+        """Restore everything."""
+        for owner, name, value in self._bound:
+            if value_of(owner, name) is not value:
+                _bind(owner, name, value)
+        for now, then, _ in self._kept:
+            if _same(now, then):
+                continue
+            if isinstance(now, np.ndarray):
+                now[...] = then
+            elif isinstance(now, list):
+                now[:] = then
+            else:
+                now.clear()
+                now.update(then)
+
+
+def value_of(owner: Any, name: str) -> Any:
+    """Return what a name is bound to, or MISSING."""
+    if isinstance(owner, dict):
+        return owner.get(name, MISSING)
+    try:
+        if isinstance(owner, CellType):
+            return owner.cell_contents
+        if isinstance(owner, tuple):
+            slot, holder = owner
+            return slot.__get__(holder, type(holder))
+    except (ValueError, AttributeError):
+        return MISSING
+    return vars(owner).get(name, MISSING)
+
+
+def _bind(owner: Any, name: str, value: Any) -> None:
+    """Bind a name to a value again; MISSING removes it."""
+    if isinstance(owner, dict):
+        owner[name] = value
+        if value is MISSING:
+            del owner[name]
+    elif isinstance(owner, CellType):
+        owner.cell_contents = value
+        if value is MISSING:
+            del owner.cell_contents
+    elif isinstance(owner, tuple):
+        slot, holder = owner
+        slot.__set__(holder, value)
+        if value is MISSING:
+            slot.__delete__(holder)
+    else:
+        type.__setattr__(owner, name, value)
+        if value is MISSING:
+            type.__delattr__(owner, name)
+
+
+def _same(now: Any, then: Any) -> bool:
+    if isinstance(now, np.ndarray):
+        if now.shape != then.shape or now.dtype != then.dtype:
+            return False
+        if now.dtype.hasobject:
+            return all(x is y for x, y in zip(now.flat, then.flat, strict=True))
+        return now.tobytes() == then.tobytes()
+    if len(now) != len(then):
+        return False
+    if isinstance(now, dict):
+        return all(key in now and now[key] is value for key, value in then.items())
+    if isinstance(now, set):
+        return bool(now == then)
+    return all(x is y for x, y in zip(now, then, strict=True))
+
 
 MAX_OBJECTS = 2000
 """Objects that are visited before the search is abandoned."""
@@ -81,6 +186,9 @@ IMPURE_BUILTINS = {
     *("print", "open", "input", "eval", "exec", "compile", "globals", "locals", "vars"),
     *("__import__", "breakpoint", "id", "exit", "quit", "help"),
 }
+COMPUTED_NAMES = {"getattr", "setattr", "delattr", "hasattr", "vars", "dir"}
+LOOKUPS = (operator.attrgetter, operator.methodcaller)
+"""Ways to read an attribute whose name is not in the code."""
 IMPURE_NUMPY = {
     *("save", "savetxt", "savez", "savez_compressed", "load", "loadtxt", "genfromtxt", "fromfile"),
     *("seterr", "set_printoptions"),
@@ -128,7 +236,10 @@ class Reach:
     """All code that it reaches belongs to the library."""
     catches: bool = False
     """Some code of the user's that it reaches has an exception handler, or a `with` block."""
+    complete: bool = True
+    """All values that it may read are among `values`: none is looked up by a computed name."""
     values: list[Any] = field(default_factory=list)
+    """All code and values that it can reach, in the order of visits."""
 
     def memory(self) -> Memory:
         """Save the contents of all that it can reach."""
@@ -249,7 +360,7 @@ class _Walk:
         """Visit what is inside an object."""
         kind = type(x)
         if kind in ATOMS or isinstance(x, (*VALUES, np.generic, np.dtype)):
-            self._note(x)
+            self._value(x)
             return
         if id(x) in self._seen:
             self._note(self._seen[id(x)][0])
@@ -288,6 +399,22 @@ class _Walk:
         else:
             self._unknown(x, path)
 
+    def _value(self, x: Any) -> None:
+        """Note an immutable value, so that equal notes mean equal bits: 0.0 differs from -0.0."""
+        if isinstance(x, Model):
+            self.found.complete &= not x.has_code
+            self._note(type(x), x.digest)
+        elif isinstance(x, (float, complex, *VALUES)):
+            self.found.complete &= of_library(type(x).__module__) or isinstance(
+                x, (float, complex)
+            )
+            self._note(type(x), repr(x))
+        elif isinstance(x, np.generic):
+            self._note(type(x), x.tobytes())
+        else:
+            self.found.complete &= type(x) not in LOOKUPS
+            self._note(x)
+
     def _contents(self, x: Container, elements: Iterable[Any], path: str) -> None:
         self.found.containers[id(x)] = (x, path)
         self._note(type(x), len(x))
@@ -324,6 +451,7 @@ class _Walk:
         elif not _is_pure(module, name):
             self._doubt(f"it calls {path}, which is not known to be pure")
         else:
+            self.found.complete &= name not in COMPUTED_NAMES
             self._note(module, name)
 
     # -- objects and their classes

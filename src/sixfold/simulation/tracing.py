@@ -1,14 +1,14 @@
 """Whether a callback may be compiled, and what identifies it: the program that it is traced to.
 
-A compiled callback is called on symbols, at the start of each public call, and never on the states
-of the motion.  That is the same motion if the callback is pure.  It is taken for pure if
+A compiled callback is called on symbols and never on the states of the motion.  That is the same
+motion if the callback is pure.  It is taken for pure if
 
-- all that it can reach can be saved (`reach`), and its calls leave all of it as it was;
+- all objects that it can reach can be saved (`purity`), and its calls leave them as they were;
 - two traces give the same program;
 - called twice on the same numbers it returns the same numbers, those that the program gives;
 - it catches no exception that symbols raise and numbers do not.
 
-Everything else runs as Python, or is refused where it cannot.
+All other callbacks run as Python, or are refused where they cannot.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FrameType
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ from sixfold.model import Model
 from sixfold.simulation.callbacks.callbacks import Callback
 from sixfold.simulation.callbacks.memory import Memory
 from sixfold.simulation.callbacks.reach import Reach, of_library, reach_of
+from sixfold.simulation.callbacks import Callback
+from sixfold.simulation.purity import Memory, Reach, reach_of
 
 SAME_VALUE = 1e-6
 """Difference between a callback's numbers and those of its program, by the largest of them, that is
@@ -93,7 +96,8 @@ class Tracing:
         run, shapes = self.callback.traceable(self.model)
         sizes, key = tuple(shapes.items()), self.reach.key
         place = None if key is None else (key, sizes, self.model.digest, self.compiled)
-        if self.reach.library and place in _PURE:  # the library's own code is known to be pure
+        # a function that reaches the same code and values as before has the same program
+        if self.reach.complete and place in _PURE:
             self.digest = _PURE[place]
             return
         self.attempt(lambda: self._trace(run, shapes, place))
@@ -262,3 +266,46 @@ def _numbers(model: Model, shapes: dict[str, Shape], t: float, seed: int) -> lis
 
 def _flat(result: Any) -> Array:
     return np.asarray(result, float).reshape(-1)
+
+
+def identify(
+    model: Model, callbacks: list[Callback], compiled: bool | None
+) -> tuple[list[Tracing], tuple[tuple[str, str], ...]]:
+    """Return the traces of callbacks, and what tells them from others: what they do.
+
+    A function whose program is known needs no new kernel, so a descent compiles once although its
+    functions are traced again in every iteration.
+    """
+    tracings: list[Tracing] = []
+    for callback in callbacks:
+        others = [each.function for each in callbacks if each is not callback]
+        tracing = Tracing(callback, model, compiled, others)
+        if tracing.reason:
+            raise tracing.refusal()
+        tracings.append(tracing)
+    return tracings, digests(tracings)
+
+
+def traced_together(
+    model: Model, callbacks: Sequence[Callback], compiled: bool | None, make: Callable[[], Any]
+) -> tuple[Any, tuple[tuple[str, str], ...]]:
+    """Return what is made by calling the functions on symbols, and what identifies them.
+
+    Args:
+        model: the robot.
+        callbacks: the functions; each must be pure.
+        compiled: True if the user says that they remember nothing.
+        make: calls all of them once.
+
+    Raises:
+        CallbackError: if one cannot be compiled, or may remember something between calls.
+    """
+    tracings, known = identify(model, list(callbacks), compiled)
+    made = make
+    for tracing in tracings:
+        made = partial(tracing.attempt, made)
+    found = made()
+    for tracing in tracings:
+        if tracing.reason:
+            raise tracing.refusal()
+    return found, known

@@ -1,1 +1,0 @@
-"""Callbacks: checked calls, proof of purity, compilation."""

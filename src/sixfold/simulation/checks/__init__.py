@@ -1,1 +1,0 @@
-"""Checks of the arguments and of the end of a simulation."""

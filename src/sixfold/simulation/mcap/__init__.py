@@ -1,1 +1,0 @@
-"""Motions as MCAP files with ROS 2 messages, which Foxglove and `ros2 bag` play."""
