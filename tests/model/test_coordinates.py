@@ -8,15 +8,10 @@ import pytest
 
 import sixfold as sf
 from sixfold.formats.bundled import SAMPLES
-from sixfold.model import Coordinates, Coupling
-from sixfold.report.html import names
-from sixfold.simulation.trajectory.tables import labels
-from sixfold.viewer.panel import controls, velocity_names
 from sixfold.model import SAMPLES, Coordinates, Coupling
-from sixfold.report.series import names
+from sixfold.report.html import names
 from sixfold.simulation.trajectory_files import labels
-from sixfold.viewer.controls import controls
-from sixfold.viewer.panel import velocity_names
+from sixfold.viewer.panel import controls, velocity_names
 
 
 def coupled_tree(seed):

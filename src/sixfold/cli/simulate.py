@@ -204,7 +204,7 @@ def _opened(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:
     if not robot.endswith(".npz"):
         return load(robot, floating_base=floating), None
     named = None if body is None else load(body, floating_base=floating)
-    from sixfold.simulation.trajectory.npz import read_arrays
+    from sixfold.simulation.trajectory_files import read_arrays
 
     arrays = read_arrays(Path(robot))
     if "about" not in arrays:

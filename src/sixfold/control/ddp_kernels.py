@@ -61,7 +61,7 @@ from sixfold.evaluate import (
 )
 from sixfold.model import Model
 from sixfold.scalar import ZERO, Scalar, dot, if_positive, total
-from sixfold.simulation.gradient.costs import Cost
+from sixfold.simulation.callbacks import Cost
 
 Numbers = Sequence[Scalar]
 ROUNDS = 3  # times that the controls at their limits are looked for

@@ -34,8 +34,8 @@ from sixfold.show import block, matrix
 from sixfold.show import plain as escape_html
 from sixfold.simulation import System
 from sixfold.simulation.arguments import choice, step_length
-from sixfold.simulation.system import unpack
 from sixfold.simulation.integrators import INTEGRATORS, Pair
+from sixfold.simulation.system import unpack
 
 Numbers = Sequence[Scalar]
 # one derivative for each input of the step: a list of numbers of any kind, or, where numbers are

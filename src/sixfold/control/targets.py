@@ -33,8 +33,8 @@ from sixfold.errors import (
     visible,
 )
 from sixfold.evaluate import Argument, Names, checked, names_along, scalar_functions
-from sixfold.evaluate.quantity import located
 from sixfold.evaluate.quantities.kinematics import at_point
+from sixfold.evaluate.quantity import located
 from sixfold.model import Model
 from sixfold.model.validate import numbers_of
 from sixfold.scalar import ZERO, Scalar, atan2, if_positive, sqrt, total

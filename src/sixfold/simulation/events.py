@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.errors import CallbackError, SimulationError, SixfoldError
-from sixfold.evaluate import in_order, integrate
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
@@ -22,7 +20,7 @@ from sixfold.errors import (
     SixfoldError,
     yes_or_no,
 )
-from sixfold.evaluate import integrate
+from sixfold.evaluate import in_order, integrate
 from sixfold.model import Model
 
 

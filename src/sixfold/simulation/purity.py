@@ -405,9 +405,7 @@ class _Walk:
             self.found.complete &= not x.has_code
             self._note(type(x), x.digest)
         elif isinstance(x, (float, complex, *VALUES)):
-            self.found.complete &= of_library(type(x).__module__) or isinstance(
-                x, (float, complex)
-            )
+            self.found.complete &= of_library(type(x).__module__) or isinstance(x, (float, complex))
             self._note(type(x), repr(x))
         elif isinstance(x, np.generic):
             self._note(type(x), x.tobytes())

@@ -17,8 +17,8 @@ import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from types import CodeType, FrameType
 from functools import partial
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -34,11 +34,8 @@ from sixfold.evaluate import (
     without_compiling,
 )
 from sixfold.model import Model
-from sixfold.simulation.callbacks.callbacks import Callback
-from sixfold.simulation.callbacks.memory import Memory
-from sixfold.simulation.callbacks.reach import Reach, of_library, reach_of
 from sixfold.simulation.callbacks import Callback
-from sixfold.simulation.purity import Memory, Reach, reach_of
+from sixfold.simulation.purity import Memory, Reach, of_library, reach_of
 
 SAME_VALUE = 1e-6
 """Difference between a callback's numbers and those of its program, by the largest of them, that is
