@@ -248,25 +248,14 @@ def targets() -> tuple[str, ...]:
 def target_text(
     function: Callable[..., Any], model: Model, shapes: Mapping[str, Shape], dtype: str, name: str
 ) -> tuple[str, Program]:
-    """Return a public function of a model as PTX with one kernel, and its program."""
+    """Return a public function of a model as PTX, and its program.
+
+    The text has one kernel: inputs, outputs, number of states.
+    """
     core = array_function("export", function, model, shapes)
-    return ptx_source(core, dtype, name), core.program
-
-
-def ptx_source(core: ArrayFunction, dtype: str, name: str) -> str:
-    """Return PTX with a kernel of many states: inputs, outputs, number of states."""
     layout = compiler().Layout(core.inputs, core.flat_outputs, dtype)
     with announced(f"{name} for {PTX}"):
-        return str(compiler().ptx_text(core.program, layout, name))
-
-
-def ptx_scan_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], name: str) -> str:
-    """Return PTX with a kernel of many trajectories, some arrays the same for all.
-
-    The texts and sizes of a step are those of its `ScanKernel`.
-    """
-    with announced(f"{name} for {PTX}"):
-        return str(compiler().ptx_scan_text(texts, scan, name, shared))
+        return str(compiler().ptx_text(core.program, layout, name)), core.program
 
 
 def target_object(

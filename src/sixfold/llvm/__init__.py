@@ -10,7 +10,6 @@ from sixfold.llvm.runtime.cross import (
     TARGETS,
     cross_object,
     opencl_scan_text,
-    ptx_scan_text,
     ptx_text,
 )
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
@@ -37,7 +36,6 @@ __all__ = [
     "loaded",
     "opencl",
     "opencl_scan_text",
-    "ptx_scan_text",
     "ptx_text",
     "result_memory",
     "supported",

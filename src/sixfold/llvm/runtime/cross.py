@@ -12,7 +12,7 @@ from sixfold.errors import NotApplicableError
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.modules import c_call, opencl, ptx, ptx_scan, rolled, scan, straight
+from sixfold.llvm.modules import c_call, opencl, ptx, rolled, scan, straight
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.runtime import jit
 from sixfold.llvm.runtime.kernel import Kernel
@@ -85,18 +85,6 @@ _PTX = Target("nvptx64-nvidia-cuda", "sm_80", "+ptx80", 1)
 def ptx_text(program: Program, layout: Layout, name: str) -> str:
     """Return PTX with one kernel: one state a thread."""
     return _assembly(ptx.module(program, layout, name))
-
-
-def ptx_scan_text(texts: Sequence[str], to: Scan, name: str, shared: Sequence[bool]) -> str:
-    """Return PTX with one kernel: one trajectory a thread, the time loop inside.
-
-    Args:
-        texts: of the step and its subroutine, as `ScanKernel` keeps them.
-        to: sizes of its arrays.
-        name: of the kernel.
-        shared: which arrays are the same for all trajectories.
-    """
-    return _assembly(ptx_scan.module(parsed(texts), to, name, shared))
 
 
 def opencl_scan_text(
