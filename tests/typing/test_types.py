@@ -14,7 +14,7 @@ import pytest
 
 import sixfold as sf
 from sixfold import choices
-from sixfold.codegen.program import LANGUAGES
+from sixfold.codegen.languages import LANGUAGES
 from sixfold.control.planning.plan import ORDERS
 from sixfold.evaluate import functions
 from sixfold.evaluate.array_functions import targets

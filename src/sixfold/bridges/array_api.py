@@ -13,16 +13,19 @@ from functools import partial
 from itertools import accumulate, pairwise
 from math import prod
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sixfold.arrays import Shape
 from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
-from sixfold.bridges.read_program import Reader
 from sixfold.errors import NumberError
 from sixfold.evaluate import Argument, ArrayFunction, array_function, checked
 from sixfold.model import Model
+from sixfold.scalar import BY_NAME, Rule
+
+if TYPE_CHECKING:
+    from sixfold.evaluate import Program
 
 NAME = "array_api_function"
 _BY_MODULE = ("numpy", "torch", "cupy")
@@ -137,6 +140,77 @@ def _all(function: ArrayApiFunction, jnp: Any, *arrays: Any) -> tuple[Any, ...]:
 
 def _again(function: Any, model: Any, inputs: Any) -> ArrayApiFunction:
     return array_api_function(function, model, inputs=inputs)
+
+
+# -- programs, operation by operation
+
+
+class Reader:
+    """A program and where each of its values is needed for the last time."""
+
+    def __init__(self, program: Program) -> None:
+        """Take a program without repetitions."""
+        self._program = program
+        last: dict[int, int] = {}
+        for k, (op, *arguments) in enumerate(program.nodes):
+            if op not in ("input", "const"):
+                last.update(dict.fromkeys(arguments, k))
+        kept = set(program.outputs)
+        self._ends: list[list[int]] = [[] for _ in program.nodes]
+        for value, k in last.items():
+            if value not in kept:
+                self._ends[k].append(value)
+
+    def run(self, xp: Any, numbers: Sequence[Any], array: Callable[[float], Any]) -> list[Any]:
+        """Return the results of the program.
+
+        Args:
+            xp: the functions of the library.
+            numbers: the inputs, arrays whose shapes broadcast.
+            array: returns a constant as an array, for functions that take no Python numbers.
+
+        Returns:
+            Arrays, and floats for results that are constant.
+        """
+        functions = _functions_of(xp, array)
+        value: list[Any] = [None] * len(self._program.nodes)
+        for k, (op, *arguments) in enumerate(self._program.nodes):
+            if op == "input":
+                value[k] = numbers[arguments[0]]
+            elif op == "const":
+                value[k] = float(arguments[0])
+            else:
+                value[k] = functions[op](*(value[a] for a in arguments))
+            for a in self._ends[k]:
+                value[a] = None  # its memory can be used again
+        return [value[k] for k in self._program.outputs]
+
+
+def _functions_of(xp: Any, array: Callable[[float], Any]) -> dict[str, Callable[..., Any]]:
+    """Return what a library does for each operation, from the table of operations."""
+    return {"copy": lambda x: x} | {
+        name: _function_of(xp, row, array) for name, row in BY_NAME.items()
+    }
+
+
+def _function_of(xp: Any, row: Rule, array: Callable[[float], Any]) -> Callable[..., Any]:
+    if not row.array:  # operators, which arrays have
+        return row.value
+    if isinstance(row.array, str):
+        # libraries older than the array API have NumPy's names
+        function = getattr(xp, row.array, None) or getattr(xp, row.numpy)
+    else:
+        function = partial(row.array, xp)
+    if row.arity == 1:
+        return function
+
+    def on_arrays(*numbers: Any) -> Any:
+        return function(*(array(x) if isinstance(x, float) else x for x in numbers))
+
+    return on_arrays
+
+
+# -- arrays
 
 
 def _library_of(core: ArrayFunction, given: Sequence[Any]) -> tuple[Any, Any]:

@@ -26,6 +26,7 @@ from sixfold.choices import (
     Precision,
     Stabilization,
 )
+from sixfold.codegen.opencl import OPTIONS, function_source, rollout_source
 from sixfold.contact import Ground
 from sixfold.errors import (
     ArgumentError,
@@ -41,9 +42,6 @@ from sixfold.evaluate import (
     array_function,
     checked,
     model_checked,
-    opencl_options,
-    opencl_scan_source,
-    opencl_source,
 )
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -126,7 +124,7 @@ class OpenclFunction:
     def source(self, dtype: str = "float64") -> str:
         """Return the OpenCL C of the function."""
         refuse_dtype(self._core, dtype)
-        return opencl_source(self._core, dtype, self._own)
+        return function_source(self._core, dtype, self._own)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """Return the result, or a tuple of results."""
@@ -190,7 +188,7 @@ class OpenclFunction:
             if str(dtype) == "float64":
                 refuse_single(self.__name__, queue.device)
             self._kernels[key] = built(
-                program_of(queue, opencl_source(core, str(dtype), self._own))
+                program_of(queue, function_source(core, str(dtype), self._own))
             )
         results = [array.empty(queue, (*lead, *shape), dtype) for shape in core.outputs]
         if prod(lead):
@@ -356,7 +354,7 @@ def _program(
     queue: Any, texts: tuple[str, ...], scan: Any, shared: tuple[bool, ...], own: bool
 ) -> Any:
     """Return the program of a step for a queue's device; equal steps have equal texts."""
-    return program_of(queue, opencl_scan_source(texts, scan, shared, own))
+    return program_of(queue, rollout_source(texts, scan, shared, own))
 
 
 @dataclass(frozen=True)
@@ -465,7 +463,7 @@ def program_of(queue: Any, source: str) -> Any:
     cl = optional("pyopencl", "opencl")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # remarks of the device's compiler
-        return cl.Program(queue.context, source).build(options=list(opencl_options()))
+        return cl.Program(queue.context, source).build(options=list(OPTIONS))
 
 
 def built(program: Any) -> Any:

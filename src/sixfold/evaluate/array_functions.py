@@ -30,7 +30,7 @@ from sixfold.scalar import ZERO, plain
 
 if TYPE_CHECKING:
     from sixfold.graph import Program
-    from sixfold.llvm import Kernel, Scan, XlaHandler
+    from sixfold.llvm import Kernel, XlaHandler
 
 Source = Callable[[], "tuple[Program, tuple[Shape, ...]]"]
 """Returns a program as traced and the shapes of its results."""
@@ -211,30 +211,6 @@ def array_function(
 
 def _traced(program: FunctionProgram) -> tuple[Program, tuple[Shape, ...]]:
     return program.program, program.outputs
-
-
-def opencl_options() -> tuple[str, ...]:
-    """Return what the compiler of an OpenCL device has to be told."""
-    return tuple(compiler().opencl.OPTIONS)
-
-
-def opencl_source(core: ArrayFunction, dtype: str, own: bool) -> str:
-    """Return OpenCL C with the kernel `run` of many states: inputs, outputs, number of states.
-
-    Elementary functions are those of the kernels, or the device's own.
-    """
-    llvm = compiler()
-    layout = llvm.Layout(core.inputs, core.flat_outputs, dtype)
-    text: str = llvm.opencl.loop_source(core.program, layout, "run", own)
-    return text
-
-
-def opencl_scan_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], own: bool) -> str:
-    """Return OpenCL C with the kernel `run` of many trajectories, some arrays the same for all.
-
-    The texts and sizes of a step are those of its `ScanKernel`.
-    """
-    return str(compiler().opencl_scan_text(texts, scan, "run", shared, own))
 
 
 PTX = "ptx"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sixfold.errors import InternalError
-from sixfold.scalar import RULES, Op
+from sixfold.scalar import BY_NAME, Op
 
 INPUT, CONST = "input", "const"
 ADD, SUB, MUL, DIV, NEG = (op.value for op in (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG))
@@ -243,7 +243,7 @@ class Program:
         return self
 
 
-_ARITY = {op.value: row.arity for op, row in RULES.items()} | {FMA: 3, FMS: 3, FNMA: 3, COPY: 1}
+_ARITY = {name: row.arity for name, row in BY_NAME.items()} | {COPY: 1}
 
 
 def _repeated(op: Repeat, k: int) -> Program:

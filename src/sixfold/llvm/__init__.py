@@ -1,7 +1,6 @@
 """Machine code of programs: LLVM text, object code, NumPy gufuncs, and the cache on disk."""
 
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.modules import opencl
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache, result_memory
@@ -9,7 +8,6 @@ from sixfold.llvm.runtime.build import build, loaded
 from sixfold.llvm.runtime.cross import (
     TARGETS,
     cross_object,
-    opencl_scan_text,
     ptx_text,
 )
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
@@ -34,8 +32,6 @@ __all__ = [
     "host",
     "lanes",
     "loaded",
-    "opencl",
-    "opencl_scan_text",
     "ptx_text",
     "result_memory",
     "supported",

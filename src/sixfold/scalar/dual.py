@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from sixfold.scalar.functions import apply, precision, register
-from sixfold.scalar.ops import Op, Scalar
+from sixfold.scalar.operations import RULES, Op, Scalar, apply, precision, register
 from sixfold.scalar.repeat import on_repeat, repeat
-from sixfold.scalar.rules import RULES
 from sixfold.scalar.zero import ZERO, Zero
 
 

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.forks import lazily
-from sixfold.scalar.functions import register
-from sixfold.scalar.ops import Op
-from sixfold.scalar.rules import RULES
+from sixfold.scalar.operations import RULES, Op, register
 from sixfold.scalar.zero import ZERO, Zero
 
 

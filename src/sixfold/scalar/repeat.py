@@ -1,8 +1,8 @@
-"""A step applied a fixed number of times: a loop, or one node of a program that is traced."""
+"""`repeat` and `subroutine`: on numbers a loop and a call, in a traced program kept once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sixfold.errors import ArgumentError, SixfoldError, TooLargeError, kind_of, shown
 from sixfold.scalar.check import is_number
-from sixfold.scalar.functions import if_positive, reading_of
+from sixfold.scalar.operations import Scalar, if_positive, reading_of
 
 T = TypeVar("T")
 Recorder = Callable[[int, Callable[[Any], Any], Any, int | None], Any]
@@ -144,3 +144,35 @@ def _numbers(carried: Any, depth: int = 0) -> Iterator[Any]:
         yield from carried.reshape(-1) if carried.dtype == object else (carried,)
     else:
         yield carried
+
+
+# -- subroutines
+
+Numbers = Sequence[Scalar]
+SubroutineRecorder = Callable[[Callable[..., Numbers], Sequence[Numbers]], Numbers]
+"""Takes a function of lists of numbers and its arguments; returns its results."""
+_SUBROUTINE_RECORDERS: dict[type, SubroutineRecorder] = {}
+
+
+def on_subroutine(kind: type, recorder: SubroutineRecorder) -> None:
+    """Let a kind of number mark the evaluations of a function."""
+    _SUBROUTINE_RECORDERS[kind] = recorder
+
+
+def subroutine(function: Callable[..., Numbers], *lists: Numbers) -> Numbers:
+    """Return function(*lists), whose operations a program keeps once, however often it is called.
+
+    For repeated solves and the like, on pages that are compiled.  All evaluations must do the same
+    operations: in a program nothing is folded across the call, so a number that is zero in one of
+    them costs what any other costs.  Numbers that the function uses beside its arguments, and
+    arguments that are the same each time, are not copied.  A call whose arguments are all plain
+    numbers is carried out at once.
+
+    Args:
+        function: takes as many lists of numbers, returns one.
+        lists: the arguments.
+    """
+    kinds: set[Any] = {type(x) for numbers in lists for x in numbers}
+    highest = max(kinds, key=lambda kind: reading_of(kind).rank, default=float)
+    recorder = _SUBROUTINE_RECORDERS.get(highest)
+    return function(*lists) if recorder is None else recorder(function, lists)

@@ -11,19 +11,16 @@ from typing import Any
 
 from sixfold.arrays import Shape
 from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
-from sixfold.codegen.c99 import c_files, object_header
-from sixfold.codegen.program import (
+from sixfold.codegen.languages import (
     DTYPES,
     LANGUAGES,
-    MAX_MATLAB_NAME,
-    MAX_NAME,
     Function,
     Output,
-    comment,
-    identifier,
-    stem_of,
+    c_files,
+    object_header,
+    script,
 )
-from sixfold.codegen.scripts import script
+from sixfold.codegen.names import MAX_MATLAB_NAME, MAX_NAME, comment, identifier, stem_of
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sixfold.graph.build import Graph, Node
 from sixfold.graph.program import CONST, INPUT
-from sixfold.scalar import ZERO, Op
+from sixfold.scalar import RULES, ZERO, Op
 
 Source = tuple[Any, ...]
 """Where an input comes from: ("array", a, c), ("column", j), ("parent", ...), ("sum", ...)."""
@@ -99,7 +99,7 @@ class ColumnGraph(Graph):
         return super().neg(a) if found is None else found
 
     def apply(self, op: Op, *arguments: int) -> int:
-        """Any other operation; the cheap ones are folded on columns."""
-        rules: dict[Op, Callable[..., Any]] = {Op.ABS: np.abs, Op.SIGN: np.sign, Op.SQRT: np.sqrt}
-        found = self._folded(rules[op], *arguments) if op in rules else None
+        """Any other operation; those that NumPy rounds as kernels do are folded on columns."""
+        exact = op in (Op.ABS, Op.SIGN, Op.SQRT)
+        found = self._folded(getattr(np, RULES[op].numpy), *arguments) if exact else None
         return super().apply(op, *arguments) if found is None else found

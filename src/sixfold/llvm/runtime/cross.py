@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -12,11 +12,10 @@ from sixfold.errors import NotApplicableError
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.modules import c_call, opencl, ptx, rolled, scan, straight
-from sixfold.llvm.modules.scan import Scan
+from sixfold.llvm.modules import c_call, ptx, rolled, scan, straight
 from sixfold.llvm.runtime import jit
 from sixfold.llvm.runtime.kernel import Kernel
-from sixfold.llvm.runtime.scan_kernel import ScanKernel, parsed
+from sixfold.llvm.runtime.scan_kernel import ScanKernel
 
 T = TypeVar("T")
 MAX_SVE_BITS = 2048
@@ -85,21 +84,6 @@ _PTX = Target("nvptx64-nvidia-cuda", "sm_80", "+ptx80", 1)
 def ptx_text(program: Program, layout: Layout, name: str) -> str:
     """Return PTX with one kernel: one state a thread."""
     return _assembly(ptx.module(program, layout, name))
-
-
-def opencl_scan_text(
-    texts: Sequence[str], to: Scan, name: str, shared: Sequence[bool], own: bool
-) -> str:
-    """Return OpenCL C with one kernel: one trajectory a work item, the time loop inside.
-
-    Args:
-        texts: of the step and its subroutine, as `ScanKernel` keeps them.
-        to: sizes of its arrays.
-        name: of the kernel.
-        shared: which arrays are the same for all trajectories.
-        own: whether elementary functions are the device's own.
-    """
-    return opencl.scan_source(parsed(texts), to, name, shared, own)
 
 
 def _assembly(text: str) -> str:
