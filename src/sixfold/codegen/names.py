@@ -8,8 +8,7 @@ import re
 
 from sixfold.errors import visible
 
-MAX_NAME = 150
-"""Characters of a function's name, which names a file too."""
+MAX_NAME = 150  # characters of a function's name, which names a file too
 MAX_MATLAB_NAME = 63
 
 

@@ -181,7 +181,7 @@ class _Writer(Statements):
             self.lines.append("sixfold_block(given, found);")
             return ""
         if isinstance(op, Repeat):
-            return self._repeated(op, f"b{self.mark}{k}", given)
+            return self._repeat(op, f"b{self.mark}{k}", given)
         if isinstance(op, Final):
             return f"{given[0]}[{op.place}]"
         if isinstance(op, Result):
@@ -209,7 +209,7 @@ class _Writer(Statements):
             self.lines.append(f"const {self.kind}2 {pair} = {call};")
         return f"{self.pairs[x]}.{'x' if op == 'sin' else 'y'}"
 
-    def _repeated(self, op: Repeat, name: str, given: Sequence[str]) -> str:
+    def _repeat(self, op: Repeat, name: str, given: Sequence[str]) -> str:
         """Write a repetition; return the name of the array of its results."""
         results, looped = len(op.body.outputs), op.rounds > 1
         places = [f"{name}[{k}]" for k in range(results)] if looped else []

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sixfold.arrays import Shape
-from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
+from sixfold.bridges.array_api import in_order, leading_shape, refuse_dtype
 from sixfold.choices import (
     Callback,
     DeviceMath,
@@ -50,12 +50,10 @@ from sixfold.simulation.rollout import Asked, asked_for, warn_not_finite
 from sixfold.simulation.stepper import stepper_of
 from sixfold.simulation.stops import JointStops
 
-GROUP = 64
-"""Work items of a group."""
+GROUP = 64  # work items of a group
 MATH = ("kernel", "device")
 """Elementary functions of a program: those of the kernels, in double, or the device's own."""
-MAX_PROGRAMS = 32
-"""Programs of steps that are kept, built for their device."""
+MAX_PROGRAMS = 32  # programs of steps that are kept, built for their device
 FUNCTION, ROLLOUT = "opencl_function", "opencl_rollout"
 GIVEN = ("q0", "v0", "tau", "parameters", "x0", "f_ext", "inertias")
 """Arguments of a rollout that may be arrays on a device, in the order of `asked_for`."""
@@ -129,7 +127,7 @@ class OpenclFunction:
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """Return the result, or a tuple of results."""
         array = optional("pyopencl.array", FUNCTION)
-        given = by_place(self._core, arrays, named)
+        given = in_order(self._core, arrays, named)
         there = [isinstance(x, array.Array) for x in given]
         if any(there) and not all(there):
             fix = "pass all arrays on the device, or all in host memory"
@@ -187,7 +185,7 @@ class OpenclFunction:
         if key not in self._kernels:
             if str(dtype) == "float64":
                 refuse_single(self.__name__, queue.device)
-            self._kernels[key] = built(
+            self._kernels[key] = kernel_of(
                 program_of(queue, function_source(core, str(dtype), self._own))
             )
         results = [array.empty(queue, (*lead, *shape), dtype) for shape in core.outputs]
@@ -345,7 +343,7 @@ def _run(queue: Any, asked: Asked, own: bool) -> tuple[Any, ...]:
     if work.arrays:
         placed = [array.to_device(queue, x) for x in work.arrays]
         program = _program(queue, kernel.texts, kernel.scan, work.shared, own)
-        launch(queue, built(program), [*placed, *results], len(results), *work.counts)
+        launch(queue, kernel_of(program), [*placed, *results], len(results), *work.counts)
     return tuple(results[: work.returned])
 
 
@@ -368,10 +366,8 @@ class Launch:
     """Whether all trajectories share an array, which then has no row for each."""
     results: tuple[Shape, ...]
     """Shapes of what is carried: q, v, states of the controller, memory of contacts."""
-    returned: int
-    """Number of results that a rollout returns."""
-    counts: tuple[int, int, int]
-    """Trajectories, steps, and steps from one result to the next."""
+    returned: int  # number of results that a rollout returns
+    counts: tuple[int, int, int]  # trajectories, steps, and steps from one result to the next
 
 
 def step_kernel(asked: Asked) -> Any:
@@ -466,7 +462,7 @@ def program_of(queue: Any, source: str) -> Any:
         return cl.Program(queue.context, source).build(options=list(OPTIONS))
 
 
-def built(program: Any) -> Any:
+def kernel_of(program: Any) -> Any:
     """Return a new kernel `run` of a program; each one keeps its own arguments."""
     return optional("pyopencl", "opencl").Kernel(program, "run")
 

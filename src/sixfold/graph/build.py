@@ -47,8 +47,7 @@ class Graph:
     nodes: list[tuple[Any, ...]] = field(default_factory=list)
     table: dict[tuple[Any, ...], int] = field(default_factory=dict)
     evaluations: list[Evaluation] = field(default_factory=list)
-    carried: int = 0
-    """Values that bodies of repetitions began with."""
+    carried: int = 0  # values that bodies of repetitions began with
     compared: bool = False
     """The function compared, converted or printed a traced number, and went on."""
 
@@ -366,7 +365,7 @@ class Node:
         raise TypeError(NO_VALUE)
 
     def _note_use(self, caller: FrameType) -> None:
-        """Note that other code than the library's has asked for a value, even if it goes on."""
+        """Record that code outside the library used a value, even if it continues."""
         if not caller.f_globals.get("__name__", "").startswith("sixfold."):
             self.graph.compared = True
 

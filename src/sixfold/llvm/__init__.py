@@ -13,7 +13,7 @@ from sixfold.llvm.runtime.cross import (
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, toolchain
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
-from sixfold.llvm.runtime.xla_handler import XlaHandler, content_digest
+from sixfold.llvm.runtime.xla import XlaHandler, content_digest
 from sixfold.llvm.text.writer import SUPPORTED
 
 __all__ = [

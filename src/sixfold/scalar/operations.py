@@ -21,14 +21,12 @@ from typing import Any
 from sixfold.errors import DomainError, NumberError, TooLargeError
 from sixfold.scalar.zero import ZERO, Zero, plain
 
-Scalar = Any
-"""A number of any kind: float, array, symbol, MPFR number, dual number or graph node."""
+Scalar = Any  # A number of any kind: float, array, symbol, MPFR number, dual number or graph node
 Apply = Callable[..., Any]
 Bits = Callable[[Any], float]
 Named = str | Callable[..., Any]
 """A function by its name in a library, or one made of the library's others."""
-DOUBLE = 53
-"""Bits of precision of a double."""
+DOUBLE = 53  # bits of precision of a double
 
 
 class Op(Enum):

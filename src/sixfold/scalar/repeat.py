@@ -17,8 +17,7 @@ Recorder = Callable[[int, Callable[[Any], Any], Any, int | None], Any]
 """Takes rounds, step, what is carried and `while_positive`; returns what is carried in the end."""
 MAX_ROUNDS = 1_000_000
 """Most rounds: a solver in a step takes a few; more would look like a program that hangs."""
-MAX_DEPTH = 32
-"""Most lists inside each other."""
+MAX_DEPTH = 32  # most lists inside each other
 _RECORDERS: dict[type, Recorder] = {}
 
 
@@ -162,11 +161,10 @@ def on_subroutine(kind: type, recorder: SubroutineRecorder) -> None:
 def subroutine(function: Callable[..., Numbers], *lists: Numbers) -> Numbers:
     """Return function(*lists), whose operations a program keeps once, however often it is called.
 
-    For repeated solves and the like, on pages that are compiled.  All evaluations must do the same
-    operations: in a program nothing is folded across the call, so a number that is zero in one of
-    them costs what any other costs.  Numbers that the function uses beside its arguments, and
-    arguments that are the same each time, are not copied.  A call whose arguments are all plain
-    numbers is carried out at once.
+    For repeated solves and the like in compiled algorithms.  All evaluations must do the same
+    operations: in a program nothing is folded across the call, so zeros cost as much as other
+    numbers.  Numbers that the function uses in addition to its arguments, and arguments that are
+    equal in each call, are not copied.  With plain numbers the function is called directly.
 
     Args:
         function: takes as many lists of numbers, returns one.

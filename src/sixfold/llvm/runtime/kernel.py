@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sixfold.errors import visible
 from sixfold.graph.program import Program
-from sixfold.graph.rolled.program import Rolled
+from sixfold.graph.rolled import Rolled
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import MIN_STREAMING_BYTES
 from sixfold.llvm.modules import rolled, single_state, straight

@@ -42,7 +42,7 @@ def _function(t: Text, name: str, result: str, *arguments: str) -> str:
     return "\n".join([head, *t.lines, f"  ret {t.real} {result}", "}\n"])
 
 
-def _reduced(t: Text, x: str) -> tuple[str, str, str]:
+def _subtract_ln2(t: Text, x: str) -> tuple[str, str, str]:
     """Return k as a whole number, and r + low with x = k ln 2 + r + low, |r| <= ln(2)/2."""
     shifted = t.fma(x, t.splat(float(1 / LN2)), t.splat(_ROUND))
     k = t.op("fsub", shifted, t.splat(_ROUND))
@@ -65,7 +65,7 @@ def _exp(W: int) -> str:
     # beyond +-750 the result is inf or 0 anyway; NaN stays
     x = t.select(t.compare("ogt", "%x", t.splat(750.0)), t.splat(750.0), "%x")
     x = t.select(t.compare("olt", x, t.splat(-750.0)), t.splat(-750.0), x)
-    k, r, low = _reduced(t, x)
+    k, r, low = _subtract_ln2(t, x)
     square = t.op("fmul", r, r)
     s = t.op("fadd", r, t.fma(square, t.polynomial(r, TAYLOR), low))
     y = t.op("fadd", t.splat(1.0), s)
@@ -109,7 +109,7 @@ def _tanh(W: int) -> str:
     size = t.emit(f"call {t.real} @llvm.fabs.{t.suffix}({t.real} %x)")
     y = t.op("fadd", size, size)
     y = t.select(t.compare("ogt", y, t.splat(48.0)), t.splat(48.0), y)  # 1 to the last bit
-    k, r, low = _reduced(t, y)
+    k, r, low = _subtract_ln2(t, y)
     square = t.op("fmul", r, r)
     rest = t.fma(square, t.polynomial(r, TAYLOR), low)
     s = t.op("fadd", r, rest)
@@ -152,8 +152,7 @@ ARCTAN = (
     -3.65315727442169155270e-02,
     1.62858201153657823623e-02,
 )
-HALF = (4.63647609000806093515e-01, 2.26987774529616870924e-17)
-"""arctan(1/2) in two parts."""
+HALF = (4.63647609000806093515e-01, 2.26987774529616870924e-17)  # arctan(1/2) in two parts
 Pair = tuple[str, str]
 
 

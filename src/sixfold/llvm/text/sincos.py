@@ -19,8 +19,7 @@ from sixfold.llvm.text.writer import SINCOS
 
 # -- pi/2 and 2/pi to many bits
 
-PI_BITS = 1408
-"""Bits of pi/2 that are computed below."""
+PI_BITS = 1408  # bits of pi/2 that are computed below
 
 
 def _half_pi() -> Fraction:
@@ -48,17 +47,15 @@ P3 = Fraction(float(HALF_PI - P1 - P2))
 
 
 def _cut(x: Fraction, bits: int) -> Fraction:
-    """Return a positive number with so many binary places, the rest cut off."""
+    """Return a positive number truncated to some binary places."""
     return Fraction(int(x * 2**bits), 2**bits)
 
 
 Q1 = _cut(HALF_PI, 23)
 Q2 = _cut(HALF_PI - Q1, 47)
-Q3 = _cut(HALF_PI - Q1 - Q2, 71)
-"""Three parts of pi/2, each a number of single precision."""
+Q3 = _cut(HALF_PI - Q1 - Q2, 71)  # three parts of pi/2, each a number of single precision
 
-REST = HALF_PI - P1
-"""What P1 alone leaves of pi/2."""
+REST = HALF_PI - P1  # pi/2 - P1
 
 
 def two_over_pi_words() -> list[int]:
@@ -163,8 +160,7 @@ class Reduced(NamedTuple):
 
     r: str
     tail: str
-    quadrant: str
-    """In the lowest two bits."""
+    quadrant: str  # in the lowest two bits
 
 
 class Begun(NamedTuple):
@@ -175,12 +171,10 @@ class Begun(NamedTuple):
     cosine: str
 
 
-STEPS = 2
-"""Of the polynomials, that are taken first."""
+STEPS = 2  # of the polynomials, that are taken first
 
 
-SINGLE_TERMS = 4
-"""Of each polynomial, that single precision takes: the next are below 0.04 units."""
+SINGLE_TERMS = 4  # of each polynomial, that single precision takes: the next are below 0.04 units
 
 
 def _coefficients(t: Text) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -212,7 +206,7 @@ def finished(t: Text, reduced: Reduced, begun: Begun) -> tuple[str, str]:
     odd = t.integer("and", quadrant, t.whole_splat(1))
     swap = t.emit(f"icmp ne {t.whole} {odd}, {t.whole_splat(0)}")
     s1, c1 = t.select(swap, c, s), t.select(swap, s, c)
-    return _signed(t, s1, quadrant), _signed(t, c1, t.integer("add", quadrant, t.whole_splat(1)))
+    return _sign(t, s1, quadrant), _sign(t, c1, t.integer("add", quadrant, t.whole_splat(1)))
 
 
 def polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
@@ -220,7 +214,7 @@ def polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
     return finished(t, Reduced(r, tail, quadrant), begin(t, r))
 
 
-def _signed(t: Text, x: str, quadrant: str) -> str:
+def _sign(t: Text, x: str, quadrant: str) -> str:
     """Change the sign of x where bit 1 of the quadrant is set."""
     up = t.emit(f"shl {t.whole} {quadrant}, {t.whole_splat(t.width - 2)}")
     flip = t.emit(f"and {t.whole} {up}, {t.whole_splat(-(2 ** (t.width - 1)))}")
@@ -229,7 +223,7 @@ def _signed(t: Text, x: str, quadrant: str) -> str:
     return t.emit(f"bitcast {t.whole} {turned} to {t.real}")
 
 
-def _renormalised(t: Text, r: str, tail: str) -> tuple[str, str]:
+def _renormalise(t: Text, r: str, tail: str) -> tuple[str, str]:
     total = t.op("fadd", r, tail)
     return total, t.op("fadd", t.op("fsub", r, total), tail)
 
@@ -242,7 +236,7 @@ def fast(t: Text, x: str) -> tuple[str, str, str]:
 
 def reduce(t: Text, x: str) -> tuple[Reduced, str]:
     """Return the reduced argument, and where it is too large for this way, or not finite."""
-    found = _less_quarters(t, x)
+    found = _subtract_quarter_turns(t, x)
     size = t.emit(f"call {t.real} @llvm.fabs.{t.suffix}({t.real} {x})")
     return found, t.compare("ugt", size, t.splat(FAST_LIMIT))
 
@@ -251,7 +245,7 @@ _PARTS = {"double": (52, P1, P2, P3), "float": (23, Q1, Q2, Q3)}
 """Binary places of a number between 1 and 2, and pi/2 in three parts."""
 
 
-def _less_quarters(t: Text, x: str) -> Reduced:
+def _subtract_quarter_turns(t: Text, x: str) -> Reduced:
     """Return x less the nearest multiple k of pi/2.
 
     In single precision it is good to 2^-50 up to 2^17, where k is below 2^24.
@@ -274,7 +268,7 @@ def _less_quarters(t: Text, x: str) -> Reduced:
     return Reduced(r, t.fma(minus, last, lost), quadrant)
 
 
-def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
+def _return_pair(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
     return [
         f"  %{tag}0 = insertvalue {pair} undef, {real} {s}, 0",
         f"  %{tag}1 = insertvalue {pair} %{tag}0, {real} {c}, 1",
@@ -313,8 +307,8 @@ def _function(W: int, scalar: str = "double") -> str:
                 f"  %vc{lane} = insertelement {t.real} {c_now}, {scalar} %fc{lane}, i32 {lane}",
             ]
             s_now, c_now = f"%vs{lane}", f"%vc{lane}"
-        lines += [*_returned(pair, t.real, "p", s_now, c_now)]
-    lines += ["fast:", *_returned(pair, t.real, "q", s, c), "}"]
+        lines += [*_return_pair(pair, t.real, "p", s_now, c_now)]
+    lines += ["fast:", *_return_pair(pair, t.real, "q", s, c), "}"]
     return "\n".join(lines) + "\n"
 
 
@@ -336,7 +330,7 @@ def _slow() -> str:
     t = Text(1)
     e = t.emit
     r, tail, quadrant, below = reduce_huge(t)
-    r, tail = _renormalised(t, r, tail)
+    r, tail = _renormalise(t, r, tail)
     r = e(f"select i1 {below}, double {e(f'fneg double {r}')}, double {r}")
     tail = e(f"select i1 {below}, double {e(f'fneg double {tail}')}, double {tail}")
     s, c = polynomials(t, r, tail, quadrant)
