@@ -8,7 +8,6 @@ from sixfold.errors import (
     CallbackError,
     ContactResidualWarning,
     ContactShapeWarning,
-    DeviceError,
     DisagreementError,
     DomainError,
     InternalError,
@@ -96,7 +95,7 @@ if TYPE_CHECKING:
         targets,
         tvlqr,
     )
-    from sixfold.devices import cuda_function, cuda_rollout, opencl_function, opencl_rollout
+    from sixfold.devices import opencl_function, opencl_rollout
     from sixfold.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import (
         PlanarChain,
@@ -186,7 +185,7 @@ _LATER = {
         *("all_solutions", "controllers", "differential_ik", "inverse_kinematics", "linearize"),
         *("lqr", "optimal_control", "plan_trajectory", "targets", "tvlqr"),
     ),
-    "devices": ("cuda_function", "cuda_rollout", "opencl_function", "opencl_rollout"),
+    "devices": ("opencl_function", "opencl_rollout"),
     "simulation": (
         *("Event", "JointStops", "McapLog", "RolloutGradient", "Stepper", "System", "Trajectory"),
         *("rollout", "rollout_gradient", "simulate"),
@@ -232,7 +231,6 @@ __all__ = [
     "CustomJoint",
     "Cylindrical",
     "DHRow",
-    "DeviceError",
     "Diagnosis",
     "DisagreementError",
     "DomainError",
@@ -316,8 +314,6 @@ __all__ = [
     "controllers",
     "convert",
     "cos",
-    "cuda_function",
-    "cuda_rollout",
     "diagnose",
     "differential_ik",
     "draws",

@@ -199,15 +199,6 @@ class NotApplicableError(SixfoldError, ValueError):
         super().__init__(_message(f"{what} does not apply to {where}", fix=fix))
 
 
-class DeviceError(SixfoldError, RuntimeError):
-    """A call of a device's driver that failed."""
-
-    def __init__(self, where: str, what: str) -> None:
-        """Say which call, and what the driver says."""
-        fix = "see that the card works (nvidia-smi), and that arrays still exist when they are used"
-        super().__init__(_message(f"{where} failed: {what}", fix=fix))
-
-
 class DisagreementError(SixfoldError, AssertionError):
     """Two formulations of the same quantity that differ by more than rounding."""
 

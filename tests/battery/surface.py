@@ -328,7 +328,6 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "array_api_function": {"inputs": dict},
     "jax_function": {"inputs": dict},
     "torch_function": {"inputs": dict},
-    "cuda_function": {"inputs": dict},
     "opencl_function": {"inputs": dict},
     "random_tree": {"joints": lambda: [sf.Revolute]},
     "add_payload": {"mass": lambda: 1.0, "inertia": lambda: (0.1, 0.1, 0.1)},

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.devices import rollouts
+from sixfold.devices import opencl
 from sixfold.devices.opencl import program_of, refuse_single
 from tests.devices.rollout_cases import CASES, Counting, same
 
@@ -185,8 +185,8 @@ def test_equal_steps_are_built_once(monkeypatch):
         built.append(source)
         return program_of(queue, source)
 
-    monkeypatch.setattr(rollouts, "program_of", counted)
-    rollouts._program.cache_clear()
+    monkeypatch.setattr(opencl, "program_of", counted)
+    opencl._program.cache_clear()
     for name, count, steps in [("pendulum", 3, 5), ("pendulum", 40, 9), ("cart_pendulum", 3, 5)]:
         model = sf.load(name)  # equal models, not the same
         q0 = np.full((count, model.nq), 0.1)

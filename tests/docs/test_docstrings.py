@@ -35,8 +35,6 @@ NEEDS = {
     "array_api_function": "array_api_compat",
     "compare_with": "pinocchio",
     "convert": "pinocchio",
-    "cuda_function": "no card",
-    "cuda_rollout": "no card",
     "equations": "sympy",
     "jax_function": "jax",
     "lqr": "scipy",

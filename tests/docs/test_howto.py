@@ -12,7 +12,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.evaluate import all_quantities
-from sixfold.scalar.functions import reading_of
+from sixfold.scalar.operations import reading_of
 from tests.docs.blocks import DOCS, blocks, run
 
 QUANTITIES = all_quantities()

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.codegen.program import identifier, stem_of
+from sixfold.codegen.names import identifier, stem_of
 from sixfold.errors import visible
 from sixfold.identification import Log
 from sixfold.report import plot, write_report

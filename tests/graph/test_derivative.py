@@ -17,7 +17,7 @@ def test_every_operation_is_differentiated(op):
     at = POINTS[rule.arity]
 
     def apply(x):
-        return [sf.scalar.functions.apply(op, *x)]
+        return [sf.scalar.apply(op, *x)]
 
     program = jacobian(trace(apply, [rule.arity]), range(rule.arity))
     kernel, _ = build("d", program, Layout(((rule.arity,),), ((rule.arity,),)))
@@ -33,7 +33,7 @@ def test_every_operation_is_differentiated(op):
 @pytest.mark.parametrize("op", list(RULES), ids=lambda op: op.value)
 def test_reverse_mode_gives_the_partial_derivatives_of_every_operation(op):
     rule = RULES[op]
-    program = trace(lambda x: [sf.scalar.functions.apply(op, *x)], [rule.arity])
+    program = trace(lambda x: [sf.scalar.apply(op, *x)], [rule.arity])
     layout = Layout(((rule.arity,), (1,)), ((rule.arity,),))
     kernel, _ = build("g", gradient(program, range(rule.arity)), layout)
     at = POINTS[rule.arity]

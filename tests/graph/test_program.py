@@ -145,4 +145,3 @@ def test_what_a_joint_leaves_of_an_inertia_has_nothing_along_its_axis(axis):
 def test_every_operation_with_a_name_in_numpy_is_a_function_of_numpy():
     for op, row in RULES.items():
         assert not row.numpy or isinstance(getattr(np, row.numpy), np.ufunc), op
-        assert row.llvm, op

@@ -8,7 +8,7 @@ from sixfold.errors import InternalError
 from sixfold.graph import Program, gradient, jacobian, optimise, trace, unrolled
 from sixfold.graph.program import Final, Repeat
 from sixfold.graph.repeat import MAX_UNROLLED_OPERATIONS
-from sixfold.graph.rolled.columns import ColumnGraph
+from sixfold.graph.rolled import ColumnGraph
 from sixfold.scalar import RULES, Op, cos, differentiate, exp, repeat, sin, subroutine
 
 FUSED = {

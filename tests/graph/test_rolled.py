@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 
 from sixfold.graph import NotRolled, Rolled
-from sixfold.graph.rolled.item_data import Shape, pack
-from sixfold.graph.rolled.recorder import Items, Parent, Recorder, Table, leaves, over
-from sixfold.graph.rolled.sweeps import sweeps
+from sixfold.graph.rolled import (
+    Items,
+    Parent,
+    Recorder,
+    Shape,
+    Table,
+    leaves,
+    over,
+    pack,
+    sweeps,
+)
 from sixfold.llvm import Layout, build
 from sixfold.llvm.runtime.jit import WIDTHS
 from sixfold.spatial import Inertia, Transform

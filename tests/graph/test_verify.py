@@ -12,8 +12,8 @@ from sixfold.evaluate import scalar_functions
 from sixfold.evaluate.kernels.rolled_tree import trace_rolled
 from sixfold.evaluate.kernels.scan import evaluated
 from sixfold.graph import Program, optimise, trace
+from sixfold.graph.passes import Outlined, with_subroutine
 from sixfold.graph.program import Argument, Boundary, Call, Result, verifying
-from sixfold.graph.subroutines import Outlined, with_subroutine
 from sixfold.llvm.layout.schedule import plan
 
 
@@ -52,7 +52,7 @@ def changed(program, k, *node):
 @pytest.fixture
 def calling(monkeypatch):
     """Return a program that calls a subroutine three times."""
-    monkeypatch.setattr("sixfold.graph.subroutines.MIN_OPERATIONS", 5)
+    monkeypatch.setattr("sixfold.graph.passes.MIN_OPERATIONS", 5)
 
     def pull(y, w):
         a, b = y[0] * w[0] - y[1], sf.sin(y[1]) + w[0]

@@ -9,7 +9,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.graph import optimise, trace
-from sixfold.graph.subroutines import with_subroutine
+from sixfold.graph.passes import with_subroutine
 from sixfold.llvm import Layout, Scan
 from sixfold.llvm.modules import scan
 from sixfold.llvm.modules.straight import module

@@ -10,7 +10,7 @@ import sixfold as sf
 from sixfold.graph import trace
 from sixfold.llvm import Layout, build
 from sixfold.llvm.runtime.jit import WIDTHS
-from sixfold.llvm.text.huge_angles import HALF_PI
+from sixfold.llvm.text.sincos import HALF_PI
 
 
 @pytest.fixture(scope="module")

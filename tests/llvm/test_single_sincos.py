@@ -13,7 +13,7 @@ import sixfold as sf
 from sixfold.graph import trace
 from sixfold.llvm import Layout, build
 from sixfold.llvm.runtime.jit import WIDTHS
-from sixfold.llvm.text.huge_angles import HALF_PI, Q1, Q2, Q3
+from sixfold.llvm.text.sincos import HALF_PI, Q1, Q2, Q3
 
 UNITS = 0.85
 """Largest error: 0.844 among all numbers."""

@@ -2,23 +2,18 @@
 
     python -m tests.long.ptx_robots
 
-Needs example-robot-data; a minute or two. Where ptxas is installed, it says what rollouts take.
+Needs example-robot-data; a minute or two.
 """
 
 import time
-from unittest import mock
 
 import numpy as np
 
 import sixfold as sf
-from sixfold.devices.cuda import driver
 from sixfold.formats import bundled
-from tests.devices.fake_cuda import FakeCuda
 from tests.devices.ptx_machine import Machine
-from tests.devices.ptxas import assembled, is_installed
 
 STATES = 4
-STEPS, EVERY = 20, 5
 KINDS = {"float64": "double", "float32": "float"}
 
 
@@ -40,24 +35,6 @@ def compared(name, function, dtype):
     return not same
 
 
-def rolled_out(fake, name, integrator, dtype):
-    """Run some steps of a robot on the stand-in for the driver; return whether bits differ."""
-    model, start = sf.load(name), time.perf_counter()
-    q, v = sf.random_state(model, STATES, seed=1)
-    tau = np.random.default_rng(1).standard_normal((STATES, STEPS, model.nv))
-    how = {"dt": 1e-3, "steps": STEPS, "every": EVERY, "integrator": integrator, "dtype": dtype}
-    found = sf.cuda_rollout(model, q, v, tau, **how)
-    expected = sf.rollout(model, q, v, tau, **how)
-    same = all(x.tobytes() == y.tobytes() for x, y in zip(found, expected, strict=True))
-    words = "equal bits" if same else "DIFFERENT"
-    what = f"{name} rollout of {STEPS} steps, {integrator}, {dtype}"
-    print(f"{what}: {words}, {time.perf_counter() - start:.1f} s", flush=True)
-    if is_installed():
-        registers, spills = assembled(fake.sources[-1])
-        print(f"    {registers} registers, {spills} bytes of spill stores", flush=True)
-    return not same
-
-
 def main():
     """Compare all of them."""
     if bundled.folder() is None:
@@ -69,14 +46,6 @@ def main():
         for function in (sf.inverse_dynamics, sf.forward_dynamics, sf.mass_matrix)
         for dtype in KINDS
     )
-    fake = FakeCuda()
-    with mock.patch.object(driver, "open_library", lambda: fake):
-        different += sum(
-            rolled_out(fake, name, integrator, dtype)
-            for name in ("panda", "g1_29dof")
-            for integrator in ("semi_implicit_euler", "rk4")
-            for dtype in KINDS
-        )
     if different:
         raise SystemExit(f"{different} differ")
 

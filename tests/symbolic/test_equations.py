@@ -13,9 +13,8 @@ import sympy as sp
 import sixfold as sf
 from sixfold.dynamics.book.planar import PlanarChain, skeleton, skeleton_bias, skeleton_inertia
 from sixfold.errors import DisagreementError, NotApplicableError, NumberError, OptionError
-from sixfold.symbolic.forms import Forms
+from sixfold.symbolic.forms import TOLERANCE, Forms, verify
 from sixfold.symbolic.symbolic_model import symbolic_model
-from sixfold.symbolic.verify import TOLERANCE, verify
 
 MODELS = {
     "pendulum": sf.load("pendulum"),

@@ -10,9 +10,9 @@ from sixfold.dynamics.book import lagrange
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.newton_euler import newton_euler
 from sixfold.spatial import Column, Force
+from sixfold.symbolic.forms import values_at
 from sixfold.symbolic.polynomial import Polynomial
 from sixfold.symbolic.shorthand import read
-from sixfold.symbolic.verify import values_at
 from tests.symbolic.ma23 import PRINTED, corrected, ma23_coefficients, ma23_equations
 
 RIGHT = ["A33", "A44", "A55", "A12"]

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.symbolic.writers.latex import MAX_LINE_CHARACTERS, symbol_name
+from sixfold.symbolic.latex import MAX_LINE_CHARACTERS, symbol_name
 
 TEX = next((t for t in ("pdflatex", "lualatex", "xelatex", "tectonic") if shutil.which(t)), None)
 

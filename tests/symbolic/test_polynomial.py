@@ -12,12 +12,11 @@ from sixfold.dynamics.book.newton_euler import newton_euler
 from sixfold.errors import NotApplicableError, NumberError, OptionError, UnknownNameError
 from sixfold.scalar import Zero
 from sixfold.spatial import Column, Force
-from sixfold.symbolic.polynomial import Polynomial, symbol
-from sixfold.symbolic.ring import POSITION, Ring
+from sixfold.symbolic.forms import values_at
+from sixfold.symbolic.polynomial import POSITION, Polynomial, Ring, symbol
 from sixfold.symbolic.shorthand import read, written
 from sixfold.symbolic.simplify import nest
 from sixfold.symbolic.symbolic_model import aligned, symbolic_model
-from sixfold.symbolic.verify import values_at
 
 rng = np.random.default_rng(0)
 

@@ -19,6 +19,12 @@ from sixfold.control.plan import ORDERS
 from sixfold.evaluate.compile_api import targets
 from sixfold.evaluate.quantities.dynamics import METHODS
 from sixfold.identification.problem import FRICTION
+from sixfold.codegen.languages import LANGUAGES
+from sixfold.control.planning.plan import ORDERS
+from sixfold.evaluate import functions
+from sixfold.evaluate.array_functions import targets
+from sixfold.evaluate.scalar_functions.forward import METHODS
+from sixfold.identification.fit.options import FRICTION
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.sweeps.reducers import BY_NAME
 from tests.syntax import parsed

@@ -15,8 +15,7 @@ from math import prod
 from typing import Any
 
 from sixfold.arrays import Shape
-from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
-from sixfold.bridges.array_api import ArrayApiFunction
+from sixfold.bridges.array_api import ArrayApiFunction, in_order, leading_shape, refuse_dtype
 from sixfold.evaluate import ArrayFunction, array_function, xla_handler
 from sixfold.model import Model
 from sixfold.optional import optional
@@ -79,7 +78,7 @@ class JaxFunction:
         """Return the result, or a tuple of results."""
         jnp = optional("jax.numpy", "jax_function")
         core = self._core
-        given = [jnp.asarray(x) for x in by_place(core, arrays, named)]
+        given = [jnp.asarray(x) for x in in_order(core, arrays, named)]
         dtype = jnp.result_type(*given)
         if jnp.issubdtype(dtype, jnp.integer) or jnp.issubdtype(dtype, jnp.bool_):
             dtype = jnp.result_type(float)
@@ -95,14 +94,14 @@ class JaxFunction:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of."""
-        return _again, self._made_of
+        return _remake, self._made_of
 
     def __repr__(self) -> str:
         """Say what it computes."""
         return f"<JAX function {self.__name__}({', '.join(self._core.names)})>"
 
 
-def _again(function: Any, model: Any, inputs: Any) -> JaxFunction:
+def _remake(function: Any, model: Any, inputs: Any) -> JaxFunction:
     return jax_function(function, model, inputs=inputs)
 
 
@@ -156,7 +155,7 @@ def _foreign_call(core: ArrayFunction, arrays: tuple[Any, ...]) -> tuple[Any, ..
     found = jax.lax.platform_dependent(
         *arrays,
         cpu=lambda *x: tuple(kernel(*x)),
-        default=lambda *x: reading.carried_out(jax.numpy, x),
+        default=lambda *x: reading.evaluate(jax.numpy, x),
     )
     return tuple(found)
 

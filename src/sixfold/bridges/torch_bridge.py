@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Shape
-from sixfold.bridges.arguments import by_place, leading_shape, refuse_dtype
+from sixfold.bridges.array_api import in_order, leading_shape, refuse_dtype
 from sixfold.errors import NumberError
 from sixfold.evaluate import ArrayFunction, array_function
 from sixfold.model import Model
@@ -91,8 +91,8 @@ class TorchFunction:
     def _converted(self, tensors: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         """Return the arguments with one dtype and one leading shape, or say what does not fit."""
         torch, core = self._torch, self._core
-        listed = by_place(core, tensors, named)
-        # numbers in lists follow the arrays beside them
+        listed = in_order(core, tensors, named)
+        # numbers in lists take the dtype of the arrays next to them
         arrays = [isinstance(x, torch.Tensor) or hasattr(x, "dtype") for x in listed]
         given = [
             torch.as_tensor(x if array else np.asarray(x))
@@ -121,12 +121,12 @@ class TorchFunction:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of."""
-        return _again, self._made_of
+        return _remake, self._made_of
 
     def __repr__(self) -> str:
         """Say what it computes."""
         return f"<torch function {self.__name__}({', '.join(self._core.names)})>"
 
 
-def _again(function: Any, model: Any, inputs: Any) -> TorchFunction:
+def _remake(function: Any, model: Any, inputs: Any) -> TorchFunction:
     return torch_function(function, model, inputs=inputs)

@@ -1,6 +1,6 @@
 """The operator that runs kernels inside PyTorch, with its derivatives; imported with torch.
 
-All kernels are one operator, which is told by a key what to run: `torch.compile` sees an operator
+All kernels are one operator that takes the key of what to run: `torch.compile` sees an operator
 of known shapes.  Around it is an autograd function, because that alone goes with `torch.func` too.
 Derivatives are kernels as well, and run by the same operator.
 """
@@ -79,13 +79,13 @@ def call(key: str, *arrays: Any) -> tuple[Any, ...]:
         return tuple((_Reverse if compiling else _Both).apply(key, *arrays))
     if compiling:
         return tuple(torch.ops.sixfold.kernel(key, list(arrays)))
-    if _nobody_looks() and all(type(x) is torch.Tensor for x in arrays):
+    if _is_plain_call() and all(type(x) is torch.Tensor for x in arrays):
         return tuple(_run(key, list(arrays)))
     return tuple(_Both.apply(key, *arrays))
 
 
-def _nobody_looks() -> bool:
-    """Return whether tensors are what they show, and nothing records what is done with them.
+def _is_plain_call() -> bool:
+    """Return whether no transform, dispatch mode or tracer observes the operations.
 
     Then the operator may be left out, whose dispatch takes as long as the work of a small kernel.
     """

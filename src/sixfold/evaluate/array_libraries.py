@@ -128,9 +128,8 @@ def _advice_for(value: Any) -> tuple[str, str] | None:
 
 
 _READING = (
-    "call a function made by sixfold.cuda_function or sixfold.array_api_function, such as "
-    "sixfold.cuda_function(sixfold.inverse_dynamics, model), or sixfold.cuda_rollout, which leave "
-    "it there"
+    "call a function made by sixfold.array_api_function, such as "
+    "sixfold.array_api_function(sixfold.inverse_dynamics, model), which leaves it there"
 )
 _DASK = (
     "a Dask array, which is not computed yet",

@@ -485,30 +485,6 @@ def _traced(program: FunctionProgram) -> tuple[Program, tuple[Shape, ...]]:
     return program.program, program.outputs
 
 
-def opencl_options() -> tuple[str, ...]:
-    """Return the options for the compiler of an OpenCL device."""
-    return tuple(compiler().opencl.OPTIONS)
-
-
-def opencl_source(core: ArrayFunction, dtype: str, own: bool) -> str:
-    """Return OpenCL C with the kernel `run` of many states: inputs, outputs, number of states.
-
-    Elementary functions are those of the kernels, or the device's own.
-    """
-    llvm = compiler()
-    layout = llvm.Layout(core.inputs, core.flat_outputs, dtype)
-    text: str = llvm.opencl.loop_source(core.program, layout, "run", own)
-    return text
-
-
-def opencl_scan_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], own: bool) -> str:
-    """Return OpenCL C with the kernel `run` of many trajectories, some arrays the same for all.
-
-    The texts and sizes of a step are those of its `ScanKernel`.
-    """
-    return str(compiler().opencl_scan_text(texts, scan, "run", shared, own))
-
-
 PTX = "ptx"
 
 
@@ -520,25 +496,14 @@ def targets() -> tuple[str, ...]:
 def target_text(
     function: Callable[..., Any], model: Model, shapes: Mapping[str, Shape], dtype: str, name: str
 ) -> tuple[str, Program]:
-    """Return a public function of a model as PTX with one kernel, and its program."""
+    """Return a public function of a model as PTX, and its program.
+
+    The text has one kernel: inputs, outputs, number of states.
+    """
     core = array_function("export", function, model, shapes)
-    return ptx_source(core, dtype, name), core.program
-
-
-def ptx_source(core: ArrayFunction, dtype: str, name: str) -> str:
-    """Return PTX with a kernel of many states: inputs, outputs, number of states."""
     layout = compiler().Layout(core.inputs, core.flat_outputs, dtype)
     with announced(f"{name} for {PTX}"):
-        return str(compiler().ptx_text(core.program, layout, name))
-
-
-def ptx_scan_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], name: str) -> str:
-    """Return PTX with a kernel of many trajectories, some arrays the same for all.
-
-    The texts and sizes of a step are those of its `ScanKernel`.
-    """
-    with announced(f"{name} for {PTX}"):
-        return str(compiler().ptx_scan_text(texts, scan, name, shared))
+        return str(compiler().ptx_text(core.program, layout, name)), core.program
 
 
 def target_object(

@@ -3,12 +3,10 @@
 from sixfold.graph.build import Graph, Node
 from sixfold.graph.derivative import gradient, jacobian
 from sixfold.graph.numpy_functions import traced_array
-from sixfold.graph.passes import optimise
+from sixfold.graph.passes import optimise, trace
 from sixfold.graph.program import Program
 from sixfold.graph.repeat import unrolled, value_at
-from sixfold.graph.rolled.program import Rolled
-from sixfold.graph.rolled.recorder import NotRolled
-from sixfold.graph.trace import trace
+from sixfold.graph.rolled import NotRolled, Rolled
 
 __all__ = [
     "Graph",

@@ -28,7 +28,7 @@ from sixfold.graph.program import (
     Program,
 )
 from sixfold.scalar import RULES, Op, Scalar, Zero, register
-from sixfold.scalar.subroutine import on_subroutine
+from sixfold.scalar.repeat import on_subroutine
 
 NO_VALUE = (
     "a traced number has no value to compare, convert or print: its program must be the same for "
@@ -47,8 +47,7 @@ class Graph:
     nodes: list[tuple[Any, ...]] = field(default_factory=list)
     table: dict[tuple[Any, ...], int] = field(default_factory=dict)
     evaluations: list[Evaluation] = field(default_factory=list)
-    carried: int = 0
-    """Values that bodies of repetitions began with."""
+    carried: int = 0  # values that bodies of repetitions began with
     compared: bool = False
     """The function compared, converted or printed a traced number, and went on."""
 
@@ -228,7 +227,7 @@ class Graph:
         return self.apply(Op(op), *arguments)
 
     def apply(self, op: Op, *arguments: int) -> int:
-        """Any other operation, folded only on constants and by the symmetry of sine and cosine."""
+        """Any other operation, folded on constants and by its symmetry under a change of sign."""
         values = [self._value(a) for a in arguments]
         if all(v is not None for v in values):
             return self.constant(RULES[op].value(*values))
@@ -238,9 +237,9 @@ class Graph:
             if values[0] is not None:
                 return arguments[1] if values[0] > 0 else arguments[2]
         minus = self._negated(arguments[0])
-        if minus is not None and op in (Op.SIN, Op.TANH, Op.SIGN):
+        if minus is not None and RULES[op].parity == "odd":
             return self.neg(self.apply(op, minus))
-        if minus is not None and op in (Op.COS, Op.ABS):
+        if minus is not None and RULES[op].parity == "even":
             return self.apply(op, minus)
         return self.keep(op.value, *arguments)
 
@@ -366,7 +365,7 @@ class Node:
         raise TypeError(NO_VALUE)
 
     def _note_use(self, caller: FrameType) -> None:
-        """Note that other code than the library's has asked for a value, even if it goes on."""
+        """Record that code outside the library used a value, even if it continues."""
         if not caller.f_globals.get("__name__", "").startswith("sixfold."):
             self.graph.compared = True
 

@@ -30,7 +30,7 @@ def jacobian(program: Program, inputs: Sequence[int]) -> Program:
     if program.bodies():
         return _jacobian_of_rounds(program, inputs)
     copy = _Copy.of(program)
-    columns = [_along(program, copy.partials, wanted) for wanted in inputs]
+    columns = [_slopes(program, copy.partials, wanted) for wanted in inputs]
     rows = [column[k] for k in program.outputs for column in columns]
     return live(copy.graph.finish(rows))
 
@@ -88,7 +88,7 @@ class _Copy:
         return cls(graph, partials)
 
 
-def _along(program: Program, partials: dict[int, tuple[Scalar, ...]], wanted: int) -> list[Scalar]:
+def _slopes(program: Program, partials: dict[int, tuple[Scalar, ...]], wanted: int) -> list[Scalar]:
     """Return the derivative of every node along one input."""
     slope: list[Scalar] = []
     for k, (op, *arguments) in enumerate(program.nodes):
@@ -103,8 +103,7 @@ def _along(program: Program, partials: dict[int, tuple[Scalar, ...]], wanted: in
     return slope
 
 
-Slopes = list[Scalar]
-"""Derivatives of one number, one for each column."""
+Slopes = list[Scalar]  # derivatives of one number, one for each column
 
 
 def _jacobian_of_rounds(program: Program, inputs: Sequence[int]) -> Program:
@@ -112,11 +111,11 @@ def _jacobian_of_rounds(program: Program, inputs: Sequence[int]) -> Program:
     graph = Graph()
     given = [graph.input() for _ in range(program.inputs)]
     unit = [[1.0 if n == wanted else ZERO for wanted in inputs] for n in range(program.inputs)]
-    _, slopes = _pushed(graph, program, given, unit, len(inputs))
+    _, slopes = _propagate(graph, program, given, unit, len(inputs))
     return live(graph.finish([x for row in slopes for x in row]))
 
 
-def _pushed(
+def _propagate(
     graph: Graph, program: Program, given: Sequence[Scalar], along: Sequence[Slopes], columns: int
 ) -> tuple[list[Scalar], list[Slopes]]:
     """Return the results of a program on other numbers, and their slopes."""
@@ -132,7 +131,7 @@ def _pushed(
         elif op == CONST:
             x = arguments[0]
         elif isinstance(op, Repeat):
-            x, s = _repeated(graph, op, numbers, rates, columns)
+            x, s = _propagate_rounds(graph, op, numbers, rates, columns)
         elif isinstance(op, Final):
             x, s = numbers[0][op.place], rates[0][op.place]
         else:
@@ -152,17 +151,17 @@ def _chain(partials: Sequence[Scalar], rates: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def _repeated(
+def _propagate_rounds(
     graph: Graph, op: Repeat, values: list[Scalar], slopes: list[Slopes], columns: int
 ) -> tuple[list[Scalar], list[Slopes]]:
     """Repeat a body on values and tangents; tangents that stay zero are not carried."""
     body, size = op.body, len(op.body.outputs)
     if op.rounds == 1:
-        return _pushed(graph, body, values, slopes, columns)
+        return _propagate(graph, body, values, slopes, columns)
     moving = [
         (n, j)
         for j in range(columns)
-        for n in sorted(_reached(body, {n for n, s in enumerate(slopes) if s[j] is not ZERO}))
+        for n in sorted(_dependents(body, {n for n, s in enumerate(slopes) if s[j] is not ZERO}))
     ]
     tangents = [slopes[n][j] for n, j in moving]
 
@@ -171,7 +170,7 @@ def _repeated(
         for (n, j), x in zip(moving, carried[size:], strict=True):
             rates[n][j] = x
         given, along = [*carried[:size], *values[size:]], [*rates, *slopes[size:]]
-        new, rates = _pushed(graph, body, given, along, columns)
+        new, rates = _propagate(graph, body, given, along, columns)
         return [*new, *(rates[n][j] for n, j in moving)]
 
     carried: list[Scalar] = [*values[:size], *tangents]
@@ -186,7 +185,7 @@ def _repeated(
     return list(found[:size]), rates
 
 
-def _reached(body: Program, inputs: set[int]) -> set[int]:
+def _dependents(body: Program, inputs: set[int]) -> set[int]:
     """Return the carried values that depend on some inputs of a body, after any rounds."""
     size = len(body.outputs)
     while True:

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sixfold.errors import InternalError
-from sixfold.scalar import RULES, Op
+from sixfold.scalar import BY_NAME, Op
 
 INPUT, CONST = "input", "const"
 ADD, SUB, MUL, DIV, NEG = (op.value for op in (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG))
 FMA, FMS, FNMA = "fma", "fms", "fnma"
 """x y + z, x y - z and z - x y with one rounding; chosen by a pass, never traced."""
-COPY = "copy"
-"""The value itself, in a place of its own; see `Result`."""
+COPY = "copy"  # the value itself, in a place of its own; see `Result`
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,7 @@ _KINDS: dict[str, Callable[..., Any]] = {
     "result": Result,
     "final": Final,
 }
-_BODY = "> "
-"""Begins each line of a body, below the node that repeats it."""
+_BODY = "> "  # begins each line of a body, below the node that repeats it
 
 
 class Evaluation(NamedTuple):
@@ -98,8 +96,7 @@ class Evaluation(NamedTuple):
 
     arguments: tuple[int, ...]
     results: tuple[int, ...]
-    shared: bool = False
-    """Whether straight-line code too keeps equal evaluations once."""
+    shared: bool = False  # whether straight-line code too keeps equal evaluations once
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ class Program:
         for k, (op, *arguments) in enumerate(self.nodes):
             shown = float(arguments[0]).hex() if op == CONST else " ".join(map(str, arguments))
             if not isinstance(op, Repeat):
-                lines.append(f"{k} {op if isinstance(op, str) else _printed(op)} {shown}")
+                lines.append(f"{k} {op if isinstance(op, str) else _operation_text(op)} {shown}")
                 continue
             same = first.setdefault(op.body, k)
             going = "" if op.going is None else f"+{op.going}"
@@ -163,7 +160,7 @@ class Program:
                 place = int(going) if going else None
                 nodes.append((Repeat(int(rounds), repeated, place), *map(int, arguments)))
             else:
-                nodes.append((op if op[-1] != ")" else _parsed(op), *map(int, arguments)))
+                nodes.append((op if op[-1] != ")" else _parse_operation(op), *map(int, arguments)))
         return cls(int(first.split()[1]), tuple(nodes), tuple(map(int, last.split()[1:])))
 
     def counts(self) -> dict[str, int]:
@@ -212,50 +209,50 @@ class Program:
         for k, node in enumerate(self.nodes):
             op, *arguments = node
             if node in seen and op != CONST:
-                raise _wrong(f"node {k} repeats an earlier one: {node}")
+                raise _invalid(f"node {k} repeats an earlier one: {node}")
             seen.add(node)
             if op == INPUT:
                 if len(arguments) != 1 or not 0 <= arguments[0] < self.inputs:
-                    raise _wrong(f"node {k} reads input {arguments}, of {self.inputs} inputs")
+                    raise _invalid(f"node {k} reads input {arguments}, of {self.inputs} inputs")
             elif op == CONST:
                 if len(arguments) != 1 or not isinstance(arguments[0], float):
-                    raise _wrong(f"node {k} is a constant of {arguments}")
+                    raise _invalid(f"node {k} is a constant of {arguments}")
             else:
                 arity = _ARITY.get(op, 1) if isinstance(op, str) else 1
                 if isinstance(op, str) and op not in _ARITY:
-                    raise _wrong(f"node {k} has an unknown operation: {op!r}")
+                    raise _invalid(f"node {k} has an unknown operation: {op!r}")
                 if isinstance(op, Repeat):
-                    arity = _repeated(op, k).inputs
+                    arity = _check_repeat(op, k).inputs
                 if len(arguments) != arity and not isinstance(op, Call):
-                    raise _wrong(f"node {k} has {len(arguments)} arguments, {op} takes {arity}")
+                    raise _invalid(f"node {k} has {len(arguments)} arguments, {op} takes {arity}")
                 if not all(isinstance(a, int) and 0 <= a < k for a in arguments):
-                    raise _wrong(f"node {k} reads a later node, or none: {node}")
+                    raise _invalid(f"node {k} reads a later node, or none: {node}")
                 repeats = [r for r in arguments if isinstance(self.nodes[r][0], Repeat)]
                 if repeats and not isinstance(op, Final):
-                    raise _wrong(f"node {k} reads a repetition as a number")
+                    raise _invalid(f"node {k} reads a repetition as a number")
                 if isinstance(op, Final) and not (
                     repeats and 0 <= op.place < len(self.nodes[repeats[0]][0].body.outputs)
                 ):
-                    raise _wrong(f"node {k} is no result of a repetition")
+                    raise _invalid(f"node {k} is no result of a repetition")
         for k in self.outputs:
             if not 0 <= k < len(self.nodes):
-                raise _wrong(f"result {k} is none of {len(self.nodes)} nodes")
+                raise _invalid(f"result {k} is none of {len(self.nodes)} nodes")
         return self
 
 
-_ARITY = {op.value: row.arity for op, row in RULES.items()} | {FMA: 3, FMS: 3, FNMA: 3, COPY: 1}
+_ARITY = {name: row.arity for name, row in BY_NAME.items()} | {COPY: 1}
 
 
-def _repeated(op: Repeat, k: int) -> Program:
+def _check_repeat(op: Repeat, k: int) -> Program:
     """Return the body of a repetition, if it fits the rounds."""
     body = op.body
     if op.rounds < 1 or (op.rounds > 1 and len(body.outputs) > body.inputs):
         what = f"{op.rounds} rounds of {body.inputs} inputs and {len(body.outputs)} results"
-        raise _wrong(f"node {k} repeats {what}")
+        raise _invalid(f"node {k} repeats {what}")
     if op.going is not None and not 0 <= op.going < len(body.outputs):
-        raise _wrong(f"node {k} ends by carried value {op.going} of {len(body.outputs)}")
+        raise _invalid(f"node {k} ends by carried value {op.going} of {len(body.outputs)}")
     if any(isinstance(inner, (Boundary, Argument, Call, Result)) for inner, *_ in body.nodes):
-        raise _wrong(f"node {k} repeats a part of a call")
+        raise _invalid(f"node {k} repeats a part of a call")
     return body
 
 
@@ -264,16 +261,16 @@ def operands(node: tuple[Any, ...]) -> tuple[int, ...]:
     return () if node[0] in (INPUT, CONST) else node[1:]
 
 
-def _printed(op: Any) -> str:
+def _operation_text(op: Any) -> str:
     return f"{type(op).__name__.lower()}({','.join(map(str, vars(op).values()))})"
 
 
-def _parsed(text: str) -> Any:
+def _parse_operation(text: str) -> Any:
     name, _, numbers = text[:-1].partition("(")
     return _KINDS[name](*map(int, numbers.split(",")))
 
 
-def _wrong(what: str) -> InternalError:
+def _invalid(what: str) -> InternalError:
     return InternalError("program", what)
 
 

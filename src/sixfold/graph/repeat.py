@@ -15,7 +15,7 @@ import numpy as np
 from sixfold.errors import ArgumentError
 from sixfold.graph.build import Graph, Node, inside
 from sixfold.graph.numpy_functions import traced_array
-from sixfold.graph.passes import copied, live
+from sixfold.graph.passes import copy_operation, live
 from sixfold.graph.program import (
     CONST,
     INPUT,
@@ -93,7 +93,7 @@ def _body(graph: Graph, first: list[int], last: list[int]) -> tuple[Program, lis
         op, *arguments = nodes[k]
         known = [lifted(a) for a in arguments]
         # subroutines are not looked for inside
-        number[k] = known[0] if isinstance(op, Boundary) else copied(body, op, known)
+        number[k] = known[0] if isinstance(op, Boundary) else copy_operation(body, op, known)
     ends = tuple(lifted(k) for k in last)
     return live(Program(body.inputs, tuple(body.nodes), ends)), outside
 
@@ -104,18 +104,18 @@ def unrolled(program: Program) -> Program:
         return program
     graph = Graph()
     given = [graph.input().index for _ in range(program.inputs)]
-    ends = tuple(_inlined(graph, program, given))
+    ends = tuple(_inline(graph, program, given))
     return live(Program(program.inputs, tuple(graph.nodes), ends))
 
 
 def value_at(program: Program, numbers: Sequence[float]) -> list[float]:
     """Return the results of a program for numbers, by folding constants."""
     graph = Graph()
-    ends = _inlined(graph, program, [graph.constant(x) for x in numbers])
+    ends = _inline(graph, program, [graph.constant(x) for x in numbers])
     return [graph.nodes[k][1] for k in ends]
 
 
-def _inlined(graph: Graph, program: Program, given: Sequence[int]) -> list[int]:
+def _inline(graph: Graph, program: Program, given: Sequence[int]) -> list[int]:
     """Write the operations of a program on other nodes; return its results."""
     number: dict[int, Any] = {}
     for k, (op, *arguments) in enumerate(program.nodes):
@@ -124,14 +124,14 @@ def _inlined(graph: Graph, program: Program, given: Sequence[int]) -> list[int]:
         elif isinstance(op, Repeat):
             values = [number[a] for a in arguments]
             for _ in range(op.rounds):
-                new = _inlined(graph, op.body, values)
+                new = _inline(graph, op.body, values)
                 values = [*new, *values[len(new) :]]
             number[k] = new
         elif isinstance(op, Final):
             number[k] = number[arguments[0]][op.place]
         else:
             known = arguments if op == CONST else [number[a] for a in arguments]
-            number[k] = copied(graph, op, known)
+            number[k] = copy_operation(graph, op, known)
     return [number[k] for k in program.outputs]
 
 
@@ -153,10 +153,10 @@ def _form(carried: Any) -> Any:
     return carried.shape if isinstance(carried, np.ndarray) else ()
 
 
-def _formed(form: Any, numbers: Iterator[Any]) -> Any:
+def _restore_form(form: Any, numbers: Iterator[Any]) -> Any:
     """Return numbers in the form of something else."""
     if isinstance(form, (tuple, list)):
-        return type(form)(_formed(x, numbers) for x in form)
+        return type(form)(_restore_form(x, numbers) for x in form)
     if isinstance(form, np.ndarray):
         return traced_array([next(numbers) for _ in range(form.size)], form.shape)
     return next(numbers)
@@ -170,7 +170,7 @@ def _repeat(
     graph = next(x.graph for x in values if isinstance(x, Node))
 
     def flat(numbers: Sequence[Scalar]) -> Sequence[Scalar]:
-        result = step(_formed(carried, iter(numbers)))
+        result = step(_restore_form(carried, iter(numbers)))
         if _form(result) != _form(carried):
             raise ArgumentError(
                 "repeat: argument 'step' returned another form than it takes",
@@ -187,9 +187,9 @@ def _repeat(
         for left in range(rounds - 1, -1, -1):
             values = list(flat(values))
             if not all(map(_is_ours, values)):
-                return repeat(left, step, _formed(carried, iter(values)))
+                return repeat(left, step, _restore_form(carried, iter(values)))
         found = values
-    return _formed(carried, iter(found))
+    return _restore_form(carried, iter(found))
 
 
 def _is_ours(x: Any) -> bool:

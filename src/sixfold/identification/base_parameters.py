@@ -30,8 +30,7 @@ from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, grouped_inertias, movable
 from sixfold.scalar import Scalar, Zero
 from sixfold.show import block, folded, plain, table
-from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.ring import MAX_WORK
+from sixfold.symbolic.polynomial import MAX_WORK, Polynomial
 from sixfold.symbolic.shorthand import written
 from sixfold.symbolic.simplify import nest
 from sixfold.symbolic.symbolic_model import SymbolicModel, symbolic_model

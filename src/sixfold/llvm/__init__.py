@@ -1,7 +1,6 @@
 """Machine code of programs: LLVM text, object code, NumPy gufuncs, and the cache on disk."""
 
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.modules import opencl
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache, result_memory
@@ -9,14 +8,12 @@ from sixfold.llvm.runtime.build import build, loaded
 from sixfold.llvm.runtime.cross import (
     TARGETS,
     cross_object,
-    opencl_scan_text,
-    ptx_scan_text,
     ptx_text,
 )
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, toolchain
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
-from sixfold.llvm.runtime.xla_handler import XlaHandler, content_digest
+from sixfold.llvm.runtime.xla import XlaHandler, content_digest
 from sixfold.llvm.text.writer import SUPPORTED
 
 __all__ = [
@@ -35,9 +32,6 @@ __all__ = [
     "host",
     "lanes",
     "loaded",
-    "opencl",
-    "opencl_scan_text",
-    "ptx_scan_text",
     "ptx_text",
     "result_memory",
     "supported",

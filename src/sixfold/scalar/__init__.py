@@ -10,29 +10,34 @@ from sixfold.scalar.check import (
     unconverted,
 )
 from sixfold.scalar.dual import Dual, differentiate
-from sixfold.scalar.functions import (
+from sixfold.scalar.operations import (
+    BY_NAME,
+    RULES,
+    Op,
+    Rule,
+    Scalar,
     absolute,
     apply,
     atan2,
     cos,
+    dot,
     exp,
     if_positive,
     log,
+    positive,
     precision,
     register,
     sign,
     sin,
     sqrt,
     tanh,
+    total,
 )
-from sixfold.scalar.ops import Op, Scalar
-from sixfold.scalar.repeat import repeat
-from sixfold.scalar.rules import RULES, Rule
-from sixfold.scalar.subroutine import subroutine
-from sixfold.scalar.sums import dot, positive, total
+from sixfold.scalar.repeat import repeat, subroutine
 from sixfold.scalar.zero import ZERO, Zero, exact, is_one, is_plain, plain
 
 __all__ = [
+    "BY_NAME",
     "RULES",
     "ZERO",
     "Dual",

@@ -1,4 +1,4 @@
-"""What may stand where a number is wanted: looked at in named constructors, once, at the edge."""
+"""Validate numbers and sequences of numbers; named constructors call this once."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def is_number(x: Any) -> bool:
 
 
 def number_of(where: str, argument: str, x: Any) -> Any:
-    """Return a number, or say that the argument is none."""
+    """Return a number; raise NumberError for anything else."""
     if not is_number(x):
         place = f"{where}: argument '{argument}' is no number"
-        raise NumberError(place, "a real number", _told(x), "pass a float, an array or a symbol")
+        raise NumberError(place, "a real number", _shown(x), "pass a float, an array or a symbol")
     return x
 
 
 def several_numbers(where: str, argument: str, values: Any, n: int, fix: str) -> tuple[Any, ...]:
-    """Return n numbers of a sequence, or say what is wrong with it."""
+    """Return n numbers of a sequence; raise for anything else."""
     listed = items_of(where, argument, values, n, f"{n} numbers", fix)
     for x in listed:
         if not is_number(x):
             place = f"{where}: argument '{argument}' does not hold real numbers"
-            raise NumberError(place, f"{n} numbers", _told(x), fix)
+            raise NumberError(place, f"{n} numbers", _shown(x), fix)
     return listed
 
 
@@ -77,9 +77,9 @@ def items_of(
 
 
 def mistaken(error: Exception, where: str, wanted: type | tuple[type, ...], got: Any) -> Exception:
-    """Return the error to raise when a method failed: the first, if its argument was right.
+    """Return the error to raise when a method failed: the original, if its argument was right.
 
-    For methods that algorithms call by the million: they look at an argument only after it failed.
+    For methods that algorithms call millions of times: they check an argument only after a failure.
     """
     if isinstance(got, wanted):
         return error
@@ -102,7 +102,7 @@ def unconverted(error: Exception, convert: Callable[..., Any]) -> Exception:
 
 @contextmanager
 def together(where: str) -> Iterator[None]:
-    """Turn what numbers say that do not go together into an error of the library."""
+    """Raise errors of numbers that cannot be combined as errors of the library."""
     try:
         yield
     except SixfoldError:
@@ -128,6 +128,6 @@ def _is_sequence(values: Any) -> bool:
         return False
 
 
-def _told(x: Any) -> str:
+def _shown(x: Any) -> str:
     plain = isinstance(x, (str, bytes, bool, complex, Decimal)) or x is None
     return shown(x) if plain else kind_of(x)

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from sixfold.scalar.functions import apply, precision, register
-from sixfold.scalar.ops import Op, Scalar
+from sixfold.scalar.operations import RULES, Op, Scalar, apply, precision, register
 from sixfold.scalar.repeat import on_repeat, repeat
-from sixfold.scalar.rules import RULES
 from sixfold.scalar.zero import ZERO, Zero
 
 
@@ -116,9 +114,9 @@ def _repeat(rounds: int, step: Callable[[Any], Any], carried: Any, _: int | None
         return carried
 
     def both(pair: tuple[Any, Any]) -> tuple[Any, Any]:
-        return _split(step(_joined(*pair, level)), level)
+        return _split(step(_join(*pair, level)), level)
 
-    return _joined(*repeat(rounds, both, _split(carried, level)), level)
+    return _join(*repeat(rounds, both, _split(carried, level)), level)
 
 
 def _level(carried: Any) -> Iterator[int]:
@@ -138,10 +136,10 @@ def _split(carried: Any, level: int) -> tuple[Any, Any]:
     return form(value for value, _ in parts), form(dot for _, dot in parts)
 
 
-def _joined(values: Any, dots: Any, level: int) -> Any:
+def _join(values: Any, dots: Any, level: int) -> Any:
     if not isinstance(values, (tuple, list)):
         return Dual(values, dots, level)
-    return type(values)(_joined(x, dx, level) for x, dx in zip(values, dots, strict=True))
+    return type(values)(_join(x, dx, level) for x, dx in zip(values, dots, strict=True))
 
 
 on_repeat(Dual, _repeat)

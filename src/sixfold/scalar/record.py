@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.forks import lazily
-from sixfold.scalar.functions import register
-from sixfold.scalar.ops import Op
-from sixfold.scalar.rules import RULES
+from sixfold.scalar.operations import RULES, Op, register
 from sixfold.scalar.zero import ZERO, Zero
 
 
@@ -29,22 +27,6 @@ class Recorded:
         """Take the hash of the operations."""
         self.digest = digest
 
-    def __add__(self, other: Any) -> Any:
-        """Record a sum."""
-        return _operation("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        """Record a sum."""
-        return _operation("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        """Record a difference."""
-        return _operation("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        """Record a difference."""
-        return _operation("sub", other, self)
-
     def __mul__(self, other: Any) -> Any:
         """Record a product; one with an exact zero is zero."""
         return ZERO if isinstance(other, Zero) else _operation("mul", self, other)
@@ -52,14 +34,6 @@ class Recorded:
     def __rmul__(self, other: Any) -> Any:
         """Record a product."""
         return ZERO if isinstance(other, Zero) else _operation("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        """Record a quotient."""
-        return _operation("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        """Record a quotient."""
-        return _operation("div", other, self)
 
     def __pow__(self, exponent: Any) -> Any:
         """Record a power."""
@@ -141,6 +115,17 @@ def _method(op: Op) -> Callable[..., Any]:
     return lambda self, *rest: _apply(op, self, *rest)
 
 
+def _operator(name: str, swapped: bool) -> Callable[..., Any]:
+    """Return the method of a binary operator of Python."""
+    if swapped:
+        return lambda self, other: _operation(name, other, self)
+    return lambda self, other: _operation(name, self, other)
+
+
+# sums, differences and quotients have no special cases
+for _python, _name in (("add", "add"), ("sub", "sub"), ("truediv", "div")):
+    setattr(Recorded, f"__{_python}__", _operator(_name, swapped=False))
+    setattr(Recorded, f"__r{_python}__", _operator(_name, swapped=True))
 for _op, _row in RULES.items():
     if _row.numpy and not hasattr(Recorded, _row.numpy):
         setattr(Recorded, _row.numpy, _method(_op))

@@ -1,8 +1,8 @@
-"""A step applied a fixed number of times: a loop, or one node of a program that is traced."""
+"""`repeat` and `subroutine`: on numbers a loop and a call, in a traced program kept once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -10,15 +10,14 @@ import numpy as np
 
 from sixfold.errors import ArgumentError, SixfoldError, TooLargeError, kind_of, shown
 from sixfold.scalar.check import is_number
-from sixfold.scalar.functions import if_positive, reading_of
+from sixfold.scalar.operations import Scalar, if_positive, reading_of
 
 T = TypeVar("T")
 Recorder = Callable[[int, Callable[[Any], Any], Any, int | None], Any]
 """Takes rounds, step, what is carried and `while_positive`; returns what is carried in the end."""
 MAX_ROUNDS = 1_000_000
 """Most rounds: a solver in a step takes a few; more would look like a program that hangs."""
-MAX_DEPTH = 32
-"""Most lists inside each other."""
+MAX_DEPTH = 32  # most lists inside each other
 _RECORDERS: dict[type, Recorder] = {}
 
 
@@ -144,3 +143,34 @@ def _numbers(carried: Any, depth: int = 0) -> Iterator[Any]:
         yield from carried.reshape(-1) if carried.dtype == object else (carried,)
     else:
         yield carried
+
+
+# -- subroutines
+
+Numbers = Sequence[Scalar]
+SubroutineRecorder = Callable[[Callable[..., Numbers], Sequence[Numbers]], Numbers]
+"""Takes a function of lists of numbers and its arguments; returns its results."""
+_SUBROUTINE_RECORDERS: dict[type, SubroutineRecorder] = {}
+
+
+def on_subroutine(kind: type, recorder: SubroutineRecorder) -> None:
+    """Let a kind of number mark the evaluations of a function."""
+    _SUBROUTINE_RECORDERS[kind] = recorder
+
+
+def subroutine(function: Callable[..., Numbers], *lists: Numbers) -> Numbers:
+    """Return function(*lists), whose operations a program keeps once, however often it is called.
+
+    For repeated solves and the like in compiled algorithms.  All evaluations must do the same
+    operations: in a program nothing is folded across the call, so zeros cost as much as other
+    numbers.  Numbers that the function uses in addition to its arguments, and arguments that are
+    equal in each call, are not copied.  With plain numbers the function is called directly.
+
+    Args:
+        function: takes as many lists of numbers, returns one.
+        lists: the arguments.
+    """
+    kinds: set[Any] = {type(x) for numbers in lists for x in numbers}
+    highest = max(kinds, key=lambda kind: reading_of(kind).rank, default=float)
+    recorder = _SUBROUTINE_RECORDERS.get(highest)
+    return function(*lists) if recorder is None else recorder(function, lists)

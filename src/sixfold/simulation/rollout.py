@@ -423,7 +423,7 @@ def _on_device(
     reason = where, "leave it out, or use the CPU"
     refuse_fields("rollout", system, {"method": reason, "compensated": reason, "backend": reason})
     # devices lie above simulation in the layers
-    run = import_module("sixfold.devices.rollouts").opencl_rollout
+    run = import_module("sixfold.devices.opencl").opencl_rollout
     names = [name for name in FIELDS if name not in ("method", "compensated", "backend")]
     options = {name: getattr(system, name) for name in names}
     how = {"dt": dt, "steps": steps, "integrator": integrator, "every": every, "dtype": dtype}

@@ -11,19 +11,16 @@ from typing import Any
 
 from sixfold.arrays import Shape
 from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
-from sixfold.codegen.c99 import c_files, object_header
-from sixfold.codegen.program import (
+from sixfold.codegen.languages import (
     DTYPES,
     LANGUAGES,
-    MAX_MATLAB_NAME,
-    MAX_NAME,
     Function,
     Output,
-    comment,
-    identifier,
-    stem_of,
+    c_files,
+    object_header,
+    script,
 )
-from sixfold.codegen.scripts import script
+from sixfold.codegen.names import MAX_MATLAB_NAME, MAX_NAME, comment, identifier, stem_of
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -46,10 +43,9 @@ from sixfold.files import not_written, path_of, write_files
 from sixfold.model import Model
 from sixfold.scalar import cos, sin
 from sixfold.show import block, folded, listing, plain
-from sixfold.symbolic.horner import horner_eval
-from sixfold.symbolic.listing import TITLES, chosen
-from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.ring import COSINE, POSITION, RATE, SINE, Ring, Variable
+from sixfold.symbolic.polynomial import COSINE, POSITION, RATE, SINE, Polynomial, Ring, Variable
+from sixfold.symbolic.shorthand import TITLES, chosen
+from sixfold.symbolic.simplify import horner_eval
 
 
 def _arguments(row: Quantity) -> tuple[str, ...]:
@@ -133,11 +129,11 @@ def export(
         language: "c" (C99, header and source), "python" (NumPy), "julia" or "matlab".
         dtype: "double" or "float"; of the C code.
         at: the body or frame, for quantities of one, such as "jacobian".
-        name: of the files; made from the model's name if left out.
+        name: of the files; default: made from the model's name.
         target: a processor: "aarch64" (64-bit Arm, NEON), "aarch64_sve256" or "aarch64_sve512" (SVE
-            of at least so many bits), "riscv64" or "x86_64" (AVX2).  Then the files are a C header
+            of at least that many bits), "riscv64" or "x86_64" (AVX2).  The files are a C header
             and an object file of the kernel itself, cross-compiled here: many states at a time, the
-            bits of the kernels of this machine.  "ptx" is one text for Nvidia's cards: a kernel of
+            bits of the kernels of this machine.  "ptx" is one text for Nvidia GPUs: a kernel of
             the arrays, the result and the number of states, one state a thread.
 
     Returns:
@@ -231,7 +227,7 @@ def _object(
     dtype: str,
     target: str,
 ) -> Code:
-    """Return a header and an object file for another processor, or a text for a card."""
+    """Return a header and an object file for another processor, or PTX for a GPU."""
     kind = {"double": "float64", "float": "float32"}[dtype]
     about = f"{about}; nq = {model.nq}, nv = {model.nv}; angular parts first."
     if target == "ptx":

@@ -16,11 +16,10 @@ from sixfold.evaluate.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.model.grouping import grouped
 from sixfold.show import block, plain
-from sixfold.symbolic.forms import Forms
-from sixfold.symbolic.ring import MAX_WORK, Ring
+from sixfold.symbolic.forms import Forms, verify
+from sixfold.symbolic.polynomial import MAX_WORK, Ring
 from sixfold.symbolic.symbolic_model import symbolic_model
-from sixfold.symbolic.verify import verify
-from sixfold.symbolic.writers.sympy import ToSympy
+from sixfold.symbolic.to_sympy import ToSympy
 
 PARAMETERS: tuple[str, ...] = get_args(Parameters)
 INERTIAS: tuple[str, ...] = get_args(InertiaForm)
@@ -38,7 +37,7 @@ class Equations:
     """
 
     model: Model
-    """The model that the equations are of; with grouped inertias if those were asked for."""
+    """The model that the equations are of; with grouped inertias for inertias="base"."""
     forms: Forms = field(repr=False)
     """The closed forms as polynomials, from which everything else is written."""
     errors: Mapping[str, float]
@@ -57,7 +56,7 @@ class Equations:
 
     def _repr_html_(self) -> str:
         """Return the formulas in MathML, for notebooks; of long ones the sizes alone."""
-        from sixfold.symbolic.writers.html import formulas
+        from sixfold.symbolic.html import formulas
 
         head = f"<p>{plain(repr(self)[1:-1])}</p>"
         short = sum(self.terms.values()) <= MAX_SHOWN_TERMS
@@ -172,7 +171,7 @@ class Equations:
 
     def text(self, terms: str = "M,V,G", width: int = 100) -> str:
         """Return the terms in the shorthand S2 = sin q2, C(2+3) = cos(q2 + q3), SS, CC, SC."""
-        from sixfold.symbolic.writers.text import text
+        from sixfold.symbolic.shorthand import text
 
         if isinstance(width, bool) or not isinstance(width, int) or width < 1:
             raise OptionError("Equations.text", "width", "a whole number >= 1", width)
@@ -180,14 +179,14 @@ class Equations:
 
     def latex(self, terms: str = "M,V,G", *, shorthand: bool = True, document: bool = False) -> str:
         """Return the terms in LaTeX, aligned and in broken lines; a whole document if asked."""
-        from sixfold.symbolic.writers.latex import latex
+        from sixfold.symbolic.latex import latex
 
         yes_or_no("Equations.latex", shorthand=shorthand, document=document)
         return latex(self, terms, shorthand=shorthand, document=document)
 
     def html(self, terms: str = "M,V,G") -> str:
         """Return a page of its own with the terms in MathML, which browsers show by themselves."""
-        from sixfold.symbolic.writers.html import html
+        from sixfold.symbolic.html import html
 
         return html(self, terms)
 
@@ -232,9 +231,9 @@ def equations(
         inertias: "centre" (mass, centre of mass, inertia about it), "origin" (mass, first moments,
             inertia about the joint's origin) or "base" (the minimal set; see `base_parameters`).
         names: other letters for parameters, such as {"cy1": "-L"}; a sign may stand before them.
-        angle_tolerance: constant angles this near to a right angle [rad] are taken for one.
+        angle_tolerance: constant angles this close to a right angle [rad] count as one.
         samples: number of random states on which everything is compared with the kernels.
-        limit: terms that may be worked on in all before it gives up; a million takes seconds.
+        limit: largest number of terms to work on in total; a million takes seconds.
 
     Returns:
         Equations, with `.M`, `.V`, `.G`, `.B`, `.C`, `.christoffel`, `.tau`, both energies in

@@ -1,4 +1,4 @@
-"""The lecture's shorthand: S2 = sin q2, C(2+3) = cos(q2 + q3), SS, CC and SC for products.
+"""Equations as text in the lecture's shorthand: S2 = sin q2, C(2+3) = cos(q2 + q3), SS, CC and SC.
 
 `written` prints a sum in it, one line or broken; `read` takes such text, with products by
 juxtaposition as the lecture prints them, back to a polynomial.
@@ -7,14 +7,77 @@ juxtaposition as the lecture prints them, back to a polynomial.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sixfold.errors import OptionError
-from sixfold.symbolic.polynomial import Polynomial, cos_sin, symbol
-from sixfold.symbolic.ring import COSINE, SINE, Angle, Ring
-from sixfold.symbolic.simplify import Power, Product, Sum, Term
+from sixfold.errors import OptionError, visible
+from sixfold.symbolic.polynomial import COSINE, SINE, Angle, Polynomial, Ring, cos_sin, symbol
+from sixfold.symbolic.simplify import Power, Product, Sum, Term, nest
+
+# -- the terms and their elements
+
+
+TERMS = ("M", "V", "B", "C", "G", "T", "U", "tau")
+TITLES = {
+    "M": "Mass matrix",
+    "V": "Centrifugal and Coriolis forces",
+    "B": "Coriolis coefficients",
+    "C": "Centrifugal coefficients",
+    "G": "Gravity forces",
+    "T": "Kinetic energy",
+    "U": "Potential energy",
+    "tau": "Joint forces without springs, damping and friction",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One element of a term: its indices from 1 (none for an energy) and its value."""
+
+    term: str
+    indices: tuple[int, ...]
+    form: Polynomial
+
+    @property
+    def value(self) -> Sum:
+        """The element, arranged for the eye."""
+        return nest(self.form)
+
+
+def chosen(terms: str) -> list[str]:
+    """Return the terms named in a list such as "M,V,G"."""
+    if not isinstance(terms, str):
+        raise OptionError("equations", "terms", TERMS, terms)
+    names = [word.strip() for word in terms.split(",")]
+    for name in names:
+        if name not in TERMS:
+            raise OptionError("equations", "terms", TERMS, name)
+    return names
+
+
+def entries(equations: Any, term: str) -> Iterator[Entry]:
+    """Yield the elements of a term that are not zero; of M those on and below the diagonal."""
+    forms = equations.forms
+    if term in ("T", "U"):
+        form = forms.kinetic_energy if term == "T" else forms.potential_energy
+        yield Entry(term, (), form)
+        return
+    table = getattr(forms, term)
+    for i, row in enumerate(table, 1):
+        if isinstance(row, Polynomial):
+            yield Entry(term, (i,), row)
+            continue
+        for j, form in enumerate(row, 1):
+            if form and (term != "M" or j <= i):
+                yield Entry(term, (i, j), form)
+
+
+def column_pairs(n: int) -> list[tuple[int, int]]:
+    """Return the pairs (i, j) of velocities that the columns of B belong to, from 1."""
+    return [(i, j) for i in range(1, n + 1) for j in range(i + 1, n + 1)]
+
 
 # -- writing
 
@@ -204,3 +267,58 @@ def _trig(ring: Ring, word: str) -> Polynomial:
     for letter in letters:
         result = result * (s if letter == "S" else c)
     return result
+
+
+# -- whole equations
+
+
+def text(equations: Any, terms: str, width: int) -> str:
+    """Return some terms and a legend of the parameters."""
+    ring, name = equations.ring, visible(equations.model.name)
+    lines = [f"{name}: M(q) qdd + V(q, qd) + G(q) + F = tau"]
+    lines += ["S2 = sin q2, C(2+3) = cos(q2 + q3), SS = S S, SC = S C, CC = C C", ""]
+    for term in chosen(terms):
+        lines.append(f"{TITLES[term]} {term}" + _note(equations, term))
+        for entry in entries(equations, term):
+            index = f"[{','.join(map(str, entry.indices))}]" if entry.indices else ""
+            head = f"  {term}{index} = "
+            body = written(ring, entry.value, width - len(head), " " * 6)
+            lines.append(head + body)
+        lines.append("")
+    return "\n".join(lines + legend(equations))
+
+
+def _note(equations: Any, term: str) -> str:
+    if term == "M":
+        return " (symmetric; elements left out are zero)"
+    if term == "B":
+        pairs = column_pairs(equations.model.nv)
+        return " of " + ", ".join(f"qd{i} qd{j}" for i, j in pairs)
+    return " of qd1^2, qd2^2, ..." if term == "C" else ""
+
+
+def legend(equations: Any) -> list[str]:
+    """Return the parameters with their values, a few on each line."""
+    words = [f"{name} = {value:.6g}" for name, value in equations.values.items()]
+    if not words:
+        return []
+    rows = [", ".join(words[k : k + 6]) for k in range(0, len(words), 6)]
+    return ["Parameters", *(f"  {row}" for row in rows), ""]
+
+
+def used_angles(equations: Any, terms: str) -> list[int]:
+    """Return the angles whose sines or cosines the terms contain."""
+    found: set[int] = set()
+
+    def walk(total: Sum) -> None:
+        for part in total.parts:
+            powers = part.head if isinstance(part, Product) else part.powers
+            found.update(v.angle for v, _ in powers if v.kind in (COSINE, SINE))
+            if isinstance(part, Product):
+                walk(part.inner)
+
+    for term in chosen(terms):
+        for entry in entries(equations, term):
+            walk(entry.value)
+    angles = equations.ring.angles
+    return sorted(found, key=lambda k: (not angles[k].name, angles[k].combination))

@@ -21,8 +21,7 @@ from sixfold.scalar import Zero
 from sixfold.spatial import Column, Force
 
 if TYPE_CHECKING:
-    from sixfold.graph.rolled.program import Rolled
-    from sixfold.graph.rolled.recorder import Item, Recorder, Table
+    from sixfold.graph.rolled import Item, Recorder, Rolled, Table
 
 MAX_KINDS = 8
 """Kinds of joints told apart by their axes; with more, by their type alone."""
@@ -75,7 +74,7 @@ class Kinds:
             kind: of the bodies.
             number: makes one number of an array with an element for each body.
         """
-        over = lazily("sixfold.graph.rolled.recorder").over
+        over = lazily("sixfold.graph.rolled").over
         first = getattr(self.tree, name)[self.members[kind][0]]
         found = self.columns(name, kind)
         if found is None:
@@ -91,7 +90,7 @@ def kinds_of(model: Model) -> Kinds:
 
 
 def _numbers(members: Sequence[Any]) -> Array:
-    leaves = lazily("sixfold.graph.rolled.recorder").leaves
+    leaves = lazily("sixfold.graph.rolled").leaves
     plain = [m.constants()[1] if isinstance(m, Joint) else m for m in members]
     return np.array([list(map(float, leaves(m))) for m in plain]).T.copy()
 
@@ -102,7 +101,7 @@ class RolledTree:
     def __init__(self, kinds: Kinds, recorder: Recorder) -> None:
         """Take the bodies of each kind."""
         self.kinds, self.recorder = kinds, recorder
-        self.bodies = lazily("sixfold.graph.rolled.recorder").Items(recorder)
+        self.bodies = lazily("sixfold.graph.rolled").Items(recorder)
         self.gravity = kinds.tree.gravity
 
     @property
@@ -120,7 +119,7 @@ class RolledTree:
 
     def table(self, base: Any = None) -> Table:
         """Return an empty store of one value for each body."""
-        return lazily("sixfold.graph.rolled.recorder").Table(self.recorder, base)
+        return lazily("sixfold.graph.rolled").Table(self.recorder, base)
 
     total = Tree.total
     zero_velocity = Tree.zero_velocity
@@ -134,7 +133,7 @@ class RolledTree:
 class _Parents:
     def __getitem__(self, item: Item) -> Any:
         """Return the parent of the body a loop is at."""
-        return lazily("sixfold.graph.rolled.recorder").Parent(item)
+        return lazily("sixfold.graph.rolled").Parent(item)
 
 
 class RolledModel:
@@ -191,10 +190,10 @@ def trace_rolled(
         NotRolled: if the core or a joint cannot be traced in rolled form.
     """
     recorders, records = (
-        lazily("sixfold.graph.rolled.recorder"),
-        lazily("sixfold.graph.rolled.item_data"),
+        lazily("sixfold.graph.rolled"),
+        lazily("sixfold.graph.rolled"),
     )
-    sweeps = lazily("sixfold.graph.rolled.sweeps").sweeps
+    sweeps = lazily("sixfold.graph.rolled").sweeps
     kinds = kinds_of(model)
     tree, members = kinds.tree, kinds.members
     counts = [len(bodies) for bodies in members]

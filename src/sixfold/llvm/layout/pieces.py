@@ -9,7 +9,7 @@ from sixfold.llvm.layout.piece_stores.piece_columns import PieceColumns
 from sixfold.llvm.layout.piece_stores.piece_lines import PieceLines
 from sixfold.llvm.layout.plan import Plan, Routine
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
-from sixfold.llvm.text import atan2, elementary, sincos, sincos_tiles
+from sixfold.llvm.text import elementary, sincos, sincos_tiles
 from sixfold.llvm.text.writer import WINDOW, Block, LanesBlock, Value, types
 
 
@@ -26,10 +26,7 @@ def library(layout: Layout, W: int, used: set[str]) -> str:
         parts.append(sincos.library(W, layout.scalar))
         if layout.scalar == "double":
             parts.append(sincos_tiles.stored(W))
-    if used & {"exp", "log", "tanh"}:
-        parts.append(elementary.library(W))
-    if "atan2" in used:
-        parts.append(atan2.library(W))
+    parts.append(elementary.library(W, used))
     return "\n".join(parts)
 
 

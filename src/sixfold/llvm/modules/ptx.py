@@ -1,4 +1,4 @@
-"""Programs as LLVM text for Nvidia's graphics cards: one state a thread."""
+"""Programs as LLVM text for Nvidia GPUs: one state a thread."""
 
 from __future__ import annotations
 
@@ -42,50 +42,31 @@ def module(program: Program, layout: Layout, name: str) -> str:
             words[n] = block.constant(arguments[0])
         elif op != INPUT:
             words[n] = block.operation(op, [value(a) for a in arguments])
-        # results go to memory as soon as they are there
+        # store results as soon as they are known, which frees registers
         for target in targets.get(n, ()):
             place = _place(block, layout, "r", *target)
             stored = f"{layout.scalar} {value(n)}"
             block.lines.append(f"  store {stored}, ptr addrspace(1) {place}, align {layout.item}")
     pointers = [f"a{k}" for k in range(len(inputs))] + [f"r{k}" for k in range(len(outputs))]
-    used = library(dense, 1, program.names())
-    return kernel(name, pointers, ("states",), [used], [*block.lines, "  br label %end"])
-
-
-def kernel(
-    name: str,
-    pointers: Sequence[str],
-    counts: Sequence[str],
-    functions: Sequence[str],
-    body: Sequence[str],
-) -> str:
-    """Return the text of a kernel whose threads each work on one row of arrays.
-
-    Args:
-        name: of the kernel.
-        pointers: names of its arrays in global memory, which do not overlap.
-        counts: names of its numbers after them; the first one says how many rows there are.
-        functions: texts of what it calls.
-        body: lines for row %row, in block %work; they go to block %end.
-    """
-    given = [f"ptr addrspace(1) noalias %{x}" for x in pointers] + [f"i64 %{x}" for x in counts]
+    given = ", ".join(f"ptr addrspace(1) noalias %{x}" for x in pointers)
     registers = "\n".join(
         f"  %{x} = call i32 @llvm.nvvm.read.ptx.sreg.{x}.x()\n  %{x}_wide = zext i32 %{x} to i64"
         for x in _PLACES
     )
     declared = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{x}.x()" for x in _PLACES)
-    called, lines = "\n".join(functions), "\n".join(body)
-    return f"""{called}
+    body = "\n".join(block.lines)
+    return f"""{library(dense, 1, program.names())}
 {declared}
-define ptx_kernel void @{name}({", ".join(given)}) {{
+define ptx_kernel void @{name}({given}, i64 %states) {{
 entry:
 {registers}
   %before = mul i64 %ctaid_wide, %ntid_wide
   %row = add i64 %before, %tid_wide
-  %there = icmp ult i64 %row, %{counts[0]}
+  %there = icmp ult i64 %row, %states
   br i1 %there, label %work, label %end
 work:
-{lines}
+{body}
+  br label %end
 end:
   ret void
 }}
@@ -95,15 +76,19 @@ end:
 def fewest_live(program: Program) -> Program:
     """Return the program in the order that keeps the fewest values at once; the bits are the same.
 
-    A thread has 255 registers.  Orders tried are that of the trace, which takes all bodies outward
-    before it turns back, and those in which each result asks for what it needs, from the first
-    result on or from the last.
+    A thread has 255 registers.  Three orders are tried: that of the trace, and those in which each
+    result is preceded by what it needs, from the first result on or from the last.
     """
     wanted = program.outputs
-    return min(program, _asked(program, wanted), _asked(program, wanted[::-1]), key=_peak)
+    return min(
+        program,
+        _ordered_by_demand(program, wanted),
+        _ordered_by_demand(program, wanted[::-1]),
+        key=_peak,
+    )
 
 
-def _asked(program: Program, outputs: Sequence[int]) -> Program:
+def _ordered_by_demand(program: Program, outputs: Sequence[int]) -> Program:
     """Return the program with each node just before the first that needs it."""
     place: dict[int, int] = {}
     nodes: list[tuple[Any, ...]] = []
@@ -124,7 +109,7 @@ def _asked(program: Program, outputs: Sequence[int]) -> Program:
 
 
 def _peak(program: Program) -> int:
-    """Return the largest number of values that are there at once."""
+    """Return the largest number of values that are live at once."""
     last: dict[int, int] = {}
     for n, (op, *arguments) in enumerate(program.nodes):
         if op not in (INPUT, CONST):

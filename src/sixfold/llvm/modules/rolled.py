@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sixfold.graph.program import CONST, INPUT
-from sixfold.graph.rolled.columns import Source
-from sixfold.graph.rolled.item_data import (
+from sixfold.graph.rolled import (
     ARRAYS,
     COLUMNS,
     KEPT,
     KIND,
     WORDS_BEFORE,
     WORDS_EACH,
+    Part,
+    Rolled,
+    Source,
+    output_of,
     words,
 )
-from sixfold.graph.rolled.program import Part, Rolled, output_of
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.gather_scatter import head, nan_without_scratch
 from sixfold.llvm.layout.inner_loop import copies, tiled_loop

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sixfold.graph.passes import Outlined
 from sixfold.graph.program import Program
-from sixfold.graph.subroutines import Outlined
 from sixfold.llvm.layout import scratch
 from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.pieces import (

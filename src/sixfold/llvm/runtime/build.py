@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
-from sixfold.graph.rolled.program import Rolled
+from sixfold.graph.rolled import Rolled
 from sixfold.llvm.layout.schedule import MAX_OPERATIONS
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.runtime import jit

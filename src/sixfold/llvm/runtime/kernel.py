@@ -11,7 +11,7 @@ import numpy as np
 
 from sixfold.errors import NumberError, kind_of, visible
 from sixfold.graph.program import Program
-from sixfold.graph.rolled.program import Rolled
+from sixfold.graph.rolled import Rolled
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.layout.streaming import MIN_STREAMING_BYTES
 from sixfold.llvm.modules import rolled, single_state, straight

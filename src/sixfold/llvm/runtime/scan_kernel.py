@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.errors import KernelMemoryError
-from sixfold.graph.passes import optimise
+from sixfold.graph.passes import Outlined, optimise, with_subroutine
 from sixfold.graph.program import Program
-from sixfold.graph.subroutines import Outlined, with_subroutine
 from sixfold.llvm.modules.array_fields import data_pointers
 from sixfold.llvm.modules.scan import LOST, NO_MEMORY, Scan, module
 from sixfold.llvm.runtime import cache, jit

@@ -11,21 +11,121 @@ and beyond 1e5 the sine and cosine in double.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
-from sixfold.llvm.text.huge_angles import (
-    HALF_PI,
-    P1,
-    P2,
-    P3,
-    Q1,
-    Q2,
-    Q3,
-    reduce_huge,
-    two_over_pi,
-)
-from sixfold.llvm.text.instructions import Text
+from sixfold.llvm.text.instructions import Text, hexadecimal
 from sixfold.llvm.text.writer import SINCOS
+
+# -- pi/2 and 2/pi to many bits
+
+PI_BITS = 1408  # bits of pi/2 that are computed below
+
+
+def _half_pi() -> Fraction:
+    """Return pi/2 to PI_BITS bits by Machin's formula."""
+    one = 1 << (PI_BITS + 64)
+
+    def arctan_inverse(n: int) -> int:
+        term, total, k = one // n, one // n, 1
+        while term:
+            term //= n * n
+            k += 2
+            total += -(term // k) if k % 4 == 3 else term // k
+        return total
+
+    return Fraction(2 * (4 * arctan_inverse(5) - arctan_inverse(239)), one)
+
+
+HALF_PI = _half_pi()
+
+
+P1 = Fraction(float(HALF_PI))
+P2 = Fraction(round((HALF_PI - P1) * 2**90), 2**90)
+"""37 bits, so that its product with any whole number up to 2^16 is exact."""
+P3 = Fraction(float(HALF_PI - P1 - P2))
+
+
+def _cut(x: Fraction, bits: int) -> Fraction:
+    """Return a positive number truncated to some binary places."""
+    return Fraction(int(x * 2**bits), 2**bits)
+
+
+Q1 = _cut(HALF_PI, 23)
+Q2 = _cut(HALF_PI - Q1, 47)
+Q3 = _cut(HALF_PI - Q1 - Q2, 71)  # three parts of pi/2, each a number of single precision
+
+REST = HALF_PI - P1  # pi/2 - P1
+
+
+def two_over_pi_words() -> list[int]:
+    """Return 64 zero bits and then the bits of 2/pi, as 64-bit words."""
+    bits = int(Fraction(2**1280) / HALF_PI)
+    return [0] + [(bits >> (1280 - 64 * (k + 1))) & (2**64 - 1) for k in range(20)]
+
+
+def two_over_pi() -> str:
+    """Return the words as a constant."""
+    words = two_over_pi_words()
+    return (
+        f"@two_over_pi = internal constant [{len(words)} x i64] ["
+        + ", ".join(f"i64 {word}" for word in words)
+        + "]"
+    )
+
+
+def reduce_huge(t: Text) -> tuple[str, str, str, str]:
+    """Return |%x| less the nearest multiple of pi/2: value, tail, quadrant, and whether negative.
+
+    Value and tail are without sign.
+    """
+    e = t.emit
+    size = e("call double @llvm.fabs.f64(double %x)")
+    bits = e(f"bitcast double {size} to i64")
+    raised = e(f"lshr i64 {bits}, 52")
+    fraction = e(f"and i64 {bits}, {2**52 - 1}")
+    mantissa = e(f"or i64 {fraction}, {2**52}")
+    # x = mantissa 2^exponent; bits of 2/pi above weight 2^(2 - exponent) only add whole turns
+    start = e(f"sub i64 {raised}, {1075 + 2 - 64}")
+    word = e(f"lshr i64 {start}, 6")
+    shift = e(f"and i64 {start}, 63")
+    window = "0"
+    for k in range(4):
+        index = e(f"add i64 {word}, {k}")
+        place = e(f"getelementptr i64, ptr @two_over_pi, i64 {index}")
+        part = e(f"load i64, ptr {place}")
+        wide = e(f"zext i64 {part} to i256")
+        moved = e(f"shl i256 {wide}, {192 - 64 * k}")
+        window = moved if k == 0 else e(f"or i256 {window}, {moved}")
+    shift_wide = e(f"zext i64 {shift} to i256")
+    aligned = e(f"lshr i256 {e(f'shl i256 {window}, {shift_wide}')}, 64")
+    product = e(f"mul i256 {aligned}, {e(f'zext i64 {mantissa} to i256')}")
+    turns = e(f"and i256 {product}, {2**192 - 1}")  # position in one turn, unit 2^-190 quadrants
+    nearest = e(f"lshr i256 {e(f'add i256 {turns}, {2**189}')}, 190")
+    quadrant = e(f"trunc i256 {nearest} to i64")
+    rest = e(f"sub i256 {turns}, {e(f'shl i256 {nearest}, 190')}")
+    below = e(f"icmp slt i256 {rest}, 0")
+    positive = e(f"select i1 {below}, i256 {e(f'sub i256 0, {rest}')}, i256 {rest}")
+    zeros = e(f"call i256 @llvm.ctlz.i256(i256 {positive}, i1 false)")
+    norm = e(f"shl i256 {positive}, {zeros}")
+    high = e(f"trunc i256 {e(f'lshr i256 {norm}, {256 - 53}')} to i64")
+    low_wide = e(f"lshr i256 {e(f'shl i256 {norm}, 53')}, {256 - 53}")
+    low = e(f"trunc i256 {low_wide} to i64")
+    # rest = high 2^(203 - zeros) + low 2^(150 - zeros), in units of 2^-190
+    zeros64 = e(f"trunc i256 {zeros} to i64")
+    power = e(f"sub i64 {1023 + 203 - 190}, {zeros64}")
+    scale = e(f"bitcast i64 {e(f'shl i64 {power}, 52')} to double")
+    high_f = e(f"fmul double {e(f'uitofp i64 {high} to double')}, {scale}")
+    small = e(f"fmul double {scale}, {hexadecimal(2.0**-53)}")
+    low_f = e(f"fmul double {e(f'uitofp i64 {low} to double')}, {small}")
+    pi, pi_low = t.splat(float(P1)), t.splat(float(REST))
+    r = t.op("fmul", high_f, pi)
+    tail = t.fma(high_f, pi, e(f"fneg double {r}"))
+    tail = t.fma(high_f, pi_low, t.fma(low_f, pi, tail))
+    return r, tail, quadrant, below
+
+
+# -- sine and cosine
 
 FAST_LIMIT = 1e5
 
@@ -60,8 +160,7 @@ class Reduced(NamedTuple):
 
     r: str
     tail: str
-    quadrant: str
-    """In the lowest two bits."""
+    quadrant: str  # in the lowest two bits
 
 
 class Begun(NamedTuple):
@@ -72,12 +171,10 @@ class Begun(NamedTuple):
     cosine: str
 
 
-STEPS = 2
-"""Of the polynomials, that are taken first."""
+STEPS = 2  # of the polynomials, that are taken first
 
 
-SINGLE_TERMS = 4
-"""Of each polynomial, that single precision takes: the next are below 0.04 units."""
+SINGLE_TERMS = 4  # of each polynomial, that single precision takes: the next are below 0.04 units
 
 
 def _coefficients(t: Text) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -109,7 +206,7 @@ def finished(t: Text, reduced: Reduced, begun: Begun) -> tuple[str, str]:
     odd = t.integer("and", quadrant, t.whole_splat(1))
     swap = t.emit(f"icmp ne {t.whole} {odd}, {t.whole_splat(0)}")
     s1, c1 = t.select(swap, c, s), t.select(swap, s, c)
-    return _signed(t, s1, quadrant), _signed(t, c1, t.integer("add", quadrant, t.whole_splat(1)))
+    return _sign(t, s1, quadrant), _sign(t, c1, t.integer("add", quadrant, t.whole_splat(1)))
 
 
 def polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
@@ -117,7 +214,7 @@ def polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
     return finished(t, Reduced(r, tail, quadrant), begin(t, r))
 
 
-def _signed(t: Text, x: str, quadrant: str) -> str:
+def _sign(t: Text, x: str, quadrant: str) -> str:
     """Change the sign of x where bit 1 of the quadrant is set."""
     up = t.emit(f"shl {t.whole} {quadrant}, {t.whole_splat(t.width - 2)}")
     flip = t.emit(f"and {t.whole} {up}, {t.whole_splat(-(2 ** (t.width - 1)))}")
@@ -126,7 +223,7 @@ def _signed(t: Text, x: str, quadrant: str) -> str:
     return t.emit(f"bitcast {t.whole} {turned} to {t.real}")
 
 
-def _renormalised(t: Text, r: str, tail: str) -> tuple[str, str]:
+def _renormalise(t: Text, r: str, tail: str) -> tuple[str, str]:
     total = t.op("fadd", r, tail)
     return total, t.op("fadd", t.op("fsub", r, total), tail)
 
@@ -139,7 +236,7 @@ def fast(t: Text, x: str) -> tuple[str, str, str]:
 
 def reduce(t: Text, x: str) -> tuple[Reduced, str]:
     """Return the reduced argument, and where it is too large for this way, or not finite."""
-    found = _less_quarters(t, x)
+    found = _subtract_quarter_turns(t, x)
     size = t.emit(f"call {t.real} @llvm.fabs.{t.suffix}({t.real} {x})")
     return found, t.compare("ugt", size, t.splat(FAST_LIMIT))
 
@@ -148,7 +245,7 @@ _PARTS = {"double": (52, P1, P2, P3), "float": (23, Q1, Q2, Q3)}
 """Binary places of a number between 1 and 2, and pi/2 in three parts."""
 
 
-def _less_quarters(t: Text, x: str) -> Reduced:
+def _subtract_quarter_turns(t: Text, x: str) -> Reduced:
     """Return x less the nearest multiple k of pi/2.
 
     In single precision it is good to 2^-50 up to 2^17, where k is below 2^24.
@@ -171,7 +268,7 @@ def _less_quarters(t: Text, x: str) -> Reduced:
     return Reduced(r, t.fma(minus, last, lost), quadrant)
 
 
-def _returned(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
+def _return_pair(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
     return [
         f"  %{tag}0 = insertvalue {pair} undef, {real} {s}, 0",
         f"  %{tag}1 = insertvalue {pair} %{tag}0, {real} {c}, 1",
@@ -210,8 +307,8 @@ def _function(W: int, scalar: str = "double") -> str:
                 f"  %vc{lane} = insertelement {t.real} {c_now}, {scalar} %fc{lane}, i32 {lane}",
             ]
             s_now, c_now = f"%vs{lane}", f"%vc{lane}"
-        lines += [*_returned(pair, t.real, "p", s_now, c_now)]
-    lines += ["fast:", *_returned(pair, t.real, "q", s, c), "}"]
+        lines += [*_return_pair(pair, t.real, "p", s_now, c_now)]
+    lines += ["fast:", *_return_pair(pair, t.real, "q", s, c), "}"]
     return "\n".join(lines) + "\n"
 
 
@@ -233,7 +330,7 @@ def _slow() -> str:
     t = Text(1)
     e = t.emit
     r, tail, quadrant, below = reduce_huge(t)
-    r, tail = _renormalised(t, r, tail)
+    r, tail = _renormalise(t, r, tail)
     r = e(f"select i1 {below}, double {e(f'fneg double {r}')}, double {r}")
     tail = e(f"select i1 {below}, double {e(f'fneg double {tail}')}, double {tail}")
     s, c = polynomials(t, r, tail, quadrant)

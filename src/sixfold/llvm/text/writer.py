@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from ctypes import c_float
 from typing import Any
 
-from sixfold.graph.program import CONST, COPY, FMA, FMS, FNMA, INPUT, NEG, Argument
+from sixfold.graph.program import CONST, COPY, INPUT, Argument
 from sixfold.llvm.text.instructions import hexadecimal
+from sixfold.scalar import BY_NAME
 
-SUPPORTED = frozenset(
-    {INPUT, CONST, NEG, FMA, FMS, FNMA}
-    | {"add", "sub", "mul", "div", "sqrt", "sin", "cos", "exp", "log", "tanh", "atan2"}
-    | {"abs", "sign", "if_positive"}
-)
+SUPPORTED = frozenset({INPUT, CONST, *BY_NAME})
 Value = Callable[[], str]
 """Writes what yields a value, and returns its name."""
 SINCOS = {"double": "sincos", "float": "sincos_single"}
@@ -23,7 +20,6 @@ WINDOW = 256
 127 of them, or four bytes."""
 RETURNED = 1 << 40
 """Slots from here on are not in the tile: they follow where a routine returns its results to."""
-_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
 def types(W: int, scalar: str = "double") -> tuple[str, str]:
@@ -298,44 +294,36 @@ class Block:
 
     def operation(self, op: Any, x: list[str]) -> str:
         """Write one operation of the graph; sine and cosine of one angle are worked out once."""
-        r, s = self.real, self.suffix
         if op == COPY or isinstance(op, Argument):
             return x[0]
         if op in ("sin", "cos"):
             if x[0] not in self.pairs:
                 self.pairs[x[0]] = self.sincos(x[0])
             return self.pairs[x[0]][int(op == "cos")]
-        if op in _BINARY:
-            return self.emit(f"{_BINARY[op]} {r} {x[0]}, {x[1]}")
-        if op == NEG:
-            return self.emit(f"fneg {r} {x[0]}")
-        if op in (FMA, FMS, FNMA):
-            a, b, c = x
-            if op == FMS:
-                c = self.emit(f"fneg {r} {c}")
-            if op == FNMA:
-                a = self.emit(f"fneg {r} {a}")
-            return self.emit(f"call {r} @llvm.fma.{s}({r} {a}, {r} {b}, {r} {c})")
-        if op in ("sqrt", "abs"):
-            name = {"sqrt": "sqrt", "abs": "fabs"}[op]
-            return self.emit(f"call {r} @llvm.{name}.{s}({r} {x[0]})")
-        if op in ("exp", "log", "tanh", "atan2"):
+        text, r = BY_NAME[op].llvm, self.real
+        if text.startswith("@"):  # a function of `llvm.text`, in double precision
             wide, _ = types(self.W)
             arguments = ", ".join(f"{wide} {self.widened(a)}" for a in x)
-            return self.narrowed(self.emit(f"call {wide} @{op}_{self.W}({arguments})"))
-        zero = self.constant(0.0)
-        positive = self.emit(f"fcmp ogt {r} {x[0]}, {zero}")
-        bit = "i1" if self.W == 1 else f"<{self.W} x i1>"
-        if op == "sign":
-            negative = self.emit(f"fcmp olt {r} {x[0]}, {zero}")
-            neither = self.emit(f"fmul {r} {x[0]}, {zero}")
-            below = self.emit(f"select {bit} {negative}, {r} {self.constant(-1.0)}, {r} {neither}")
-            return self.emit(f"select {bit} {positive}, {r} {self.constant(1.0)}, {r} {below}")
-        if op == "if_positive":
-            other = self.emit(f"fcmp ole {r} {x[0]}, {zero}")
-            rest = self.emit(f"select {bit} {other}, {r} {x[2]}, {r} {x[0]}")
-            return self.emit(f"select {bit} {positive}, {r} {x[1]}, {r} {rest}")
-        raise AssertionError(f"no machine code for {op}")
+            return self.narrowed(self.emit(f"call {wide} {text}_{self.W}({arguments})"))
+        if text.startswith("llvm."):
+            arguments = ", ".join(f"{r} {a}" for a in x)
+            return self.emit(f"call {r} @{text}.{self.suffix}({arguments})")
+        if text.isalpha():
+            return self.emit(f"{text} {r} {', '.join(x)}")
+        return self.instructions(text, x)
+
+    def instructions(self, text: str, x: list[str]) -> str:
+        """Write the instructions of a row of the table of operations; return the last value."""
+        words = {"r": self.real, "s": self.suffix}
+        words["bit"] = "i1" if self.W == 1 else f"<{self.W} x i1>"
+        if "{zero}" in text:
+            for name, number in (("zero", 0.0), ("one", 1.0), ("minus_one", -1.0)):
+                words[name] = self.constant(number)
+        value = ""
+        for line in text.splitlines():
+            name, _, instruction = line.rpartition(" := ")
+            value = words[name] = self.emit(instruction.format(*x, **words))
+        return value
 
 
 class LanesBlock(Block):

@@ -7,22 +7,25 @@ are those of 64-bit machines.
 
 from __future__ import annotations
 
+import hashlib
 from math import prod
 
+import numpy as np
+
 from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.runtime import jit
+from sixfold.llvm.runtime.kernel import Kernel
 
 _EXTENSION, _STAGE, _ARGUMENTS, _RESULTS = 8, 32, 72, 112
-"""In the frame: what XLA asks beside, the stage, pointers to argument and to result buffers."""
-_EXECUTE = 3
-"""The stage in which there are numbers."""
+"""In the frame: extensions, the stage, pointers to argument and to result buffers."""
+_EXECUTE = 3  # the stage in which there are numbers
 _KIND, _METADATA = 8, 24
 """In the extension: its kind, and where the answer to a question for the interface goes."""
 _ASKS_INTERFACE = 1
-_DATA, _RANK, _SIZES = 24, 32, 40
-"""In a buffer: its data, number of axes and their sizes."""
+_DATA, _RANK, _SIZES = 24, 32, 40  # in a buffer: its data, number of axes and their sizes
 
 
-def module(layout: Layout, loop: int, data: int) -> str:
+def _module(layout: Layout, loop: int, data: int) -> str:
     """Return the text of @xla_call(frame), which runs a loop on arrays with equal leading axes.
 
     Args:
@@ -130,3 +133,23 @@ def _strides(shape: tuple[int, ...], item: int) -> list[int]:
         found.insert(0, step)
         step *= size
     return found
+
+
+class XlaHandler:
+    """A function `XLA_FFI_Error *call(XLA_FFI_CallFrame *)` that runs a kernel; keep it alive."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        """Make the function."""
+        self.kernel = kernel
+        self._data = None if kernel.data is None else np.frombuffer(kernel.data, np.uint8)
+        data = 0 if self._data is None else int(self._data.ctypes.data)
+        text = _module(kernel.layout, kernel.address, data)
+        self._loaded = jit.Loaded(jit.object_code(text))
+        self.address = self._loaded.address("xla_call")
+
+
+def content_digest(kernel: Kernel) -> str:
+    """Return a name for what a kernel computes: the same in every process, for nothing else."""
+    parts = (kernel.text.encode(), repr(kernel.layout).encode(), kernel.data or b"")
+    whole = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+    return hashlib.sha256(whole).hexdigest()

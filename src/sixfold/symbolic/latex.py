@@ -6,16 +6,13 @@ import re
 from typing import Any
 
 from sixfold.errors import visible
-from sixfold.symbolic.listing import TITLES, chosen, entries
-from sixfold.symbolic.ring import COSINE, SINE, Angle, Ring, Variable
-from sixfold.symbolic.shorthand import number_text
+from sixfold.symbolic.polynomial import COSINE, SINE, Angle, Ring, Variable
+from sixfold.symbolic.shorthand import TITLES, chosen, entries, number_text, used_angles
 from sixfold.symbolic.simplify import Power, Product, Sum, Term
-from sixfold.symbolic.writers.text import used_angles
 
 _AS_TEXT = {c: f"\\{c}" for c in "_&%$#{}"}
 _AS_TEXT |= {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
-MAX_LINE_CHARACTERS = 95
-"""Visible characters on a line, about a page of text."""
+MAX_LINE_CHARACTERS = 95  # visible characters on a line, about a page of text
 
 DOCUMENT = r"""\documentclass[a4paper]{article}
 \usepackage{amsmath}

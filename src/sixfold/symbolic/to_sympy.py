@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sixfold.optional import optional
-from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.ring import COSINE, SINE, Ring, Variable
+from sixfold.symbolic.polynomial import COSINE, SINE, Polynomial, Ring, Variable
 from sixfold.symbolic.simplify import Power, Sum, Term, nest
 
 

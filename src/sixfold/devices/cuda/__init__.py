@@ -1,1 +1,0 @@
-"""Nvidia's cards: the driver, arrays in a card's memory, and functions that run there."""

@@ -1,1 +1,0 @@
-"""Programs that loop over the items of a tree: recorded, checked, stored."""

@@ -1,1 +1,0 @@
-"""Equations as text, LaTeX, HTML and SymPy."""
