@@ -14,17 +14,12 @@ import pytest
 
 import sixfold as sf
 from sixfold import choices
-from sixfold.codegen.program import LANGUAGES
+from sixfold.codegen.languages import LANGUAGES
 from sixfold.control.plan import ORDERS
+from sixfold.evaluate import quantities
 from sixfold.evaluate.compile_api import targets
 from sixfold.evaluate.quantities.dynamics import METHODS
 from sixfold.identification.problem import FRICTION
-from sixfold.codegen.languages import LANGUAGES
-from sixfold.control.planning.plan import ORDERS
-from sixfold.evaluate import functions
-from sixfold.evaluate.array_functions import targets
-from sixfold.evaluate.scalar_functions.forward import METHODS
-from sixfold.identification.fit.options import FRICTION
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.sweeps.reducers import BY_NAME
 from tests.syntax import parsed

@@ -46,7 +46,7 @@ from sixfold.scalar import ZERO, plain
 
 if TYPE_CHECKING:
     from sixfold.graph import Program
-    from sixfold.llvm import Kernel, Scan, XlaHandler
+    from sixfold.llvm import Kernel, XlaHandler
 
 
 TANGENT = "tangent"
