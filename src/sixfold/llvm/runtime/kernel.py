@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sixfold.errors import visible
 from sixfold.graph.program import Program
@@ -45,15 +47,17 @@ class Kernel:
         self._loaded = loaded = jit.Loaded(code)
         self._gufunc = call = self._ufunc(data)
         self.quick: Any = None
-        """Takes plain arrays of not too many states, and returns None for anything else."""
+        """Takes plain arrays of not too many states, and large results only as arrays that are
+        given; returns None for anything else."""
         self.unbounded: Any = None
-        """The same for any number of states, on this thread alone."""
+        """Takes plain arrays of any number of states, on this thread alone; else returns None."""
         address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
         if address:
-            result_memory.kept_memory()  # from now on, kernels make large results in it
-            call = single_state.builtin(address, name, call, loaded)
+            plain = single_state.builtin(address, name, single_state.ANY_NUMBER, loaded)
+            other = PooledCalls(plain, call, layout)
+            call = single_state.builtin(address, name, other, loaded)
             self.quick = single_state.builtin(address, name, None, loaded)
-            self.unbounded = single_state.builtin(address, name, single_state.ANY_NUMBER, loaded)
+            self.unbounded = other.unbounded
         object.__setattr__(self, "__call__", call)  # see __slots__
 
     def _describe(
@@ -157,6 +161,39 @@ class Kernel:
     def __repr__(self) -> str:
         """Say what it computes."""
         return f"<kernel {visible(self.name)} {self.signature}, {self.lanes} lanes, {self.form}>"
+
+
+class PooledCalls:
+    """Calls that the built-in function of a kernel leaves to others."""
+
+    def __init__(self, plain: Any, ufunc: Any, layout: Layout) -> None:
+        """Take the built-in function, which gives None, and what takes all other arrays."""
+        self.plain, self.ufunc, self.layout = plain, ufunc, layout
+
+    def unbounded(self, *given: Any) -> Any:
+        """Evaluate plain arrays of any number of states; give None for anything else."""
+        found = self.plain(*given)
+        if found is None and (results := self._results(given)):
+            found = self.plain(*given[: len(self.layout.inputs)], *results)
+        return found
+
+    def _results(self, given: Sequence[Any]) -> tuple[Any, ...]:
+        """Return new arrays for results that are large and not given, else nothing."""
+        layout, rows = self.layout, 0
+        inputs = len(layout.inputs)
+        if len(given) < inputs or any(x is not None for x in given[inputs:]):
+            return ()
+        for x, core in zip(given, layout.inputs, strict=False):
+            if type(x) is np.ndarray and x.ndim == len(core) + 1:
+                rows = x.shape[0]
+        if rows * sum(layout.output_sizes) * layout.item < result_memory.MIN_BYTES:
+            return ()
+        return result_memory.empty([(rows, *core) for core in layout.outputs], layout.dtype)
+
+    def __call__(self, *arrays: Any, **options: Any) -> Any:
+        """Evaluate arrays of any kind."""
+        found = None if options else self.unbounded(*arrays)
+        return self.ufunc(*arrays, **options) if found is None else found
 
 
 def rebuild(
