@@ -15,7 +15,7 @@ from sixfold.graph import optimise, trace, unrolled
 from sixfold.graph.program import Repeat
 from sixfold.llvm import Layout, Scan, build, build_scan
 from sixfold.llvm.layout.schedule import plan
-from sixfold.llvm.layout.streaming import MIN_STREAMING_BYTES
+from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
 from sixfold.llvm.runtime.jit import WIDTHS
 from sixfold.spatial import rotation
 

@@ -5,7 +5,6 @@ from sixfold.llvm.modules import opencl
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache, result_memory
-from sixfold.llvm.runtime.build import build, loaded
 from sixfold.llvm.runtime.cross import (
     TARGETS,
     cross_object,
@@ -15,6 +14,7 @@ from sixfold.llvm.runtime.cross import (
 )
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, toolchain
+from sixfold.llvm.runtime.long_kernel import build, loaded
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
 from sixfold.llvm.runtime.xla_handler import XlaHandler, content_digest
 from sixfold.llvm.text.writer import SUPPORTED

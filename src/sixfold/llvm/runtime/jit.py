@@ -73,19 +73,15 @@ def permutes() -> bool:
     return "+avx512f" in host()[2].split(",")
 
 
-LONG_TEXT_BYTES = 2_500_000
-"""Bytes of text beyond which LLVM optimises less: a sixth less time, code 1 % slower."""
-
-
-def machine(text: str = "") -> Any:
-    """Return what makes machine code of a text."""
+def machine() -> Any:
+    """Return what makes machine code for this processor."""
     llvm = binding()
     triple, cpu, features = host()
     target = llvm.Target.from_triple(triple)
     return target.create_target_machine(
         cpu=cpu,
         features=features,
-        opt=1 if len(text) > LONG_TEXT_BYTES else 2,
+        opt=2,
         reloc="pic",
         codemodel="small",
     )
@@ -98,7 +94,7 @@ def object_code(text: str) -> bytes:
     # constants live as long as their context: one for each text, so that memory does not grow
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.verify()
-        with machine(text) as target:
+        with machine() as target:
             return bytes(target.emit_object(module))
 
 
@@ -106,7 +102,7 @@ def assembly(text: str) -> str:
     """Return the machine code of LLVM text as assembly."""
     llvm = binding()
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
-        return str(machine(text).emit_assembly(module))
+        return str(machine().emit_assembly(module))
 
 
 @lru_cache(maxsize=1)
@@ -147,7 +143,7 @@ class Loaded:
         """Load object code as a library of its own; it is linked when an address is wanted."""
         check_limits()
         self._name, self.size = f"kernel{next(_numbers)}", len(code) + LIBRARY_BYTES
-        self._linker, self._trackers = _linker(), []  # type: ignore[var-annotated]
+        self._linker, self._trackers = _linker(), []
         self._addresses: dict[str, int] = {}
         library = binding().JITLibraryBuilder().add_object_img(code)
         for name, address in _imports().items():

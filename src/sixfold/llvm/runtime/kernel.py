@@ -13,12 +13,11 @@ from sixfold.errors import visible
 from sixfold.graph.program import Program
 from sixfold.graph.rolled.program import Rolled
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.layout.streaming import MIN_STREAMING_BYTES
 from sixfold.llvm.modules import rolled, single_state, straight
+from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
 from sixfold.llvm.runtime import cache, jit, result_memory
-from sixfold.llvm.runtime.empty_arrays import WithEmptyArrays
-from sixfold.llvm.runtime.gufunc import gufunc
-from sixfold.llvm.runtime.source_digest import source_digest
+from sixfold.llvm.runtime.cache import source_digest
+from sixfold.llvm.runtime.gufunc import WithEmptyArrays, gufunc
 
 
 class Kernel:
@@ -169,26 +168,28 @@ class PooledCalls:
     def __init__(self, plain: Any, ufunc: Any, layout: Layout) -> None:
         """Take the built-in function, which gives None, and what takes all other arrays."""
         self.plain, self.ufunc, self.layout = plain, ufunc, layout
+        self.inputs, self.bytes_each = len(layout.inputs), sum(layout.output_sizes) * layout.item
 
     def unbounded(self, *given: Any) -> Any:
         """Evaluate plain arrays of any number of states; give None for anything else."""
         found = self.plain(*given)
         if found is None and (results := self._results(given)):
-            found = self.plain(*given[: len(self.layout.inputs)], *results)
+            found = self.plain(*given[: self.inputs], *results)
         return found
 
     def _results(self, given: Sequence[Any]) -> tuple[Any, ...]:
         """Return new arrays for results that are large and not given, else nothing."""
-        layout, rows = self.layout, 0
-        inputs = len(layout.inputs)
-        if len(given) < inputs or any(x is not None for x in given[inputs:]):
-            return ()
-        for x, core in zip(given, layout.inputs, strict=False):
+        rows = 0
+        for x, core in zip(given, self.layout.inputs, strict=False):
             if type(x) is np.ndarray and x.ndim == len(core) + 1:
                 rows = x.shape[0]
-        if rows * sum(layout.output_sizes) * layout.item < result_memory.MIN_BYTES:
+        if rows * self.bytes_each < result_memory.MIN_BYTES or len(given) < self.inputs:
             return ()
-        return result_memory.empty([(rows, *core) for core in layout.outputs], layout.dtype)
+        for x in given[self.inputs :]:
+            if x is not None:
+                return ()
+        shapes = [(rows, *core) for core in self.layout.outputs]
+        return result_memory.empty(shapes, self.layout.dtype)
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         """Evaluate arrays of any kind."""

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MIN_BYTES = 1 << 20
+MIN_BYTES = 1 << 21
 """Bytes of all results of a call from which their memory is kept.
 
 The C library keeps arrays of up to 32 MiB, but returns memory to the system when twice the largest
-is free: without the pool, derivatives of panda's forward dynamics of 4,096 states (3 x 1.6 MB) took
-2.7 times as long."""
+is free: without the pool, derivatives of ur5's inverse dynamics of 4,096 states (3 x 1.2 MB) took
+4.7 times as long.  Panda's mass matrices (1.6 MB) took the same time."""
 MAX_BUFFERS = 64
 """Idle buffers that are kept, so that a search among them stays short."""
 PAGE = 4096
@@ -33,32 +33,48 @@ page than the arguments would delay their loads: processors compare the last twe
 address with those of stores under way."""
 
 
+class Buffer:
+    """Memory of a result."""
+
+    __slots__ = ("memory", "nbytes", "start")
+
+    def __init__(self, nbytes: int) -> None:
+        """Allocate so many bytes, from the start of a page."""
+        self.memory = np.empty(nbytes + PAGE, np.uint8)
+        address = int(self.memory.ctypes.data)
+        self.start, self.nbytes = address + -address % PAGE, nbytes
+
+
 class Pool:
-    """Idle buffers.  Each step is one operation of a dict, so finalizers may come in between."""
+    """Idle buffers.  Each step is one operation of a list, so finalizers may come in between."""
 
     def __init__(self, limit: int) -> None:
         """Keep at most so many bytes."""
         self.limit = limit
-        self.idle: dict[int, NDArray[np.uint8]] = {}
+        self.idle: list[Buffer] = []
         """The idle buffers, the newest last."""
 
-    def take(self, nbytes: int) -> NDArray[np.uint8]:
+    def take(self, nbytes: int) -> Buffer:
         """Return the newest idle buffer of at least so many bytes and at most twice as many."""
-        for key, found in reversed(list(self.idle.items())):
-            if nbytes <= found.nbytes - PAGE <= 2 * nbytes and self.idle.pop(key, None) is not None:
+        for found in reversed(self.idle):
+            if nbytes <= found.nbytes <= 2 * nbytes:
+                try:
+                    self.idle.remove(found)
+                except ValueError:  # another thread took it
+                    continue
                 return found
-        return np.empty(nbytes + PAGE, np.uint8)
+        return Buffer(nbytes)
 
-    def put(self, buffer: NDArray[np.uint8]) -> None:
+    def put(self, buffer: Buffer) -> None:
         """Keep a buffer, and free the oldest ones beyond the limits."""
-        self.idle[id(buffer)] = buffer
-        kept = list(self.idle.items())
-        total = sum(each.nbytes for _, each in kept)
-        for n, (key, each) in enumerate(kept):
-            if total <= self.limit and len(kept) - n <= MAX_BUFFERS:
+        idle = self.idle
+        idle.append(buffer)
+        total = sum([each.nbytes for each in idle])
+        while idle and (total > self.limit or len(idle) > MAX_BUFFERS):
+            try:
+                total -= idle.pop(0).nbytes
+            except IndexError:  # another thread took it
                 return
-            total -= each.nbytes
-            self.idle.pop(key, None)
 
 
 class PooledMemory:
@@ -67,20 +83,22 @@ class PooledMemory:
     It must not be an array: NumPy lets a view refer to the last array in a chain of bases.
     """
 
-    def __init__(self, pool: Pool, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    __slots__ = ("__array_interface__", "buffer", "pool")
+
+    def __init__(self, pool: Pool, buffer: Buffer, shape: tuple[int, ...], typestr: str) -> None:
         """Take a buffer of the pool for an array."""
-        self.pool, self.buffer = pool, pool.take(prod(shape) * dtype.itemsize)
-        start = self.buffer.ctypes.data
+        self.pool, self.buffer = pool, buffer
+        data = (buffer.start, False)
         self.__array_interface__ = {
-            "data": (start + -start % PAGE, False),
+            "data": data,
             "shape": shape,
-            "typestr": dtype.str,
+            "typestr": typestr,
             "version": 3,
         }
 
     def __del__(self, ending: Any = sys.is_finalizing) -> None:
         """Return the buffer, unless the process ends."""
-        if "buffer" in self.__dict__ and not ending():
+        if not ending():
             self.pool.put(self.buffer)
 
 
@@ -107,11 +125,14 @@ def pool() -> Pool:
 def empty(shapes: Sequence[tuple[int, ...]], dtype: Any) -> tuple[NDArray[Any], ...]:
     """Return an uninitialised array, as `numpy.empty` does, for each result of a call."""
     kind = np.dtype(dtype)
-    if sum(map(prod, shapes)) * kind.itemsize < MIN_BYTES:
+    sizes = [prod(shape) * kind.itemsize for shape in shapes]
+    if sum(sizes) < MIN_BYTES:
         return tuple([np.empty(shape, kind) for shape in shapes])
-    return tuple(
-        [
-            np.asarray(PooledMemory(pool(), shape, kind)) if prod(shape) else np.empty(shape, kind)
-            for shape in shapes
-        ]
-    )
+    found, results = pool(), []
+    for shape, nbytes in zip(shapes, sizes, strict=True):
+        if nbytes:
+            memory = PooledMemory(found, found.take(nbytes), shape, kind.str)
+            results.append(np.asarray(memory))
+        else:
+            results.append(np.empty(shape, kind))
+    return tuple(results)
