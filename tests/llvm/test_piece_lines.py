@@ -10,7 +10,7 @@ import sixfold as sf
 from sixfold.errors import InternalError
 from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.piece_lines import MAX_OPERATIONS_PER_LINE, line_points, pays
+from sixfold.llvm.layout.piece_lines import MAX_OPERATIONS_PER_LINE, schedule_line_stores, is_profitable
 from sixfold.llvm.layout.plan import LANES, MAX_OUTPUTS, row_lines
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.modules import straight
@@ -90,10 +90,10 @@ def test_groups_are_spread_over_the_program():
 
 def test_long_programs_and_many_outputs_leave_lines_to_the_end_of_a_block():
     _, cut = plan_of(64)
-    assert pays(cut, (64, 64))
+    assert is_profitable(cut, (64, 64))
     few = sum(map(len, cut.pieces)) // MAX_OPERATIONS_PER_LINE - 1
-    assert not pays(cut, (few,))
-    assert not pays(cut, (64,) * (MAX_OUTPUTS + 1))
+    assert not is_profitable(cut, (few,))
+    assert not is_profitable(cut, (64,) * (MAX_OUTPUTS + 1))
 
 
 def test_results_of_repetitions_are_there_when_these_have_run():
@@ -107,7 +107,7 @@ def test_results_of_repetitions_are_there_when_these_have_run():
     program = optimise(trace(rounds, (3,)))
     cut = plan(program)
     assert cut.runs
-    found = replace(cut, lines=line_points(program, cut, (70, 70))).in_tile(cut.slots + 1)
+    found = replace(cut, lines=schedule_line_stores(program, cut, (70, 70))).in_tile(cut.slots + 1)
     found.verify(program)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sixfold.llvm.layout.gather_scatter import prefetch
-from sixfold.llvm.layout.piece_lines import rest_of_block
+from sixfold.llvm.layout.piece_lines import store_remaining_lines
 from sixfold.llvm.layout.pieces import every_block, tile_size
 from sixfold.llvm.layout.plan import LANES, Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
@@ -40,7 +40,7 @@ _FIRST, _TAILS = (_LINES + 8 * (LANES + n) for n in range(2))
 WRITER_BYTES = -(-(_TAILS + 8) // LINE_BYTES) * LINE_BYTES
 
 
-def possible(layout: Layout, W: int, permutes: bool) -> bool:
+def supports(layout: Layout, W: int, permutes: bool) -> bool:
     """Return whether results are written by lines; the processor must permute two vectors."""
     lines = W == LANES and layout.item * LANES == LINE_BYTES
     return permutes and lines and min(layout.output_sizes) >= MIN_COLUMNS
@@ -112,7 +112,7 @@ class Stream:
         return [
             "  br i1 %by_pieces, label %rest, label %last",
             "rest:",
-            f"  call void @rest_of_block_{self.W}(ptr %tiles)",
+            f"  call void @store_remaining_lines_{self.W}(ptr %tiles)",
             "  br label %group_end",
             *last,
         ]
@@ -218,11 +218,11 @@ def functions(layout: Layout, cut: Plan, W: int) -> str:
 
     The first write the rows of a block but for what the next begins with, the second of them past
     the caches; the others set up a writer, and write the incomplete lines before the first row and
-    after the last.  If pieces write lines, @rest_of_block_W writes what they leave.
+    after the last.  If pieces write lines, @store_remaining_lines_W writes what they leave.
     """
     texts = [DECLARATIONS, _BEGIN, _END]
     if cut.lines:
-        texts.append(rest_of_block(layout, cut, W))
+        texts.append(store_remaining_lines(layout, cut, W))
     start = 0
     for o, size in enumerate(layout.output_sizes):
         slots = cut.results[start : start + size]
@@ -306,7 +306,7 @@ entry:
 each:
   %s = phi i64 [0, %entry], [%next, %each]
   %tails = phi i64 [0, %entry], [%tails2, %each]
-  %there = phi ptr [%row, %entry], [%there2, %each]
+  %ready_at = phi ptr [%row, %entry], [%there2, %each]
   %number = ptrtoint ptr %there to i64
   %phase = and i64 %number, {LINE_BYTES - 1}
   %back = sub i64 0, %phase

@@ -25,14 +25,14 @@ SIDE = 4
 ITEM = LINE_BYTES // LANES
 """Bytes of a number."""
 
-SPREAD = 0.7
+STORE_WINDOW = 0.7
 """Part of the operations after the first group is there, over which groups are spread."""
 
 MAX_OPERATIONS_PER_LINE = 20
 """Operations for each line up to which pieces write lines: beyond, lines are little of the time."""
 
 
-def pays(cut: Plan, sizes: Sequence[int]) -> bool:
+def is_profitable(cut: Plan, sizes: Sequence[int]) -> bool:
     """Return whether pieces write the lines of a block, and not what comes after them."""
     operations = sum(map(len, cut.pieces))
     for run in cut.runs:
@@ -41,7 +41,7 @@ def pays(cut: Plan, sizes: Sequence[int]) -> bool:
     return few and len(sizes) <= MAX_OUTPUTS and not cut.large
 
 
-def line_points(program: Program, cut: Plan, sizes: Sequence[int]) -> Lines:
+def schedule_line_stores(program: Program, cut: Plan, sizes: Sequence[int]) -> Lines:
     """Return when lines are written.
 
     Args:
@@ -50,7 +50,7 @@ def line_points(program: Program, cut: Plan, sizes: Sequence[int]) -> Lines:
         sizes: columns of each output.
     """
     starts = list(itertools.accumulate((len(p) + 1 for p in cut.pieces), initial=0))
-    there = _there(program, cut, starts)
+    ready_at = _ready_at(program, cut, starts)
     due: list[tuple[int, int, tuple[Line, ...]]] = []
     ends: list[tuple[int, ...]] = []
     zeros: list[tuple[int, ...]] = []
@@ -61,12 +61,12 @@ def line_points(program: Program, cut: Plan, sizes: Sequence[int]) -> Lines:
         zero = [program.nodes[k] == (CONST, 0.0) for k in nodes]
         for lines in _varying(zero):
             read = {nodes[line.column + j] for line in lines for j in range(LANES)}
-            due.append((max(there.get(k, 0) for k in read), output, lines))
+            due.append((max(ready_at.get(k, 0) for k in read), output, lines))
         ends.append(_ends(zero))
         zeros.append(_zeros(zero))
     groups: list[list[Group]] = [[] for _ in cut.pieces]
     begin, end = min((ready for ready, *_ in due), default=0), starts[-1] - 1
-    apart = int(SPREAD * (end - begin) / max(1, len(due)))
+    apart = int(STORE_WINDOW * (end - begin) / max(1, len(due)))
     time, p = -apart, 0
     for ready, output, lines in sorted(due):
         time = min(max(ready, time + apart), end)
@@ -98,7 +98,7 @@ def _zeros(zero: Sequence[bool]) -> tuple[int, ...]:
     return tuple(n for n in range(len(zero)) if all(rows[LANES * n : LANES * n + LANES]))
 
 
-def _there(program: Program, cut: Plan, starts: Sequence[int]) -> dict[int, int]:
+def _ready_at(program: Program, cut: Plan, starts: Sequence[int]) -> dict[int, int]:
     """Return when each value is in its slot; those that are not listed are there at the start.
 
     Times count the operations of all pieces, and one for the end of each piece.
@@ -212,8 +212,8 @@ def store(block: Block, line: str, where: str) -> None:
     block.lines.append(f"  store {block.real} {line}, ptr {where}, {how}")
 
 
-def rest_of_block(layout: Layout, cut: Plan, W: int) -> str:
-    """Return @rest_of_block_W(tile): lines of two rows, and those of zeros, after all pieces."""
+def store_remaining_lines(layout: Layout, cut: Plan, W: int) -> str:
+    """Return @store_remaining_lines_W(tile): lines of two rows, and those of zeros, after all pieces."""
     assert cut.lines is not None
     block = Block(W, layout.scalar, True)
     block.lines.append("entry:")
@@ -226,7 +226,7 @@ def rest_of_block(layout: Layout, cut: Plan, W: int) -> str:
             if part:
                 numbers = [(row, size - part + n) for n in range(part)]
                 numbers += [(row + 1, n) for n in range(LANES - part)]
-                _put_together(block, rows[o], ((row + 1) * size - part) * ITEM, numbers, slots)
+                assemble_line(block, rows[o], ((row + 1) * size - part) * ITEM, numbers, slots)
     came = "entry"
     for o, zeros in enumerate(cut.lines.zeros):
         if zeros:
@@ -237,7 +237,7 @@ def rest_of_block(layout: Layout, cut: Plan, W: int) -> str:
     return "\n".join([*tables, block.function(f"rest_of_block_{W}(ptr %tile)")])
 
 
-def _put_together(
+def assemble_line(
     block: Block, rows: str, offset: int, numbers: Sequence[tuple[int, int]], slots: Sequence[int]
 ) -> None:
     """Write a line number by number, each given by its row and column."""

@@ -33,9 +33,8 @@ MAX_NUMBERS = 1 << 19
 """Numbers read and written up to which a batch never goes to several threads."""
 MIN_UNLOCKED_NUMBERS = 1 << 13
 """Numbers read and written above which the interpreter's lock is released meanwhile."""
-ANY_NUMBER = ctypes.py_object()
-"""In place of what is called otherwise: a null pointer.  Arrays that are not plain give None, and
-there is no limit on states."""
+NO_FALLBACK = ctypes.py_object()
+"""Null: return None instead of calling a fallback; there is no limit on states."""
 _FASTCALL_KEYWORDS = 0x0082
 
 
@@ -358,7 +357,7 @@ def builtin(address: int, name: str, otherwise: Any, keep: Any) -> Any:
     Args:
         address: of an @entry.
         name: its name.
-        otherwise: called where the arrays are not plain; ANY_NUMBER to return None then, None to
+        otherwise: called where the arrays are not plain; NO_FALLBACK to return None then, None to
             return None also where there are so many states that several threads may take them.
         keep: whatever must live as long as the function.
     """

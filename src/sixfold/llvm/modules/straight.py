@@ -22,7 +22,7 @@ from sixfold.llvm.layout.gather_scatter import (
     transfer_call,
 )
 from sixfold.llvm.layout.inner_loop import copies, direct_loop
-from sixfold.llvm.layout.piece_lines import line_points, pays
+from sixfold.llvm.layout.piece_lines import schedule_line_stores, is_profitable
 from sixfold.llvm.layout.pieces import (
     blocks_per_group,
     count,
@@ -68,7 +68,7 @@ def module(
     their triple, and leaves everything as it found it.  With `permutes`, the processor permutes
     eight numbers of two vectors; with `python`, there is the plain call for the interpreter too.
     """
-    by_lines = lines.possible(layout, W, permutes)
+    by_lines = lines.supports(layout, W, permutes)
     cut = plan(program, inner=layout.scalar == "double")
     cut = with_lines(program, layout, cut, W) if by_lines else cut
     used = program.names()
@@ -107,9 +107,9 @@ def module(
 
 def with_lines(program: Program, layout: Layout, cut: Plan, W: int) -> Plan:
     """Return the plan of a program whose pieces write lines, if blocks are computed one by one."""
-    if blocks_per_group(layout, cut, W) > 1 or not pays(cut, layout.output_sizes):
+    if blocks_per_group(layout, cut, W) > 1 or not is_profitable(cut, layout.output_sizes):
         return cut
-    points = line_points(program, cut, layout.output_sizes)
+    points = schedule_line_stores(program, cut, layout.output_sizes)
     found = replace(cut, lines=points).in_tile(cut.slots + 1)
     return found.verify(program) if verifying() else found
 

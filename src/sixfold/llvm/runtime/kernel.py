@@ -52,7 +52,7 @@ class Kernel:
         """Takes plain arrays of any number of states, on this thread alone; else returns None."""
         address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
         if address:
-            plain = single_state.builtin(address, name, single_state.ANY_NUMBER, loaded)
+            plain = single_state.builtin(address, name, single_state.NO_FALLBACK, loaded)
             other = PooledCalls(plain, call, layout)
             call = single_state.builtin(address, name, other, loaded)
             self.quick = single_state.builtin(address, name, None, loaded)
