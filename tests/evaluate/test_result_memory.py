@@ -8,8 +8,6 @@ import subprocess
 import sys
 import threading
 import weakref
-from contextlib import contextmanager
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,51 +15,27 @@ import pytest
 
 import sixfold as sf
 from sixfold.llvm import result_memory
-from sixfold.llvm.modules import array_fields
-from sixfold.llvm.modules.result_memory import MAX_BLOCKS, PAGE
+from sixfold.llvm.runtime.result_memory import MAX_BUFFERS, PAGE, PooledMemory
 
-pytestmark = pytest.mark.skipif(not array_fields.symbols(), reason="this Python keeps no memory")
 BIG = (1 << 22, 1)  # 32 MiB of doubles
 
 
 @pytest.fixture(autouse=True)
 def kept(monkeypatch):
-    found = result_memory.kept_memory()
-    limit = found.state.limit
-    let_go(found)
-    found.state.limit = 1 << 30
-    yield found
-    monkeypatch.undo()
-    let_go(found)
-    found.state.limit = limit
-
-
-def let_go(kept):
-    """Free all idle memory: take it, and have none kept that comes back."""
     gc.collect()
-    with kept_arrays():
-        sizes = sorted((size for _, size in kept.idle), reverse=True)  # each finds its own piece
-        held = [np.empty(size, np.uint8) for size in sizes]
-    assert not kept.idle
-    kept.state.limit = 0
-    del held
-    assert not kept.idle
+    found = result_memory.pool()
+    found.idle.clear()
+    monkeypatch.setattr(found, "limit", 1 << 30)
+    yield found
+    found.idle.clear()
 
 
-@contextmanager
-def kept_arrays():
-    """Have NumPy itself make arrays in kept memory."""
-    set_handler = array_fields.set_handler()
-    before = set_handler(result_memory.kept_memory().capsule)
-    try:
-        yield
-    finally:
-        set_handler(before)
+def sizes(kept):
+    return [buffer.nbytes for buffer in kept.idle]
 
 
 def is_kept(array):
-    core = import_module("numpy._core" if np.__version__ >= "2" else "numpy.core")
-    return core.multiarray.get_handler_name(array) == "sixfold results"
+    return isinstance(array.base, PooledMemory)
 
 
 def empty(shape, dtype):
@@ -242,13 +216,13 @@ def test_results_start_with_a_page(kept):
             result[:] = 1.0
             nbytes = result.nbytes
             del result
-            assert nbytes <= kept.idle[0][1] <= 2 * nbytes
+            assert nbytes <= sizes(kept)[-1] <= 2 * nbytes
 
 
 def test_small_results_are_numpys_own_and_huge_ones_are_not_kept(kept):
     small = empty((1000,), np.float64)
     assert not is_kept(small)
-    kept.state.limit = 32 << 20
+    kept.limit = 32 << 20
     huge, large = empty((BIG[0] + 1,), np.float64), empty(BIG, np.float64)
     assert is_kept(huge) and is_kept(large)
     del small, huge
@@ -266,72 +240,37 @@ def test_several_results_of_a_call_are_kept_together():
     assert {where(x) for x in result_memory.empty(shapes, np.float64) if x.size} == places
 
 
-def test_few_pieces_are_kept_however_many_come_back(kept):
-    held = [empty(((1 << 17) + k,), np.float64) for k in range(MAX_BLOCKS + 10)]
-    places = [where(x) for x in held]
+def test_few_buffers_are_kept_however_many_come_back(kept):
+    held = [empty(((1 << 18) + k,), np.float64) for k in range(MAX_BUFFERS + 10)]
     while held:
         del held[0]
-    assert [start for start, _ in kept.idle] == places[:9:-1]
-    assert kept.state.idle == sum(size for _, size in kept.idle)
+    assert sizes(kept) == [8 * ((1 << 18) + k) for k in range(10, MAX_BUFFERS + 10)]
 
 
 def test_no_more_is_kept_than_said(kept):
-    kept.state.limit = 100 << 20
-    held = [empty((1 << 22,), np.float64) for _ in range(6)]
+    kept.limit = 100 << 20
+    held = [empty(((1 << 22) + k,), np.float64) for k in range(6)]
     assert len({where(x) for x in held}) == 6 and not kept.idle
-    places = [where(x) for x in held]
     while held:
         del held[0]
-    found = [start for start, _ in kept.idle]
-    assert len(found) == 3  # of 32 MiB each, those that came back last
-    assert found == places[:2:-1]
+    # of 32 MiB each, those that came back last
+    assert sizes(kept) == [8 * ((1 << 22) + k) for k in (3, 4, 5)]
 
 
-def test_what_lies_between_others_is_taken_out_alone(kept):
-    sizes = [1 << 18, 1 << 20, 1 << 22]
-    held = [empty((size,), np.float64) for size in sizes]
-    places = [where(x) for x in held]
+def test_a_buffer_between_others_is_taken_out_alone(kept):
+    held = [empty((size,), np.float64) for size in (1 << 18, 1 << 20, 1 << 22)]
+    place = where(held[1])
     while held:
         del held[0]
-    middle = empty((sizes[1],), np.float64)
-    assert where(middle) == places[1]
-    assert kept.idle == [(places[2], 8 * sizes[2]), (places[0], 8 * sizes[0])]
-    assert kept.state.idle == 8 * (sizes[0] + sizes[2])
-
-
-def test_kept_memory_is_cleared_where_zeros_are_wanted():
-    first = empty((1 << 17,), np.float64)
-    place, first[:] = where(first), 7.0
-    del first
-    with kept_arrays():
-        zeros = np.zeros(1 << 17)
-    assert where(zeros) == place and not zeros.any()
-
-
-@pytest.mark.parametrize("size", [1, 7, 1 << 16, (1 << 17) + 3, 1 << 19])
-def test_a_result_may_be_resized_in_place(kept, size):
-    result = empty((1 << 17,), np.float64)
-    numbers = np.arange(result.size, dtype=float)
-    result[:] = numbers
-    place, common = where(result), min(size, result.size)
-    result.resize(size, refcheck=False)
-    np.testing.assert_array_equal(result[:common], numbers[:common])
-    assert not result[common:].any() and is_kept(result)
-    assert (place in [start for start, _ in kept.idle]) == (where(result) != place)
-
-
-def test_a_result_may_take_over_the_state_of_another_array(kept):
-    result, other = empty((1 << 17,), np.float64), np.arange(1 << 18, dtype=float)
-    place = where(result)
-    result.__setstate__(other.__reduce__()[2])
-    np.testing.assert_array_equal(result, other)
-    assert place in [start for start, _ in kept.idle]
+    middle = empty((1 << 20,), np.float64)
+    assert where(middle) == place
+    assert sizes(kept) == [8 << 18, 8 << 22]
 
 
 def test_without_memory_nothing_is_kept(kept):
     with pytest.raises(MemoryError):
         empty((1 << 58,), np.float64)
-    assert not kept.idle and not is_kept(np.empty(1 << 18))
+    assert not kept.idle
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -342,60 +281,51 @@ def test_calls_keep_the_memory_of_their_large_results(kept, rows, threads):
     sf.set_threads(threads)
     try:
         sf.inverse_dynamics_derivatives(model, q[:2], v[:2], v[:2])
-        counts = sys.getrefcount(kept.capsule)
         results = sf.inverse_dynamics_derivatives(model, q, v, v)
         assert [is_kept(x) for x in results] == [rows > 100] * 3
         del results
         assert len(kept.idle) == (3 if rows > 100 else 0)
-        places = kept.idle
+        places = {buffer.start for buffer in kept.idle}
         results = sf.inverse_dynamics_derivatives(model, q, v, v)
         assert not kept.idle
         few = sf.inverse_dynamics_derivatives(model, q[:50], v[:50], v[:50])
         for large, small in zip(results, few, strict=True):
             np.testing.assert_array_equal(large[:50], small)
         del results, large
-        assert sorted(kept.idle) == sorted(places)
-        now = sys.getrefcount(kept.capsule)
-        assert now == counts
-        assert not is_kept(np.empty(1 << 18))
+        assert {buffer.start for buffer in kept.idle} == places
     finally:
         sf.set_threads(before)
 
 
 @pytest.mark.parametrize("there", [0, 2])
-def test_a_call_without_memory_says_so_and_leaves_nothing_behind(kept, there):
-    model, own = sf.load("puma560"), kept.state.allocate
+def test_a_call_without_memory_says_so_and_leaves_nothing_behind(kept, monkeypatch, there):
+    model, take = sf.load("puma560"), type(kept).take
     q, v = sf.random_state(model, 20_000, seed=1)
     kernel = sf.compile(sf.inverse_dynamics_derivatives, model)
     sf.inverse_dynamics_derivatives(model, q, v, v)
-    let_go(kept)
-    kept.state.limit = 1 << 30
-    signature = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    kept.idle.clear()
     given = []
 
-    def allocate(context, size):
-        given.append(size)
-        return None if len(given) > there else signature(own)(context, size)
+    def scarce(self, nbytes):
+        given.append(nbytes)
+        if len(given) > there:
+            raise MemoryError
+        return take(self, nbytes)
 
-    counts = sys.getrefcount(kept.capsule)
-    scarce = signature(allocate)
-    kept.state.allocate = ctypes.cast(scarce, ctypes.c_void_p).value
-    try:
+    with monkeypatch.context() as patch:
+        patch.setattr(type(kept), "take", scarce)
         with pytest.raises(MemoryError):
             kernel(q[:4096], v[:4096], v[:4096])
+        gc.collect()
         assert len(given) == there + 1 and len(kept.idle) == there
         with pytest.raises(sf.TooLargeError):
             sf.inverse_dynamics_derivatives(model, q, v, v)
-    finally:
-        kept.state.allocate = own
-    now = sys.getrefcount(kept.capsule)
-    assert now == counts and not is_kept(np.empty(1 << 18))
     assert len(sf.inverse_dynamics_derivatives(model, q, v, v)) == 3
 
 
 def test_a_kernel_of_the_users_own_keeps_the_memory_of_its_results():
     kernel = sf.compile(sf.gravity_force, sf.load("puma560"))
-    assert is_kept(kernel(np.zeros((1 << 15, 6))))
+    assert is_kept(kernel(np.zeros((1 << 16, 6))))
     assert not is_kept(kernel(np.zeros((1 << 10, 6))))
 
 
@@ -456,8 +386,8 @@ def test_results_dropped_by_many_threads_all_come_back(kept, monkeypatch):
     for thread in threads:
         thread.join()
     assert not wrong
-    assert len(dict(kept.idle)) == len(kept.idle) == kept.state.count > 0
-    assert sum(size for _, size in kept.idle) == kept.state.idle
+    assert 0 < len(kept.idle) <= MAX_BUFFERS
+    assert sum(sizes(kept)) <= kept.limit
 
 
 def test_threads_never_share_a_result():

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import sixfold as sf
-from sixfold.llvm.layout import streaming
+from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
 from sixfold.llvm.runtime import jit
 
 MACHINE = {"arm64": "aarch64", "AMD64": "x86_64"}.get(platform.machine(), platform.machine())
@@ -103,7 +103,7 @@ def results(found, given):
     many = [np.resize(x, (60_011, x.shape[1])) for x in (q, v)]
     found["threads"] = sf.inverse_dynamics(model, *many, many[1])
     kernel = sf.compile(sf.inverse_dynamics, model)
-    found["past the caches"] = kernel.ufunc_for(streaming.MIN_STREAMING_BYTES)(*many, many[1])
+    found["past the caches"] = kernel.ufunc_for(MIN_STREAMING_BYTES)(*many, many[1])
 
 
 def main() -> None:

@@ -14,14 +14,13 @@ import pytest
 import sixfold as sf
 from sixfold.graph import trace
 from sixfold.llvm import Layout, build, toolchain
-from sixfold.llvm.runtime import cache, jit, result_memory
+from sixfold.llvm.runtime import cache, jit
 from tests.long import foreign_folders, full_disk, killed_writers
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     where = tmp_path / "kernels"
-    result_memory.kept_memory()  # its code, once for each process, goes to the usual folder
     monkeypatch.setenv("SIXFOLD_CACHE_DIR", str(where))
     monkeypatch.delenv("SIXFOLD_CACHE", raising=False)
     return where

@@ -12,7 +12,6 @@ import sixfold as sf
 from sixfold.evaluate.kernels.kernels import watched
 from sixfold.graph import trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.runtime import build as building
 from sixfold.llvm.runtime import jit, long_kernel
 from sixfold.llvm.runtime.long_kernel import LongKernel
 from tests.llvm.subroutine_functions import N, from_outside
@@ -22,7 +21,7 @@ LANES = pytest.mark.parametrize("lanes", jit.WIDTHS)
 
 @pytest.fixture(autouse=True)
 def _everything_is_long(monkeypatch):
-    monkeypatch.setattr(building, "MAX_OPERATIONS", 10)
+    monkeypatch.setattr(long_kernel, "MAX_OPERATIONS", 10)
 
 
 def two(x, y):
@@ -49,7 +48,7 @@ def long_kernel_of(dtype="float64", lanes=None):
 
 def usual_kernel(monkeypatch, dtype="float64"):
     with monkeypatch.context() as m:
-        m.setattr(building, "MAX_OPERATIONS", 10**6)
+        m.setattr(long_kernel, "MAX_OPERATIONS", 10**6)
         return build("usual", program(), layout(dtype))[0]
 
 

@@ -1,4 +1,4 @@
-"""Code for one state: equal parts of a program are run side by side, in lanes."""
+"""Code for one state: the bits of code for many."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from sixfold.llvm.modules import one_state
 from sixfold.llvm.runtime import jit
 from sixfold.llvm.runtime.kernel import Kernel
 from sixfold.scalar import subroutine
-from tests.llvm.subroutine_functions import COLUMNS, N, as_argument, from_outside, two_kinds
+from tests.llvm.subroutine_functions import N, as_argument, from_outside, two_kinds
 from tests.llvm.wide_results import growing
 
 EACH = pytest.mark.parametrize("function", [from_outside, as_argument, two_kinds])
-LANES = pytest.mark.parametrize("lanes", jit.WIDTHS)
-"""Whatever the processor prefers."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,10 +28,10 @@ def _verify(monkeypatch):
     monkeypatch.setenv("SIXFOLD_VERIFY", "1")
 
 
-def one_state_kernel(program, layout, lanes):
+def one_state_kernel(program, layout):
     """Return a kernel whose only code is the one for one state."""
     program = optimise(program)
-    code = jit.object_code(one_state.module(program, layout, lanes, jit.host()[0]))
+    code = jit.object_code(one_state.module(program, layout, jit.host()[0]))
     return Kernel("one", program.text(), layout, 1, code)
 
 
@@ -42,13 +40,12 @@ def inputs(dtype, count=5, size=N):
 
 
 @EACH
-@LANES
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_bits_are_those_of_vectors_of_states(function, lanes, dtype):
+def test_bits_are_those_of_vectors_of_states(function, dtype):
     program = trace(function, [N])
     layout = Layout(((N,),), ((len(program.outputs),),), dtype)
     many, _ = build("many", program, layout)
-    few = one_state_kernel(program, layout, lanes)
+    few = one_state_kernel(program, layout)
     x = inputs(dtype)
     expected = many(x)
     for k, row in enumerate(x):
@@ -59,8 +56,7 @@ def test_bits_are_those_of_vectors_of_states(function, lanes, dtype):
     assert np.array_equal(few(np.asfortranarray(x)[1:3]), expected[1:3])
 
 
-@LANES
-def test_several_results_constants_and_repeated_ones(lanes):
+def test_several_results_constants_and_repeated_ones():
     def function(x):
         found = from_outside(x)
         return [*found, 0.0, 0.0, 0.0, 2.5, *found[3:9], x[1], 0.0, found[4]]
@@ -69,7 +65,7 @@ def test_several_results_constants_and_repeated_ones(lanes):
     size = len(program.outputs)
     layout = Layout(((N,),), ((5,), (size - 5,)))
     many, _ = build("many", program, layout)
-    few = one_state_kernel(program, layout, lanes)
+    few = one_state_kernel(program, layout)
     x = inputs("float64")
     for found, expected in zip(few(x[0]), many(x), strict=True):
         assert np.array_equal(found, expected[0])
@@ -80,7 +76,7 @@ def test_programs_without_routines(dtype):
     program, layout = trace(growing(150), (3,)), Layout(((3,),), ((150,), (150,)), dtype)
     many, _ = build("many", program, layout)
     x = inputs(dtype, 4, 3)
-    found, expected = one_state_kernel(program, layout, 4)(x[1]), many(x)
+    found, expected = one_state_kernel(program, layout)(x[1]), many(x)
     assert all(np.array_equal(a, b[1]) for a, b in zip(found, expected, strict=True))
 
 
@@ -92,14 +88,13 @@ def angles(x):
     return [first[0][0], first[-1][1], *third, sf.sin(sum(third) * 1e3)]
 
 
-@LANES
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 9, 29])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_sines_of_a_vector_of_angles(lanes, size, dtype):
+def test_sines_of_several_angles(size, dtype):
     program = trace(angles, [size])
     layout = Layout(((size,),), ((len(program.outputs),),), dtype)
     many, _ = build("many", program, layout)
-    few = one_state_kernel(program, layout, lanes)
+    few = one_state_kernel(program, layout)
     x = inputs(dtype, 6, size)
     x[1] *= 1e7
     x[2, -1] = 1e30  # beyond the usual reduction
@@ -110,21 +105,10 @@ def test_sines_of_a_vector_of_angles(lanes, size, dtype):
         np.testing.assert_array_equal(few(row), expected[k])
 
 
-@pytest.mark.parametrize("lanes", [2, 4, 8])
-def test_angles_fill_whole_vectors(lanes):
-    cut = plan(optimise(trace(angles, [5])), lanes=lanes)
-    for group in cut.angles:
-        assert group.lanes == (lanes if len(group.nodes) > 2 else 1)
-        assert group.filled % group.lanes == group.first % group.lanes == 0
-        slots = [slot for n in range(len(group.nodes)) for slot in group.pair(n)]
-        assert len(set(slots)) == 2 * len(group.nodes)
-        assert set(slots) <= {*range(group.pairs, group.pairs + 2 * group.filled)}
-
-
 def test_not_a_number_stays_in_its_state():
     program = trace(from_outside, [N])
     layout = Layout(((N,),), ((len(program.outputs),),))
-    few = one_state_kernel(program, layout, 8)
+    few = one_state_kernel(program, layout)
     x = inputs("float64", 2)
     clean = few(x)
     x[0] = np.nan
@@ -135,26 +119,13 @@ def test_not_a_number_stays_in_its_state():
 
 def test_plain_calls_of_more_states_are_left_to_others():
     program = trace(from_outside, [N])
-    few = one_state_kernel(program, Layout(((N,),), ((len(program.outputs),),)), 8)
+    few = one_state_kernel(program, Layout(((N,),), ((len(program.outputs),),)))
     x = inputs("float64", 3)
     assert few.quick(x[0]) is not None
     assert few.quick(x[:2]) is not None
     assert few.quick(x) is None
     assert few.unbounded(x) is None
     assert few.quick(x[:0]) is None
-
-
-@pytest.mark.parametrize(("lanes", "groups"), [(2, 7), (4, 4), (8, 2)])
-def test_runs_are_shared_out_over_lanes(lanes, groups):
-    program = optimise(trace(from_outside, [N]))
-    cut = plan(program, lanes=lanes)
-    (routine,) = cut.routines
-    assert routine.lanes == lanes
-    assert len(cut.runs) == groups
-    sizes = [len(run.nodes) for run in cut.runs]
-    assert sum(sizes) == COLUMNS
-    assert max(sizes) - min(sizes) <= 1
-    assert all(run.returned % lanes == 0 and not run.left(cut.slot) for run in cut.runs)
 
 
 def test_what_needs_results_of_another_run_comes_after_it():
@@ -176,40 +147,26 @@ def test_what_needs_results_of_another_run_comes_after_it():
         return [z for y in (*second, *first) for z in y]
 
     program = optimise(trace(chained, [N]))
-    cut = plan(program, lanes=4)
     repeats = [k for k, (op, *_) in enumerate(program.nodes) if isinstance(op, Repeat)]
     assert len(repeats) == 16
-    assert [len(run.nodes) for run in cut.runs] == [4, 4, 4, 4]
-    assert {*cut.runs[0].nodes, *cut.runs[1].nodes}.isdisjoint(cut.runs[2].nodes)
+    assert {run.node for run in plan(program).runs} == {*repeats}
     layout = Layout(((N,),), ((len(program.outputs),),))
     x = inputs("float64")
     many, _ = build("many", trace(chained, [N]), layout)
-    few = one_state_kernel(trace(chained, [N]), layout, 4)
+    few = one_state_kernel(trace(chained, [N]), layout)
     assert np.array_equal(few(x[2]), many(x)[2])
 
 
-def test_a_plan_that_does_not_fit_its_lanes_is_refused():
+def test_a_plan_whose_runs_are_wrong_is_refused():
     program = optimise(trace(from_outside, [N]))
-    cut = plan(program, lanes=4).verify(program)
+    cut = plan(program).verify(program)
     run, *rest = cut.runs
-    (routine,) = cut.routines
-    swapped = tuple((slot, each[::-1]) for slot, each in run.taken)
+    other = rest[-1]
     for bad, words in [
-        (replace(cut, runs=(replace(run, nodes=run.nodes[::-1]), *rest)), "as input"),
-        (replace(cut, runs=(replace(run, taken=swapped), *rest)), "as input"),
-        (replace(cut, runs=(replace(run, returned=run.returned + 1), *rest)), "aligned"),
-        (replace(cut, routines=(replace(routine, lanes=2),)), "2 lanes"),
-        (
-            replace(cut, runs=(replace(run, results=run.results[:-1]), *rest)),
-            "reads node|is not in slot",
-        ),
-        (
-            replace(
-                cut,
-                runs=(replace(run, results=tuple((n + 1, k) for n, k in run.results)), *rest),
-            ),
-            "is not result",
-        ),
+        (replace(run, node=other.node), "others are run"),
+        (replace(run, taken=other.taken), "as input"),
+        (replace(run, results=run.results[:-1]), "reads node|is not in slot"),
+        (replace(run, results=tuple((n + 1, k) for n, k in run.results)), "is not result"),
     ]:
         with pytest.raises(InternalError, match=words):
-            bad.verify(program)
+            replace(cut, runs=(bad, *rest)).verify(program)

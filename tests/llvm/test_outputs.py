@@ -13,12 +13,12 @@ from sixfold.evaluate.kernels.rolled_tree import trace_rolled
 from sixfold.evaluate.kernels.threads import spread
 from sixfold.graph import trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout import streaming
 from sixfold.llvm.layout.signature import MAX_ARRAYS
 from sixfold.llvm.modules import single_state
+from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES, MIN_STREAMING_ROWS
 from sixfold.llvm.runtime.jit import WIDTHS
 
-BIG = streaming.MIN_STREAMING_BYTES
+BIG = MIN_STREAMING_BYTES
 SHAPES = [(), (1,), (3,), (5,), (2, 3), (0,), (2, 2, 2), (66,), (9, 9), (7, 0)]
 
 
@@ -104,7 +104,7 @@ def test_streamed_rows_are_right_wherever_results_lie(seed, lanes, dtype):
     layout = Layout(layout.inputs, layout.outputs, dtype)
     kernel, _ = build("several", program, layout, lanes=lanes)
     rng = np.random.default_rng(seed)
-    for rows in (streaming.MIN_STREAMING_ROWS, 259, 777):
+    for rows in (MIN_STREAMING_ROWS, 259, 777):
         x = states(rows, dtype)
         right = kernel.ufunc(*x)
         around, out = [], []

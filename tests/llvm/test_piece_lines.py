@@ -10,9 +10,8 @@ import sixfold as sf
 from sixfold.errors import InternalError
 from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout import streaming
-from sixfold.llvm.layout.block_lines import LANES, MAX_OUTPUTS, row_lines
-from sixfold.llvm.layout.piece_stores.line_points import MAX_OPERATIONS_PER_LINE, line_points, pays
+from sixfold.llvm.layout.piece_lines import MAX_OPERATIONS_PER_LINE, schedule_line_stores, is_profitable
+from sixfold.llvm.layout.plan import LANES, MAX_OUTPUTS, row_lines
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.modules import straight
 from tests.llvm.wide_results import growing
@@ -28,7 +27,7 @@ def layout_of(size):
 
 def plan_of(size, zeros=range(0)):
     program = program_of(size, zeros)
-    found = straight.with_lines(program, layout_of(size), plan(program, merge=True), 8)
+    found = straight.with_lines(program, layout_of(size), plan(program), 8)
     assert found.lines is not None
     return program, found
 
@@ -91,10 +90,10 @@ def test_groups_are_spread_over_the_program():
 
 def test_long_programs_and_many_outputs_leave_lines_to_the_end_of_a_block():
     _, cut = plan_of(64)
-    assert pays(cut, (64, 64))
+    assert is_profitable(cut, (64, 64))
     few = sum(map(len, cut.pieces)) // MAX_OPERATIONS_PER_LINE - 1
-    assert not pays(cut, (few,))
-    assert not pays(cut, (64,) * (MAX_OUTPUTS + 1))
+    assert not is_profitable(cut, (few,))
+    assert not is_profitable(cut, (64,) * (MAX_OUTPUTS + 1))
 
 
 def test_results_of_repetitions_are_there_when_these_have_run():
@@ -106,9 +105,9 @@ def test_results_of_repetitions_are_there_when_these_have_run():
         return [*sf.repeat(3, step, start), *start]
 
     program = optimise(trace(rounds, (3,)))
-    cut = plan(program, merge=True)
+    cut = plan(program)
     assert cut.runs
-    found = replace(cut, lines=line_points(program, cut, (70, 70))).in_tile(cut.slots + 1)
+    found = replace(cut, lines=schedule_line_stores(program, cut, (70, 70))).in_tile(cut.slots + 1)
     found.verify(program)
 
 
@@ -120,7 +119,7 @@ def test_bits_are_those_of_one_lane_wherever_results_lie(size, zeros):
     for rows, offset in itertools.product((1, 7, 8, 23, 130, 264), (0, 1, 6)):
         x = np.random.default_rng(rows).uniform(-1.0, 1.0, (rows, 3))
         wanted = one.ufunc(x)
-        for call in (wide.ufunc, wide.ufunc_for(streaming.MIN_STREAMING_BYTES)):
+        for call in (wide.ufunc, wide.ufunc_for(straight.MIN_STREAMING_BYTES)):
             around = [np.full(rows * size + 80, 7.5) for _ in wanted]
             starts = [(-a.ctypes.data % 64) // 8 + offset for a in around]
             dense = tuple(
@@ -139,7 +138,7 @@ def test_bits_are_those_of_one_lane_wherever_results_lie(size, zeros):
 def test_only_the_outputs_that_all_begin_with_a_line_are_written_by_pieces():
     program, layout = trace(growing(67), (3,)), layout_of(67)
     wide, one = (build("test", program, layout, lanes=lanes)[0] for lanes in (8, 1))
-    call = wide.ufunc_for(streaming.MIN_STREAMING_BYTES)
+    call = wide.ufunc_for(straight.MIN_STREAMING_BYTES)
     x = np.random.default_rng(0).uniform(-1.0, 1.0, (300, 3))
     for offsets in ((0, 2), (2, 0), (0, 0), (4, 4)):
         out = tuple(np.zeros(300 * 67 + 16) for _ in offsets)

@@ -15,7 +15,7 @@ from sixfold.graph import optimise, trace, unrolled
 from sixfold.graph.program import Repeat
 from sixfold.llvm import Layout, Scan, build, build_scan
 from sixfold.llvm.layout.schedule import plan
-from sixfold.llvm.layout.streaming import MIN_STREAMING_BYTES
+from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
 from sixfold.llvm.runtime.jit import WIDTHS
 from sixfold.spatial import rotation
 
@@ -172,12 +172,12 @@ def test_a_plan_that_does_not_fit_its_repetitions_is_refused():
     run, *rest = cut.runs
     routine = cut.routines[run.routine]
     node = next(k for k, (op, *_) in enumerate(program.nodes) if isinstance(op, Repeat))
-    assert run.nodes == (node,)
+    assert run.node == node
     for bad, words in [
         (replace(cut, runs=tuple(rest)), "repetitions"),
         (replace(cut, runs=(replace(run, rounds=3), *rest)), "other rounds"),
         (replace(cut, runs=(replace(run, taken=()), *rest)), "reads node"),
-        (replace(cut, runs=(replace(run, nodes=(node, node)), *rest)), "others are run"),
+        (replace(cut, runs=(replace(run, node=node + 1), *rest)), "others are run"),
         (replace(cut, runs=(replace(run, results=()), *rest)), "reads node"),
         (
             replace(cut, routines=tuple(replace(r, feeds=False) for r in cut.routines)),

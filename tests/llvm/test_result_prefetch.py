@@ -5,18 +5,16 @@ import re
 import numpy as np
 import pytest
 
-import sixfold as sf
 from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.lines.result_prefetch import MAX_LINES
+from sixfold.llvm.layout.gather_scatter import MAX_PREFETCH_LINES
 from sixfold.llvm.modules.straight import module
 from tests.llvm.wide_results import growing
 
 
 def prefetched(text, W):
     """Return the offsets of lines that the loop over dense rows prefetches, for each output."""
-    name = "usual" if W > 1 else "rows"
-    body = re.search(rf"define internal void @{name}_{W}\(.*?^}}", text, re.S | re.M)[0]
+    body = re.search(rf"define internal void @rows_{W}\(.*?^}}", text, re.S | re.M)[0]
     found = re.findall(r"%line_\w+?_(\d+)_(\d+) = ", body)
     assert body.count("call void @llvm.prefetch.p0(") == len(found)
     return [sorted(int(at) for o, at in found if int(o) == k) for k in (0, 1)]
@@ -28,27 +26,14 @@ def test_each_line_of_a_block_is_prefetched_once(W, dtype):
     size = 70
     layout = Layout(((3,),), ((size,), (size,)), dtype)
     text = module(optimise(trace(growing(size), (3,))), layout, W)
-    bytes_each, blocks = W * size * layout.item, 2 if "%beside = " in text else 1
-    lines = [b * bytes_each + at for b in range(blocks) for at in range(0, bytes_each, 64)]
+    lines = list(range(0, W * size * layout.item, 64))
     assert prefetched(text, W) == [lines if W > 1 else []] * 2
 
 
 def test_more_lines_than_the_l1_cache_has_are_not_prefetched():
-    size = MAX_LINES // 2 + 1
+    size = MAX_PREFETCH_LINES // 2 + 1
     text = module(optimise(trace(growing(size), (3,))), Layout(((3,),), ((size,), (size,))), 8)
     assert prefetched(text, 8) == [[], []]
-
-
-def test_two_blocks_at_a_time_prefetch_for_both():
-    def function(x):  # every operation waits for the one before
-        y = x[0]
-        for _ in range(200):
-            y = sf.sqrt(y + x[1])
-        return [y, y * x[1], x[2]]
-
-    text = module(optimise(trace(function, (3,))), Layout(((3,),), ((3,),)), 4)
-    assert "%beside = " in text
-    assert prefetched(text, 4)[0] == [0, 64, 96, 160]
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])

@@ -13,7 +13,8 @@ from sixfold.graph import optimise, trace
 from sixfold.graph.passes import with_subroutine, without_boundaries
 from sixfold.graph.program import CONST, COPY, INPUT, Argument
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.pieces import together
+from sixfold.llvm.layout import schedule
+from sixfold.llvm.layout.pieces import MAX_BLOCKS, blocks_per_group
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.runtime.jit import WIDTHS
 from sixfold.simulation.step import Setup
@@ -143,8 +144,8 @@ def test_pieces_need_nothing_but_the_slots(name, piece):
     rng = np.random.default_rng(3)
     x = rng.uniform(0.1, 1.0, program.inputs).tolist()
     for again in {0, carried}:
-        for inner, merge in ((True, False), (False, True)):
-            cut = plan(program, piece, again, inner, merge=merge)
+        for inner in (True, False):
+            cut = plan(program, piece, again, inner)
             found, _ = by_pieces(program, cut, x)
             assert found == directly(program, x)
 
@@ -293,13 +294,11 @@ def test_short_pieces_end_where_few_values_cross():
     program, _ = dynamics("tree10")
 
     def crossing(play):
-        from sixfold.llvm.layout import cuts
-
-        before, cuts.CUT_PLAY = cuts.CUT_PLAY, play
+        before, schedule.CUT_PLAY = schedule.CUT_PLAY, play
         try:
             cut = plan(program)
         finally:
-            cuts.CUT_PLAY = before
+            schedule.CUT_PLAY = before
         home = {k: p for p, members in enumerate(cut.pieces) for k in members}
         read = {(a, home[k]) for k in home for a in program.nodes[k][1:] if a in home}
         return len({a for a, p in read if p > home[a]})
@@ -307,22 +306,8 @@ def test_short_pieces_end_where_few_values_cross():
     assert crossing(0.35) < crossing(0.0)
 
 
-def test_pieces_are_merged_unless_many_wait():
-    wide = optimise(trace(lambda x: [x[k % 5] * (x[k % 3] + k) for k in range(900)], (5,)))
-    assert len(plan(wide, merge=True).pieces) < len(plan(wide).pieces)
-
-    def chain(x):
-        found = [x[0]]
-        for k in range(900):
-            found.append(found[-1] * x[k % 5] + 0.25)
-        return found[-1:]
-
-    waits = optimise(trace(chain, (5,)))
-    assert plan(waits, merge=True).pieces == plan(waits).pieces
-
-
-def test_blocks_with_many_results_go_through_the_pieces_one_by_one():
-    """Two of them would not fit the L1 cache; their pieces are merged whether they wait or not."""
+def test_blocks_of_large_tiles_go_through_the_pieces_one_by_one():
+    """Several of them would not fit the L1 cache."""
 
     def chain(count):
         def function(x):
@@ -333,11 +318,9 @@ def test_blocks_with_many_results_go_through_the_pieces_one_by_one():
 
         return optimise(trace(function, (5,)))
 
-    layouts = [Layout(((5,),), ((count,),)) for count in (50, 100)]
-    few, many = plan(chain(50), merge=True), plan(chain(100), merge=True)
-    assert not few.alone and any(few.serial) and together(layouts[0], few, 8) > 1
-    assert many.alone and not any(many.serial) and together(layouts[1], many, 8) == 1
-    assert len(many.pieces) < len(few.pieces) == len(plan(chain(100)).pieces)
+    layouts = [Layout(((5,),), ((count,),)) for count in (50, 150)]
+    few, many = (blocks_per_group(each, plan(chain(each.sizes[1])), 8) for each in layouts)
+    assert (few, many) == (MAX_BLOCKS, 1)
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)

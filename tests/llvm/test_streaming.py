@@ -11,11 +11,11 @@ import pytest
 import sixfold as sf
 from sixfold.graph import trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout import streaming
-from sixfold.llvm.layout.gather_scatter import column_groups
+from sixfold.llvm.layout.signature import LINE_BYTES
+from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES, MIN_STREAMING_ROWS
 from sixfold.llvm.runtime.jit import WIDTHS
 
-BIG = streaming.MIN_STREAMING_BYTES
+BIG = MIN_STREAMING_BYTES
 
 
 def sparse(columns):
@@ -63,7 +63,7 @@ def framed(rows, shape, dtype, offset):
     """Return room for results, so many elements after the start of a line, and all around it."""
     size = rows * int(np.prod(shape))
     around = np.full(size + 64, 7.5, dtype)
-    first = (-around.ctypes.data % streaming.LINE_BYTES) // around.itemsize + offset
+    first = (-around.ctypes.data % LINE_BYTES) // around.itemsize + offset
     return around[first : first + size].reshape(rows, *shape), around, first
 
 
@@ -80,7 +80,7 @@ FUNCTIONS = [
 def test_the_bits_are_those_of_the_usual_way_wherever_a_result_lies(function, dtype, lanes):
     k = kernel(function, dtype, lanes)
     shape = k.layout.outputs[0]
-    for rows in (streaming.MIN_STREAMING_ROWS, 259, 517):
+    for rows in (MIN_STREAMING_ROWS, 259, 517):
         x = states(rows, dtype)
         usual = k.ufunc(x)
         assert np.array_equal(k(x[:1])[0], usual[0])
@@ -110,8 +110,8 @@ def test_rows_written_by_lines_are_those_of_one_lane(columns):
 
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("columns", [16, 17, 19, 66])
-def test_rows_written_by_chunks_are_those_of_one_lane(columns, lanes):
-    """Rows begin at any number of a line; those at odd ones, and rows apart, go another way."""
+def test_rows_of_few_columns_are_those_of_one_lane(columns, lanes):
+    """Rows begin at any number of a line, or lie apart."""
     program = trace(lambda x: [*sparse(columns)(x), *dense(columns + 2)(x)], (3,))
     layout = Layout(((3,),), ((columns,), (columns + 2,)))
     wide, one = (build("test", program, layout, lanes=n)[0] for n in (lanes, 1))
@@ -170,7 +170,7 @@ def test_matrices_and_several_leading_axes():
 def test_neighbours_that_share_a_line_leave_each_other_alone():
     """Each of two threads writes rows whose ends lie in lines of the other's."""
     k = kernel(sparse(97))
-    x = states(streaming.MIN_STREAMING_ROWS * 12 + 13)
+    x = states(MIN_STREAMING_ROWS * 12 + 13)
     usual, flows = k.ufunc(x), k.ufunc_for(BIG)
     out, around, first = framed(len(x), (97,), "float64", 3)
     cuts = [0, *range(277, len(x) - 280, 267), len(x)]
@@ -201,29 +201,3 @@ def test_public_functions_give_the_same_bits_for_any_number_of_threads():
             assert (bytes_of(sf.mass_matrix(model, q)) == bytes_of(parts)).all()
     finally:
         sf.set_threads(None)
-
-
-@pytest.mark.parametrize("group", [1, 2, 4])
-def test_groups_hold_every_column_and_zeros_go_with_zeros(group):
-    rng = np.random.default_rng(5)
-    for _ in range(300):
-        zero = (rng.random(rng.integers(group, 60)) < rng.random()).tolist()
-        some, none = column_groups(zero, group)
-        ends = [*some, *none]
-        assert all(0 <= k <= len(zero) - group for k in ends)
-        held = {k + j for k in ends for j in range(group)}
-        assert held == set(range(len(zero)))
-        assert all(zero[k + j] for k in none for j in range(group))
-        if all(zero):
-            assert not some
-        if not any(zero):
-            assert len(some) == -(-len(zero) // group)
-
-
-def test_few_groups_hold_blocks_of_a_matrix():
-    """Two limbs: half of the matrix is zeros, which nobody reads from the tile."""
-    zero = np.ones((12, 12), bool)
-    zero[:6, :6] = zero[6:, 6:] = False
-    some, none = column_groups(zero.ravel().tolist(), 4)
-    assert len(some) <= 24
-    assert len(none) >= 12

@@ -11,10 +11,10 @@ import pytest
 import sixfold as sf
 from sixfold.graph import trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout import streaming
+from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
 from sixfold.llvm.runtime.jit import WIDTHS
 
-BIG = streaming.MIN_STREAMING_BYTES
+BIG = MIN_STREAMING_BYTES
 INPUTS = ((3,), (2, 2), (1,))
 OUTPUTS = ((9, 9), (5,), (2, 3, 2), ())
 FILL = 7.5

@@ -110,9 +110,9 @@ def test_a_plan_whose_results_go_astray_is_refused():
     (routine,) = cut.routines
     first, run, *rest = cut.runs
     for place, words in [
-        (None, "do not say where"),
-        (routine.region.start, "return results to"),
-        (cut.slots - N + 1, "return results to"),
+        (None, "does not say where"),
+        (routine.region.start, "returns results to"),
+        (cut.slots - N + 1, "returns results to"),
         (first.returned, "reads node"),
     ]:
         bad = replace(cut, runs=(first, replace(run, returned=place), *rest))

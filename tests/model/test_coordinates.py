@@ -8,7 +8,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.formats.bundled import SAMPLES
-from sixfold.model import SAMPLES, Coordinates, Coupling
+from sixfold.model import Coordinates, Coupling
 from sixfold.report.html import names
 from sixfold.simulation.trajectory_files import labels
 from sixfold.viewer.panel import controls, velocity_names

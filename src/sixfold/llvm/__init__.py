@@ -4,7 +4,6 @@ from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.modules.scan import Scan
 from sixfold.llvm.modules.straight import supported
 from sixfold.llvm.runtime import cache, result_memory
-from sixfold.llvm.runtime.build import build, loaded
 from sixfold.llvm.runtime.cross import (
     TARGETS,
     cross_object,
@@ -12,6 +11,7 @@ from sixfold.llvm.runtime.cross import (
 )
 from sixfold.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.llvm.runtime.kernel import Kernel, toolchain
+from sixfold.llvm.runtime.long_kernel import build, loaded
 from sixfold.llvm.runtime.scan_kernel import ScanKernel, build_scan
 from sixfold.llvm.runtime.xla import XlaHandler, content_digest
 from sixfold.llvm.text.writer import SUPPORTED

@@ -15,8 +15,7 @@ from sixfold.llvm.text.instructions import hexadecimal
 def copies(scalar: str, names: Sequence[str] = ("pack", "unpack", "fill_nan")) -> str:
     """Return @pack and @unpack: rows x (n2, n0, n1) elements of any strides, to and from a tile.
 
-    @fill_nan writes NaN to such rows; @addresses puts the address of each element in the tile, for
-    elements as long as an address.  Only those that are named are returned.
+    @fill_nan writes NaN to such rows.  Only those that are named are returned.
     """
     texts = []
     copy = "%x = load {0}, ptr %{1}, align 1\n  store {0} %x, ptr %{2}, align 1"
@@ -24,7 +23,6 @@ def copies(scalar: str, names: Sequence[str] = ("pack", "unpack", "fill_nan")) -
         "pack": copy.format(scalar, "far", "near"),
         "unpack": copy.format(scalar, "near", "far"),
         "fill_nan": f"store {scalar} {hexadecimal(math.nan)}, ptr %far, align 1",
-        "addresses": "store ptr %far, ptr %near",
     }
     for name in names:
         move = moves[name]

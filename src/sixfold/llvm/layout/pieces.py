@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from sixfold.graph.program import CONST, Program
-from sixfold.llvm.layout.piece_stores.piece_columns import PieceColumns
-from sixfold.llvm.layout.piece_stores.piece_lines import PieceLines
-from sixfold.llvm.layout.plan import Plan, Routine
+from sixfold.llvm.layout.piece_lines import PieceLines
+from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
-from sixfold.llvm.text import elementary, sincos, sincos_tiles
-from sixfold.llvm.text.writer import WINDOW, Block, LanesBlock, Value, types
+from sixfold.llvm.text import elementary, sincos
+from sixfold.llvm.text.writer import WINDOW, Block, Value, types
 
 
 def library(layout: Layout, W: int, used: set[str]) -> str:
@@ -25,9 +25,51 @@ def library(layout: Layout, W: int, used: set[str]) -> str:
     if used & {"sin", "cos"}:
         parts.append(sincos.library(W, layout.scalar))
         if layout.scalar == "double":
-            parts.append(sincos_tiles.stored(W))
+            parts.append(_sincos_loop(W))
     parts.append(elementary.library(W, used))
     return "\n".join(parts)
+
+
+def _sincos_loop(W: int) -> str:
+    """Return @sincos_to_W: sines and cosines of n vectors in each of several tiles, in pairs."""
+    real, _ = types(W)
+    one = 8 * W
+    return f"""
+define internal void @sincos_to_{W}(ptr %angles, ptr %pairs, i64 %n, i64 %tiles, i64 %size)
+                                   noinline {{
+entry:
+  br label %tile
+tile:
+  %t = phi i64 [0, %entry], [%t_next, %tile_end]
+  %along = mul i64 %t, %size
+  %more_tiles = icmp slt i64 %t, %tiles
+  br i1 %more_tiles, label %angle, label %end
+angle:
+  %k = phi i64 [0, %tile], [%k_next, %angle_go]
+  %more = icmp slt i64 %k, %n
+  br i1 %more, label %angle_go, label %tile_end
+angle_go:
+  %offset = mul i64 %k, {one}
+  %from = add i64 %along, %offset
+  %x_p = getelementptr i8, ptr %angles, i64 %from
+  %x = load {real}, ptr %x_p, align {one}
+  %both = call {{{real}, {real}}} @sincos_{W}({real} %x)
+  %s = extractvalue {{{real}, {real}}} %both, 0
+  %c = extractvalue {{{real}, {real}}} %both, 1
+  %to = add i64 %from, %offset
+  %s_p = getelementptr i8, ptr %pairs, i64 %to
+  store {real} %s, ptr %s_p, align {one}
+  %c_p = getelementptr i8, ptr %s_p, i64 {one}
+  store {real} %c, ptr %c_p, align {one}
+  %k_next = add i64 %k, 1
+  br label %angle
+tile_end:
+  %t_next = add i64 %t, 1
+  br label %tile
+end:
+  ret void
+}}
+"""
 
 
 def sincos_calls(layout: Layout, cut: Plan, W: int, p: int, tag: str = "") -> list[str]:
@@ -41,86 +83,38 @@ def sincos_calls(layout: Layout, cut: Plan, W: int, p: int, tag: str = "") -> li
             for name, place in (("angles", group.first), ("sines", group.pairs)):
                 offset = place * W * layout.item
                 lines.append(f"  %{name}{n}{tag} = getelementptr i8, ptr %tiles, i64 {offset}")
-            for k in range(len(group.nodes), group.filled):
-                where = f"%zero{n}_{k}{tag}"
-                lines.append(f"  {where} = getelementptr double, ptr %angles{n}{tag}, i64 {k}")
-                lines.append(f"  store double 0.0, ptr {where}")
             lines.append(
-                f"  call void @sincos_to_{W * group.lanes}(ptr %angles{n}{tag}, "
-                f"ptr %sines{n}{tag}, i64 {group.filled // group.lanes}, i64 %count, "
-                f"i64 {tile_size(layout, cut, W)})"
+                f"  call void @sincos_to_{W}(ptr %angles{n}{tag}, ptr %sines{n}{tag}, "
+                f"i64 {len(group.nodes)}, i64 %count, i64 {tile_size(layout, cut, W)})"
             )
     return lines
 
 
 def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str = "piece") -> str:
-    """Return @piece_p_W: one piece of the program on one tile, or on two that are interleaved.
+    """Return @piece_p_W: one piece of the program on one tile.
 
-    Where every operation waits for the one before, operations on a second tile hide the latency.
     Pieces of a subroutine have another name.
     """
-    return _piece(program, layout, cut, p, tile_block(layout, cut, W), name)
+    block = tile_block(layout, cut, W)
+    values: dict[int, str] = {}
 
-
-def piece_in_lanes(layout: Layout, routine: Routine, p: int, name: str) -> str:
-    """Return @name_p_W: one piece of a routine that is run in W lanes on a tile of one state."""
-    block = LanesBlock(routine.lanes, layout.scalar, routine.region)
-    return _piece(routine.program, layout, routine.plan, p, block, name)
-
-
-def _piece(program: Program, layout: Layout, cut: Plan, p: int, first: Block, name: str) -> str:
-    blocks, W = [first], first.W
-    if interleaved_tiles(cut, p, W) == 2:
-        blocks.append(blocks[0].beside(tile_size(layout, cut, W), cut.returns))
-    values: list[dict[int, str]] = [{} for _ in blocks]
-    # a vector for each constant would fill the L1 cache, where vectors are as long as its lines
-    broadcasts = W * layout.item == LINE_BYTES
-    stored = Block(1, layout.scalar) if broadcasts else blocks[0]
-    table: dict[str, int] = {}
-
-    seen: dict[int, int] = {}
-
-    def value(b: int, k: int, at: int) -> str:
-        block, known = blocks[b], values[b]
-        if k in cut.slot and at - seen.get(k, at) > RELOAD_DISTANCE:
-            known.pop(k, None)
-        if b == len(blocks) - 1:
-            seen[k] = at
-        if k not in known:
+    def value(k: int) -> str:
+        if k not in values:
             op, *arguments = program.nodes[k]
-            if op == CONST and W > 1:
-                n = table.setdefault(stored.constant(arguments[0]), len(table))
-                where = block.emit(
-                    f"getelementptr {stored.real}, ptr @{name}_constants_{p}_{W}, i64 {n}"
-                )
-                known[k] = block.broadcast(where) if broadcasts else block.load(where)
-            elif op == CONST:
-                known[k] = block.constant(arguments[0])
-            else:
-                known[k] = block.read(cut.slot[k])
-        return known[k]
+            constant = op == CONST
+            values[k] = block.constant(arguments[0]) if constant else block.read(cut.slot[k])
+        return values[k]
 
-    lines = PieceLines(blocks[0], layout, cut, p)
-    columns = PieceColumns(blocks[0], cut, p)
+    lines = PieceLines(block, layout, cut, p)
     for at, k in enumerate(cut.pieces[p]):
         lines.after(at)
-        columns.after(at)
         op, *arguments = program.nodes[k]
-        for b, block in enumerate(blocks):
-            values[b][k] = block.operation(op, [value(b, a, at) for a in arguments])
-            if b == len(blocks) - 1:
-                seen[k] = at
-            if k in cut.slot:
-                block.write(cut.slot[k], values[b][k])
+        values[k] = block.operation(op, [value(a) for a in arguments])
+        if k in cut.slot:
+            block.write(cut.slot[k], values[k])
     lines.after(len(cut.pieces[p]))
-    columns.after(len(cut.pieces[p]))
     parameters = "ptr %tile, ptr %returned" if cut.returns else "ptr %tile"
-    text = blocks[0].function(f"{name}_{p}_{W}({parameters})")
-    if table:
-        listed = ", ".join(f"{stored.real} {x}" for x in table)
-        array = f"[{len(table)} x {stored.real}]"
-        text += f"@{name}_constants_{p}_{W} = internal constant {array} [{listed}]\n"
-    return text
+    return block.function(f"{name}_{p}_{W}({parameters})")
 
 
 def tile_block(layout: Layout, cut: Plan, W: int) -> Block:
@@ -134,48 +128,24 @@ def tile_block(layout: Layout, cut: Plan, W: int) -> Block:
     return block
 
 
-RELOAD_DISTANCE = 24
-"""Operations after which a value is reloaded from its slot rather than kept in a register."""
-
-
-def interleaved_tiles(cut: Plan, p: int, W: int) -> int:
-    """Return how many tiles a piece interleaves: two where it is bound by latency, else one."""
-    return 2 if W > 1 and cut.serial[p] else 1
-
-
 def tile_size(layout: Layout, cut: Plan, W: int) -> int:
     """Return the bytes of a tile."""
     return max(cut.slots, 1) * W * layout.item
 
 
-TILE_BYTES = 65_536
-"""Bytes for the tiles of the blocks that go through the pieces together."""
+L1_BYTES = 32_768
+"""Bytes of the L1 data cache.  Where the tiles of a group do not fit, blocks go through all pieces
+one by one: G1's inverse dynamics took 1.15 to 1.25 times as long in groups."""
+
+MAX_BLOCKS = 4
+"""Blocks of a group: panda's forward dynamics takes 1.11 times as long with one."""
 
 
-LONG_TILE_BYTES, TWO_TILES_BYTES = 49_152, 262_144
-"""Tiles from the first size on are not in the L1 cache anyway: with AVX-512 there are two, as long
-as the L2 cache holds them beside the instructions, which then are fetched once for both."""
-
-
-def pairs_up(cut: Plan, W: int) -> bool:
-    """Return whether some piece interleaves two tiles, those of routines included."""
-    return any(
-        interleaved_tiles(how, p, W) == 2 for how in cut.all_plans() for p in range(len(how.pieces))
-    )
-
-
-def together(layout: Layout, cut: Plan, W: int, pairs: bool = False) -> int:
-    """Return how many blocks go through the pieces together; an even number where some pair up."""
-    pairs = pairs or pairs_up(cut, W)
-    if W == 1 or (len(cut.pieces) == 1 and not pairs and not cut.angles):
+def blocks_per_group(layout: Layout, cut: Plan, W: int) -> int:
+    """Return how many blocks go through the pieces together."""
+    if W == 1 or (len(cut.pieces) == 1 and not cut.angles):
         return 1
-    if cut.alone and not pairs:
-        return 1
-    size = tile_size(layout, cut, W)
-    most = max(1, min(8, TILE_BYTES // size))
-    if W * layout.item == LINE_BYTES and LONG_TILE_BYTES <= size <= TWO_TILES_BYTES // 2:
-        most = 2
-    return most + most % 2 if pairs else most
+    return MAX_BLOCKS if MAX_BLOCKS * tile_size(layout, cut, W) <= L1_BYTES else 1
 
 
 def results(block: Block, program: Program, cut: Plan) -> list[Value]:
@@ -187,3 +157,49 @@ def result(block: Block, program: Program, cut: Plan, n: int) -> str:
     """Return one result of a program, read from its slot."""
     op, *arguments = program.nodes[program.outputs[n]]
     return block.constant(arguments[0]) if op == CONST else block.read(cut.results[n])
+
+
+def count(W: int, T: int, stop: str) -> list[str]:
+    """Return instructions that set %count to how many blocks a group at %at has, T at most."""
+    return [
+        f"  %left = sub i64 {stop}, %at",
+        f"  %up = add i64 %left, {W - 1}",
+        f"  %wide = sdiv i64 %up, {W}",
+        f"  %few = icmp slt i64 %wide, {T}",
+        f"  %count = select i1 %few, i64 %wide, i64 {T}",
+    ]
+
+
+def every_block(name: str, before: str, body: Sequence[str], after: str, size: int) -> list[str]:
+    """Return a loop over the blocks of a group.
+
+    Args:
+        name: its label; in the body, %b_name is the number of a block, %tile_name its tile.
+        before: the label from which it is entered.
+        body: what is done for a block.
+        after: the label where it goes on.
+        size: bytes of a tile.
+    """
+    return [
+        f"{name}:",
+        f"  %b_{name} = phi i64 [0, %{before}], [%n_{name}, %{name}_go]",
+        f"  %c_{name} = icmp slt i64 %b_{name}, %count",
+        f"  br i1 %c_{name}, label %{name}_go, label %{after}",
+        f"{name}_go:",
+        f"  %o_{name} = mul i64 %b_{name}, {size}",
+        f"  %tile_{name} = getelementptr i8, ptr %tiles, i64 %o_{name}",
+        *body,
+        f"  %n_{name} = add i64 %b_{name}, 1",
+        f"  br label %{name}",
+    ]
+
+
+def its_rows(name: str, W: int, stop: str) -> list[str]:
+    """Return instructions for the body: %r_name is the block's first row, %v_name how many."""
+    return [
+        f"  %s_{name} = mul i64 %b_{name}, {W}",
+        f"  %r_{name} = add i64 %at, %s_{name}",
+        f"  %l_{name} = sub i64 {stop}, %r_{name}",
+        f"  %f_{name} = icmp slt i64 %l_{name}, {W}",
+        f"  %v_{name} = select i1 %f_{name}, i64 %l_{name}, i64 {W}",
+    ]

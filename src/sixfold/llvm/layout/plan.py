@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from sixfold.errors import InternalError
 from sixfold.graph.program import (
@@ -17,9 +19,95 @@ from sixfold.graph.program import (
     Repeat,
     Result,
 )
-from sixfold.llvm.layout.block_lines import LANES, BlockColumns, ColumnGroup, Group, Lines, due
-from sixfold.llvm.layout.cuts import Angles
 from sixfold.llvm.text.writer import RETURNED
+
+LANES = 8
+"""Numbers of a line, and rows of a block."""
+
+
+class Line(NamedTuple):
+    """Eight numbers of one row."""
+
+    row: int
+    column: int
+    """The first of them."""
+
+
+class Group(NamedTuple):
+    """Lines of about the same columns of one output, a line of each row."""
+
+    after: int
+    """Operations of the piece that come before."""
+    output: int
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """When the lines of a block are written."""
+
+    sizes: tuple[int, ...]
+    """Columns of each output."""
+    groups: tuple[tuple[Group, ...], ...]
+    """Those that each piece writes, in order."""
+    ends: tuple[tuple[int, ...], ...]
+    """For each output, how many numbers of a line come from row n; the others from row n + 1."""
+    zeros: tuple[tuple[int, ...], ...]
+    """For each output, numbers of the lines that are zero in every state."""
+    targets: int
+    """The slot with the address of each output's rows; null where others write them."""
+
+    def missing(self) -> list[tuple[int, int]]:
+        """Return lines that are not written exactly once, by output and number."""
+        count = Counter(
+            (group.output, (line.row * self.sizes[group.output] + line.column) // LANES)
+            for groups in self.groups
+            for group in groups
+            for line in group.lines
+        )
+        for o, size in enumerate(self.sizes):
+            count.update((o, n) for n in self.zeros[o])
+            count.update(
+                (o, (n + 1) * size // LANES) for n, some in enumerate(self.ends[o]) if some
+            )
+        wanted = {(o, n) for o, size in enumerate(self.sizes) for n in range(size)}
+        return [line for line in wanted | {*count} if count[line] != 1 or line not in wanted]
+
+
+MAX_OUTPUTS = LANES
+"""Outputs whose addresses fit in a slot."""
+
+
+def due(groups: Sequence[Group], operations: int) -> tuple[list[Group], list[Group]]:
+    """Return the groups that are written after so many operations of a piece, and those left."""
+    now = [group for group in groups if group.after <= operations]
+    return now, list(groups[len(now) :])
+
+
+def row_lines(size: int, group: int) -> list[Line]:
+    """Return the lines of a block that begin at a column, or up to seven before it."""
+    starts = [(row, group - row * size % LANES) for row in range(LANES)]
+    return [Line(row, column) for row, column in starts if 0 <= column <= size - LANES]
+
+
+@dataclass(frozen=True)
+class Angles:
+    """Values whose sine and cosine are computed together, between two pieces.
+
+    They lie one after the other: one loop goes over them.
+    """
+
+    before: int
+    """The piece that comes after."""
+    nodes: tuple[int, ...]
+    first: int
+    """Slot of the first angle; the others follow."""
+    pairs: int
+    """Slot of the first sine; its cosine and the other pairs follow."""
+
+    def pair(self, n: int) -> tuple[int, int]:
+        """Return the slots of the sine and of the cosine of angle n."""
+        return self.pairs + 2 * n, self.pairs + 2 * n + 1
 
 
 @dataclass(frozen=True)
@@ -37,9 +125,6 @@ class Routine:
     """Whether results are the first inputs of the next round."""
     region: range
     """Slots that it writes to."""
-    lanes: int = 1
-    """Runs side by side: in code for one state, a value of the routine has a number in so many
-    slots, one for each run.  Values from outside are one number for all."""
     going: int | None = None
     """Place of a carried value; rounds end when it is positive in no lane of a group."""
 
@@ -53,18 +138,18 @@ class Routine:
 
 @dataclass(frozen=True)
 class Run:
-    """Repetitions side by side: which routine, when, and what is copied to it and from it."""
+    """A repetition: which routine, when, and what is copied to it and from it."""
 
-    nodes: tuple[int, ...]
-    """The repetitions, one in each lane of the routine; there may be fewer than lanes."""
+    node: int
+    """The repetition."""
     before: int
     """The piece that comes after."""
     routine: int
     rounds: int
-    taken: tuple[tuple[int, tuple[int, ...]], ...]
-    """Slots of the routine's inputs, each with the nodes that are copied to its lanes."""
+    taken: tuple[tuple[int, int], ...]
+    """Slots of the routine's inputs, each with the node that is copied there."""
     results: tuple[tuple[int, int], ...]
-    """Numbers of the routine's results, lane by lane, each with the node that takes it over."""
+    """Numbers of the routine's results, each with the node that takes it over."""
     returned: int | None = None
     """The first slot of its results, where the routine returns them."""
 
@@ -85,8 +170,6 @@ class Plan:
     results: tuple[int, ...]
     """Slot of each output, in order."""
     slots: int
-    serial: tuple[bool, ...]
-    """Which pieces are bound by latency: every operation waits for the one before."""
     calls: tuple[int, ...] = ()
     """The pieces before which the subroutine is called."""
     inputs: dict[int, int] = field(default_factory=dict)
@@ -98,12 +181,8 @@ class Plan:
     """Bodies of repetitions; equal ones are one."""
     runs: tuple[Run, ...] = ()
     """Repetitions in order, one at most before a piece."""
-    alone: bool = False
-    """Whether one block fills the L1 cache: blocks go through all pieces one by one."""
     lines: Lines | None = None
     """Lines of results that pieces write, if any do."""
-    columns: BlockColumns | None = None
-    """Results that pieces write to arrays whose batch axis is contiguous, if any do."""
     returns: bool = False
     """Whether the slots of results are `returned_slot`, of a routine."""
 
@@ -162,13 +241,6 @@ MANY_PIECES = 48
 _NOT_IN_PIECES = (Argument, Call, Result, Repeat, Final)
 
 
-def numbers(program: Program) -> int:
-    """Return how many numbers of a state a tile and rows hold: inputs, sines, results in both."""
-    sines = sum(node[0] in ("sin", "cos") for node in program.nodes)
-    results = [k for k in program.outputs if program.nodes[k][0] != CONST]
-    return program.inputs + sines + len(set(results)) + len(results)
-
-
 def outside_slot(n: int) -> int:
     """Return what stands for the slot of an input of a routine until that slot is known."""
     return -1 - n
@@ -203,11 +275,11 @@ class _Check:
         elsewhere |= {returned_slot(n) for n in range(len(plan.results)) if plan.returns}
         if not all(0 <= slot < plan.slots for slot in slots - elsewhere):
             raise _wrong(f"a slot is none of {plan.slots}")
-        if len(plan.serial) != len(plan.pieces) or len(plan.results) != len(self.outputs):
-            raise _wrong("the numbers of pieces or of results do not fit the program")
+        if len(plan.results) != len(self.outputs):
+            raise _wrong("the number of results does not fit the program")
         if len(plan.calls) != len(self.calls) or sorted(plan.calls) != list(plan.calls):
             raise _wrong(f"{len(self.calls)} calls are made before the pieces {plan.calls}")
-        if sorted(k for run in plan.runs for k in run.nodes) != self.repeats:
+        if sorted(run.node for run in plan.runs) != self.repeats:
             raise _wrong(f"{len(self.repeats)} repetitions, but others are run")
         if plan.lines and (missing := plan.lines.missing()):
             raise _wrong(f"lines {sorted(missing)} are not written once")
@@ -227,15 +299,14 @@ class _Check:
             done |= self._sines(p)
             here: set[int] = set()
             lines: Sequence[Group] = plan.lines.groups[p] if plan.lines else ()
-            columns: Sequence[ColumnGroup] = plan.columns.groups[p] if plan.columns else ()
             for n, k in enumerate(members):
-                lines, columns = self._written(lines, n), self._stored(columns, n)
+                lines = self._written(lines, n)
                 if k in done:
                     raise _wrong(f"node {k} is computed twice")
                 self._compute(k, here)
                 here.add(k)
                 done.add(k)
-            if self._written(lines, len(members)) or self._stored(columns, len(members)):
+            if self._written(lines, len(members)):
                 raise _wrong(f"lines are written after more operations than piece {p} has")
         self._results(done)
 
@@ -287,11 +358,7 @@ class _Check:
                 for n, angle in enumerate(group.nodes)
                 for op, slot in zip(("sin", "cos"), group.pair(n), strict=True)
             }
-            if group.first % group.lanes or group.pairs % group.lanes:
-                raise _wrong(f"angles {group.nodes} do not have aligned slots")
-            written = range(group.pairs, group.pairs + 2 * group.filled)
-            zeros = range(group.first + len(group.nodes), group.first + group.filled)
-            for slot in (*written, *zeros):
+            for slot in range(group.pairs, group.pairs + 2 * len(group.nodes)):
                 self.tile.pop(slot, None)
             for k, node in self.sines:
                 if node in pairs and self.plan.slot.get(k) == pairs[node]:
@@ -314,41 +381,35 @@ class _Check:
                 self._write(k, self.block.results[op.place])
 
     def _repeat(self, run: Run) -> None:
-        """Check what repetitions read, and note their results."""
-        routine, lanes = self.plan.routines[run.routine], self.plan.routines[run.routine].lanes
-        if not 0 < len(run.nodes) <= lanes:
-            raise _wrong(f"repetitions {run.nodes} are run in {lanes} lanes")
+        """Check what a repetition reads, and note its results."""
+        routine, node = self.plan.routines[run.routine], run.node
         taken = dict(run.taken)
-        for lane, node in enumerate(run.nodes):
-            op, *arguments = self.nodes[node]
-            if routine.program != op.body or run.rounds != op.rounds:
-                raise _wrong(f"repetition {node} runs another body, or for other rounds")
-            if op.rounds > 1 and not routine.feeds:
-                raise _wrong(f"repetition {node} does not carry its results on")
-            for n, slot in routine.plan.inputs.items():
-                a = arguments[n]
-                copied = slot in taken
-                if copied and (taken[slot][lane] != a or slot not in routine.region):
-                    raise _wrong(f"repetition {node} takes node {taken[slot][lane]} as input {n}")
-                if not copied and (self.plan.slot.get(a) != slot or slot in routine.region):
-                    raise _wrong(f"repetition {node} reads node {a} in slot {slot}")
-                if self.nodes[a][0] != CONST:
-                    self._read(a, f"repetition {node}")
+        op, *arguments = self.nodes[node]
+        if routine.program != op.body or run.rounds != op.rounds:
+            raise _wrong(f"repetition {node} runs another body, or for other rounds")
+        if op.rounds > 1 and not routine.feeds:
+            raise _wrong(f"repetition {node} does not carry its results on")
+        for n, slot in routine.plan.inputs.items():
+            a = arguments[n]
+            copied = slot in taken
+            if copied and (taken[slot] != a or slot not in routine.region):
+                raise _wrong(f"repetition {node} takes node {taken[slot]} as input {n}")
+            if not copied and (self.plan.slot.get(a) != slot or slot in routine.region):
+                raise _wrong(f"repetition {node} reads node {a} in slot {slot}")
+            if self.nodes[a][0] != CONST:
+                self._read(a, f"repetition {node}")
         if routine.plan.returns != (run.returned is not None):
-            raise _wrong(f"repetitions {run.nodes} do not say where their results go")
+            raise _wrong(f"repetition {node} does not say where its results go")
         results = range(0)
         if run.returned is not None:
-            results = range(run.returned, run.returned + lanes * len(routine.plan.results))
+            results = range(run.returned, run.returned + len(routine.plan.results))
         if not all(0 <= slot < self.plan.slots and slot not in routine.region for slot in results):
-            raise _wrong(f"repetitions {run.nodes} return results to slots {results}")
-        if lanes > 1 and (results.start % lanes or routine.region.start % lanes):
-            raise _wrong(f"repetitions {run.nodes} do not have aligned slots")
+            raise _wrong(f"repetition {node} returns results to slots {results}")
         for slot in (*routine.region, *results):
             self.tile.pop(slot, None)
-        for number, k in run.results:
-            place, lane = divmod(number, lanes)
-            if lane >= len(run.nodes) or self.nodes[k] != (Final(place), run.nodes[lane]):
-                raise _wrong(f"node {k} is not result {place} of lane {lane} of {run.nodes}")
+        for place, k in run.results:
+            if self.nodes[k] != (Final(place), node):
+                raise _wrong(f"node {k} is not result {place} of repetition {node}")
             self._write(k, self.plan.slot.get(k))
 
     def _written(self, groups: Sequence[Group], operations: int) -> list[Group]:
@@ -360,13 +421,6 @@ class _Check:
                 for k in self.outputs[start + line.column : start + line.column + LANES]:
                     if self.nodes[k][0] != CONST:
                         self._read(k, "a line")
-        return left
-
-    def _stored(self, groups: Sequence[ColumnGroup], operations: int) -> list[ColumnGroup]:
-        """The same for results that go to arrays whose batch axis is contiguous."""
-        now, left = due(groups, operations)
-        for n in (n for group in now for n in group.results):
-            self._read(self.outputs[n], "a column")
         return left
 
     def _results(self, done: set[int]) -> None:

@@ -10,11 +10,9 @@ is there once.
 from __future__ import annotations
 
 from sixfold.graph.program import CONST, Program
-from sixfold.llvm.layout.block_loops import every_block
 from sixfold.llvm.layout.pieces import (
-    interleaved_tiles,
+    every_block,
     piece,
-    piece_in_lanes,
     result,
     sincos_calls,
     tile_block,
@@ -39,13 +37,8 @@ def routine_functions(
     """
     texts: list[str] = []
     for r, routine in enumerate(cut.routines):
-        own = _routine_name(name, r, routine)
+        own = f"{name}_r{r}"
         body, how = routine.program, routine.plan
-        if routine.lanes > 1:
-            count = range(len(how.pieces))
-            texts += [piece_in_lanes(layout, routine, p, own) for p in count]
-            texts.append(_rounds(routine, layout, W, own))
-            continue
         texts += [piece(body, layout, how, p, W, own) for p in range(len(how.pieces))]
         if routine.moved():
             texts.append(_advance(routine, layout, W, own))
@@ -62,21 +55,13 @@ def routine_functions(
     return texts
 
 
-def _routine_name(name: str, number: int, routine: Routine) -> str:
-    return f"{name}_r{number}" if routine.lanes == 1 else f"{name}_lanes{number}"
-
-
 def _enter(program: Program, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
     """Return the function that copies what a routine takes into its region."""
     block = tile_block(layout, cut, W)
-    routine = cut.routines[run.routine]
-    first, lanes = routine.region.start, routine.lanes
-    for slot, each in run.taken:
-        # lanes without a run of their own do what the last one does
-        for lane, a in enumerate((*each, *each[-1:] * (lanes - len(each)))):
-            op, *arguments = program.nodes[a]
-            value = block.constant(arguments[0]) if op == CONST else block.read(cut.slot[a])
-            block.write(first + (slot - first) * lanes + lane, value)
+    for slot, a in run.taken:
+        op, *arguments = program.nodes[a]
+        value = block.constant(arguments[0]) if op == CONST else block.read(cut.slot[a])
+        block.write(slot, value)
     return block.function(f"{name}_{W}(ptr %tile)")
 
 
@@ -155,7 +140,7 @@ def _run(layout: Layout, cut: Plan, run: Run, W: int, name: str, i: int) -> str:
     size = tile_size(layout, cut, W)
     enter = [f"  call void @{name}_enter{i}_{W}(ptr %tile_enter)"]
     leave = [f"  call void @{name}_leave{i}_{W}(ptr %tile_leave)"]
-    rounds = f"@{_routine_name(name, run.routine, cut.routines[run.routine])}_rounds_{W}"
+    rounds = f"@{name}_r{run.routine}_rounds_{W}"
     place = (run.returned or 0) * W * layout.item
     ends = every_block("leave", "between", leave, "end", size) if run.left(cut.slot) else ()
     lines = [
@@ -181,7 +166,7 @@ def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
     """
     how = routine.plan
     size, label = tile_size(layout, how, W), "round"
-    ends_early = routine.going is not None and routine.lanes == 1
+    ends_early = routine.going is not None
     going = f"call i1 @{name}_going_{W}(ptr %tiles, i64 %count)"
     lines = [
         f"define internal void @{name}_rounds_{W}"
@@ -196,7 +181,7 @@ def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
         lines += [*run_calls(how, W, p, name), *sincos_calls(layout, how, W, p)]
         if members:
             here, after = f"stage{p}", f"after{p}"
-            function = f"{name}_{p}_{W * routine.lanes}"
+            function = f"{name}_{p}_{W}"
             body = [f"  call void @{function}(ptr %tile_{here})"]
             if how.returns:
                 body = [
@@ -204,7 +189,7 @@ def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
                     f"  call void @{function}(ptr %tile_{here}, ptr %returned_{here})",
                 ]
             lines.append(f"  br label %{here}")
-            lines += every_block(here, label, body, after, size, interleaved_tiles(how, p, W))
+            lines += every_block(here, label, body, after, size)
             lines.append(f"{after}:")
             label = after
     if routine.moved():

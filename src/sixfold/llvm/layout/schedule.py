@@ -8,8 +8,10 @@ pieces and computed between them, for all blocks in one loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sixfold.graph.program import (
     CONST,
@@ -24,47 +26,25 @@ from sixfold.graph.program import (
     operands,
     verifying,
 )
-from sixfold.llvm.layout.cuts import (
-    MIN_SERIAL_RATIO,
-    Angles,
-    equal_pieces,
-    latency_ratio,
-    levels,
-    merged,
-)
-from sixfold.llvm.layout.plan import (
-    Plan,
-    Routine,
-    numbers,
-    outside_slot,
-    returned_slot,
-)
-from sixfold.llvm.layout.routines import (
-    outside_inputs,
-    placed_routines,
-    repetitions,
-    side_by_side,
-)
+from sixfold.llvm.layout.plan import Angles, Plan, Routine, Run, outside_slot, returned_slot
 
-PIECE_OPERATIONS = 130
-"""Operations in a piece."""
+PIECE_OPERATIONS = 200
+"""Operations in a piece: with 130, forward dynamics of panda and the G1 took 3 to 5 % longer, with
+300 panda's took 3 % longer (AVX-512)."""
 
 MIN_CUT_PIECES = 1.9
 """Programs shorter than so many pieces are not cut."""
-
-LARGE_OPERATIONS = 7_000
-"""Operations beyond which compile time counts more than the last tenth of speed."""
 
 MAX_OPERATIONS = 25_000
 """Nodes up to which there is scalar code for one state too, and pieces store results themselves.
 
 Longer programs take 5 s to compile without that; their scalar code is compiled by itself."""
 
-MIN_ANGLES = 3
-"""Angles from which code for one state works out sines and cosines by vectors."""
+CUT_PLAY = 0.35
+"""Fraction of a piece by which a cut may move to where fewer values are live."""
 
-MAX_TOGETHER_NUMBERS = 180
-"""Numbers of a state, results counted twice, up to which L1 holds those of several blocks."""
+Nodes = Sequence[tuple[Any, ...]]
+Piece = tuple[int, ...]
 
 
 def plan(
@@ -74,8 +54,6 @@ def plan(
     inner: bool = True,
     block: Plan | None = None,
     hoist: bool = True,
-    merge: bool = False,
-    lanes: int = 1,
     in_order: bool = False,
 ) -> Plan:
     """Return how to cut a program and where its values live.
@@ -88,11 +66,9 @@ def plan(
         inner: hoist sines and cosines of all angles out of the pieces, not of inputs alone.
         block: plan of the subroutine that it calls; its values live in the first slots.
         hoist: hoist sines and cosines at all.
-        merge: merge pieces that do not wait, since there are registers enough for longer ones.
-        lanes: of vectors, in which code for one state runs a routine several times at once.
         in_order: results lie side by side in the order of the outputs, where they can.
     """
-    planner = _Planner(program, piece, inner, block, None, hoist, merge, lanes)
+    planner = _Planner(program, piece, inner, block, None, hoist)
     found = planner.plan(carried, in_order=in_order)
     found = found.in_tile(found.slots) if found.routines else found
     return found.verify(program, block) if verifying() else found
@@ -109,16 +85,11 @@ class _Planner:
         block: Plan | None,
         routine: tuple[int, Collection[int]] | None = None,
         hoist: bool = True,
-        merge: bool = False,
-        lanes: int = 1,
     ) -> None:
         """Take the first slot and the inputs that lie outside, where it is a routine's program."""
         self.program, self.nodes = program, program.nodes
-        self.lanes = lanes
-        self.alone = merge and numbers(program) > MAX_TOGETHER_NUMBERS
-        self.group, order = side_by_side(self.nodes, lanes)
         hoist = hoist and (inner or routine is None)
-        self.level, self.hoisted_sincos = levels(self.nodes, order, self.group, inner, hoist)
+        self.level, self.hoisted_sincos = levels(self.nodes, inner, hoist)
         self.slot: dict[int, int] = {}
         self.used = self.shared = 0 if block is None else block.slots
         """Slots so far, and those of them that are the subroutine's."""
@@ -146,8 +117,7 @@ class _Planner:
             self.start[level] = len(self.pieces)
             members = [k for k in work if self.level[k] == level]
             count = round(len(members) / piece) if len(members) >= MIN_CUT_PIECES * piece else 1
-            cut = equal_pieces(self.nodes, members, count)
-            self.pieces += merged(self.nodes, cut, self.alone) if merge else cut
+            self.pieces += equal_pieces(self.nodes, members, count)
         self.begins: dict[int, list[int]] = {}
         """Repetitions that are run before a piece, and their results."""
         for k in repeats:
@@ -158,29 +128,23 @@ class _Planner:
         self.place = {k: n for n, k in enumerate(order)}
         self.final = {a: k for k in order for a in self.nodes[k][1:]}
         """The last operation that reads each value."""
-        self.returned: dict[tuple[int, ...], int] = {}
-        """First slot of the results of each group of repetitions whose routine returns them."""
+        self.returned: dict[int, int] = {}
+        """First slot of the results of each repetition whose routine returns them."""
 
     def _routines(self, piece: int, inner: bool) -> list[Routine]:
         """Plan the bodies of repetitions, equal ones once, all in the same slots."""
         found: list[Routine] = []
-        self.routine_of: dict[tuple[int, ...], int] = {}
-        self.used = self._aligned(self.used)
+        self.routine_of: dict[int, int] = {}
         for body, each in repetitions(self.nodes).items():
-            groups = dict.fromkeys(self.group[k] for k in each)
-            self.routine_of |= dict.fromkeys(groups, len(found))
-            lanes = self.lanes if any(len(group) > 1 for group in groups) else 1
+            self.routine_of |= dict.fromkeys(each, len(found))
             feeds = any(self.nodes[k][0].rounds > 1 for k in each)
             carried = len(body.outputs) if feeds else 0
             outside = outside_inputs(self.nodes, body, each, carried)
             cut = _Planner(body, piece, inner, None, (self.used, outside)).plan(carried, not feeds)
-            if self.alone or lanes > 1:  # there is no second tile
-                cut = replace(cut, serial=(False,) * len(cut.pieces))
             cut = cut.verify(body) if verifying() else cut
-            region = range(self.used, self.used + lanes * (cut.slots - self.used))
             ends = {self.nodes[k][0].going for k in each}
             going = ends.pop() if len(ends) == 1 and feeds else None
-            found.append(Routine(body, cut, feeds, region, lanes, going))
+            found.append(Routine(body, cut, feeds, range(self.used, cut.slots), going))
         return found
 
     def _join(self, block: Plan) -> set[int]:
@@ -259,11 +223,9 @@ class _Planner:
         for k in sorted(self.hoisted_sincos):
             groups.setdefault(self.level[k], {})[nodes[k][1]] = None
         inputs = [k for k, node in enumerate(nodes) if node[0] == INPUT]
-        self.used = self._aligned(self.used)
         for k in groups.get(0, ()):  # angles first, one after the other
             if k not in self.slot:
                 self.slot[k] = self._more(1)
-        self.used = self._aligned(self.used)
         for k in inputs:
             if k not in self.slot:
                 self.slot[k] = self._more(1)
@@ -293,29 +255,28 @@ class _Planner:
         routines, runs = placed_routines(
             nodes, self.routines, self.routine_of, self.slot, self.home, self.returned
         )
-        length = len(self.home) + sum(routine.program.length for routine in routines)
         large = self.program.length > MAX_OPERATIONS
-        one = length > LARGE_OPERATIONS or self.alone
-        serial = tuple(
-            not one and latency_ratio(nodes, each) >= MIN_SERIAL_RATIO for each in pieces
-        )
         calls = tuple(
             self.start[self.level[k]] for k, (op, *_) in enumerate(nodes) if isinstance(op, Call)
         )
         places = {nodes[k][1]: self.slot[k] for k in inputs}
-        angled = tuple(angles)
-        placed = (pieces, self.slot, angled, results, self.used)
         return Plan(
-            *placed, serial, calls, places, large, routines, runs, self.alone, returns=returns
+            pieces,
+            self.slot,
+            tuple(angles),
+            results,
+            self.used,
+            calls,
+            places,
+            large,
+            routines,
+            runs,
+            returns=returns,
         )
 
     def _more(self, count: int) -> int:
         self.used += count
         return self.used - count
-
-    def _aligned(self, slot: int) -> int:
-        """Return the first slot from a slot on where a vector may begin."""
-        return -(-slot // self.lanes) * self.lanes
 
     def _groups(self, groups: dict[int, dict[int, None]]) -> list[Angles]:
         """Give angles, sines and cosines their places, where those of earlier groups were."""
@@ -328,7 +289,6 @@ class _Planner:
                 if room >= size and end < since:
                     del old[k]
                     return start
-            self.used = self._aligned(self.used)
             return self._more(size)
 
         def retire(start: int, size: int, before: int, owners: Sequence[int]) -> None:
@@ -339,10 +299,9 @@ class _Planner:
         for level, members in sorted(groups.items()):
             these, before = tuple(members), self.start[level]
             since = self.start[max(x for x in self.start if x < level)] if level else -1
-            lanes = self.lanes if len(these) >= MIN_ANGLES else 1
-            size = -(-len(these) // lanes) * lanes
+            size = len(these)
             start = self.slot[these[0]] if not level else block(size, since)
-            angles = Angles(before, these, start, block(2 * size, before if level else -1), lanes)
+            angles = Angles(before, these, start, block(2 * size, before if level else -1))
             for n, a in enumerate(these):
                 self.slot[a] = start + n
             made = [k for k in self.hoisted_sincos if self.level[k] == level]
@@ -378,22 +337,128 @@ class _Planner:
         Return all these results; those that need another slot have none yet.  Slots that are free
         again after a piece are added to its `ends`.
         """
-        finals: dict[tuple[int, ...], list[int]] = {}
+        finals: dict[int, list[int]] = {}
         for k in self.begins.get(p, ()):
             op, *arguments = self.nodes[k]
-            each = finals.setdefault(self.group[arguments[0] if isinstance(op, Final) else k], [])
+            each = finals.setdefault(arguments[0] if isinstance(op, Final) else k, [])
             each += [k] if isinstance(op, Final) else []
-        for group, each in finals.items():
-            routine = self.routines[self.routine_of[group]]
+        for repeat, each in finals.items():
+            routine = self.routines[self.routine_of[repeat]]
             if not routine.plan.returns:
                 continue
-            size = routine.lanes * len(routine.plan.results)
-            self.used = self._aligned(self.used)
-            first = self.returned[group] = self._more(size)
+            size = len(routine.plan.results)
+            first = self.returned[repeat] = self._more(size)
             for k in each:
-                op, repeat = self.nodes[k]
-                self.slot.setdefault(k, first + op.place * routine.lanes + group.index(repeat))
+                self.slot.setdefault(k, first + self.nodes[k][0].place)
             if not outputs.intersection(each):
                 last = max((self.home[self.final[k]] for k in each if k in self.final), default=p)
                 ends.setdefault(last, []).extend(range(first, first + size))
         return [k for each in finals.values() for k in each]
+
+
+def levels(nodes: Nodes, inner: bool, hoist: bool) -> tuple[dict[int, int], set[int]]:
+    """Return how many groups of angles or calls precede each value, and the hoisted sincos.
+
+    Args:
+        nodes: of the program.
+        inner: hoist sines and cosines of all angles, not of inputs alone.
+        hoist: hoist sines and cosines at all.
+    """
+    level: dict[int, int] = {}
+    hoisted: set[int] = set()
+    called = 0
+    for k, (op, *arguments) in enumerate(nodes):
+        if op in (INPUT, CONST):
+            level[k] = 0
+            continue
+        if isinstance(op, Repeat):  # after whatever was run before in the same slots
+            called = level[k] = max([called, *(level[a] for a in arguments)]) + 1
+            continue
+        level[k] = max(level[a] for a in arguments)
+        if isinstance(op, Call):  # after the call before; what it takes is handed over just before
+            called = level[k] = max(level[k], called) + 1
+            level |= dict.fromkeys(arguments, called - 1)
+        if op in ("sin", "cos") and arguments[0] not in hoisted:
+            of_input = nodes[arguments[0]][0] == INPUT
+            if hoist and (of_input or inner):
+                hoisted.add(k)
+                level[k] += 0 if of_input else 1
+    return level, hoisted
+
+
+def equal_pieces(nodes: Nodes, members: Sequence[int], count: int) -> list[Piece]:
+    """Return about equal pieces, cut where few values have to be kept for later."""
+    place = {k: n for n, k in enumerate(members)}
+    final = {a: n for n, k in enumerate(members) for a in nodes[k][1:]}
+    change = [0] * (len(members) + 1)
+    for k, n in place.items():
+        if final.get(k, n) > n:
+            change[n + 1] += 1
+            change[final[k]] -= 1
+    alive = list(itertools.accumulate(change))
+    ends = [0]
+    for p in range(1, count):
+        aim, play = p * len(members) // count, int(CUT_PLAY * len(members) / count)
+        ends.append(min(range(aim - play, aim + play + 1), key=lambda n: alive[n]))
+    ends.append(len(members))
+    return [tuple(members[a:b]) for a, b in itertools.pairwise(ends)]
+
+
+def repetitions(nodes: Nodes) -> dict[Program, list[int]]:
+    """Return the bodies of a program's repetitions, each with the nodes that repeat it."""
+    found: dict[Program, list[int]] = {}
+    for k, (op, *_) in enumerate(nodes):
+        if isinstance(op, Repeat):
+            found.setdefault(op.body, []).append(k)
+    return found
+
+
+def outside_inputs(nodes: Nodes, body: Program, each: Sequence[int], first: int) -> list[int]:
+    """Return the inputs of a body whose values stay where they are, from some input on.
+
+    They are the same values for all its repetitions.  Angles lie side by side, so they are copied.
+    """
+    angles = {a for op, a, *_ in body.nodes if op in ("sin", "cos")}
+    angles = {body.nodes[a][1] for a in angles if body.nodes[a][0] == INPUT}
+    return [
+        n
+        for n in range(first, body.inputs)
+        if n not in angles
+        and len({nodes[k][1 + n] for k in each}) == 1
+        and nodes[nodes[each[0]][1 + n]][0] != CONST
+    ]
+
+
+def placed_routines(
+    nodes: Nodes,
+    routines: Sequence[Routine],
+    routine_of: Mapping[int, int],
+    slot: Mapping[int, int],
+    before: Mapping[int, int],
+    returned: Mapping[int, int],
+) -> tuple[tuple[Routine, ...], tuple[Run, ...]]:
+    """Return routines with the slots of values from outside, and when they are run.
+
+    Args:
+        nodes: of the program that repeats them.
+        routines: with inputs from outside that have no slots yet.
+        routine_of: number of the routine of each repetition.
+        slot: of each value of the program.
+        before: piece that comes after each repetition.
+        returned: first slot of the results of each repetition whose routine returns them.
+    """
+    runs: list[Run] = []
+    placed = list(routines)
+    finals: dict[int, list[tuple[int, int]]] = {}
+    for f, (op, *arguments) in enumerate(nodes):
+        if isinstance(op, Final) and f in slot:
+            finals.setdefault(arguments[0], []).append((op.place, f))
+    for k, r in routine_of.items():
+        op, *arguments = nodes[k]
+        region, inputs = routines[r].region, routines[r].plan.inputs.items()
+        taken = tuple((s, arguments[n]) for n, s in inputs if s in region)
+        outside = {s: slot[arguments[n]] for n, s in inputs if s not in region}
+        placed[r] = replace(routines[r], plan=routines[r].plan.placed(outside))
+        results = tuple(finals.get(k, ()))
+        runs.append(Run(k, before[k], r, op.rounds, taken, results, returned.get(k)))
+    return tuple(placed), tuple(sorted(runs, key=lambda run: run.before))

@@ -1,92 +1,42 @@
 """Arrays whose numbers of one state do not lie side by side, such as batch-fastest ones.
 
 Where the batch axis is contiguous, one number of W states is a vector in memory already: it is
-loaded and stored as it is, without transposes.  A group of blocks is moved number by number, so
-that whole cache lines are written at a time: rows of a large batch lie far apart, often by a power
-of two, and would push each other out of the caches.  Any other strides are walked lane by lane.
+loaded and stored without transposes, number by number for a group of 64 states, so that whole cache
+lines are written at a time.  Rows with any other step are walked lane by lane.
 
-Which arrays are like that is known in each call: bit n of %strided tells of array n.
-
-Functions here only call others or run loops that are written as they should be.  So LLVM may skip
-its own work on them (optnone), which saves a tenth of the time to compile a small kernel.
+Which arrays are strided is known in each call: bit n of %strided tells of array n.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from math import gcd
 
 from sixfold.graph.program import INPUT, Program
-from sixfold.llvm.layout import pieces
-from sixfold.llvm.layout.block_loops import every_block
-from sixfold.llvm.layout.gather_scatter import table
+from sixfold.llvm.layout.gather_scatter import head
 from sixfold.llvm.layout.inner_loop import array_bit, loaded_strides, strided_extents
-from sixfold.llvm.layout.pieces import interleaved_tiles, tile_size
+from sixfold.llvm.layout.pieces import tile_size
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
-from sixfold.llvm.layout.strided_moves import move
+from sixfold.llvm.text.writer import table, types
 
-RUN_BYTES = 512
-"""Bytes of one result that a group of blocks writes at a time, if the tiles are not too large."""
+GROUP_STATES = 64
+"""States of a group: 512 bytes of each number.  256 bytes took up to a third longer."""
 
 MAX_GROUP_BYTES = 1 << 18
-"""Bytes for the tiles of such a group: they stay in the L2 cache."""
-
-MIN_ALIGNED_ROWS = 128
-"""Rows from which the first ones are done apart, so that the others start with a cache line."""
-
-GROUP = "ptr %args, ptr %steps, i64 %row, i64 %rows, ptr %tiles, i64 %strided"
-"""Arguments of a function between strided arrays and the tiles of a group of blocks."""
+"""Bytes for the tiles of a group: they stay in the L2 cache."""
 
 
-def together(layout: Layout, cut: Plan, W: int) -> int:
-    """Return how many blocks go through the pieces together: their results fill whole lines.
-
-    Where most of a tile is results, which are read once more to be stored, it pays to write longer
-    runs than tiles in the L1 cache would allow.
-    """
-    line = max(1, LINE_BYTES // (W * layout.item))
-    if any(interleaved_tiles(cut, p, W) == 2 for p in range(len(cut.pieces))):
-        line += line % 2
-    most = pieces.together(layout, cut, W)
-    if 2 * sum(layout.output_sizes) >= cut.slots or most == 1:
-        size = tile_size(layout, cut, W)
-        most = max(most, min(RUN_BYTES // (W * layout.item), MAX_GROUP_BYTES // size))
-    return max(1, most // line) * line
+def blocks_per_group(layout: Layout, cut: Plan, W: int) -> int:
+    """Return how many blocks go through the pieces together where results are strided."""
+    return max(1, min(GROUP_STATES // W, MAX_GROUP_BYTES // tile_size(layout, cut, W)))
 
 
-def moves(program: Program, layout: Layout, cut: Plan, W: int, groups: Sequence[int]) -> str:
-    """Return @gather_strided_W and @scatter_strided_W, and what they call.
-
-    Args:
-        program: whose arguments and results are moved.
-        layout: of the arrays.
-        cut: the plan of the program.
-        W: rows of a block.
-        groups: how many blocks the functions that compute rows take together.
-    """
-    several = together(layout, cut, W)
-    return "\n".join(
-        [
-            move("load", layout, cut, W, gcd(several, *groups)),
-            move("store", layout, cut, W, several),
-            _gather(program, layout, cut, W),
-            _scatter(layout, cut, W),
-            _fetch(layout, cut, W),
-        ]
-    )
-
-
-def gather_call(layout: Layout, W: int, T: int, after: str = "inputs") -> list[str]:
+def gather_call(layout: Layout, W: int, T: int) -> list[str]:
     """Return the start of a group of at most T blocks: strided inputs to its tiles, if any.
 
-    It needs %at and %stop, sets %rows_here, and ends in the label %inputs.  Where nothing is left
-    to gather, it goes to the label %after.
+    It needs %at and %stop, sets %rows_here, and ends in the label %inputs.
     """
-    if layout.scalar != "double":  # sines and cosines are left
-        after = "inputs"
-    inputs = sum(map(array_bit, range(len(layout.inputs))))
     return [
         "  %rows_left = sub i64 %stop, %at",
         f"  %rows_few = icmp slt i64 %rows_left, {T * W}",
@@ -96,103 +46,52 @@ def gather_call(layout: Layout, W: int, T: int, after: str = "inputs") -> list[s
         "columns:",
         f"  call void @gather_strided_{W}"
         "(ptr %args, ptr %steps, i64 %at, i64 %rows_here, ptr %tiles, i64 %strided)",
-        f"  %strided_inputs = and i64 %strided, {inputs}",
-        f"  %all_strided = icmp eq i64 %strided_inputs, {inputs}",
-        f"  br i1 %all_strided, label %{after}, label %inputs",
+        "  br label %inputs",
         "inputs:",
     ]
 
 
-def fetch_call(W: int, T: int, p: int, when: str, every: bool) -> list[str]:
-    """Return the start of piece p: its share of the next group's arguments is prefetched.
+class Strided:
+    """Store strategy for results of any strides, at the end of a group."""
 
-    Args:
-        W: rows of a block.
-        T: blocks of a group.
-        p: number of the piece; the instructions end in the label %go{p}.
-        when: a condition.
-        every: whether dense arguments are prefetched too.
-    """
-    arguments = f"i64 %soon{p}, i64 {T * W}, i64 {p}, i64 %strided, i1 {str(every).lower()}"
-    return [
-        f"  br i1 {when}, label %fetch{p}, label %go{p}",
-        f"fetch{p}:",
-        f"  %soon{p} = add i64 %at, {T * W}",
-        f"  call void @fetch_{W}(ptr %args, ptr %steps, {arguments})",
-        f"  br label %go{p}",
-        f"go{p}:",
-    ]
+    def __init__(self, layout: Layout, W: int) -> None:
+        self.layout, self.W = layout, W
 
+    def begin(self) -> list[str]:
+        """Return what is done before the first group."""
+        return []
 
-_FETCH_RUNS = f"""
-declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+    def begin_group(self) -> list[str]:
+        """Return what is done before each group."""
+        return []
 
-define internal void @fetch_runs(ptr %first, i64 %stride, i64 %from, i64 %to, i64 %bytes)
-                                 noinline {{
-entry:
-  br label %run
-run:
-  %k = phi i64 [%from, %entry], [%k_next, %run_end]
-  %more = icmp slt i64 %k, %to
-  br i1 %more, label %go, label %done
-go:
-  %far = mul i64 %k, %stride
-  %here = getelementptr i8, ptr %first, i64 %far
-  br label %line
-line:
-  %x = phi i64 [0, %go], [%x_next, %line_go]
-  %within = icmp slt i64 %x, %bytes
-  br i1 %within, label %line_go, label %run_end
-line_go:
-  %there0 = getelementptr i8, ptr %here, i64 %x
-  call void @llvm.prefetch.p0(ptr %there0, i32 0, i32 3, i32 1)
-  %there1 = getelementptr i8, ptr %there0, i64 {LINE_BYTES}
-  call void @llvm.prefetch.p0(ptr %there1, i32 0, i32 3, i32 1)
-  %there2 = getelementptr i8, ptr %there0, i64 {2 * LINE_BYTES}
-  call void @llvm.prefetch.p0(ptr %there2, i32 0, i32 3, i32 1)
-  %there3 = getelementptr i8, ptr %there0, i64 {3 * LINE_BYTES}
-  call void @llvm.prefetch.p0(ptr %there3, i32 0, i32 3, i32 1)
-  %x_next = add i64 %x, {4 * LINE_BYTES}
-  br label %line
-run_end:
-  %k_next = add i64 %k, 1
-  br label %run
-done:
-  ret void
-}}
-"""
-"""@fetch_runs: prefetch runs of so many bytes, a stride apart."""
+    def before_piece(self, p: int, name: str) -> list[str]:
+        """Return what is done for a block before piece p."""
+        return []
 
-
-def _fetch(layout: Layout, cut: Plan, W: int) -> str:
-    """Return @fetch_W: prefetch a piece's share of the arguments of some rows, or strided ones.
-
-    A few lines at each piece, since the processor waits where too many are on their way.  Numbers
-    of a state are taken to be one stride apart; where they are not, a prefetch is in vain.
-    """
-    lines = [
-        f"define internal void @fetch_{W}(ptr %args, ptr %steps, i64 %row, i64 %rows, i64 %piece, "
-        "i64 %strided, i1 %every) noinline optnone {",
-        f"  %bytes = mul i64 %rows, {layout.item}",
-        "  %piece_next = add i64 %piece, 1",
-    ]
-    for a, size in enumerate(layout.input_sizes):
-        lines += _array(layout, a)
-        stride = f"%stride{a}_{len(layout.shapes[a]) - 1}" if layout.shapes[a] else "%bytes"
-        lines += [
-            f"  %bit{a} = and i64 %strided, {array_bit(a)}",
-            f"  %is{a} = icmp ne i64 %bit{a}, 0",
-            f"  %apart{a} = select i1 %is{a}, i64 {stride}, i64 %bytes",
-            f"  %from_all{a} = mul i64 %piece, {size}",
-            f"  %from{a} = udiv i64 %from_all{a}, {len(cut.pieces)}",
-            f"  %until_all{a} = mul i64 %piece_next, {size}",
-            f"  %until_if{a} = udiv i64 %until_all{a}, {len(cut.pieces)}",
-            f"  %wanted{a} = or i1 %is{a}, %every",
-            f"  %until{a} = select i1 %wanted{a}, i64 %until_if{a}, i64 %from{a}",
-            f"  call void @fetch_runs"
-            f"(ptr %to{a}, i64 %apart{a}, i64 %from{a}, i64 %until{a}, i64 %bytes)",
+    def end_of_group(self, after: str) -> list[str]:
+        """Return what moves the results of a group; it goes to the label %group_end."""
+        return [
+            f"  call void @scatter_strided_{self.W}(ptr %args, ptr %steps, i64 %at, "
+            "i64 %rows_here, ptr %tiles, i1 %past)",
+            "  br label %group_end",
         ]
-    return _FETCH_RUNS + "\n".join([*lines, "  ret void", "}\n"])
+
+    def finish(self) -> list[str]:
+        """Return what is done after the last group."""
+        return ["  fence seq_cst"]  # non-temporal stores are visible before anything later
+
+
+def moves(program: Program, layout: Layout, cut: Plan, W: int) -> str:
+    """Return @gather_strided_W and @scatter_strided_W, and what they call."""
+    return "\n".join(
+        [
+            _move("load", layout, cut, W),
+            _move("store", layout, cut, W),
+            _gather(program, layout, cut, W),
+            _scatter(layout, cut, W),
+        ]
+    )
 
 
 def _array(layout: Layout, a: int) -> list[str]:
@@ -208,13 +107,7 @@ def _array(layout: Layout, a: int) -> list[str]:
     ]
 
 
-def _chosen(a: int, then: str, other: str) -> list[str]:
-    """Return the branch on whether array a is strided."""
-    return [
-        f"  %bit{a} = and i64 %strided, {array_bit(a)}",
-        f"  %is{a} = icmp ne i64 %bit{a}, 0",
-        f"  br i1 %is{a}, label %{then}, label %{other}",
-    ]
+_ROWS = "ptr %args, ptr %steps, i64 %row, i64 %rows, ptr %tiles"
 
 
 def _gather(program: Program, layout: Layout, cut: Plan, W: int) -> str:
@@ -228,7 +121,9 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int) -> str:
             continue
         tables.append(_places(f"input_places{a}", [slots.get(k) for k in numbers], layout, W))
         lines += [
-            *_chosen(a, f"array{a}", f"after{a}"),
+            f"  %bit{a} = and i64 %strided, {array_bit(a)}",
+            f"  %is{a} = icmp ne i64 %bit{a}, 0",
+            f"  br i1 %is{a}, label %array{a}, label %after{a}",
             f"array{a}:",
             *_array(layout, a),
             f"  call void @load_strided_{W}(ptr %to{a}, i64 %step{a}, ptr %tiles, i64 %rows, "
@@ -236,61 +131,181 @@ def _gather(program: Program, layout: Layout, cut: Plan, W: int) -> str:
             f"  br label %after{a}",
             f"after{a}:",
         ]
-    head = f"define internal void @gather_strided_{W}({GROUP}) noinline optnone {{"
-    return "\n".join([*tables, head, *lines, "  ret void", "}\n"])
+    start_of = f"define internal void @gather_strided_{W}({_ROWS}, i64 %strided)"
+    start_of += " noinline optnone {"
+    return "\n".join([*tables, start_of, *lines, "  ret void", "}\n"])
 
 
 def _scatter(layout: Layout, cut: Plan, W: int) -> str:
-    """Return @scatter_strided_W: results of a group of blocks to arrays, strided or not.
-
-    With %streams, whole cache lines are written by non-temporal stores.
-    """
-    tables, lines, size = [], ["  %count = sdiv i64 %rows, " + str(W)], tile_size(layout, cut, W)
+    """Return @scatter_strided_W: results of a group of blocks to arrays of any strides."""
+    tables, lines = [], []
     ends = list(itertools.accumulate(layout.output_sizes, initial=0))
-    several = len(layout.outputs) > 1
     for o, (start, end) in enumerate(itertools.pairwise(ends)):
         a = len(layout.inputs) + o
         tables.append(_places(f"output_places{o}", cut.results[start:end], layout, W))
-        store = (
-            f"  call void @store_strided_{W}(ptr %to{a}{{0}}, i64 %step{a}, ptr {{1}}, i64 {{2}}"
-        )
-        store += f", i1 %streams, ptr @output_places{o}_{W}, "
-        store += f"{strided_extents(layout, a)})"
-        lines += _array(layout, a)
-        if not several:
-            lines.append(store.format("", "%tiles", "%rows"))
-            continue
-        # rows that are contiguous are written as ever, those of an incomplete block one by one
-        place = f"ptr %args, ptr %steps, i64 %r_rows{o}, i64 {W}, ptr %tile_rows{o}"
-        body = [
-            f"  %s_rows{o} = mul i64 %b_rows{o}, {W}",
-            f"  %r_rows{o} = add i64 %row, %s_rows{o}",
-            f"  call void @scatter_of{o}_{W}({place})",
-        ]
         lines += [
-            *_chosen(a, f"array{o}", f"dense{o}"),
-            f"array{o}:",
-            store.format("", "%tiles", "%rows"),
-            f"  br label %after{o}",
-            f"dense{o}:",
-            f"  br label %rows{o}",
-            *every_block(f"rows{o}", f"dense{o}", body, f"rest{o}", size),
-            f"rest{o}:",
-            f"  %done{o} = mul i64 %count, {W}",
-            f"  %left{o} = sub i64 %rows, %done{o}",
-            f"  %past{o} = mul i64 %done{o}, %step{a}",
-            f"  %to{a}_rest = getelementptr i8, ptr %to{a}, i64 %past{o}",
-            f"  %tile_past{o} = mul i64 %count, {size}",
-            f"  %tile_rest{o} = getelementptr i8, ptr %tiles, i64 %tile_past{o}",
-            store.format("_rest", f"%tile_rest{o}", f"%left{o}"),
-            f"  br label %after{o}",
-            f"after{o}:",
+            *_array(layout, a),
+            f"  call void @store_strided_{W}(ptr %to{a}, i64 %step{a}, ptr %tiles, i64 %rows, "
+            f"i1 %past, ptr @output_places{o}_{W}, {strided_extents(layout, a)})",
         ]
-    head = f"define internal void @scatter_strided_{W}({GROUP}, i1 %streams) noinline optnone {{"
-    return "\n".join([*tables, head, *lines, "  ret void", "}\n"])
+    start_of = f"define internal void @scatter_strided_{W}({_ROWS}, i1 %past) noinline optnone {{"
+    return "\n".join([*tables, start_of, *lines, "  ret void", "}\n"])
 
 
 def _places(name: str, slots: Sequence[int | None], layout: Layout, W: int) -> str:
     """Return a table of where numbers lie in a tile, in bytes; -1 for those that nobody reads."""
     size = W * layout.item
     return table(f"{name}_{W}", [-1 if slot is None else slot * size for slot in slots])
+
+
+def _move(name: str, layout: Layout, cut: Plan, W: int) -> str:
+    """Return @load_strided_W or @store_strided_W: all numbers of some rows to or from tiles.
+
+    The outer loop is over the numbers of a state, in C order of their three axes.  Inside, whole
+    blocks are moved as vectors where the batch axis is contiguous, other rows one by one.  When
+    loading, lanes past the last row repeat it.  With %past, whole lines go past the caches.
+    """
+    item, scalar, size = layout.item, layout.scalar, tile_size(layout, cut, W)
+    real, _ = types(W, scalar)
+    source, target = ("near", "far") if name == "store" else ("far", "near")
+    align = {"near": W * item, "far": item}
+    store = f"store {real} %x, ptr %{target}, align {align[target]}"
+    end = "%rows"
+    if name == "load":
+        store, end = f"{store}\n  br label %block_end", "%rounded"
+    else:
+        past = f"store {real} %x, ptr %far, align {W * item}, !nontemporal !{{i32 1}}"
+        store = f"""br i1 %by_lines, label %around, label %through
+around:
+  {past}
+  br label %block_end
+through:
+  {store}
+  br label %block_end"""
+    return f"""
+define internal void @{name}_strided_{W}(ptr %array, i64 %step, ptr %tiles, i64 %rows, i1 %past,
+    ptr %places, i64 %n2, i64 %s2, i64 %n0, i64 %s0, i64 %n1, i64 %s1) noinline {{
+entry:
+  %contiguous = icmp eq i64 %step, {item}
+  %blocks_all = udiv i64 %rows, {W}
+  %blocks = select i1 %contiguous, i64 %blocks_all, i64 0
+  %first_row = mul i64 %blocks, {W}
+  %up = add i64 %rows, {W - 1}
+  %rounded = and i64 %up, {-W}
+  %last = sub i64 %rows, 1
+  %planes = mul i64 %n2, %n0
+  %count = mul i64 %planes, %n1
+  br label %number
+number:
+  %k = phi i64 [0, %entry], [%k_next, %next]
+  %i2 = phi i64 [0, %entry], [%i2_next, %next]
+  %i0 = phi i64 [0, %entry], [%i0_next, %next]
+  %i1 = phi i64 [0, %entry], [%i1_next, %next]
+  %some = icmp slt i64 %k, %count
+  br i1 %some, label %find, label %done
+find:
+  %place_p = getelementptr i64, ptr %places, i64 %k
+  %place = load i64, ptr %place_p
+  %slot = getelementptr i8, ptr %tiles, i64 %place
+  %o2 = mul i64 %i2, %s2
+  %o0 = mul i64 %i0, %s0
+  %o1 = mul i64 %i1, %s1
+  %o20 = add i64 %o2, %o0
+  %offset = add i64 %o20, %o1
+  %here = getelementptr i8, ptr %array, i64 %offset
+  %address = ptrtoint ptr %here to i64
+  %within = and i64 %address, {LINE_BYTES - 1}
+  %at_line = icmp eq i64 %within, 0
+  %by_lines = and i1 %at_line, %past
+  %unread = icmp slt i64 %place, 0
+  br i1 %unread, label %next, label %block
+block:
+  %b = phi i64 [0, %find], [%b_next, %block_end]
+  %more = icmp slt i64 %b, %blocks
+  br i1 %more, label %block_go, label %rest
+block_go:
+  %tile_bytes = mul i64 %b, {size}
+  %far_bytes = mul i64 %b, {W * item}
+  %near = getelementptr i8, ptr %slot, i64 %tile_bytes
+  %far = getelementptr i8, ptr %here, i64 %far_bytes
+  %x = load {real}, ptr %{source}, align {align[source]}
+  {store}
+block_end:
+  %b_next = add i64 %b, 1
+  br label %block
+rest:
+  %r = phi i64 [%first_row, %block], [%r_next, %rest_go]
+  %r_more = icmp slt i64 %r, {end}
+  br i1 %r_more, label %rest_go, label %next
+rest_go:
+  %r_block = udiv i64 %r, {W}
+  %r_lane = urem i64 %r, {W}
+  %r_tile = mul i64 %r_block, {size}
+  %r_bytes = mul i64 %r_lane, {item}
+  %r_place = add i64 %r_tile, %r_bytes
+  %r_past = icmp sgt i64 %r, %last
+  %r_row = select i1 %r_past, i64 %last, i64 %r
+  %r_far = mul i64 %r_row, %step
+  %near_r = getelementptr i8, ptr %slot, i64 %r_place
+  %far_r = getelementptr i8, ptr %here, i64 %r_far
+  %y = load {scalar}, ptr %{source}_r, align {item}
+  store {scalar} %y, ptr %{target}_r, align {item}
+  %r_next = add i64 %r, 1
+  br label %rest
+next:
+  %k_next = add i64 %k, 1
+  %i1_up = add i64 %i1, 1
+  %i1_over = icmp eq i64 %i1_up, %n1
+  %i1_next = select i1 %i1_over, i64 0, i64 %i1_up
+  %i1_carry = zext i1 %i1_over to i64
+  %i0_up = add i64 %i0, %i1_carry
+  %i0_over = icmp eq i64 %i0_up, %n0
+  %i0_next = select i1 %i0_over, i64 0, i64 %i0_up
+  %i0_carry = zext i1 %i0_over to i64
+  %i2_next = add i64 %i2, %i0_carry
+  br label %number
+done:
+  ret void
+}}
+"""
+
+
+def aligned_rows(layout: Layout, W: int, large: Sequence[str]) -> str:
+    """Return @strided_W: all rows, the first ones apart, up to a cache line.
+
+    The other rows of the longest result then start with a line; those of a large batch are written
+    past the caches.
+
+    Args:
+        layout: of the arrays.
+        W: rows of a block.
+        large: instructions that set %big, and %count to the number of rows.
+    """
+    longest = max(range(len(layout.outputs)), key=layout.output_sizes.__getitem__)
+    a, item = len(layout.inputs) + longest, layout.item
+    arguments = "ptr %args, ptr %steps, i64"
+    lines = [
+        head("strided", W),
+        "entry:",
+        *large,
+        f"  %array_p = getelementptr ptr, ptr %args, i64 {a}",
+        "  %array = load ptr, ptr %array_p",
+        f"  %step_p = getelementptr i64, ptr %steps, i64 {a}",
+        "  %step = load i64, ptr %step_p",
+        "  %along = mul i64 %row, %step",
+        "  %first = getelementptr i8, ptr %array, i64 %along",
+        "  %address = ptrtoint ptr %first to i64",
+        "  %negative = sub i64 0, %address",
+        f"  %up = and i64 %negative, {LINE_BYTES - 1}",
+        f"  %until = udiv i64 %up, {item}",
+        f"  %contiguous = icmp eq i64 %step, {item}",
+        f"  %enough = icmp sge i64 %count, {2 * GROUP_STATES}",
+        "  %aligns = and i1 %contiguous, %enough",
+        "  %skipped = select i1 %aligns, i64 %until, i64 0",
+        "  %line = add i64 %row, %skipped",
+        f"  call void @columns_{W}({arguments} %row, i64 %line, i64 %strided, i1 false)",
+        f"  call void @columns_{W}({arguments} %line, i64 %stop, i64 %strided, i1 %big)",
+        "  ret void",
+        "}\n",
+    ]
+    return "\n".join(lines)

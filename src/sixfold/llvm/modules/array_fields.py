@@ -21,11 +21,7 @@ TYPE, DATA, AXES, SIZES, KIND, FLAGS = 8, 16, 24, 32, 56, 64
 """Bytes from the start of an array to its type, data, number of axes, sizes, dtype and flags."""
 PLAIN, WRITEABLE = 0x0101, 0x0400
 """Flags of an array in C order whose data is aligned; flag of one that may be written to."""
-_NEW, _SET_HANDLER, _DEFAULT_HANDLER = 93, 304, 306
-# places of PyArray_New, PyDataMem_SetHandler and PyDataMem_DefaultHandler in NumPy's C interface
-HANDLER = ctypes.c_size_t(0)
-"""Address of the capsule of functions for the memory of large results; 0 while there is none."""
-_CAPSULE = b"mem_handler"  # the name that NumPy looks for
+_NEW = 93  # place of PyArray_New in NumPy's C interface
 
 
 @lru_cache(maxsize=1)
@@ -39,8 +35,6 @@ def symbols() -> dict[str, int]:
         "sixfold_float32": id(np.dtype(np.float32)),
         "sixfold_none": id(None),
         "sixfold_array_new": _of_numpy(_NEW),
-        "sixfold_handler": ctypes.addressof(HANDLER),
-        "sixfold_set_handler": _of_numpy(_SET_HANDLER),
         "sixfold_vectorcall": _address("PyObject_Vectorcall"),
         "sixfold_incref": _address("Py_IncRef"),
         "sixfold_decref": _address("Py_DecRef"),
@@ -55,35 +49,10 @@ def _of_numpy(place: int) -> int:
     """Return what lies at a place of NumPy's table of C functions."""
     modern = int(np.__version__.partition(".")[0]) >= 2
     umath = import_module("numpy._core" if modern else "numpy.core")._multiarray_umath
-    table = ctypes.cast(_in_capsule(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    return int(table[place] or 0)
-
-
-def _in_capsule(capsule: Any, name: bytes | None) -> int:
-    """Return the pointer in a capsule."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(get(capsule, name))
-
-
-def default_handler(kind: Any) -> Any:
-    """Return a structure of a kind with NumPy's own functions for memory."""
-    capsule = ctypes.py_object.from_address(_of_numpy(_DEFAULT_HANDLER)).value
-    return kind.from_address(_in_capsule(capsule, _CAPSULE))
-
-
-def handler_capsule(handler: Any) -> Any:
-    """Return functions for memory in the form in which NumPy takes them; keep the structure."""
-    make = ctypes.pythonapi.PyCapsule_New
-    make.restype = ctypes.py_object
-    make.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return make(ctypes.addressof(handler), _CAPSULE, None)
-
-
-@lru_cache(maxsize=1)
-def set_handler() -> Any:
-    """Return a function that sets the functions for memory of this context and gives the old."""
-    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(_of_numpy(_SET_HANDLER))
+    table = ctypes.cast(get(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return int(table[place] or 0)
 
 
 def data_pointers(arrays: Sequence[NDArray[Any]]) -> list[int]:

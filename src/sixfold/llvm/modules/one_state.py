@@ -1,9 +1,4 @@
-"""A program as LLVM text for one state: scalar code, with equal parts of it in lanes.
-
-What a program does several times with other numbers (`Factor.column`, say) is done by vectors here,
-a run in each lane; all else is scalar.  The operations are those of the program, so results have
-the bits of the kernel for many states.
-"""
+"""A program as LLVM text for one state: scalar code, with the bits of the kernel for many."""
 
 from __future__ import annotations
 
@@ -29,21 +24,20 @@ PIECE_OPERATIONS = 250
 """Operations in a piece: nothing loops over pieces, so they are as long as LLVM takes well."""
 
 
-def module(program: Program, layout: Layout, lanes: int, triple: str = "") -> str:
+def module(program: Program, layout: Layout, triple: str = "") -> str:
     """Return the text of a module with the inner loop @loop of a NumPy gufunc, and @entry.
 
     Args:
         program: optimised.
         layout: of the arrays.
-        lanes: of a vector.
         triple: of the processor.
     """
     used = program.names()
     return "\n".join(
         [
             scratch.DECLARATIONS,
-            *(library(layout, width, used) for width in dict.fromkeys((1, lanes))),
-            rows(program, layout, lanes, ""),
+            library(layout, 1, used),
+            rows(program, layout, ""),
             copies(layout.scalar),
             tiled_loop(layout, 1, triple),
             single_state.text(layout, MAX_STATES),
@@ -51,10 +45,10 @@ def module(program: Program, layout: Layout, lanes: int, triple: str = "") -> st
     )
 
 
-def rows(program: Program, layout: Layout, lanes: int, more: str = ", i64 %strided") -> str:
+def rows(program: Program, layout: Layout, more: str = ", i64 %strided") -> str:
     """Return @rows_1(args, steps, row, stop, data, more): dense rows, one after the other."""
     inner = layout.scalar == "double"
-    cut = plan(program, PIECE_OPERATIONS, inner=inner, lanes=lanes, in_order=True)
+    cut = plan(program, PIECE_OPERATIONS, inner=inner, in_order=True)
     return "\n".join(
         [
             gather(program, layout, cut, 1, True, False),

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from sixfold.graph.passes import Outlined
 from sixfold.graph.program import Program
 from sixfold.llvm.layout import scratch
-from sixfold.llvm.layout.block_loops import count, every_block, its_rows
 from sixfold.llvm.layout.pieces import (
-    interleaved_tiles,
+    blocks_per_group,
+    count,
+    every_block,
+    its_rows,
     library,
-    pairs_up,
     piece,
     result,
     results,
     sincos_calls,
     tile_size,
-    together,
 )
 from sixfold.llvm.layout.plan import Plan
 from sixfold.llvm.layout.repeat_loops import routine_functions, run_calls
@@ -215,7 +215,7 @@ def _driver(
     triple: str,
 ) -> str:
     """Return @scan: groups of blocks, each through all steps."""
-    T = together(layout, cut, W, any(pairs_up(how, W) for _, how, _ in stages))
+    T = blocks_per_group(layout, cut, W)
     size = tile_size(layout, cut, W)
     lines = [
         "define i32 @scan(ptr %arrays, ptr %strides, i64 %rows, i64 %steps, i64 %every) {",
@@ -239,10 +239,10 @@ def _driver(
         "  br label %first",
     ]
 
-    def each(name: str, before: str, calls: list[str], after: str, blocks: int = 1) -> None:
+    def each(name: str, before: str, calls: list[str], after: str) -> None:
         """Write a loop over the blocks of the group."""
         body = [*its_rows(name, W, "%rows"), *calls]
-        lines.extend(every_block(name, before, body, after, size, blocks))
+        lines.extend(every_block(name, before, body, after, size))
 
     def with_rows(function: str, name: str, step: str) -> str:
         place = f"ptr %arrays, ptr %strides, i64 %r_{name}, i64 %v_{name}, i64 {step}"
@@ -268,11 +268,8 @@ def _driver(
         calls = []
         if _expected(scan, W, n, len(stages)):
             calls.append(with_rows(f"expect_{n}", name, "%out"))
-            if interleaved_tiles(how, p, W) == 2:
-                calls.append(f"  %beside_{name} = add i64 %r_{name}, {W}")
-                calls.append(calls[0].replace(f"%r_{name}", f"%beside_{name}"))
         calls.append(f"  call void @{kind}_{p}_{W}(ptr %tile_{name})")
-        each(name, f"early{n}", calls, after, interleaved_tiles(how, p, W))
+        each(name, f"early{n}", calls, after)
     lines += [
         "finish:",
         "  %due = icmp eq i64 %since, %every",

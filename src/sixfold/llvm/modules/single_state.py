@@ -27,15 +27,14 @@ from sixfold.llvm.modules.array_fields import (
     WRITEABLE,
     symbols,
 )
-from sixfold.llvm.modules.result_memory import MIN_BYTES, new_array
+from sixfold.llvm.runtime.result_memory import MIN_BYTES
 
 MAX_NUMBERS = 1 << 19
 """Numbers read and written up to which a batch never goes to several threads."""
 MIN_UNLOCKED_NUMBERS = 1 << 13
 """Numbers read and written above which the interpreter's lock is released meanwhile."""
-ANY_NUMBER = ctypes.py_object()
-"""In place of what is called otherwise: a null pointer.  Arrays that are not plain give None, and
-there is no limit on states."""
+NO_FALLBACK = ctypes.py_object()
+"""Null: return None instead of calling a fallback; there is no limit on states."""
 _FASTCALL_KEYWORDS = 0x0082
 
 
@@ -46,7 +45,8 @@ def text(layout: Layout, most: int | None = None) -> str:
     Each input holds one state or has one leading axis; all leading axes are of one length; no state
     has a zero at `layout.nonzero`.  It returns the result, or a tuple where there are several.
     Where any of this is not so it calls `self` with the same arguments, or returns None when `self`
-    is None or null.  If it is None, there are at most `most_rows(layout)` states.
+    is None or null.  If it is None, there are at most `most_rows(layout)` states.  Results of
+    MIN_BYTES or more have to be given.
 
     Args:
         layout: of the arrays.
@@ -190,8 +190,9 @@ class _Entry:
             "  br label %work",
             "make:",
             f"  store i64 {rows}, ptr %sizes",
-            f"  %large = icmp uge i64 {rows}, {-(-MIN_BYTES // sum(sizes))}",
         ]
+        # memory of large results comes from a pool: the caller takes it and gives arrays
+        self.need(emit(f"icmp ult i64 {rows}, {-(-MIN_BYTES // sum(sizes))}"))
         made = [self._make(o, several) for o in range(outputs)]
         fresh = [at(array, DATA, "ptr") for array in made]
         lines += ["  br label %work", "work:"]
@@ -257,7 +258,11 @@ class _Entry:
         skipped = emit(f"select i1 {several}, i64 0, i64 1")
         shape = emit(f"getelementptr i64, ptr %sizes, i64 {skipped}")
         count = emit(f"select i1 {several}, i32 {axes + 1}, i32 {axes}")
-        made = emit(f"call ptr @new_array(i1 %large, i32 {count}, ptr {shape})")
+        number = np.dtype(layout.dtype).num
+        made = emit(
+            f"call ptr @sixfold_array_new(ptr @sixfold_array_type, i32 {count}, ptr {shape}, "
+            f"i32 {number}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+        )
         some = emit(f"icmp ne ptr {made}, null")
         failed = f"undo{output}" if output else "failed"
         end = f"made_end{tag(output)}"
@@ -322,7 +327,8 @@ class _Entry:
                 "declare ptr @sixfold_save_thread()",
                 "declare void @sixfold_restore_thread(ptr)",
                 *(several if len(self.layout.outputs) > 1 else ()),
-                new_array(np.dtype(self.layout.dtype).num),
+                "declare ptr @sixfold_array_new(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
+                "declare void @sixfold_decref(ptr)",
                 "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %keywords) {",
                 *self.lines,
                 f"  ret ptr {result}",
@@ -351,7 +357,7 @@ def builtin(address: int, name: str, otherwise: Any, keep: Any) -> Any:
     Args:
         address: of an @entry.
         name: its name.
-        otherwise: called where the arrays are not plain; ANY_NUMBER to return None then, None to
+        otherwise: called where the arrays are not plain; NO_FALLBACK to return None then, None to
             return None also where there are so many states that several threads may take them.
         keep: whatever must live as long as the function.
     """

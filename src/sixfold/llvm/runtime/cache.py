@@ -58,6 +58,17 @@ def digest(*parts: str | bytes) -> str:
     return total.hexdigest()
 
 
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """Return a hash of every source file of the package."""
+    root = Path(__file__).parents[2]
+    total = hashlib.blake2b(digest_size=16)
+    for path in sorted(root.rglob("*.py")):
+        total.update(str(path.relative_to(root)).encode())
+        total.update(path.read_bytes())
+    return total.hexdigest()
+
+
 def read(name: str) -> bytes | None:
     """Return the payload of a file, or None if there is no whole, sound file of ours."""
     with contextlib.suppress(OSError, struct.error), _opened() as where:

@@ -217,7 +217,7 @@ def _with_machine(text: str, to: Target, use: Callable[[Any, Any], T]) -> T:
     machine = target.create_target_machine(
         cpu=to.cpu,
         features=to.features,
-        opt=1 if len(text) > jit.LONG_TEXT_BYTES else 2,
+        opt=2,
         reloc="pic",
         codemodel="small",
         abiname=to.abi,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixfold.errors import NumberError, kind_of, visible
+from sixfold.errors import visible
 from sixfold.graph.program import Program
 from sixfold.graph.rolled import Rolled
 from sixfold.llvm.layout.signature import Layout
-from sixfold.llvm.layout.streaming import MIN_STREAMING_BYTES
 from sixfold.llvm.modules import rolled, single_state, straight
+from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
 from sixfold.llvm.runtime import cache, jit, result_memory
-from sixfold.llvm.runtime.empty_arrays import WithEmptyArrays
-from sixfold.llvm.runtime.gufunc import gufunc
-from sixfold.llvm.runtime.source_digest import source_digest
+from sixfold.llvm.runtime.cache import source_digest
+from sixfold.llvm.runtime.gufunc import WithEmptyArrays, gufunc
 
 
 class Kernel:
@@ -48,15 +48,17 @@ class Kernel:
         self._gufunc = self._ufunc(data)
         call = _call_on_arrays(self._gufunc, name)
         self.quick: Any = None
-        """Takes plain arrays of not too many states, and returns None for anything else."""
+        """Takes plain arrays of not too many states, and large results only as arrays that are
+        given; returns None for anything else."""
         self.unbounded: Any = None
-        """The same for any number of states, on this thread alone."""
+        """Takes plain arrays of any number of states, on this thread alone; else returns None."""
         address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
         if address:
-            result_memory.kept_memory()  # from now on, kernels make large results in it
-            call = single_state.builtin(address, name, call, loaded)
+            plain = single_state.builtin(address, name, single_state.NO_FALLBACK, loaded)
+            other = PooledCalls(plain, call, layout)
+            call = single_state.builtin(address, name, other, loaded)
             self.quick = single_state.builtin(address, name, None, loaded)
-            self.unbounded = single_state.builtin(address, name, single_state.ANY_NUMBER, loaded)
+            self.unbounded = other.unbounded
         object.__setattr__(self, "__call__", call)  # see __slots__
 
     def _describe(
@@ -188,6 +190,41 @@ def _refuse_table(value: Any, name: str) -> None:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         fix = "fill the masked elements, or leave those states out"
         raise NumberError(where, "an array without masked elements", "masked elements", fix)
+
+
+class PooledCalls:
+    """Calls that the built-in function of a kernel leaves to others."""
+
+    def __init__(self, plain: Any, ufunc: Any, layout: Layout) -> None:
+        """Take the built-in function, which gives None, and what takes all other arrays."""
+        self.plain, self.ufunc, self.layout = plain, ufunc, layout
+        self.inputs, self.bytes_each = len(layout.inputs), sum(layout.output_sizes) * layout.item
+
+    def unbounded(self, *given: Any) -> Any:
+        """Evaluate plain arrays of any number of states; give None for anything else."""
+        found = self.plain(*given)
+        if found is None and (results := self._results(given)):
+            found = self.plain(*given[: self.inputs], *results)
+        return found
+
+    def _results(self, given: Sequence[Any]) -> tuple[Any, ...]:
+        """Return new arrays for results that are large and not given, else nothing."""
+        rows = 0
+        for x, core in zip(given, self.layout.inputs, strict=False):
+            if type(x) is np.ndarray and x.ndim == len(core) + 1:
+                rows = x.shape[0]
+        if rows * self.bytes_each < result_memory.MIN_BYTES or len(given) < self.inputs:
+            return ()
+        for x in given[self.inputs :]:
+            if x is not None:
+                return ()
+        shapes = [(rows, *core) for core in self.layout.outputs]
+        return result_memory.empty(shapes, self.layout.dtype)
+
+    def __call__(self, *arrays: Any, **options: Any) -> Any:
+        """Evaluate arrays of any kind."""
+        found = None if options else self.unbounded(*arrays)
+        return self.ufunc(*arrays, **options) if found is None else found
 
 
 def rebuild(

@@ -14,11 +14,15 @@ from typing import Any
 import numpy as np
 
 from sixfold.forks import renew_in_child
+from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
+from sixfold.graph.rolled.program import Rolled
+from sixfold.llvm.layout.schedule import MAX_OPERATIONS
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.modules import one_state
 from sixfold.llvm.runtime import jit
-from sixfold.llvm.runtime.kernel import Kernel, code_for
+from sixfold.llvm.runtime.kernel import Kernel, code_for, compiled
+from sixfold.llvm.runtime.limits import check_length
 from sixfold.progress import working
 
 _making = threading.RLock()
@@ -71,7 +75,7 @@ class LongKernel(Kernel):
     def _ir_of_one_state(self) -> str:
         program = self.graph
         assert isinstance(program, Program), "loops over items are short"
-        return one_state.module(program, self.layout.dense, self.lanes, jit.host()[0])
+        return one_state.module(program, self.layout.dense, jit.host()[0])
 
     @property
     def ufunc(self) -> Any:
@@ -163,3 +167,35 @@ class LongKernel(Kernel):
 def rebuild(name: str, text: str, layout: Layout, lanes: int, doc: str) -> LongKernel:
     """Return the kernel that a pickle holds, for the lanes of this machine."""
     return LongKernel(name, text, layout, min(lanes, jit.lanes(layout.dtype)), doc)
+
+
+def build(
+    name: str,
+    program: Program | Rolled,
+    layout: Layout,
+    *,
+    lanes: int | None = None,
+    doc: str = "",
+    data: bytes | None = None,
+) -> tuple[Kernel, bytes]:
+    """Compile a traced program, or find its code by its text; return the kernel and its code.
+
+    A long program has no code yet: it is compiled when it is called.
+    """
+    straight = isinstance(program, Program)
+    if isinstance(program, Program):
+        check_length(program.length, len(program.outputs))
+    text = (optimise(program) if isinstance(program, Program) else program).text()
+    lanes = lanes or jit.lanes(layout.dtype)
+    if straight and text.count("\n") > MAX_OPERATIONS:
+        return LongKernel(name, text, layout, lanes, doc), b""
+    return compiled(name, text, layout, lanes, doc, data)
+
+
+def loaded(
+    name: str, text: str, layout: Layout, lanes: int, code: bytes, data: bytes | None = None
+) -> Kernel:
+    """Return the kernel of what `build` made."""
+    if code:
+        return Kernel(name, text, layout, lanes, code, data=data)
+    return LongKernel(name, text, layout, lanes)

@@ -1,18 +1,14 @@
-"""Memory of big results, used again when nobody holds it any more.
+"""Memory of large results, reused once nothing refers to it.
 
-The system hands out new memory page by page and clears it first, which for a batch of matrices
-takes longer than to work them out.  So the memory of big results is kept when they are gone, and
-goes to the next result of about that size.
-
-A result is an array of NumPy's own that owns its data.  It only has other functions to allocate and
-to free it (`llvm/modules/result_memory`): NumPy frees the data when nothing refers to the array any
-more, and no sooner.
+The system clears new pages before it hands them out, which for a batch of matrices takes longer
+than to compute them.  So the memory of large results is kept when they are gone, and goes to the
+next result of about that size.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
@@ -21,11 +17,89 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.llvm.modules import array_fields
-from sixfold.llvm.modules import result_memory as code
-from sixfold.llvm.runtime import cache, jit
+MIN_BYTES = 1 << 21
+"""Bytes of all results of a call from which their memory is kept.
 
-MIN_BYTES = code.MIN_BYTES
+The C library keeps arrays of up to 32 MiB, but returns memory to the system when twice the largest
+is free: without the pool, derivatives of ur5's inverse dynamics of 4,096 states (3 x 1.2 MB) took
+4.7 times as long.  Panda's mass matrices (1.6 MB) took the same time."""
+MAX_BUFFERS = 64
+"""Idle buffers that are kept, so that a search among them stays short."""
+PAGE = 4096
+"""Bytes of a page, at which results start.
+
+NumPy's large arrays start 16 bytes behind a page.  A result that started a little further into a
+page than the arguments would delay their loads: processors compare the last twelve bits of an
+address with those of stores under way."""
+
+
+class Buffer:
+    """Memory of a result."""
+
+    __slots__ = ("memory", "nbytes", "start")
+
+    def __init__(self, nbytes: int) -> None:
+        """Allocate so many bytes, from the start of a page."""
+        self.memory = np.empty(nbytes + PAGE, np.uint8)
+        address = int(self.memory.ctypes.data)
+        self.start, self.nbytes = address + -address % PAGE, nbytes
+
+
+class Pool:
+    """Idle buffers.  Each step is one operation of a list, so finalizers may come in between."""
+
+    def __init__(self, limit: int) -> None:
+        """Keep at most so many bytes."""
+        self.limit = limit
+        self.idle: list[Buffer] = []
+        """The idle buffers, the newest last."""
+
+    def take(self, nbytes: int) -> Buffer:
+        """Return the newest idle buffer of at least so many bytes and at most twice as many."""
+        for found in reversed(self.idle):
+            if nbytes <= found.nbytes <= 2 * nbytes:
+                try:
+                    self.idle.remove(found)
+                except ValueError:  # another thread took it
+                    continue
+                return found
+        return Buffer(nbytes)
+
+    def put(self, buffer: Buffer) -> None:
+        """Keep a buffer, and free the oldest ones beyond the limits."""
+        idle = self.idle
+        idle.append(buffer)
+        total = sum([each.nbytes for each in idle])
+        while idle and (total > self.limit or len(idle) > MAX_BUFFERS):
+            try:
+                total -= idle.pop(0).nbytes
+            except IndexError:  # another thread took it
+                return
+
+
+class PooledMemory:
+    """The base of a result: returns its buffer when the result and all views of it are gone.
+
+    It must not be an array: NumPy lets a view refer to the last array in a chain of bases.
+    """
+
+    __slots__ = ("__array_interface__", "buffer", "pool")
+
+    def __init__(self, pool: Pool, buffer: Buffer, shape: tuple[int, ...], typestr: str) -> None:
+        """Take a buffer of the pool for an array."""
+        self.pool, self.buffer = pool, buffer
+        data = (buffer.start, False)
+        self.__array_interface__ = {
+            "data": data,
+            "shape": shape,
+            "typestr": typestr,
+            "version": 3,
+        }
+
+    def __del__(self, ending: Any = sys.is_finalizing) -> None:
+        """Return the buffer, unless the process ends."""
+        if not ending():
+            self.pool.put(self.buffer)
 
 
 def _megabytes(text: str) -> int:
@@ -42,77 +116,23 @@ def _megabytes(text: str) -> int:
     return min(1024, known >> 24) if known > 0 else 256
 
 
-class _Handler(ctypes.Structure):
-    """PyDataMem_Handler of NumPy's C interface."""
-
-    _fields_ = (
-        ("name", ctypes.c_char * 127),
-        ("version", ctypes.c_uint8),
-        ("state", ctypes.c_size_t),
-        *((name, ctypes.c_size_t) for name in code.FUNCTIONS),
-    )
-
-
-class _State(ctypes.Structure):
-    """What the functions know: `code.STATE`, then the pieces of idle memory."""
-
-    _fields_ = (
-        *((name, ctypes.c_uint64) for name in code.STATE),
-        ("blocks", ctypes.c_uint64 * 2 * code.MAX_BLOCKS),
-    )
-
-
-class KeptMemory:
-    """Hands out memory of results, and keeps it when they are gone.
-
-    It is made once and lives as long as the process: an array may be freed at its very end.
-    """
-
-    def __init__(self, limit: int) -> None:
-        """Load the functions; keep at most so many bytes."""
-        self._loaded = loaded = jit.Loaded(_object_code())
-        inner = array_fields.default_handler(_Handler)
-        self.state = _State(inner.state, inner.take, inner.give, limit)
-        functions = [loaded.address(name) for name in code.FUNCTIONS]
-        self._handler = _Handler(b"sixfold results", 1, ctypes.addressof(self.state), *functions)
-        self.capsule = array_fields.handler_capsule(self._handler)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
-
-    @property
-    def idle(self) -> list[tuple[int, int]]:
-        """Start and size of each piece of idle memory, the one that came back last first."""
-        return [(start, size) for start, size in self.state.blocks[: self.state.count]][::-1]
-
-
-def _object_code() -> bytes:
-    """Return the functions as object code, kept on disk as kernels are."""
-    text = code.text()
-    name = cache.digest("result memory", text, *jit.host())
-    found = cache.read(name)
-    if found is None:
-        found = jit.object_code(text)
-        cache.write(name, found)
-    return found
-
-
 @lru_cache(maxsize=1)
-def kept_memory() -> KeptMemory | None:
-    """Return what keeps memory, from now on known to all kernels; None where nothing does."""
-    if not array_fields.symbols():
-        return None
-    found = KeptMemory(_megabytes(os.environ.get("SIXFOLD_KEEP_MB", "")) << 20)
-    array_fields.HANDLER.value = id(found.capsule)
-    return found
+def pool() -> Pool:
+    """Return the pool of this process."""
+    return Pool(_megabytes(os.environ.get("SIXFOLD_KEEP_MB", "")) << 20)
 
 
 def empty(shapes: Sequence[tuple[int, ...]], dtype: Any) -> tuple[NDArray[Any], ...]:
-    """Return an array with anything in it, as `numpy.empty` does, for each result of a call."""
+    """Return an uninitialised array, as `numpy.empty` does, for each result of a call."""
     kind = np.dtype(dtype)
-    if sum(map(prod, shapes)) * kind.itemsize < MIN_BYTES or (kept := kept_memory()) is None:
+    sizes = [prod(shape) * kind.itemsize for shape in shapes]
+    if sum(sizes) < MIN_BYTES:
         return tuple([np.empty(shape, kind) for shape in shapes])
-    set_handler = array_fields.set_handler()
-    before = set_handler(kept.capsule)
-    try:
-        return tuple([np.empty(shape, kind) for shape in shapes])
-    finally:
-        set_handler(before)
+    found, results = pool(), []
+    for shape, nbytes in zip(shapes, sizes, strict=True):
+        if nbytes:
+            memory = PooledMemory(found, found.take(nbytes), shape, kind.str)
+            results.append(np.asarray(memory))
+        else:
+            results.append(np.empty(shape, kind))
+    return tuple(results)

@@ -96,18 +96,6 @@ class Block:
             self.windows.add(number)
         return self.emit(f"getelementptr {self.real}, ptr {window}, i64 {within - WINDOW // 2}")
 
-    def beside(self, distance: int, returns: bool = False) -> Block:
-        """Return a writer of the same function for another tile, so many bytes on."""
-        other = Block(self.W, self.scalar, self.whole)
-        other.lines, other.head, other.prefix, other.tile = self.lines, self.head, "w", "%beside"
-        other.windows = None if self.windows is None else set()
-        self.head.append(f"  %beside = getelementptr i8, ptr {self.tile}, i64 {distance}")
-        if returns:
-            other.returned = "%returned_beside"
-            there = f"getelementptr i8, ptr {self.returned}, i64 {distance}"
-            self.head.append(f"  {other.returned} = {there}")
-        return other
-
     def read(self, k: int) -> str:
         """Return the value in a slot."""
         return self.load(self.slot(k))
@@ -115,13 +103,6 @@ class Block:
     def load(self, pointer: str) -> str:
         """Return the vector at an address, which is a multiple of its size."""
         return self.emit(f"load {self.real}, ptr {pointer}, align {self.item * self.W}")
-
-    def broadcast(self, pointer: str) -> str:
-        """Return the number at an address in every lane."""
-        one = self.emit(f"load {self.scalar}, ptr {pointer}, align {self.item}")
-        first = self.emit(f"insertelement {self.real} undef, {self.scalar} {one}, i32 0")
-        lanes = f"<{self.W} x i32> zeroinitializer"
-        return self.emit(f"shufflevector {self.real} {first}, {self.real} undef, {lanes}")
 
     def write(self, k: int, value: str) -> None:
         """Put a value in a slot."""
@@ -326,30 +307,6 @@ class Block:
         return value
 
 
-class LanesBlock(Block):
-    """Writes a function on a tile of one state that does the same on several numbers of it.
-
-    A slot of the region is a vector; any other slot is one number, the same for all lanes.
-    """
-
-    def __init__(self, W: int, scalar: str, region: range) -> None:
-        super().__init__(W, scalar)
-        self.region = region
-
-    def slot(self, k: int) -> str:
-        """Return a pointer to a vector of the region or of the results, or to a number."""
-        if k >= RETURNED:
-            return super().slot(k)
-        first = self.region.start
-        place = first + (k - first) * self.W if k in self.region else k
-        return self.emit(f"getelementptr {self.scalar}, ptr {self.tile}, i64 {place}")
-
-    def read(self, k: int) -> str:
-        """Return the value in a slot, in all lanes if it is one number."""
-        vector = k >= RETURNED or k in self.region
-        return super().read(k) if vector else self.broadcast(self.slot(k))
-
-
 def side(W: int) -> int:
     """Return rows and columns of the square blocks by which rows become columns, and back."""
     return min(W, 4)
@@ -361,3 +318,9 @@ def _groups(size: int, side: int) -> list[int]:
     if size % side and size > side:
         starts.append(size - side)
     return starts
+
+
+def table(name: str, words: Sequence[int]) -> str:
+    """Return a table of 64-bit words."""
+    listed = ", ".join(f"i64 {word}" for word in words or [0])
+    return f"@{name} = internal constant [{max(1, len(words))} x i64] [{listed}]"

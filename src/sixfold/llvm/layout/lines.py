@@ -5,20 +5,26 @@ line, so a line takes the end of one vector and the beginning of the next, which
 of two vectors.  The first line of a row begins with the end of the row before.
 
 All lines of a block are written at its end.  Where rows begin with a line, pieces may do it earlier
-(`line_points`).
+(`piece_lines`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sixfold.llvm.layout.block_lines import LANES
-from sixfold.llvm.layout.gather_scatter import table
-from sixfold.llvm.layout.plan import Plan
+from sixfold.llvm.layout.gather_scatter import prefetch
+from sixfold.llvm.layout.piece_lines import store_remaining_lines
+from sixfold.llvm.layout.pieces import every_block, tile_size
+from sixfold.llvm.layout.plan import LANES, Plan
 from sixfold.llvm.layout.signature import LINE_BYTES, Layout
+from sixfold.llvm.text.instructions import all_true
+from sixfold.llvm.text.writer import table
 
-MIN_COLUMNS = 64
-"""Columns from which an output is written by lines."""
+MIN_COLUMNS = 16
+"""Columns from which results are written by lines.
+
+For 65,536 states, ur5's derivatives take 0.5, panda's mass matrix 0.8 of the time of rows that are
+staged or scattered."""
 
 _LINE = f"<{LANES} x double>"
 _HALF = f"<{LANES // 2} x double>"
@@ -34,10 +40,93 @@ _FIRST, _TAILS = (_LINES + 8 * (LANES + n) for n in range(2))
 WRITER_BYTES = -(-(_TAILS + 8) // LINE_BYTES) * LINE_BYTES
 
 
-def possible(layout: Layout, W: int, permutes: bool) -> bool:
+def supports(layout: Layout, W: int, permutes: bool) -> bool:
     """Return whether results are written by lines; the processor must permute two vectors."""
     lines = W == LANES and layout.item * LANES == LINE_BYTES
     return permutes and lines and min(layout.output_sizes) >= MIN_COLUMNS
+
+
+class Stream:
+    """Store strategy for whole blocks of dense rows, by whole lines.
+
+    Lines go into the caches, and are prefetched meanwhile; or past them, and those of arrays that
+    begin with a line are written by the pieces if these can, the others at the end of a block.
+    """
+
+    def __init__(self, layout: Layout, cut: Plan, W: int, T: int, past: bool) -> None:
+        self.layout, self.cut, self.W, self.past = layout, cut, W, past
+        self.by_pieces = past and cut.lines is not None
+        self.size = tile_size(layout, cut, W)
+        self.tiles = T * self.size
+        self.scratch_bytes = len(layout.outputs) * WRITER_BYTES
+
+    def begin(self) -> list[str]:
+        """Return what sets up a writer for each output."""
+        lines, wholes = [], []
+        for o, numbers in enumerate(self.layout.output_sizes):
+            row, n = numbers * self.layout.item, len(self.layout.inputs) + o
+            lines += [
+                f"  %writer{o} = getelementptr i8, ptr %tiles, i64 {self.tiles + o * WRITER_BYTES}",
+                f"  %out_p{o} = getelementptr ptr, ptr %args, i64 {n}",
+                f"  %out{o} = load ptr, ptr %out_p{o}",
+                f"  %skipped{o} = mul i64 %row, {row}",
+                f"  %begin{o} = getelementptr i8, ptr %out{o}, i64 %skipped{o}",
+                f"  call void @lines_begin(ptr %writer{o}, ptr %begin{o}, i64 {row})",
+                f"  %number{o} = ptrtoint ptr %begin{o} to i64",
+                f"  %within{o} = and i64 %number{o}, {LINE_BYTES - 1}",
+                f"  %whole{o} = icmp eq i64 %within{o}, 0",
+            ]
+            wholes.append(f"%whole{o}")
+        if self.by_pieces:
+            lines += all_true("%by_pieces", wholes)
+        return lines
+
+    def begin_group(self) -> list[str]:
+        """Return what tells the pieces where the rows of a block are."""
+        lines: list[str] = []
+        if self.cut.lines is None or not self.by_pieces:
+            return lines
+        slot = self.cut.lines.targets * self.W * self.layout.item
+        for o, numbers in enumerate(self.layout.output_sizes):
+            lines += [
+                f"  %along{o} = mul i64 %at, {numbers * self.layout.item}",
+                f"  %rows{o} = getelementptr i8, ptr %out{o}, i64 %along{o}",
+                f"  %target{o} = select i1 %by_pieces, ptr %rows{o}, ptr null",
+                f"  %target_p{o} = getelementptr i8, ptr %tiles, i64 {slot + 8 * o}",
+                f"  store ptr %target{o}, ptr %target_p{o}",
+            ]
+        return lines
+
+    def before_piece(self, p: int, name: str) -> list[str]:
+        """Return what is done for a block before piece p."""
+        return [] if self.past else prefetch(self.layout, self.W, p, len(self.cut.pieces), name)
+
+    def end_of_group(self, after: str) -> list[str]:
+        """Return what writes the lines of a group; it goes to the label %group_end."""
+        outputs = range(len(self.layout.outputs))
+        name = "lines_past" if self.past else "lines"
+        write = [f"  call void @{name}_{o}(ptr %writer{o}, ptr %tile_last)" for o in outputs]
+        last = every_block("last", after, write, "group_end", self.size)
+        if not self.by_pieces:
+            return ["  br label %last", *last]
+        return [
+            "  br i1 %by_pieces, label %rest, label %last",
+            "rest:",
+            f"  call void @store_remaining_lines_{self.W}(ptr %tiles)",
+            "  br label %group_end",
+            *last,
+        ]
+
+    def finish(self) -> list[str]:
+        """Return what writes the incomplete lines before the first row and after the last."""
+        lines = []
+        for o, numbers in enumerate(self.layout.output_sizes):
+            lines += [
+                f"  %until{o} = mul i64 %at, {numbers * self.layout.item}",
+                f"  %end{o} = getelementptr i8, ptr %out{o}, i64 %until{o}",
+                f"  call void @lines_end(ptr %writer{o}, ptr %begin{o}, ptr %end{o})",
+            ]
+        return [*lines, "  fence seq_cst"]  # non-temporal stores are visible before anything later
 
 
 class _Text:
@@ -124,14 +213,16 @@ class _Text:
         self.lines.append(f"  store {_LINE} {value}, ptr {where}, align {LINE_BYTES}{past}")
 
 
-def functions(layout: Layout, cut: Plan) -> str:
+def functions(layout: Layout, cut: Plan, W: int) -> str:
     """Return @lines_o and @lines_past_o(writer, tile) for each output, @lines_begin and @lines_end.
 
     The first write the rows of a block but for what the next begins with, the second of them past
     the caches; the others set up a writer, and write the incomplete lines before the first row and
-    after the last.
+    after the last.  If pieces write lines, @store_remaining_lines_W writes what they leave.
     """
     texts = [DECLARATIONS, _BEGIN, _END]
+    if cut.lines:
+        texts.append(store_remaining_lines(layout, cut, W))
     start = 0
     for o, size in enumerate(layout.output_sizes):
         slots = cut.results[start : start + size]
@@ -215,7 +306,7 @@ entry:
 each:
   %s = phi i64 [0, %entry], [%next, %each]
   %tails = phi i64 [0, %entry], [%tails2, %each]
-  %there = phi ptr [%row, %entry], [%there2, %each]
+  %ready_at = phi ptr [%row, %entry], [%there2, %each]
   %number = ptrtoint ptr %there to i64
   %phase = and i64 %number, {LINE_BYTES - 1}
   %back = sub i64 0, %phase
