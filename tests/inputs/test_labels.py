@@ -207,18 +207,18 @@ FORCES = {
     "states": lambda table: (
         sf.simulate(ARM, Q[0], V[0], 0.01, control=lambda t, q, v, x: (table, -x), x0=[1.0]).q
     ),
-    "rollout": lambda table: (
-        sf.rollout(ARM, Q[0], V[0], dt=1e-3, steps=4, control=lambda t, q, v: table)[0]
+    "rollout": lambda table: sf.rollout(
+        ARM, Q[0], V[0], dt=1e-3, steps=4, control=lambda t, q, v: table
+    )[0],
+    "saturated": lambda table: sf.controllers.saturated(ARM, lambda t, q, v: table)(
+        0.0, Q[0], V[0]
     ),
-    "saturated": lambda table: (
-        sf.controllers.saturated(ARM, lambda t, q, v: table)(0.0, Q[0], V[0])
-    ),
-    "disturbance_observer": lambda table: (
-        sf.controllers.disturbance_observer(ARM, lambda t, q, v: table, 5.0)(0.0, Q[0], V[0], A[0])[0]
-    ),
-    "computed_torque": lambda table: (
-        sf.controllers.computed_torque(ARM, lambda t: (table,) * 3, 100.0, 20.0)(0.0, Q[0], V[0])
-    ),
+    "disturbance_observer": lambda table: sf.controllers.disturbance_observer(
+        ARM, lambda t, q, v: table, 5.0
+    )(0.0, Q[0], V[0], A[0])[0],
+    "computed_torque": lambda table: sf.controllers.computed_torque(
+        ARM, lambda t: (table,) * 3, 100.0, 20.0
+    )(0.0, Q[0], V[0]),
     "reset": lambda table: (
         sf.simulate(
             ARM,
@@ -246,7 +246,9 @@ def test_external_forces_that_a_function_returns_are_taken_by_names():
     f_ext = np.arange(36.0).reshape(6, 6)
     axes = ["ang_x", "ang_y", "ang_z", "lin_x", "lin_y", "lin_z"]
     table = pandas.DataFrame(f_ext, index=ARM.body_names, columns=axes).iloc[::-1, ::-1]
-    runs = [sf.simulate(ARM, Q[0], V[0], 0.01, f_ext=lambda t, q, v, x=x: x) for x in (f_ext, table)]
+    runs = [
+        sf.simulate(ARM, Q[0], V[0], 0.01, f_ext=lambda t, q, v, x=x: x) for x in (f_ext, table)
+    ]
     np.testing.assert_allclose(runs[1].q, runs[0].q, rtol=0, atol=1e-12)
 
 
