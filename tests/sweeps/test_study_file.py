@@ -1,6 +1,7 @@
 """`sixfold sweep STUDY`: what a file may say, the page, and what is refused."""
 
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.sweeps.study_file import read_study
+from sixfold.sweeps.study_file import LONG_KEY, read_study
 
 STUDY = """
 title = "Weights & <loads>"
@@ -210,3 +211,12 @@ def test_classes_of_a_file_of_a_study_travel_to_other_processes(tmp_path):
 def test_leave_for_code_without_code_is_refused(tmp_path):
     done = run(tmp_path, STUDY, "--allow-code")
     assert done.exit_code == 2 and "allow_code" in done.output
+
+
+def test_the_search_for_long_keys_takes_time_with_the_size_of_a_file():
+    """One part of n characters took time with the square of n: minutes for these."""
+    for text in ("x" * 10**6, "\0" * 10**6, "a.b " * 250_000):
+        begun = time.process_time()
+        assert LONG_KEY.search(text) is None
+        assert time.process_time() - begun < 2.0
+    assert LONG_KEY.search("x = 1\n" + " . ".join(["ab"] * 40))
