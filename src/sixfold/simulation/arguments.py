@@ -39,7 +39,7 @@ from sixfold.evaluate import (
     refuse_masses_below_zero,
     scalar_functions,
 )
-from sixfold.evaluate.quantities import FORCE_FRAMES, refuse_method_with_couplings
+from sixfold.evaluate.quantity import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.model import Model
 from sixfold.simulation.callbacks import static_attribute
 from sixfold.simulation.integrators import INTEGRATORS

@@ -27,7 +27,7 @@ from sixfold.errors import (
 from sixfold.evaluate import (
     KERNELS,
     Call,
-    contained,
+    call_on_dask_or_xarray,
     enough_memory,
     is_container,
     run_scan,
@@ -210,7 +210,7 @@ def in_containers(
         results.append(("x", ("time", "x_coordinate")))
     run = partial(_on_arrays, rollout, system, dict(options))
     call = Call("rollout", run, cores, model, results, _result_times(options))
-    return contained(call, values, out)
+    return call_on_dask_or_xarray(call, values, out)
 
 
 def _on_arrays(

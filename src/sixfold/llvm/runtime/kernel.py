@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixfold.errors import NumberError, kind_of, visible
-from sixfold.errors import visible
 from sixfold.graph.program import Program
 from sixfold.graph.rolled import Rolled
 from sixfold.llvm.layout.signature import Layout

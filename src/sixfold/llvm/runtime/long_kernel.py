@@ -16,7 +16,7 @@ import numpy as np
 from sixfold.forks import renew_in_child
 from sixfold.graph.passes import optimise
 from sixfold.graph.program import Program
-from sixfold.graph.rolled.program import Rolled
+from sixfold.graph.rolled import Rolled
 from sixfold.llvm.layout.schedule import MAX_OPERATIONS
 from sixfold.llvm.layout.signature import Layout
 from sixfold.llvm.modules import one_state
