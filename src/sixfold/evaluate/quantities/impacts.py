@@ -93,16 +93,11 @@ def impact(
     friction is held.  Positions, and forces that stay finite, do not take part.
 
     Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
         v: joint velocity before the impact [rad/s or m/s], shape (..., nv).
         points: an `ImpactPoint` or several, the same for all states.  A point that moves away gets
             no impulse, unless it is held.
         residual: return how far the result is from the law, too.
-        inertias: inertial parameters of all bodies instead of the model's own, shape
-            (..., nb, 10), as in `inverse_dynamics`.
         out: arrays for the results, of their shapes and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some by default.
 
     Returns:
         Velocities after the impact [rad/s or m/s], shape (..., nv), and the impulse on each point's
@@ -148,13 +143,7 @@ def delassus_matrix(
     Its inverse is the inertia that the points feel.
 
     Args:
-        model: the robot.
-        q: configuration [rad or m], shape (..., nq).
         points: an `ImpactPoint` or several.
-        inertias: inertial parameters of all bodies instead of the model's own, shape
-            (..., nb, 10), as in `inverse_dynamics`.
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some by default.
 
     Returns:
         Array of shape (..., 3 n, 3 n) for n points [1/kg]: three rows for each, along its normal

@@ -129,14 +129,9 @@ def joint_regressor(
 
     Args:
         model: the robot; its friction speed v_s and rest positions count, its other numbers do not.
-        q: configuration [rad or m], shape (..., nq).
-        v: joint velocity [rad/s or m/s], shape (..., nv).
-        a: joint acceleration [rad/s^2 or m/s^2], shape (..., nv).
         columns: which ones, of "viscous" (v), "dry" (tanh(v / v_s), sign(v) where v_s = 0), "dry+"
             and "dry-" (the same where v > 0, and elsewhere), "offset" (1), "rotor" (a) and "spring"
             (q - rest; zero for spherical and free joints).
-        out: array for the result, of its shape and dtype.
-        backend: "numpy" for the reference reading; machine code where there is some by default.
 
     Returns:
         Array of shape (..., nv, len(columns)): what one unit of each column's number adds to the
