@@ -216,6 +216,27 @@ def test_what_is_looked_up_by_a_computed_name_is_read_again(traces):
     assert traces and np.abs(first.q - second.q).max() > 1e-6
 
 
+def test_a_law_that_is_compiled_on_the_user_s_word_is_traced_at_each_call(traces):
+    class Held:
+        """An object that refers to a value through one whose state cannot be saved."""
+
+        def __init__(self):
+            self.inner = iter(())
+            self.k = 1.0
+
+    held = Held()
+    own = lambda t, q, v: -held.k * q  # noqa: E731
+    options = {"control": own, "compiled": True}
+    first = sf.simulate(MODEL, *START, 0.01, **options)
+    traces.clear()
+    held.k = 30.0
+    second = sf.simulate(MODEL, *START, 0.01, **options)
+    assert traces and np.abs(first.q - second.q).max() > 1e-6
+    traces.clear()
+    sf.simulate(MODEL, *START, 0.01, **options)
+    assert traces
+
+
 def test_a_warm_rollout_with_contacts_takes_few_frames():
     robot, ground = sf.load("quadruped"), sf.Ground()
     q = np.tile(sf.neutral(robot), (4, 1))

@@ -43,7 +43,7 @@ class Ground:
         height: where the plane lies along its normal [m]; or a function of (x, y) that returns the
             height z, written with arithmetic and sixfold functions.
         normal: of the plane, pointing out of the ground; of any length.
-        grid: heights [m] of a small grid, rows along x and columns along y, in place of a plane;
+        grid: heights [m] of a small grid, rows along x and columns along y, instead of a plane;
             linear between its lines and level beyond its edges.
         grid_corner: (x, y) of the first height [m].
         grid_spacing: distance of lines along x and y [m].

@@ -409,7 +409,7 @@ def contact_forces(
         contacts: the ground and what may touch it.
         dt: length of a step [s], for a rigid ground, whose forces are those of a step.
         f_ext_frame: "world" (world axes about the world origin) or "body" (body axes and origin).
-        backend: "numpy" for the reference reading; machine code where there is some if left out.
+        backend: "numpy" for the reference reading; by default machine code where there is some.
 
     Returns:
         A tuple (a, forces, points, gaps, joint_forces, residual): joint accelerations, shape

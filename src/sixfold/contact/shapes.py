@@ -36,7 +36,7 @@ def check_not_negative(owner: str, name: str, got: Any, unit: str = "") -> float
 
 
 def check_numbers(owner: str, name: str, got: Any, count: int, words: str) -> tuple[float, ...]:
-    """Return so many finite numbers."""
+    """Return a number of finite numbers."""
     try:
         listed: Sequence[Any] = list(got)
     except Exception:  # no list at all
@@ -101,7 +101,7 @@ class ContactPoint:
         body: name of a body or frame, or of the base.
         position: centre in coordinates of the body or frame [m].
         radius: of the sphere [m]; 0 for a point.
-        friction: Coulomb's coefficient; that of the ground or the pair if left out.
+        friction: Coulomb's coefficient; by default that of the ground or the pair.
 
     Example:
         >>> import numpy as np, sixfold as sf

@@ -103,7 +103,7 @@ class _Planner:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        """Say what it plans."""
+        """Print the kind, the model and the size of the plan."""
         span = self.horizon * self.stepper.substeps * self.stepper.dt
         return (
             f"<{type(self).__name__} of '{self.stepper.model.name}', {self.samples} sequences of "
@@ -124,7 +124,7 @@ class MPPI(_Planner):
             one for all.
         temperature: how much worse sequences count, in standard deviations of the rewards: small
             numbers follow the best sequence, large ones the average.
-        knots: instants between which random sequences are straight lines; 8 if left out.
+        knots: instants between which random sequences are straight lines; 8 by default.
         iterations: rounds for each call.
         start: action that all of the first plan has, shape (actions,) or one number; zero if left
             out.
@@ -181,8 +181,8 @@ class CrossEntropy(_Planner):
         samples: sequences that are tried in each iteration.
         noise: standard deviation of each number of an action at the start of a call, in its units,
             shape (actions,), or one for all.
-        elites: how many of the best sequences count; a tenth if left out.
-        knots: instants between which random sequences are straight lines; 8 if left out.
+        elites: how many of the best sequences count; by default a tenth.
+        knots: instants between which random sequences are straight lines; 8 by default.
         iterations: rounds for each call, in which the spread shrinks.
         start: action that all of the first plan has, shape (actions,) or one number; zero if left
             out.

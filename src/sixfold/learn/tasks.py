@@ -88,12 +88,12 @@ def acrobot() -> Task:
 def reacher(robot: str | Model = "panda", frame: str | None = None) -> Task:
     """Bring the hand of an arm to a point, in one second from its home position.
 
-    Actions are joint torques beside those against gravity, in units of the inertia that a joint
-    feels: 1 is 20 rad/s^2.  The point is drawn for each episode.
+    Actions are joint torques in addition to those against gravity, in units of the inertia that a
+    joint feels: 1 is 20 rad/s^2.  The point is drawn for each episode.
 
     Args:
         robot: an arm with limits, a name as `sixfold.load` takes it; fingers are locked.
-        frame: the hand; the last frame or body if left out.
+        frame: the hand; by default the last frame or body.
     """
     arm = _arm(load(robot) if isinstance(robot, str) else model_checked("reacher", robot))
     hand = frame or (arm.frame_names[-1] if arm.frame_names else arm.body_names[-1])

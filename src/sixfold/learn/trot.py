@@ -100,7 +100,7 @@ class Trot(NamedTuple):
 
 
 def side_pushes(count: int = 5, impulse: float = 30.0, seed: int = 0) -> list[Push]:
-    """Return pushes of so many N s from the left and the right in turns, every three seconds."""
+    """Return pushes of `impulse` N s from the left and the right in turns, every three seconds."""
     rng = np.random.default_rng(seed)
     starts = 3.0 + 3.0 * np.arange(count) + rng.uniform(0.0, PERIOD, count)
     return [Push(float(t), (0.0, 10.0 * impulse * (-1.0) ** k, 0.0)) for k, t in enumerate(starts)]

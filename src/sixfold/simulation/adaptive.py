@@ -76,7 +76,7 @@ class _Flow:
         for _ in range(MAX_STEPS_PER_SAMPLE):
             if self._solver.t >= t or self._solver.status != "running":
                 break
-            if not self._stepped():
+            if not self._take_step():
                 break
             self._pieces.append(self._solver.dense_output())
             if self._closed is not None:
@@ -90,7 +90,7 @@ class _Flow:
                 return np.array(piece(t), float)
         return np.array(self._solver.y, float)
 
-    def _stepped(self) -> bool:
+    def _take_step(self) -> bool:
         """Take a step; false where the solver fails."""
         try:
             with warnings.catch_warnings():

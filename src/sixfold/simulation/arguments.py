@@ -272,7 +272,7 @@ DEFAULT_RATE = 20.0
 def stabilization_of(
     function: str, model: Model, stabilize: Any, solver: str | None = None
 ) -> Stabilization:
-    """Return what keeps the constraints of a model, or say what is wrong with the option."""
+    """Return what keeps the constraints of a model, or raise if the option is wrong."""
     if not model.constraints:
         if stabilize is not None:
             where = f"model '{model.name}', which has no constraints"
@@ -293,7 +293,7 @@ def stabilization_of(
     return Stabilization(float(stabilize) if stabilize else None)
 
 
-def closed_start(function: str, model: Model, arrays: dict[str, Array]) -> None:
+def satisfy_constraints(function: str, model: Model, arrays: dict[str, Array]) -> None:
     """Let q0 and v0 satisfy the constraints; refuse those that are far from it."""
     if not model.constraints:
         return
@@ -377,7 +377,7 @@ class Grid:
 
 
 def grid_of(t0: Any, duration: Any, dt: Any, every: Any) -> Grid:
-    """Return the times of a simulation, or say which number is wrong."""
+    """Return the times of a simulation, or raise if a number is wrong."""
     for name, value, good, words in (
         ("duration", duration, _real(duration) and duration >= 0, "a time >= 0 [s]"),
         ("t0", t0, _real(t0), "a time [s]"),

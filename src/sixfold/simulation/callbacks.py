@@ -40,7 +40,7 @@ class Callback:
         return arguments_of(self.states, self.parameters)
 
     def __call__(self, t: Any, q: Any, v: Any, x: Any = None, parameters: Any = None) -> Any:
-        """Return its result for one state as one array, or say what is wrong.
+        """Return its result for one state as one array, or raise.
 
         With states: the joint forces, then the rates or next values of its states, concatenated.
         """
@@ -155,22 +155,20 @@ def control_callback(
     """Return the controller of a model as a callback."""
     labels = (*model.coordinates.v_names, *(f"x[{k}]" for k in range(states)))
     wanted = None if parameters is None else parameters.shape[-1]
-    return checked_callback(
+    return check_callback(
         Callback(control, "control", (model.nv + states,), labels, wanted, states, caller)
     )
 
 
 def force_callback(model: Model, force: Any, caller: str = "simulate") -> Callback:
     """Return an external force of a model as a callback."""
-    return checked_callback(
-        Callback(force, "f_ext", (model.nb, 6), model.body_names, caller=caller)
-    )
+    return check_callback(Callback(force, "f_ext", (model.nb, 6), model.body_names, caller=caller))
 
 
 CONTROL_FIX = "pass x0=... for a state x, parameters=... for parameters, and neither for (t, q, v)"
 
 
-def checked_callback(made: Callback, fix: str = CONTROL_FIX) -> Callback:
+def check_callback(made: Callback, fix: str = CONTROL_FIX) -> Callback:
     """Return the callback if its function takes what it will be given."""
     function, where = made.function, f"{made.caller}: argument '{made.name}'"
     wanted = f"a function of {made.takes}"
@@ -236,7 +234,7 @@ class Cost(Callback):
         return self.of, {**shapes, **last}
 
     def of(self, *arrays: Any) -> Any:
-        """Return its number for one state, or say what is wrong."""
+        """Return its number for one state, or raise."""
         result = self.function(*arrays)
         self.refuse_none(result, "one number", "return cost")
         shape = np.shape(result)
@@ -254,7 +252,7 @@ def cost_callback(
         return None
     arguments = "t, q, v, tau" if name == "cost" else "q, v"
     made = Cost(function, name, (), (), parameters, 0, caller, arguments)
-    checked_callback(made, "pass a function; cost_parameters come last, if there are any")
+    check_callback(made, "pass a function; cost_parameters come last, if there are any")
     return made
 
 
@@ -319,7 +317,7 @@ def step_function(
     made = StepFunction(
         function, name, (), (), parameters, 0, "Stepper", arguments, number, actions
     )
-    checked_callback(made, FIX)
+    check_callback(made, FIX)
     return made
 
 
@@ -360,5 +358,5 @@ def action_law(
     made = ActionLaw(
         control, "control", (model.nv,), names, parameters, caller="Stepper", actions=actions
     )
-    checked_callback(made, FIX)
+    check_callback(made, FIX)
     return made

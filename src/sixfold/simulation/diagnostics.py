@@ -13,6 +13,8 @@ from sixfold.evaluate import body_poses, lost_pivots, possibly_singular_joints
 from sixfold.model import Model
 from sixfold.model.validate import beyond_turns
 from sixfold.simulation.equations import ArrayEquations, joined, split
+from sixfold.model.suspicions import beyond_turns
+from sixfold.simulation.equations import ArrayEquations, split, stack_numbers
 from sixfold.simulation.integrators import ITERATIONS, midpoint
 from sixfold.simulation.step import Setup, StepRunner
 from sixfold.simulation.time_loop import Outcome
@@ -190,7 +192,7 @@ def not_finite(
     k = next((k for k in order if not np.isfinite(after[index][k])), order[0])
     fix = "make dt smaller, or look for gains and forces that are too large for it"
     if setup.control is not None and not stepper.live:
-        tau, *_ = stepper.look(t, before)
+        tau, *_ = stepper.observe_at(t, before)
         if not np.isfinite(tau).all():
             fix = "look into control: its joint forces are not finite at the state before"
     of = f", start {list(index)}" if index else ""
@@ -237,7 +239,7 @@ def not_converged(
         x = [] if made.x is None else split(made.x[..., k, :])
         at = system.zero_order_hold(t, q, [*v, *x])[0] if hold else system
         less, more = (
-            joined(midpoint(n).increment(at, t, q, v if hold else [*v, *x], dt)[1])
+            stack_numbers(midpoint(n).increment(at, t, q, v if hold else [*v, *x], dt)[1])
             for n in (ITERATIONS, ITERATIONS + 1)
         )
         change = np.abs(more - less).max(axis=-1, initial=0.0)

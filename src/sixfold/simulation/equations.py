@@ -27,10 +27,10 @@ from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks import Callback
 from sixfold.simulation.free_flight import (
     are_zero,
+    correct_turn,
     has_free_base,
     is_rigid,
     momentum_drift,
-    turned_base,
 )
 from sixfold.simulation.joint_stops import Stop
 from sixfold.spatial import Vector3
@@ -57,11 +57,11 @@ class Equations:
     gains: Numbers = ()
     """Stiffness and damping of each stop, one after the other."""
     tree: Tree | None = None
-    """The model's tree with other constants; its own when left out."""
+    """The model's tree with other constants; its own by default."""
     states: int = 0
     """How many states the controller has."""
     method: str | None = None
-    """Of forward dynamics; by the model when left out."""
+    """Of forward dynamics; chosen by the model by default."""
     stabilization: float | None = None
     """Rate at which constraint forces pull gaps shut [1/s]."""
     contacts: Scene | None = None
@@ -84,7 +84,7 @@ class Equations:
             return list(self.solved)
         return list(evaluated(self._acceleration, [t], q, v))
 
-    def _pushes(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[Any, Any, Any]:
+    def _forces_at(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[Any, Any, Any]:
         """Return joint forces with those of the stops, rates of states, and external forces."""
         nv = self.model.nv
         both = self.effort(t, q, v)
@@ -94,13 +94,15 @@ class Equations:
             tau[stop.v] = tau[stop.v] + stop.force(q[stop.q], v[stop.v], *gains)
         return tau, rates, None if self.force is None else self.force(t, q, v[:nv])
 
-    def touching(self, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> tuple[Equations, Scalar]:
+    def with_contact_accelerations(
+        self, t: Scalar, q: Numbers, v: Numbers, h: Scalar
+    ) -> tuple[Equations, Scalar]:
         """Return the system whose accelerations under contact are known at this state.
 
         With it comes the residual of the contact solver.
         """
         assert self.contacts is not None
-        tau, rates, outside = self._pushes(t, q, v)
+        tau, rates, outside = self._forces_at(t, q, v)
         page = partial(scalar_functions.contact_forces, frame=self.f_ext_frame)
         tree = self.tree or kernel_tree(page, self.model)
         found = scalar_functions.contact_dynamics(
@@ -119,7 +121,7 @@ class Equations:
     def _acceleration(self, time: Numbers, q: Numbers, v: Numbers) -> list[Scalar]:
         (t,) = time
         u = v[: self.model.nv]
-        tau, rates, outside = self._pushes(t, q, v)
+        tau, rates, outside = self._forces_at(t, q, v)
         solve = self.solver()
         tree = self.tree or kernel_tree(solve, self.model)
         return [*solve(self.model, tree, q, u, tau, outside), *rates]
@@ -146,7 +148,7 @@ class Equations:
         both, nv = self.effort(t, q, v), self.model.nv
         return replace(self, control=lambda *_: both[:nv], states=0), both[nv:]
 
-    def pushed(self, push: Numbers) -> Equations:
+    def with_joint_forces(self, push: Numbers) -> Equations:
         """Return the system with joint forces added to those of its controller."""
         tau = list(push)
         if self.control is None:
@@ -190,7 +192,7 @@ class Equations:
             speeds = model.velocities(faster[:nv])
             for _ in range(2 if is_rigid(tree) else 0):  # the first leaves the square of its angle
                 moved = model.positions(self.move(q, dq))
-                dq[:3] = turned_base(tree, *before, moved, speeds, Vector3(*dq[:3]))
+                dq[:3] = correct_turn(tree, *before, moved, speeds, Vector3(*dq[:3]))
             after = model.positions(self.move(q, dq)), speeds
             way, speed = momentum_drift(tree, *before, *after, h)
             dq[3:6] = [a + b for a, b in zip(dq[3:6], way, strict=True)]
@@ -260,7 +262,7 @@ class ArrayEquations(Equations):
     wrenches: Rows | None = None
     backend: str | None = None
     inertias: Array | None = None
-    """Inertial parameters in place of the model's own, shape (..., nb, 10)."""
+    """Inertial parameters instead of the model's own, shape (..., nb, 10)."""
 
     def forces(self, t: Any, q: Array, v: Array) -> Array:
         """Return the controller's joint forces and the rates of its states, in the shape of v."""
@@ -268,7 +270,7 @@ class ArrayEquations(Equations):
 
     def accelerations(self, t: Any, q: Array, v: Array, tau: Array) -> Array:
         """Return accelerations under these joint forces, shape (..., nv)."""
-        pushed, outside = self._pushed_by_stops(q, v, tau), self._outside(t, q, v)
+        pushed, outside = self._with_stop_forces(q, v, tau), self._external_forces(t, q, v)
         if self.inertias is not None or self.stabilization is not None:
             return self._in_numpy(q, v, pushed, outside)
         with warnings.catch_warnings():
@@ -290,7 +292,7 @@ class ArrayEquations(Equations):
             forces = split(outside.reshape((*outside.shape[:-2], -1)))
         tree = self._own_tree()
         values = solve(self.model, tree, split(q), split(v), split(tau), forces)
-        return joined(values, q.shape[:-1])
+        return stack_numbers(values, q.shape[:-1])
 
     def _own_tree(self) -> Tree:
         if self.inertias is None:
@@ -303,10 +305,10 @@ class ArrayEquations(Equations):
         if self.inertias is not None or self.backend is not None:
             found = scalar_functions.project(self.model, self._own_tree(), q, v)
             return list(found)
-        x, u = project(self.model, joined(q), joined(v))
+        x, u = project(self.model, stack_numbers(q), stack_numbers(v))
         return split(x) + split(u)
 
-    def pushed(self, push: Any) -> ArrayEquations:
+    def with_joint_forces(self, push: Any) -> ArrayEquations:
         """Return the system with joint forces (..., nv) added to those of its controller."""
         nv = self.model.nv
 
@@ -317,19 +319,19 @@ class ArrayEquations(Equations):
 
         return replace(self, rows=rows)
 
-    def touching(
+    def with_contact_accelerations(
         self, t: Any, q: Sequence[Any], v: Sequence[Any], h: Any
     ) -> tuple[ArrayEquations, Any]:
         """Return the system whose accelerations under contact are known, and the residual."""
-        at, u, nv = joined(q), joined(v), self.model.nv
+        at, u, nv = stack_numbers(q), stack_numbers(v), self.model.nv
         both = self.forces(t, at, u)
         found = self.response(t, at, u[..., :nv], both[..., :nv], h)
-        a = joined(found.a, at.shape[:-1])
+        a = stack_numbers(found.a, at.shape[:-1])
         return replace(self, solved=split(a) + split(both[..., nv:])), found.residual
 
     def response(self, t: Any, q: Array, v: Array, tau: Array, h: Any = None) -> Any:
         """Return the response of contacts under these joint forces, in NumPy's arithmetic."""
-        pushed, outside = self._pushed_by_stops(q, v, tau), self._outside(t, q, v)
+        pushed, outside = self._with_stop_forces(q, v, tau), self._external_forces(t, q, v)
         assert self.contacts is not None
         return scalar_functions.contact_dynamics(
             self.model,
@@ -343,7 +345,7 @@ class ArrayEquations(Equations):
             h=h,
         )
 
-    def _pushed_by_stops(self, q: Array, v: Array, tau: Array) -> Array:
+    def _with_stop_forces(self, q: Array, v: Array, tau: Array) -> Array:
         """Return joint forces with those of the stops."""
         if not self.stops:
             return tau
@@ -353,14 +355,14 @@ class ArrayEquations(Equations):
             pushed[..., stop.v] += stop.force(q[..., stop.q], v[..., stop.v], *gains)
         return pushed
 
-    def _outside(self, t: Any, q: Array, v: Array) -> Array | None:
+    def _external_forces(self, t: Any, q: Array, v: Array) -> Array | None:
         return None if self.wrenches is None else self.wrenches(t, q, v)
 
     def acceleration(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """Return dv/dt as a list of numbers, each holding the batch."""
         if self.solved is not None:
             return list(self.solved)
-        at, u, nv = joined(q), joined(v), self.model.nv
+        at, u, nv = stack_numbers(q), stack_numbers(v), self.model.nv
         both = self.forces(t, at, u)
         a = self.accelerations(t, at, u[..., :nv], both[..., :nv])
         return split(a) + split(both[..., nv:])
@@ -369,7 +371,7 @@ class ArrayEquations(Equations):
         """Return whether nothing but gravity acts on a floating base at this state."""
         if self.wrenches is not None or not has_free_base(self.model):
             return False
-        return not self.forces(t, joined(q), joined(v))[..., :6].any()
+        return not self.forces(t, stack_numbers(q), stack_numbers(v))[..., :6].any()
 
     def zero_order_hold(
         self, t: Any, q: Sequence[Any], v: Sequence[Any]
@@ -377,7 +379,7 @@ class ArrayEquations(Equations):
         """Return the system whose controller holds the forces of this state (zero-order hold)."""
         if self.rows is None:
             return self, []
-        both, nv = self.forces(t, joined(q), joined(v)), self.model.nv
+        both, nv = self.forces(t, stack_numbers(q), stack_numbers(v)), self.model.nv
         tau = both[..., :nv]
         return replace(self, rows=lambda *_: tau, states=0), split(both[..., nv:])
 
@@ -410,7 +412,7 @@ class RowByRow:
         return result
 
 
-def joined(values: Sequence[Any], lead: Shape | None = None) -> Array:
+def stack_numbers(values: Sequence[Any], lead: Shape | None = None) -> Array:
     """Return numbers that each hold a batch as one array, the batch first."""
     if lead is None:
         lead = np.shape(values[0]) if len(values) else ()

@@ -30,7 +30,7 @@ class Event:
 
     Args:
         function: takes (t, q, v) of one state and returns a number; its sign changes are the event.
-        name: what to call it; the function's name when left out.
+        name: name of the event; that of the function by default.
         stop: end the motion at the first crossing.
         direction: 1 for rising through zero only, -1 for falling only, 0 for both.
         reset: takes (t, q, v) at a crossing and returns the (q, v) from which the motion goes on:
@@ -178,10 +178,10 @@ class Watch:
         begin, end = t, t + h
         for _ in range(MAX_RESETS):
             signs = list(self._signs)
-            for s, k in self._found(t, h, x, after, advance):
+            for s, k in self._crossings_in(t, h, x, after, advance):
                 event = self._events[k]
                 at = after if s == h else advance(t, s, x)
-                moved = None if event.reset is None else self._moved(event, t + s, at)
+                moved = None if event.reset is None else self._apply_reset(event, t + s, at)
                 self._note(event, t + s, at, moved)
                 if event.stop or (event.reset is not None and moved is None):
                     return Stepped(t + s, at, stopped=True)
@@ -201,7 +201,7 @@ class Watch:
             after = advance(t, h, x)
         raise self._endless(self._events[k], t, f"{MAX_RESETS:,} resets in one step")
 
-    def _found(
+    def _crossings_in(
         self, t: float, h: float, x: Array, after: Array, advance: Advance
     ) -> list[tuple[float, int]]:
         """Return the crossings of a step in the order of time: when, and of which event."""
@@ -266,7 +266,7 @@ class Watch:
             values.append(self._value(event, t + dt, near))
         return _sign(values[1] - values[0])
 
-    def _moved(self, event: Event, t: float, x: Array) -> Array | None:
+    def _apply_reset(self, event: Event, t: float, x: Array) -> Array | None:
         """Return the state that a reset leads to; None where the motion ends."""
         assert event.reset is not None
         nq, nv = self._model.nq, self._model.nv

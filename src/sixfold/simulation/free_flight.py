@@ -44,7 +44,7 @@ def are_zero(values: Any) -> bool:
     )
 
 
-def turned_base(tree: Tree, q0: Table, v0: Table, q1: Table, v1: Table, turn: Vector3) -> Vector3:
+def correct_turn(tree: Tree, q0: Table, v0: Table, q1: Table, v1: Table, turn: Vector3) -> Vector3:
     """Return a rigid body's rotation vector in a step, corrected so that momentum keeps its axis.
 
     The velocity takes no part in it, as the planes that omega moves along are not to be left.

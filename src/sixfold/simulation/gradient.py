@@ -42,7 +42,7 @@ from sixfold.simulation.arguments import (
 from sixfold.simulation.callbacks import Cost, cost_callback
 from sixfold.simulation.rollout import step_times
 from sixfold.simulation.step import Setup, prepare
-from sixfold.simulation.system import System, SystemOptions, refuse_fields, system_of
+from sixfold.simulation.system import GradientOptions, System, refuse_fields, system_of
 from sixfold.simulation.tracing import identify
 
 MAX_STATE_BYTES = 1 << 24
@@ -86,7 +86,7 @@ class Sweep:
         if self.cost is None:
             return [*following, 0.0]
         q, v = state[: model.nq], state[model.nq :]
-        pushed = system if push is None else system.pushed(push)
+        pushed = system if push is None else system.with_joint_forces(push)
         arrays = [q, v[: model.nv], pushed.effort(t, q, v)[: model.nv], *lists[place:][:more]]
         return [*following, self.cost.of(t, *map(numbers_array, arrays)) * h]
 
@@ -363,7 +363,8 @@ def rollout_gradient(
     integrator: FixedStep = "semi_implicit_euler",
     inertial: bool = False,
     checkpoint: int | None = None,
-    **options: Unpack[SystemOptions],
+    compiled: bool | None = None,
+    **options: Unpack[GradientOptions],
 ) -> RolloutGradient:
     """Return what rollouts cost, and the derivatives of the cost by all that they start from.
 
@@ -397,12 +398,13 @@ def rollout_gradient(
         integrator: "semi_implicit_euler", "rk4", "lie_rk4" or "midpoint".
         inertial: True for derivatives by all inertial parameters: those of `inertias`, or the
             model's own.
-        checkpoint: keep the state after every so many steps and compute the others again on the way
-            back, which takes less memory and the time of another rollout.  By default it depends on
-            the memory: all states, or about every sqrt(steps)-th.  It changes no bit.
+        checkpoint: keep the state after each `checkpoint` steps and compute the others again on the
+            way back, which takes less memory and the time of another rollout.  By default it
+            depends on the memory: all states, or about every sqrt(steps)-th.  It changes no bit.
+        compiled: True to take functions that hold objects whose state cannot be saved (locks,
+            files): you say that they are pure.
         options: fields of `System`.  Contacts, limits, compensated steps and the backend "numpy"
-            have no derivatives.  `compiled=True` takes functions that hold objects whose state
-            cannot be saved (locks, files): you say that they are pure.
+            have no derivatives.
 
     Returns:
         A `RolloutGradient`: the cost, shape (...), and its derivatives by q0 (along the motion
@@ -413,7 +415,7 @@ def rollout_gradient(
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others, or no derivative.
+        NotApplicableError: if an option has no effect with the others, or no derivative.
         CallbackError: if a function of yours gives no usable numbers, or cannot be compiled.
         SingularModelError: if some joint has no inertia behind it.
         TooLargeError: if the derivative of a step is too large to compile.
@@ -438,7 +440,8 @@ def rollout_gradient(
         what = f"model '{visible(model.name)}' without degrees of freedom"
         raise NotApplicableError(NAME, what, fix)
     check_fixed_step(NAME, integrator)
-    choice(NAME, "compiled", (None, True), system.compiled)
+    compiled = system.compiled if compiled is None else compiled
+    choice(NAME, "compiled", (None, True), compiled)
     choice(NAME, "inertial", (True, False), inertial)
     if system.limits is False:
         system = replace(system, limits=None)
@@ -472,7 +475,7 @@ def rollout_gradient(
         for function, name in ((cost, "cost"), (final_cost, "final_cost"))
     )
     callbacks = [each for each in (setup.control, setup.force, running, final) if each is not None]
-    tracings, known = identify(model, callbacks, system.compiled)
+    tracings, known = identify(model, callbacks, compiled)
     plan = Sweep(setup, running, final, given, bool(inertial), known)
     kept = [each.reach.memory() for each in tracings]
     with enough_memory(NAME, f"gradients {lead} of {count} steps"):

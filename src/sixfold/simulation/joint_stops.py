@@ -82,7 +82,7 @@ def stops_of(
         model: the robot.
         limits: the option: True, None or JointStops.
         q: configurations at the start, shape (..., nq).
-        inertias: inertial parameters in place of the model's own, shape (..., nb, 10).
+        inertias: inertial parameters instead of the model's own, shape (..., nb, 10).
 
     Returns:
         The stops, and stiffness and damping of each, one after the other, for each start.

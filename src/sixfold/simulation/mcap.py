@@ -143,7 +143,7 @@ def transforms(pairs: Sequence[tuple[str, str]]) -> Template:
 
 
 def joint_states(names: Sequence[str], position: bool, velocity: bool, effort: bool) -> Template:
-    """Return the message of joints by name; an array that is left out is empty."""
+    """Return the message of joints by name; an array that is not given is empty."""
     message = Template().stamp().text("").texts(names)
     for there in (position, velocity, effort):
         message.sequence(len(names) if there else 0)
@@ -287,7 +287,7 @@ class McapLog:
         Args:
             t: time [s], a number or shape (n,).
             q: configuration, shape (nq,) or (n, nq).
-            v: velocity, shape (nv,) or (n, nv); left out, messages have no velocities.
+            v: velocity, shape (nv,) or (n, nv); by default messages have no velocities.
             tau: joint forces, likewise.
 
         Raises:
@@ -390,7 +390,7 @@ class McapLog:
         self.close()
 
     def __repr__(self) -> str:
-        """Say what is written where."""
+        """Print the model, the path and the number of states."""
         state = "open" if self._file is not None else "closed"
         return f"<McapLog of '{self.model.name}' in {self.path}: {self.samples} states, {state}>"
 

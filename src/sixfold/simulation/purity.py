@@ -344,8 +344,9 @@ class _Walk:
                     self._of_class(owner, path)
 
     def _doubt(self, reason: str) -> None:
-        """Keep the first reason."""
+        """Keep the first reason; what is behind it is not among the values."""
         self.found.reason = self.found.reason or reason
+        self.found.complete = False
 
     def _visit(self, x: Any, path: str) -> None:
         self._pending.append((x, path))

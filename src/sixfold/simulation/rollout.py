@@ -179,7 +179,7 @@ def share_memory(inputs: Iterable[Array], results: Sequence[Array]) -> bool:
 ARRAYS = ("q0", "v0", "tau", "parameters", "x0", "f_ext", "inertias")
 
 
-def in_containers(
+def rollout_in_containers(
     rollout: Callable[..., Any],
     system: System,
     values: Sequence[Any],
@@ -278,7 +278,7 @@ def rollout(
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others.
+        NotApplicableError: if an option has no effect with the others.
         CallbackError: if a function of yours gives no usable numbers.
         SingularModelError: if some joint has no inertia behind it.
 
@@ -307,7 +307,7 @@ def rollout(
     given = (q0, v0, tau, system.parameters, system.x0, system.f_ext, system.inertias)
     if any(map(is_container, given)):
         how = {"dt": dt, "steps": steps, "integrator": integrator, "every": every, "dtype": dtype}
-        return in_containers(rollout, system, given, how, out)
+        return rollout_in_containers(rollout, system, given, how, out)
     if device != "cpu":
         choice("rollout", "device", ("cpu", "opencl"), device)
         return _on_device(system, (q0, v0, tau), out, dt, steps, integrator, every, dtype)
@@ -496,7 +496,7 @@ def warn_not_finite(
 ) -> None:
     """Warn of trajectories that end outside the finite numbers, with time and joint of the first.
 
-    To be called by the public function.  States are (..., steps, n), so many seconds apart.
+    To be called by the public function.  States are (..., steps, n), `between` seconds apart.
     """
     if not q.size or (np.isfinite(q[..., -1, :]).all() and np.isfinite(v[..., -1, :]).all()):
         return

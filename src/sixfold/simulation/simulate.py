@@ -82,7 +82,7 @@ def simulate(
 
     Raises:
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others.
+        NotApplicableError: if an option has no effect with the others.
         CallbackError: if a function of yours gives no usable numbers.
         SimulationError: if a state becomes infinite or NaN, or if resets follow each other without
             end; its `.trajectory` is what came before.
@@ -143,7 +143,7 @@ def simulate(
         stepper = stepper_of(each, grid.dt, fixed=not adaptive, single=bool(watched))
         if adaptive:
             end = grid.t0 + grid.duration
-            stepper = stepper.advancing(*adaptive_step(stepper, end, **adaptive))
+            stepper = stepper.with_advance(*adaptive_step(stepper, end, **adaptive))
         watch = None
         begun = time.perf_counter()
         try:

@@ -28,12 +28,12 @@ from sixfold.simulation.arguments import (
     NO_STABILIZATION,
     Stabilization,
     check_rate,
-    closed_start,
     constant_wrenches,
     contact_scene,
     inertial_parameters,
     open_loop_forces,
     refuse_negative_masses,
+    satisfy_constraints,
     stabilization_of,
     states_of,
     vector,
@@ -44,8 +44,8 @@ from sixfold.simulation.equations import (
     Equations,
     RowByRow,
     equations_of,
-    joined,
     split,
+    stack_numbers,
 )
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.simulation.joint_stops import Stop, stops_of
@@ -224,7 +224,7 @@ class Setup:
             t: time at the start of the step.
             h: length of the step.
             state: q, v, x, carry and residual in one list.
-            push: joint forces beside those of the controller.
+            push: joint forces besides those of the controller.
         """
         q, v, *more = self.parts(state)
         worst = more.pop() if self.contacts is not None else []
@@ -235,9 +235,9 @@ class Setup:
             system, following = system.zero_order_hold(t, q, v)
             v = v[: self.model.nv]
         if push is not None:
-            system = system.pushed(push)
+            system = system.with_joint_forces(push)
         if self.contacts is not None:
-            system, residual = system.touching(t, q, v, h)
+            system, residual = system.with_contact_accelerations(t, q, v, h)
             moved, faster = ground_step(system, self.model, t, q, v, h)
             # the largest of all steps so far
             largest = if_positive(residual - worst[0], residual, worst[0])
@@ -327,7 +327,7 @@ def prepare(
     }
     arrays, lead = states_of(caller, model, q0, v0, tau=forces, **(own | more))
     refuse_negative_masses(caller, arrays)
-    closed_start(caller, model, arrays)
+    satisfy_constraints(caller, model, arrays)
     control = force = None
     if system.control is not None:
         states = arrays["x0"].shape[-1] if "x0" in arrays else 0
@@ -403,7 +403,7 @@ class StepRunner:
             raise DisturbedError
 
     def many(self, times: Array, state: Array, every: int) -> Array:
-        """Return the states after every so many of the steps that begin at these times.
+        """Return the states after each `every` of the steps that begin at these times.
 
         Args:
             times: start of each step, shape (steps,).
@@ -421,14 +421,14 @@ class StepRunner:
             return self.system
         return _numeric(self.setup.of_row(lead, index), self.kernels)
 
-    def look(self, t: float, state: Array) -> tuple[Array, ...]:
+    def observe_at(self, t: float, state: Array) -> tuple[Array, ...]:
         """Return joint forces and accelerations at one time, and contacts if there are some."""
         return self._observed(self.system, t, state)
 
     def observe(self, t: Array, states: Array) -> tuple[Array, ...]:
         """Return joint forces and accelerations at all times, states being (..., len(t), size).
 
-        With contacts comes what `flat_contacts` returns.
+        With contacts comes what `flatten_contacts` returns.
         """
         return self._observed(_numeric(self.setup, self.kernels, along=True), t, states)
 
@@ -441,23 +441,23 @@ class StepRunner:
             return tau, system.accelerations(t, q, v[..., :nv], tau)
         tau = np.broadcast_to(tau, v[..., :nv].shape)
         if np.ndim(t) == 0:
-            return tau, *self._touched(system, t, q, v[..., :nv], tau)
+            return tau, *self._contacts_at(system, t, q, v[..., :nv], tau)
         # a few times at once: thousands of intermediate numbers are held for each state
         few = max(1, OBSERVED_STATES * len(t) // max(1, q[..., 0].size))
         found = [
-            self._touched(system, t[k], *(x[..., k, :] for x in (q, v[..., :nv], tau)))
+            self._contacts_at(system, t[k], *(x[..., k, :] for x in (q, v[..., :nv], tau)))
             for k in (slice(start, start + few) for start in range(0, len(t), few))
         ]
         return tau, *(np.concatenate(each, axis=-2) for each in zip(*found, strict=True))
 
-    def _touched(
+    def _contacts_at(
         self, system: ArrayEquations, t: Any, q: Array, v: Array, tau: Array
     ) -> tuple[Array, Array]:
         """Return accelerations under contact, and the contacts."""
         found = system.response(t, q, v, tau, self.dt)
-        return joined(found.a, q.shape[:-1]), flat_contacts(found, q.shape[:-1])
+        return stack_numbers(found.a, q.shape[:-1]), flatten_contacts(found, q.shape[:-1])
 
-    def advancing(self, advance: Advance, restart: Callable[[], None]) -> StepRunner:
+    def with_advance(self, advance: Advance, restart: Callable[[], None]) -> StepRunner:
         """Return the stepper with another way to advance, and to begin anew after a jump."""
         return replace(self, advance=advance, kernel=None, restart=restart)
 
@@ -531,15 +531,15 @@ def _tracings(setup: Setup) -> dict[str, Tracing]:
         if setup.disturbed:
             tracing.reason = "another function of this run changes what it reads"
     for tracing in result.values():
-        if setup.system.compiled is None and tracing.disturbed_by(result.values()):
+        if setup.system.compiled is None and tracing.is_disturbed_by(result.values()):
             tracing.reason = "another function of this run may change what it reads"
     return result
 
 
-def flat_contacts(found: Any, lead: Shape) -> Array:
+def flatten_contacts(found: Any, lead: Shape) -> Array:
     """Return force, point, normal and gap of each contact, ten numbers each, (*lead, 10 nc)."""
     each = zip(found.forces, found.points, found.normals, found.gaps, strict=True)
-    return joined([x for *vectors, gap in each for x in (*chain(*vectors), gap)], lead)
+    return stack_numbers([x for *vectors, gap in each for x in (*chain(*vectors), gap)], lead)
 
 
 def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> ArrayEquations:
@@ -595,7 +595,7 @@ def _plain_step(setup: Setup, system: ArrayEquations) -> Advance:
 
     def advance(t: float, h: float, state: Array, tau: Array | None = None) -> Array:
         push = setup.given.get("tau") if tau is None and not setup.tau_each else tau
-        return joined(setup.after(system, t, h, split(state), push))
+        return stack_numbers(setup.after(system, t, h, split(state), push))
 
     return advance
 

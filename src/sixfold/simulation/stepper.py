@@ -33,8 +33,8 @@ from sixfold.scalar import if_positive, repeat
 from sixfold.simulation.arguments import (
     check_fixed_step,
     choice,
-    closed_start,
     refuse_idle,
+    satisfy_constraints,
     states_of,
     step_count,
     step_length,
@@ -44,7 +44,7 @@ from sixfold.simulation.callbacks import ActionLaw, StepFunction, action_law, st
 from sixfold.simulation.diagnostics import MAX_RESIDUAL, warn_residual
 from sixfold.simulation.step import CORE_AXES, Setup, prepare
 from sixfold.simulation.system import StepperOptions, System, refuse_fields, system_of
-from sixfold.simulation.tracing import traced_together
+from sixfold.simulation.tracing import trace_together
 
 NOT_STEPPED = {
     "x0": ("a stepper, whose controller has no states", "pass them as parameters"),
@@ -62,7 +62,7 @@ MAX_ACTIONS = 10_000
 def floats(
     caller: str, name: str, value: Any, n: int, dtype: Any, labels: Sequence[str] | None = None
 ) -> Array:
-    """Return numbers (..., n) as an array of a dtype in C order, or say what is wrong."""
+    """Return numbers (..., n) as an array of a dtype in C order, or raise."""
     meaning = "one number for each of an action"
     array = checked(caller, name, Argument(value, (n,), meaning, labels=(labels,)))
     try:
@@ -86,7 +86,7 @@ def are_plain(model: Model, chosen: Any, q: Any, v: Any) -> bool:
 
 
 def chosen_rows(rows: Any, count: int, several: bool) -> Any:
-    """Return an index of rows, or say what is wrong with it.
+    """Return an index of rows, or raise if it is wrong.
 
     Args:
         rows: a mask, numbers, or None for all rows.
@@ -115,7 +115,7 @@ def object_array(numbers: Sequence[Any]) -> Any:
     return found
 
 
-def clipped(action: Any, bounds: Sequence[tuple[float, float]]) -> Any:
+def clip_action(action: Any, bounds: Sequence[tuple[float, float]]) -> Any:
     """Return an action within its bounds."""
     if not bounds:
         return action
@@ -218,7 +218,7 @@ class StepProgram:
 
     def _advanced(self, n: Any, arrays: Sequence[Any]) -> tuple[list[Any], dict[str, Any], Any]:
         setup, count = self.setup, len(self.setup.carried)
-        action = clipped(arrays[count], self.bounds)
+        action = clip_action(arrays[count], self.bounds)
         named = dict(zip(self.fixed, arrays[count + 1 :], strict=True))
         given = dict(named)
         if self.law is None:
@@ -329,7 +329,7 @@ class Stepper:
     Raises:
         CallbackError: if a function of yours cannot be compiled.
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
-        NotApplicableError: if an option has no effect beside the others.
+        NotApplicableError: if an option has no effect with the others.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -442,7 +442,7 @@ class Stepper:
         """Compile, and allocate two buffers that steps write to in turn."""
         program = self._program
         self._compiled = compiled
-        made, self._digests = traced_together(
+        made, self._digests = trace_together(
             self.model, program.callbacks, compiled, program.kernels
         )
         self._kernel, self._look = made
@@ -553,7 +553,7 @@ class Stepper:
         if lead not in ((), wanted):
             expected = f"leading axes {wanted}: one state for each row that is reset"
             raise ShapeError("Stepper.reset", "q, v", expected, lead, "or pass one state for all")
-        closed_start("Stepper.reset", self.model, arrays)
+        satisfy_constraints("Stepper.reset", self.model, arrays)
         self._write(chosen, arrays["q0"], arrays["v0"])
 
     def _write(self, chosen: Any, q: Array, v: Array) -> None:
@@ -642,7 +642,7 @@ class Stepper:
     def _traced_again(self) -> Any:
         """Return the kernel of `returns`; the functions must do what they did at the beginning."""
         program = self._program
-        kernel, known = traced_together(
+        kernel, known = trace_together(
             self.model, program.callbacks, self._compiled, program.returns_kernel
         )
         changed = [name for name, digest in known if (name, digest) not in self._digests]
@@ -665,7 +665,7 @@ class Stepper:
         return np.ascontiguousarray(wide)
 
     def __repr__(self) -> str:
-        """Say what it steps."""
+        """Print the model, the rows and the step."""
         h = f"{self.substeps} x {self.dt:g} s" if self.substeps > 1 else f"{self.dt:g} s"
         many = "one row" if not self._lead else f"{self.rows} rows"
         return f"<Stepper of '{self.model.name}', {many}, {h}, {self._kernel.flops} operations>"

@@ -86,7 +86,7 @@ class System:
     Raises:
         ArgumentError: if the model is not a Model.
         OptionError: if a field is not one of its choices.
-        NotApplicableError: if a field has no effect beside the others.
+        NotApplicableError: if a field has no effect with the others.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -141,12 +141,17 @@ class StepperOptions(TypedDict, total=False):
     stabilize: Stabilization | None
 
 
-class SystemOptions(StepperOptions, total=False):
-    """The fields of `System` but the model, as keywords of `simulate`, `rollout` and others."""
+class GradientOptions(StepperOptions, total=False):
+    """The fields of `System` that `rollout_gradient` takes as keywords."""
 
     parameters: ArrayLike | None
     x0: ArrayLike | None
     hold: bool
+
+
+class SystemOptions(GradientOptions, total=False):
+    """The fields of `System` but the model, as keywords of `simulate` and `rollout`."""
+
     compiled: bool | None
     compensated: bool | None
     backend: StepBackend | None

@@ -157,7 +157,7 @@ def _step_by_step(
 ) -> Outcome:
     """Take one step at a time: for events, and for controllers that run as Python."""
     t, samples, seen = whole.t, whole.x, whole.seen
-    look = stepper.look if stepper.live else (lambda *_: None)
+    look = stepper.observe_at if stepper.live else (lambda *_: None)
     x = samples[..., 0, :]
     seen.append(look(grid.t0, x))
     row = k = 0

@@ -146,7 +146,7 @@ class Tracing:
             if place not in usual:
                 raise NotPureError(f"it catches a {place[2].__name__} that symbols raise")
 
-    def disturbed_by(self, others: Iterable[Tracing]) -> bool:
+    def is_disturbed_by(self, others: Iterable[Tracing]) -> bool:
         """Return whether one of the others runs as Python and may change what this one reads."""
         return not self.reason and any(
             other.reason and other is not self and self.reach.shares(other.reach)
@@ -283,7 +283,7 @@ def identify(
     return tracings, digests(tracings)
 
 
-def traced_together(
+def trace_together(
     model: Model, callbacks: Sequence[Callback], compiled: bool | None, make: Callable[[], Any]
 ) -> tuple[Any, tuple[tuple[str, str], ...]]:
     """Return what is made by calling the functions on symbols, and what identifies them.

@@ -423,7 +423,7 @@ def _whole(part: slice) -> bool:
 
 
 def _lines(t: Array, x: Array, times: Array, axes: int = 1) -> Array:
-    """Return x, interpolated linearly in time, which so many axes follow."""
+    """Return x, interpolated linearly in time; `axes` axes follow that of time."""
     if axes > 1:
         flat = x.reshape((*x.shape[:-axes], -1))
         there = _lines(t, flat, times)
