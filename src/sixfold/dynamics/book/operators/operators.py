@@ -35,8 +35,7 @@ class _Operator:
 
     def blocks(self) -> BlockMatrix:
         """Spread out as a block matrix."""
-        found: BlockMatrix = self.T.blocks().T
-        return found
+        raise NotImplementedError
 
     def __str__(self) -> str:
         """Print as a block matrix."""
@@ -93,6 +92,10 @@ class BackInfluence(_Operator):
         """Phi_A."""
         return Influence(self.tree, self.A, self.letter)
 
+    def blocks(self) -> BlockMatrix:
+        """Spread out as a block matrix."""
+        return self.T.blocks().T
+
 
 class Propagation(_Operator):
     """Psi_A = (1 - Phi_A)^-1: the outward sweep."""
@@ -136,6 +139,10 @@ class BackPropagation(_Operator):
     def T(self) -> Propagation:
         """Psi_A."""
         return Propagation(self.tree, self.A, self.letter)
+
+    def blocks(self) -> BlockMatrix:
+        """Spread out as a block matrix (P4)."""
+        return self.T.blocks().T
 
 
 @dataclass(frozen=True)
