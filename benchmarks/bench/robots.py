@@ -88,7 +88,10 @@ def with_peers(name: str, model: Model, example: Any = None) -> Robot:
             notes.append(said(error))
             return None
 
-    peers = attempt(lambda: pinocchio.beside(model, example)), attempt(lambda: mujoco.beside(model))
+    peers = (
+        attempt(lambda: pinocchio.build_peer(model, example)),
+        attempt(lambda: mujoco.build_peer(model)),
+    )
     return Robot(name, model, *peers, tuple(notes))
 
 

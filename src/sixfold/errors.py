@@ -106,7 +106,7 @@ class OptionError(SixfoldError, ValueError):
     def __init__(
         self, function: str, option: str, choices: Iterable[object] | str, got: object
     ) -> None:
-        """List the choices, or say in words what is taken, beside what was given."""
+        """List the choices, or describe what is accepted, and what was given."""
         given = " ".join(shown(got).split())
         if isinstance(choices, str):
             what = f"{function}: option '{option}' does not fit"

@@ -42,7 +42,7 @@ def fork_lock(rank: Rank) -> Any:
 
 
 def watch_lock(found: Any, rank: Rank) -> Any:
-    """Take a lock of somebody else before each fork too; return it."""
+    """Take an existing lock before each fork too; return it."""
     _locks[rank] = found
     return found
 

@@ -1,4 +1,4 @@
-"""How far long work is, and how long it will still take: one bar, on terminals and in notebooks.
+"""Progress bars with the time left, on terminals and in notebooks.
 
 Nothing is shown elsewhere, and nothing before two seconds unless a bar was asked for.
 """
@@ -17,12 +17,12 @@ from typing import Any
 from sixfold.errors import visible
 
 Told = Callable[[float, float | None], object]
-"""Called with how much is done and how much there is; None if that is not known."""
+"""Called with the amount done and the total, None if unknown."""
 
 DELAY = 2.0
-"""Seconds of work after which a bar shows that nobody asked for."""
+"""Delay before the automatic progress bar [s]."""
 EVERY = 0.1
-"""Seconds between two pictures of a bar."""
+"""Interval between two redraws of a bar [s]."""
 WIDTH = 32
 LONGEST = 20
 """Characters of a label."""
@@ -49,7 +49,7 @@ class Bar:
             label: what is done; cleaned and cut.
             known: how much was done before the work began, which says nothing of its speed.
             delay: seconds before the first picture.
-            stream: where to draw; the standard error stream if left out.
+            stream: where to draw; default: the standard error stream.
             clock: tells the time [s].
         """
         self._label = visible(label)[:LONGEST]
@@ -87,7 +87,7 @@ class Bar:
 
 
 class NotebookBar(Bar):
-    """The same as an element of a notebook's page, which is replaced by its next picture."""
+    """The same as an HTML element of a notebook, updated in place."""
 
     def __init__(self, label: str = "", **options: Any) -> None:
         """Prepare to draw; options as in `Bar`."""
@@ -116,7 +116,7 @@ def bar(label: str = "", *, known: float = 0.0, delay: float = 0.0) -> Bar | Non
 
 
 def on_terminal() -> bool:
-    """Return whether somebody watches the standard error stream."""
+    """Return whether the standard error stream is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -128,7 +128,7 @@ def in_notebook() -> bool:
 
 
 def tell(done: float, total: float | None) -> None:
-    """Say how far the present work is, to whoever shows it with `showing`."""
+    """Report progress to the bar of `showing`, if there is one."""
     listener = _listener.get()
     if listener is not None:
         listener(done, total)
@@ -136,7 +136,7 @@ def tell(done: float, total: float | None) -> None:
 
 @contextmanager
 def showing(label: str) -> Iterator[None]:
-    """Show with a bar what is told meanwhile, if it takes long."""
+    """Show a bar for the progress reported inside the `with`, if it takes long."""
     token = _listener.set(bar(label, delay=DELAY))
     try:
         yield
@@ -146,9 +146,9 @@ def showing(label: str) -> Iterator[None]:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Say on a terminal what is being done, and for how long, if it takes over two seconds.
+    """Show on a terminal what is done and for how long, if it takes over two seconds.
 
-    Work that is a part of such work says nothing of its own.
+    Nested calls print nothing.
     """
     if _counting.get() or not on_terminal():
         yield
@@ -178,7 +178,7 @@ def working(what: str) -> Iterator[None]:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it."""
+    """Format a duration, such as "3 min 07 s"."""
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"

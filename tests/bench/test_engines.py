@@ -105,7 +105,7 @@ def test_every_way_of_an_engine_gives_our_results_in_our_order(name, function):
     pytest.importorskip(name)
     model = bushy()
     states = draw(model, 6, 0)
-    peer = ROOMS[name].beside(model)
+    peer = ROOMS[name].build_peer(model)
     assert peer.order != tuple(range(model.nv))
     ways = ROOMS[name].ways(peer, function, states)
     expected = FUNCTIONS[function](model, *states.of(function), backend="numpy")
@@ -122,7 +122,7 @@ def test_the_function_of_one_state_is_the_one_that_is_looped(name, function):
     pytest.importorskip(name)
     model = bushy()
     states = draw(model, 1, 1)
-    peer = ROOMS[name].beside(model)
+    peer = ROOMS[name].build_peer(model)
     call, fixed = ROOMS[name].single(peer, function)
     row = [peer.theirs(x)[0] for x in states.of(function)]
     expected = FUNCTIONS[function](model, *states.of(function))
@@ -134,10 +134,10 @@ def test_the_function_of_one_state_is_the_one_that_is_looped(name, function):
 def test_a_pinocchio_robot_with_our_coordinates_is_taken_as_it_is():
     pytest.importorskip("pinocchio")
     model = bushy()
-    robot = pinocchio.beside(model).robot
-    assert pinocchio.beside(model, robot).robot is robot
+    robot = pinocchio.build_peer(model).robot
+    assert pinocchio.build_peer(model, robot).robot is robot
     # and one with others is not
-    assert pinocchio.beside(sf.load("tree6"), robot).robot is not robot
+    assert pinocchio.build_peer(sf.load("tree6"), robot).robot is not robot
 
 
 @pytest.mark.parametrize("name", ["floating_link", "rolling_ball"])
@@ -195,7 +195,7 @@ def test_an_error_in_the_thirteenth_digit_is_measured_as_such(function, monkeypa
 def test_engines_that_disagree_are_left_out_of_the_errors():
     pytest.importorskip("gmpy2")
     pytest.importorskip("pinocchio")
-    robot = robots.Robot("bushy", bushy(), pinocchio.beside(bushy()))
+    robot = robots.Robot("bushy", bushy(), pinocchio.build_peer(bushy()))
     states = draw(robot.model, 2, 0)
     for agreed, who in ((("pinocchio loop",), {"sixfold", "pinocchio"}), ((), {"sixfold"})):
         found = accuracy.measure(robot, "mass_matrix", states, agreed, "float64", 2)

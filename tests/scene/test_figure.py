@@ -24,7 +24,7 @@ from sixfold.scene.surfaces import (
     ellipsoid,
     face_normals,
     frustum,
-    joined,
+    join_surfaces,
     rod,
     sphere,
     thinned,
@@ -75,7 +75,7 @@ def test_sharp_edges_part_and_soft_ones_do_not():
 
 
 def test_thinning_keeps_the_shape_within_a_cell():
-    ball = joined([sphere(1.0)])
+    ball = join_surfaces([sphere(1.0)])
     coarse = thinned(ball, 0.3)
     assert len(coarse.faces) < len(ball.faces) / 2
     assert np.abs(np.linalg.norm(coarse.vertices, axis=1) - 1.0).max() < 0.3

@@ -27,7 +27,7 @@ HOW = {  # names without their mj_
 }
 
 
-def beside(model: Model) -> Peer:
+def build_peer(model: Model) -> Peer:
     """Return the robot in MuJoCo, without frames and limits, which would cost it time."""
     mj = optional("mujoco", "the comparison with MuJoCo")
     refuse_others(model, "MuJoCo")

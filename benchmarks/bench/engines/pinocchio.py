@@ -18,7 +18,7 @@ CALLS = {"inverse_dynamics": "rnea", "forward_dynamics": "aba", "mass_matrix": "
 LETTERS = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
 
 
-def beside(model: Model, robot: Any = None) -> Peer:
+def build_peer(model: Model, robot: Any = None) -> Peer:
     """Return the robot in Pinocchio: the one given, if it has our coordinates, or one built."""
     pin = optional("pinocchio", "the comparison with Pinocchio")
     if robot is not None and (robot.nq, robot.nv) == (model.nq, model.nv):

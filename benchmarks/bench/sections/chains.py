@@ -113,6 +113,6 @@ def _states(model: Model, count: int, seed: int) -> States:
 
 def _pinocchio(model: Model, function: str, states: States) -> Way | None:
     try:
-        return pinocchio.ways(pinocchio.beside(model), function, states)[0]
+        return pinocchio.ways(pinocchio.build_peer(model), function, states)[0]
     except NotApplicableError:
         return None

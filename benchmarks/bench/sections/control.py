@@ -172,7 +172,7 @@ def _gymnasium(seed: int, rounds: int) -> float:
 
 def _mujoco(arm: Model, seed: int, rounds: int) -> float:
     """Return the time of a step of the same arm in MuJoCo's batch on one thread [s]."""
-    twin = mujoco.beside(arm)
+    twin = mujoco.build_peer(arm)
     # an arm without motors falls: short steps keep it finite, and cost the same
     twin.robot.opt.timestep = 1e-3
     twin.robot.opt.disableflags = int(twin.library.mjtDisableBit.mjDSBL_EULERDAMP)

@@ -83,7 +83,7 @@ def _mujoco(robot: Robot, integrator: FixedStep, q: Array, v: Array) -> tuple[Ca
     if not installed("mujoco.rollout"):
         return None
     try:
-        twin = mujoco.beside(robot.model)
+        twin = mujoco.build_peer(robot.model)
     except NotApplicableError:
         return None
     mj, there = twin.library, twin.robot

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.cli.options import Group, refuse_idle, robot_names, tree_lines
+from sixfold.cli.options import Group, option, refuse_idle, robot_names, tree_lines
 from sixfold.control import controllers
 from sixfold.errors import visible
 from sixfold.evaluate import (
@@ -92,7 +92,7 @@ def demo(context: click.Context, robot: str, states: int, report: str) -> None:
     type=click.FloatRange(0, 100),
     help="Of each [N s].",
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@option("--seed", help=None)
 @click.option("--view", "live", is_flag=True, help="Show it in the browser while it runs.")
 @click.option(
     "--report",

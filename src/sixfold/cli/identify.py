@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sixfold.cli.options import FRICTION, robot_argument, unknowns
+from sixfold.cli.options import FRICTION, UNKNOWNS, option, options, robot_argument
 from sixfold.errors import OptionError, visible
 from sixfold.formats import load, save
 from sixfold.identification import Identification, excitation
@@ -21,12 +21,12 @@ COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 @click.command()
 @robot_argument()
 @click.option("--duration", default=20.0, show_default=True, help="How long [s].")
-@click.option("--dt", default=1e-3, show_default=True, help="Time between samples [s].")
+@option("--dt", help="Time between samples [s].")
 @click.option(
     "--margin", default=0.9, show_default=True, help="Share of the robot's limits that is used."
 )
 @click.option("--noise", type=float, help="Noise of the measured torques [N m].")
-@unknowns
+@options(*UNKNOWNS)
 @click.option(
     "--rounds",
     default=60,
@@ -34,9 +34,9 @@ COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
     type=click.IntRange(0, 10_000),
     help="Steps of improvement.",
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option("--out", type=click.Path(), help="Write the motion: .npz, .csv or .parquet.")
-@click.option("--report", type=click.Path(), help="Write a page with plots to this .html file.")
+@option("--seed", help=None)
+@option("--out", help="Write the motion: .npz, .csv or .parquet.")
+@option("--report")
 def excite(
     robot: str,
     duration: float,
@@ -53,7 +53,7 @@ def excite(
     out: str | None,
     report: str | None,
 ) -> None:
-    """Find a motion of ROBOT, a file or a name, that shows its inertias and friction.
+    """Design an exciting motion of ROBOT, a file or a name, for identification.
 
     It stays within the limits of the joints.  It knows nothing of collisions: look at the motion
     (sixfold view, or --report) before a robot runs it.
@@ -88,7 +88,7 @@ def excite(
 @click.command()
 @robot_argument()
 @click.argument("log", type=click.Path())
-@unknowns
+@options(*UNKNOWNS)
 @click.option("--filter", "cutoff", type=float, help="Cut-off frequency of the filter [Hz].")
 @click.option("--lag", default="0", show_default=True, help="Torques are late by [s], or 'search'.")
 @click.option(
@@ -100,8 +100,8 @@ def excite(
 )
 @click.option("--prior", default=1.0, show_default=True, help="Weight of the loaded model.")
 @click.option("--free", is_flag=True, help="Let bodies be unphysical.")
-@click.option("--out", type=click.Path(), help="Write the new robot: .urdf or .json.")
-@click.option("--report", type=click.Path(), help="Write a page to this .html file.")
+@option("--out", help="Write the new robot: .urdf or .json.")
+@option("--report", help="Write a page to this .html file.")
 def identify(
     robot: str,
     log: str,

@@ -16,10 +16,10 @@ from sixfold.choices import Library
 from sixfold.cli.options import (
     WIDTH,
     cut,
-    random_states,
+    option,
+    options,
     refuse_idle,
     robot_argument,
-    side_file,
     tree_lines,
 )
 from sixfold.constraints import mobility
@@ -39,7 +39,7 @@ POINT = 31  # columns of a centre of mass
 
 @click.command()
 @robot_argument()
-@side_file
+@option("--constraints")
 def inspect(robot: str, constraints: str | None) -> None:
     """Print the tree, joints, masses, limits and constraints of ROBOT."""
     model = load(robot, constraints=constraints)
@@ -84,7 +84,7 @@ def describe(model: Model) -> list[str]:
 
 
 def _point(values: list[float]) -> str:
-    """Return a point with as many digits, up to four, as its column has room for."""
+    """Return a point with as many digits, up to four, as fit its column."""
     texts = ["(" + ", ".join(f"{x:.{digits}g}" for x in values) + ")" for digits in (4, 3, 2)]
     return next((text for text in texts if len(text) <= POINT), texts[-1])
 
@@ -160,8 +160,7 @@ COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 
 @click.command()
 @robot_argument()
-@random_states
-@side_file
+@options("--samples", "--seed", "--constraints")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--no-formulations", is_flag=True, help="Examine the model only.")
 @click.option("--strict", is_flag=True, help="Warnings count as errors, faults of the file too.")
@@ -244,8 +243,8 @@ def _print_diagnosis(diagnosis: Diagnosis, report: Report | None, most: int) -> 
     type=click.Choice(["pinocchio", "mujoco"]),
     help="The other library; it has to be installed.",
 )
-@random_states
-@click.option("--floating-base", is_flag=True, help="Let the root link of a URDF move freely.")
+@options("--samples", "--seed")
+@option("--floating-base")
 def compare(robot: str, library: Library, samples: int, seed: int, floating_base: bool) -> None:
     """Compare the dynamics of ROBOT, a file or a name, with another library.
 

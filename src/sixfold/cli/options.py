@@ -62,33 +62,6 @@ def refuse_idle(
         raise NotApplicableError(f"option {option}", where, fix)
 
 
-side_file = click.option(
-    "--constraints",
-    metavar="FILE",
-    help="JSON file of loops, rods, gears and rolling wheels beside a robot file without them.",
-)
-"""Add --constraints, as in `sixfold.load`."""
-
-
-def random_states(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --samples and --seed: which random states a command looks at."""
-    seed = click.option(
-        "--seed",
-        default=0,
-        show_default=True,
-        type=click.IntRange(min=0),
-        help="Same seed, same states.",
-    )
-    samples = click.option(
-        "--samples",
-        default=100,
-        show_default=True,
-        type=click.IntRange(min=1),
-        help="Number of random states.",
-    )
-    return samples(seed(command))
-
-
 FRICTION: dict[str, Friction] = {
     "yes": True,
     "no": False,
@@ -96,28 +69,68 @@ FRICTION: dict[str, Friction] = {
     "dry": "dry",
     "direction": "direction",
 }
-"""What --friction may be, and what it stands for."""
+"""Values of --friction, and the arguments that they stand for."""
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--body": {"multiple": True, "help": "Only this body's inertia is unknown."},
+    "--constraints": {
+        "metavar": "FILE",
+        "help": "JSON file of loops, rods, gears and rolling wheels for a robot file without them.",
+    },
+    "--dt": {"default": 1e-3, "show_default": True},
+    "--floating-base": {
+        "is_flag": True,
+        "help": "Let the root link of a URDF move freely.",
+    },
+    "--friction": {
+        "type": click.Choice(list(FRICTION)),
+        "default": "yes",
+        "show_default": True,
+        "help": "Unknown friction: viscous and dry, one of them, dry by direction, or none.",
+    },
+    "--offsets": {"is_flag": True, "help": "Torques have unknown offsets."},
+    "--out": {"type": click.Path()},
+    "--report": {
+        "type": click.Path(),
+        "help": "Write a page with plots to this .html file.",
+    },
+    "--rotors": {"is_flag": True, "help": "Rotor inertias are unknown."},
+    "--samples": {
+        "default": 100,
+        "show_default": True,
+        "type": click.IntRange(min=1),
+        "help": "Number of random states.",
+    },
+    "--seed": {
+        "default": 0,
+        "show_default": True,
+        "type": click.IntRange(min=0),
+        "help": "Same seed, same states.",
+    },
+    "--springs": {"is_flag": True, "help": "Stiffnesses are unknown."},
+}
+"""Options that several commands have."""
 
 
-def unknowns(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --friction, --rotors, --offsets, --springs and --body: which numbers are unknown."""
-    for option in (
-        click.option(
-            "--body", "bodies", multiple=True, help="Only this body's inertia is unknown."
-        ),
-        click.option("--springs", is_flag=True, help="Stiffnesses are unknown."),
-        click.option("--offsets", is_flag=True, help="Torques have unknown offsets."),
-        click.option("--rotors", is_flag=True, help="Rotor inertias are unknown."),
-        click.option(
-            "--friction",
-            type=click.Choice(list(FRICTION)),
-            default="yes",
-            show_default=True,
-            help="Unknown friction: viscous and dry, one of them, dry by direction, or none.",
-        ),
-    ):
-        command = option(command)
-    return command
+def option(name: str, **changes: Any) -> Callable[..., Any]:
+    """Add an option of the table, with changes for this command."""
+    argument = ("bodies",) if name == "--body" else ()
+    return click.option(name, *argument, **(OPTIONS[name] | changes))
+
+
+def options(*names: str) -> Callable[..., Any]:
+    """Add options of the table, in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            command = option(name)(command)
+        return command
+
+    return add
+
+
+UNKNOWNS = ("--friction", "--rotors", "--offsets", "--springs", "--body")
+"""Options that say which numbers are unknown."""
 
 
 WIDTH = 80
@@ -145,7 +158,7 @@ def tree_lines(model: Model, width: int = WIDTH) -> list[str]:
 
 
 def cut(text: str, width: int) -> str:
-    """Return a text of at most so many columns."""
+    """Cut a text to a width in columns."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 

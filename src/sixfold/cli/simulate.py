@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from sixfold.choices import Integrator, Method, PieceFormat
-from sixfold.cli.options import WIDTH, refuse_idle, robot_argument, robot_names
+from sixfold.cli.options import WIDTH, option, refuse_idle, robot_argument, robot_names
 from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, SixfoldError, TrajectoryFileError, brief, visible
 from sixfold.evaluate import mass_matrix, neutral, random_state
@@ -38,7 +38,7 @@ FREQUENCY = 10.0
     help="Joint forces: none, the robot's weight, or springs and dampers to the neutral position.",
 )
 @click.option("--duration", default=10.0, show_default=True, help="How long [s].")
-@click.option("--dt", default=1e-3, show_default=True, help="Length of a step [s].")
+@option("--dt", help="Length of a step [s].")
 @click.option("--integrator", type=click.Choice(CHOICES), default="rk4", show_default=True)
 @click.option(
     "--method",
@@ -52,13 +52,7 @@ FREQUENCY = 10.0
     show_default=True,
     help="Configuration at the start, at rest.",
 )
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Same seed, same random start.",
-)
+@option("--seed", help="Same seed, same random start.")
 @click.option("--limits", is_flag=True, help="Let joint limits push back.")
 @click.option(
     "--every",
@@ -67,8 +61,8 @@ FREQUENCY = 10.0
     type=click.IntRange(min=1),
     help="Keep one step out of this many.",
 )
-@click.option("--out", type=click.Path(), help="Write the motion to this .npz file.")
-@click.option("--report", type=click.Path(), help="Write a page with plots to this .html file.")
+@option("--out", help="Write the motion to this .npz file.")
+@option("--report")
 @click.option("--view", is_flag=True, help="Show the motion in a browser.")
 def simulate(
     robot: str,
@@ -85,9 +79,9 @@ def simulate(
     report: str | None,
     view: bool,
 ) -> None:
-    """Let ROBOT, a file or a name, move for a while and print a summary.
+    """Simulate ROBOT, a file or a name, and print a summary.
 
-    Exits with 0, or with 2 when an option makes no sense or the motion runs away.
+    Exits with 0, or with 2 when an option is wrong or the motion diverges.
     """
     refuse_idle("--seed", start != "random", "a start that is not random")
     write = _from_package("report", "report", "write_report") if report else None
@@ -160,8 +154,8 @@ def _from_package(extra: str, package: str, name: str) -> Any:
     shell_complete=robot_names,
     help="Robot of the motion, when the file does not hold it.",
 )
-@click.option("--floating-base", is_flag=True, help="Put a free joint under the robot.")
-@click.option("--port", default=0, help="Port on 127.0.0.1; any free one when left out.")
+@option("--floating-base", help="Put a free joint under the robot.")
+@click.option("--port", default=0, help="Port on 127.0.0.1; default: any free one.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--live", is_flag=True, help="Simulate the robot; the mouse pulls its bodies.")
 @click.option("--hold", is_flag=True, help="With --live: soft motors hold the pose.")
@@ -238,18 +232,18 @@ def _with_shapes(model: Model) -> Model:
     show_default=True,
     help="What runs the rows.",
 )
-@click.option("--address", help="Scheduler of a Dask cluster; a local one if left out.")
+@click.option("--address", help="Scheduler of a Dask cluster; default: a local one.")
 @click.option(
-    "--workers", type=click.IntRange(1, 4096), help="Number of workers; all cores if left out."
+    "--workers", type=click.IntRange(1, 4096), help="Number of workers; default: all cores."
 )
 @click.option("--block", type=click.IntRange(min=1), help="Rows that a worker takes at a time.")
 @click.option("--write", type=click.Path(), help="Folder for all rows, in pieces of blocks.")
 @click.option(
     "--format",
     type=click.Choice(["parquet", "zarr"]),
-    help="Format of the pieces; parquet if left out.",
+    help="Format of the pieces; default: parquet.",
 )
-@click.option("--out", type=click.Path(), help="Page to write; STUDY with .html if left out.")
+@option("--out", help="Page to write; default: STUDY with .html.")
 @click.option(
     "--allow-code", is_flag=True, help="Let STUDY name a function and run it; only if you trust it."
 )

@@ -49,7 +49,7 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
 
     Args:
         model: a robot with constraints.
-        q: guesses [rad or m], shape (..., nq); the neutral configuration if left out.
+        q: guesses [rad or m], shape (..., nq); default: the neutral configuration.
         hold: names of joints that keep their position, for example the crank's.
 
     Returns:
@@ -99,7 +99,7 @@ def nearest(model: Model, rows: Array | None = None) -> tuple[Array, Array]:
 
     Args:
         model: a robot with constraints.
-        rows: one for each row that counts, zero for the others; all if left out.
+        rows: one for each row that counts, zero for the others; default: all.
     """
     begin, moving = np.asarray(neutral(model), float)[None], np.ones(model.nv)
     weight = np.ones(model.nc) if rows is None else np.asarray(rows, float)
@@ -211,7 +211,7 @@ SAMPLES = 4
 
 @dataclass(frozen=True)
 class Mobility:
-    """What the constraints of a model leave of its freedoms."""
+    """Mobility that the constraints of a model leave."""
 
     freedoms: int
     """Of the tree, nv."""
@@ -246,7 +246,7 @@ class Mobility:
 
 
 def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
-    """Return how many freedoms the constraints of a model leave, and how many rows are redundant.
+    """Count the degrees of freedom that constraints leave, and the redundant rows.
 
     Kutzbach's count nv - nc is wrong for many mechanisms, planar ones in space first of all; here
     the rank of the constraint Jacobian is taken at the configuration and near it.
@@ -427,7 +427,7 @@ def _refuse_broken(J: Array, a: Array, gamma: Array) -> None:
 
 
 def _motors(model: Model, actuated: Any) -> Array:
-    """Return the freedoms with motors."""
+    """Return the coordinates that motors drive."""
     if isinstance(actuated, str) or not isinstance(actuated, Iterable):
         fix = "pass joint names, as actuated=('crank_joint',)"
         where = "actuator_forces: argument 'actuated'"

@@ -181,8 +181,8 @@ class BlockOperator:
     the bodies in O(N).  `operator @ other` is a product, `+`, `-` and `**` work as for matrices,
     `operator.T` is the transpose, `operator.dense()` and `np.asarray(operator)` are all numbers.
 
-    A stacked vector is an array: motions and forces (..., nb, 6), numbers for the freedoms
-    (..., nv).  A dictionary {body: Motion, Force or Column} gives a dictionary.
+    A stacked vector is an array: motions and forces (..., nb, 6), joint quantities (..., nv).
+    A dictionary {body: Motion, Force or Column} gives a dictionary.
     """
 
     name: str

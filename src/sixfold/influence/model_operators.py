@@ -359,7 +359,7 @@ class Operators:
 
     @cached_property
     def e(self) -> BlockOperator:
-        """The identity; beside an operator it has that operator's size."""
+        """The identity, with the size of the operator that it is combined with."""
         return self._make.identity(MOTIONS)
 
     @cached_property
@@ -389,7 +389,7 @@ class Operators:
 
     @cached_property
     def G(self) -> BlockOperator:
-        """Joint maps, 6 x n_i, from rates of the freedoms to motions."""
+        """Joint maps, 6 x n_i, from joint velocities to motions."""
         return self._make.diagonal("G", FREEDOMS, MOTIONS, self.system.G)
 
     @cached_property
@@ -484,7 +484,7 @@ class Operators:
             qdd: joint accelerations, shape (..., nv).
 
         Returns:
-            Net forces along the freedoms, shape (..., nv); without springs, damping and friction.
+            Net joint forces, shape (..., nv); without springs, damping and friction.
         """
         return self._of(FREEDOMS, page.joint_forces, "joint_forces", qdd)
 
@@ -637,7 +637,7 @@ def operators(
     Args:
         model: the robot: a tree without couplings and constraints.
         q: configuration, shape (..., nq).  Numbers may be symbols, for one state.
-        v: joint velocity, shape (..., nv); at rest if left out.
+        v: joint velocity, shape (..., nv); default: at rest.
         f_ext: external force on each body (n; f), shape (..., nb, 6).
         f_ext_frame: "world" (world axes about the world origin) or "body", as in
             `inverse_dynamics`.

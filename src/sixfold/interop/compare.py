@@ -68,7 +68,7 @@ class Difference:
     state: int
     """Number of that state among the random ones, from 0."""
     numpy: Difference | None = None
-    """The same by the NumPy reading, beside the default call."""
+    """The same for the NumPy backend, next to the default call."""
 
     @property
     def agrees(self) -> bool:
@@ -81,7 +81,7 @@ def differences(
 ) -> tuple[Difference, ...]:
     """Return the worst differences of a model's results from an engine's.
 
-    They are those of the calls that users make, and beside them NumPy's, unless a backend is named.
+    Both the default call and the NumPy backend are compared, unless a backend is named.
     """
     c = convert(model, engine.robot)
     rng = np.random.default_rng(seed)
@@ -397,8 +397,8 @@ def compare_with(
         seed: same seed, same states.
         floating_base: as in `sixfold.load`, for files.
         package_dirs: as in `sixfold.load`, for files.
-        backend: one backend to compare; if left out, the default call, which is what users run,
-            with the NumPy reading beside it.  "numpy" alone needs no compilation.
+        backend: one backend to compare; by default both the default call, which is what users run,
+            and NumPy.  "numpy" alone needs no compilation.
 
     Returns:
         A `Comparison` with the worst differences, no units: of the largest element, relative to

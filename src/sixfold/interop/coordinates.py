@@ -19,7 +19,7 @@ from sixfold.scalar import together
 from sixfold.spatial.rotations import matrices_to_quaternions, quaternions_to_matrices
 
 
-class Block(Protocol):
+class JointMap(Protocol):
     """One joint: `q` and `x` are Sixfold's, shapes (..., nq) and (..., nv); primed, the other's."""
 
     def q_to(self, q: Array) -> Array:
@@ -30,15 +30,15 @@ class Block(Protocol):
         """Return the position in Sixfold's convention."""
         ...
 
-    def turn(self, q: Array, x: Array) -> Array:
+    def velocity(self, q: Array, x: Array) -> Array:
         """Return B(q) x."""
         ...
 
-    def turn_back(self, q: Array, x: Array) -> Array:
+    def velocity_transpose(self, q: Array, x: Array) -> Array:
         """Return B(q)^T x."""
         ...
 
-    def drift(self, q: Array, v: Array) -> Array:
+    def acceleration_bias(self, q: Array, v: Array) -> Array:
         """Return dB/dt v."""
         ...
 
@@ -54,15 +54,15 @@ class Same:
         """Return q."""
         return q
 
-    def turn(self, q: Array, x: Array) -> Array:
+    def velocity(self, q: Array, x: Array) -> Array:
         """Return x."""
         return x
 
-    def turn_back(self, q: Array, x: Array) -> Array:
+    def velocity_transpose(self, q: Array, x: Array) -> Array:
         """Return x."""
         return x
 
-    def drift(self, q: Array, v: Array) -> Array:
+    def acceleration_bias(self, q: Array, v: Array) -> Array:
         """Return zero."""
         return np.zeros_like(v)
 
@@ -94,11 +94,11 @@ class ScalarFirst(Same):
 class LinearFirst(Same):
     """A free joint: (omega; v) here, (v; omega) there, both in the body (Pinocchio)."""
 
-    def turn(self, q: Array, x: Array) -> Array:
+    def velocity(self, q: Array, x: Array) -> Array:
         """Swap the halves."""
         return np.roll(x, 3, -1)
 
-    turn_back = turn
+    velocity_transpose = velocity
 
 
 class WorldLinear:
@@ -115,17 +115,17 @@ class WorldLinear:
         """Return (position, xyzw)."""
         return np.concatenate([q[..., :3], np.roll(q[..., 3:], -1, -1)], -1)
 
-    def turn(self, q: Array, x: Array) -> Array:
+    def velocity(self, q: Array, x: Array) -> Array:
         """Return (R x_lin, x_ang)."""
         lin = rotated(q[..., 3:], x[..., 3:])
         return np.concatenate(np.broadcast_arrays(lin, x[..., :3]), -1)
 
-    def turn_back(self, q: Array, x: Array) -> Array:
+    def velocity_transpose(self, q: Array, x: Array) -> Array:
         """Return (x_ang, R^T x_lin)."""
         lin = rotated(q[..., 3:] * (-1, -1, -1, 1), x[..., :3])
         return np.concatenate(np.broadcast_arrays(x[..., 3:], lin), -1)
 
-    def drift(self, q: Array, v: Array) -> Array:
+    def acceleration_bias(self, q: Array, v: Array) -> Array:
         """Return (R (omega x v), 0)."""
         lin = rotated(q[..., 3:], np.cross(v[..., :3], v[..., 3:]))
         return np.concatenate([lin, np.zeros_like(lin)], -1)
@@ -142,17 +142,17 @@ class BodyPlane:
         """Return (x, y, theta)."""
         return np.concatenate([q[..., :2], np.arctan2(q[..., 3:], q[..., 2:3])], -1)
 
-    def turn(self, q: Array, x: Array) -> Array:
+    def velocity(self, q: Array, x: Array) -> Array:
         """Turn the plane's vector into the body."""
         return _turned_in_plane(-q[..., 2], x)
 
-    def turn_back(self, q: Array, x: Array) -> Array:
+    def velocity_transpose(self, q: Array, x: Array) -> Array:
         """Turn the plane's vector out of the body."""
         return _turned_in_plane(q[..., 2], x)
 
-    def drift(self, q: Array, v: Array) -> Array:
+    def acceleration_bias(self, q: Array, v: Array) -> Array:
         """Return theta' (v_y, -v_x, 0) in the body."""
-        body, rate = self.turn(q, v), v[..., 2]
+        body, rate = self.velocity(q, v), v[..., 2]
         zero = np.zeros_like(body[..., 0])
         return np.stack([body[..., 1] * rate, -body[..., 0] * rate, zero], -1)
 
@@ -179,7 +179,7 @@ class Piece:
 
     body: int
     """Row of the body it carries."""
-    block: Block
+    map: JointMap
     """How its coordinates are converted."""
     q: tuple[int, ...]
     """Indices of its positions in the other library."""
@@ -233,13 +233,13 @@ class Converter:
         here = self._positions("q_to", q)
         columns = self._columns(here, "nq")
         lead = here.shape[:-1]
-        return self._stack(columns, lead, self.nq, "q", lambda piece, x: piece.block.q_to(x))
+        return self._stack(columns, lead, self.nq, "q", lambda piece, x: piece.map.q_to(x))
 
     @together("Converter.q_from")
     def q_from(self, q: ArrayLike) -> Array:
         """Return the position in Sixfold's coordinates, shape (..., nq)."""
         there = _checked("q_from", "q", q, self.nq)
-        parts = [piece.block.q_from(there[..., piece.q]) for piece in self._own]
+        parts = [piece.map.q_from(there[..., piece.q]) for piece in self._own]
         return self._join(parts, there.shape[:-1])
 
     # -- velocities, accelerations, forces
@@ -255,7 +255,8 @@ class Converter:
         here, there = self.q_from(q), _checked("v_from", "v", v, self.nv)
         at = self._columns(here, "nq")
         return self._join(
-            [p.block.turn_back(at[p.body], there[..., p.v]) for p in self._own], here.shape[:-1]
+            [p.map.velocity_transpose(at[p.body], there[..., p.v]) for p in self._own],
+            here.shape[:-1],
         )
 
     @together("Converter.a_to")
@@ -307,7 +308,7 @@ class Converter:
         columns = {p.body: own.get(p.body, np.zeros((1,))) for p in self.pieces}
 
         def turn(piece: Piece, part: Array) -> Array:
-            return piece.block.turn(at[piece.body], part)
+            return piece.map.velocity(at[piece.body], part)
 
         return self._stack(columns, here.shape[:-1], self.nv, "v", turn)
 
@@ -316,7 +317,7 @@ class Converter:
         """Return joint forces in Sixfold's coordinates, shape (..., nv)."""
         here, there = self.q_from(q), _checked("tau_from", "tau", tau, self.nv)
         at = self._columns(here, "nq")
-        work = {p.body: p.block.turn_back(at[p.body], there[..., p.v]) for p in self.pieces}
+        work = {p.body: p.map.velocity_transpose(at[p.body], there[..., p.v]) for p in self.pieces}
         for coupling in self.model.couplings:
             # a follower that the other library does not count has no force there
             if coupling.follower in work:
@@ -454,7 +455,7 @@ class Converter:
         given = self._rates(function, function[0], x)
 
         def turn(piece: Piece, part: Array) -> Array:
-            return piece.block.turn(at[piece.body], part)
+            return piece.map.velocity(at[piece.body], part)
 
         return self._stack(self._columns(given, "nv"), given.shape[:-1], self.nv, "v", turn)
 
@@ -463,7 +464,7 @@ class Converter:
         given = self._rates(function, "v", v)
 
         def drift(piece: Piece, part: Array) -> Array:
-            return piece.block.drift(at[piece.body], part)
+            return piece.map.acceleration_bias(at[piece.body], part)
 
         return self._stack(self._columns(given, "nv"), given.shape[:-1], self.nv, "v", drift)
 
@@ -570,18 +571,20 @@ def _with_pinocchio(model: Model, other: Any) -> Converter:
         body = model.bodies[k]
         j = number[body.joint_name]
         kind = other.joints[j].shortname().removeprefix("JointModel")
-        block = _pinocchio_block(body.joint, kind, int(other.nqs[j]))
-        if block is None:
+        joint_map = _pinocchio_map(body.joint, kind, int(other.nqs[j]))
+        if joint_map is None:
             raise _different(body.joint_name, body.joint, kind)
         q, v = int(other.idx_qs[j]), int(other.idx_vs[j])
-        pieces.append(Piece(k, block, _range(q, int(other.nqs[j])), _range(v, int(other.nvs[j]))))
+        pieces.append(
+            Piece(k, joint_map, _range(q, int(other.nqs[j])), _range(v, int(other.nvs[j])))
+        )
     _nothing_more([names[j] for j in range(1, len(names)) if other.nvs[j]], model, "pinocchio")
     rows = {body.joint_name: k for k, body in enumerate(model.bodies)}
     sites = [Site(rows[name], (0.0, 0.0, 0.0)) if name in rows else None for name in names]
     return Converter(model, "pinocchio", other.nq, other.nv, tuple(pieces), tuple(sites))
 
 
-def _pinocchio_block(joint: Joint, kind: str, nq: int) -> Block | None:
+def _pinocchio_map(joint: Joint, kind: str, nq: int) -> JointMap | None:
     if isinstance(joint, Free):
         return LinearFirst() if kind == "FreeFlyer" else None
     if isinstance(joint, Planar) and kind == "Planar":
@@ -599,7 +602,7 @@ def _with_mujoco(model: Model, other: Any) -> Converter:
     joints = list(names.joints)
     _rename_base(model, joints, [j for j, kind in enumerate(other.jnt_type) if kind == FREE])
     number = {name: j for j, name in enumerate(joints)}
-    # joints of several freedoms that MuJoCo has as several joints, and the other way round
+    # joints with several degrees of freedom are several joints in MuJoCo, and vice versa
     parts = {
         body.joint_name: _mujoco_parts(body.joint_name, body.joint, number) for body in model.bodies
     }
@@ -607,8 +610,8 @@ def _with_mujoco(model: Model, other: Any) -> Converter:
     for k in _present(model, [name for name, part in parts.items() if part], "mujoco"):
         body = model.bodies[k]
         kinds = [int(other.jnt_type[j]) for j, _ in parts[body.joint_name]]
-        block = _mujoco_block(body.joint, kinds)
-        if block is None:
+        joint_map = _mujoco_map(body.joint, kinds)
+        if joint_map is None:
             raise _different(body.joint_name, body.joint, f"{len(kinds)} joints of MuJoCo")
         q: tuple[int, ...] = ()
         v: tuple[int, ...] = ()
@@ -618,7 +621,7 @@ def _with_mujoco(model: Model, other: Any) -> Converter:
             # a free joint read as translation and rotation: take one of its halves
             q += {"": _range(first, nq), "t": _range(first, 3), "r": _range(first + 3, 4)}[part]
             v += {"": _range(start, nv), "t": _range(start, 3), "r": _range(start + 3, 3)}[part]
-        pieces.append(Piece(k, block, q, v))
+        pieces.append(Piece(k, joint_map, q, v))
     known = {joints[j] for part in parts.values() for j, _ in part}
     _nothing_more(joints, model, "mujoco", known)
     sites = [_mujoco_site(model, other, b, name) for b, name in enumerate(names.bodies)]
@@ -637,7 +640,7 @@ def _mujoco_parts(name: str, joint: Joint, number: dict[str, int]) -> list[tuple
     return []
 
 
-def _mujoco_block(joint: Joint, kinds: list[int]) -> Block | None:
+def _mujoco_map(joint: Joint, kinds: list[int]) -> JointMap | None:
     if isinstance(joint, Free):
         return WorldLinear() if kinds == [FREE] else None
     if isinstance(joint, Spherical):

@@ -150,7 +150,7 @@ HINGE, SLIDE = "mjJNT_HINGE", "mjJNT_SLIDE"
 def to_mujoco(model: Model) -> Any:
     """Return the robot as a `mujoco.MjModel` without shapes.
 
-    Joints of several freedoms become several joints of MuJoCo, called `name.0`, `name.1`...
+    Joints with several degrees of freedom become several joints of MuJoCo: `name.0`, `name.1`...
     Damping, dry friction, springs, armature and limits go with them.  Joints that follow others
     become free.  Points, hinges (two points on the axis), welds and gears with one leader become
     equality constraints, which are soft there (`solref`, `solimp` of MuJoCo's defaults).

@@ -265,7 +265,7 @@ class Pinocchio:
     """Its kinetic energy counts armature for some joints only, though its dynamics has it all."""
 
     def __init__(self, robot: Any) -> None:
-        """Take the model and make room for its results."""
+        """Take the model and allocate its results."""
         self.pin = pinocchio_package()
         self.version = self.pin.__version__
         self.robot = robot

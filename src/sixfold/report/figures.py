@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 INK, SOFT, FAINT = "#1d2733", "#5d6b7a", "#e4e8ee"
 LONGEST = 40
-"""Characters of a name beside a plot; more would leave no room for the plot."""
+"""Most characters of a name next to a plot; more would leave no space for the plot."""
 MAX_NAMES = 10
 """Lines of a plot that are named; more would hide it."""
 

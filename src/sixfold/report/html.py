@@ -183,7 +183,7 @@ def plot_data(lines: Lines, t: Array) -> dict[str, Any]:
 
 
 def stretched(t: Array, values: Array, most: int) -> tuple[Array, Array]:
-    """Return at most so many rows of (T, n): the extremes of each stretch, in their order."""
+    """Return at most `most` rows of (T, n): the extremes of each stretch, in order."""
     if len(t) <= most:
         return t, values
     edges = np.linspace(0, len(t), most // 2 + 1).round().astype(int)
@@ -356,7 +356,7 @@ MAX_WORDS = 200
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What a page shows beside the moving robot."""
+    """What a page shows next to the moving robot."""
 
     motion: Record
     lines: list[Lines]

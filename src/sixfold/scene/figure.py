@@ -39,7 +39,7 @@ from sixfold.scene.surfaces import (
     Part,
     Triangles,
     grouped,
-    joined,
+    join_surfaces,
     read_surfaces,
     rgb,
     within,
@@ -274,7 +274,7 @@ SLIDING = {"prismatic": 0, "cylindrical": 1}
 
 def _drum(r: float) -> Triangles:
     rims = [solids.cylinder(2.35 * r, 0.7 * r).moved(_at((0, 0, s * 2.1 * r))) for s in (-1, 1)]
-    return joined([solids.cylinder(2.0 * r, 4.9 * r), *rims])
+    return join_surfaces([solids.cylinder(2.0 * r, 4.9 * r), *rims])
 
 
 def _slider(r: float) -> Triangles:
@@ -283,20 +283,22 @@ def _slider(r: float) -> Triangles:
 
 def _screw(r: float) -> Triangles:
     rings = [solids.cylinder(2.3 * r, 0.6 * r).moved(_at((0, 0, z * r))) for z in (-2, 0, 2)]
-    return joined([solids.cylinder(1.3 * r, 6.5 * r), *rings])
+    return join_surfaces([solids.cylinder(1.3 * r, 6.5 * r), *rings])
 
 
 def _collar(r: float) -> Triangles:
-    return joined([solids.cylinder(1.2 * r, 8.0 * r), solids.cylinder(2.3 * r, 3.2 * r)])
+    return join_surfaces([solids.cylinder(1.2 * r, 8.0 * r), solids.cylinder(2.3 * r, 3.2 * r)])
 
 
 def _plate(r: float) -> Triangles:
-    return joined([solids.box((9 * r, 9 * r, 0.9 * r)), solids.cylinder(2.0 * r, 2.4 * r)])
+    return join_surfaces([solids.box((9 * r, 9 * r, 0.9 * r)), solids.cylinder(2.0 * r, 2.4 * r)])
 
 
 def _cross(r: float) -> Triangles:
     bar = solids.cylinder(1.1 * r, 6.0 * r)
-    return joined([bar.moved(solids.pose_along(np.eye(3)[axis], np.zeros(3))) for axis in (0, 1)])
+    return join_surfaces(
+        [bar.moved(solids.pose_along(np.eye(3)[axis], np.zeros(3))) for axis in (0, 1)]
+    )
 
 
 def _ball(r: float) -> Triangles:
@@ -306,7 +308,7 @@ def _ball(r: float) -> Triangles:
 def _gantry(r: float) -> Triangles:
     bar = solids.cylinder(0.6 * r, 8.0 * r)
     bars = [bar.moved(solids.pose_along(np.eye(3)[axis], np.zeros(3))) for axis in range(3)]
-    return joined([solids.box((3.4 * r,) * 3), *bars])
+    return join_surfaces([solids.box((3.4 * r,) * 3), *bars])
 
 
 def _diamond(r: float) -> Triangles:

@@ -100,7 +100,7 @@ class Record:
         return float(self.t[-1] - self.t[0])
 
     def rows(self, most: int) -> Array:
-        """Return at most so many row numbers, evenly spread, the last included."""
+        """Return at most `most` row numbers, evenly spread, the last included."""
         return np.unique(
             np.linspace(0, len(self.t) - 1, min(most, len(self.t))).round().astype(int)
         )

@@ -39,7 +39,7 @@ class Triangles:
         return self.vertices[self.faces]
 
 
-def joined(surfaces: Sequence[Triangles]) -> Triangles:
+def join_surfaces(surfaces: Sequence[Triangles]) -> Triangles:
     """Return several surfaces as one."""
     if not surfaces:
         return Triangles(np.zeros((0, 3)), np.zeros((0, 3), np.int64))
@@ -197,7 +197,7 @@ def grouped(parts: Iterable[Part]) -> tuple[Part, ...]:
     for part in parts:
         groups.setdefault((part.body, part.color, part.opacity), []).append(part.surface)
     return tuple(
-        Part(body, joined(surfaces), color, opacity)
+        Part(body, join_surfaces(surfaces), color, opacity)
         for (body, color, opacity), surfaces in groups.items()
     )
 
@@ -262,7 +262,7 @@ def frustum(below: float, above: float, length: float, around: int = AROUND) -> 
     bottom = turned([(0.0, -h), (below, -h)], around)
     side = turned([(below, -h), (above, h)], around)
     top = turned([(above, h), (0.0, h)], around)
-    return joined([bottom, side, top])
+    return join_surfaces([bottom, side, top])
 
 
 def sphere(radius: float) -> Triangles:

@@ -1,10 +1,15 @@
-"""Tables of HTML whose cells are escaped."""
+"""Tables, fields and curves as HTML, for notebooks; names from files never become markup."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import Field, dataclass, fields
 from html import escape
+from itertools import pairwise
+from math import ceil, floor, log10
 from typing import Any
+
+import numpy as np
 
 from sixfold.errors import visible, visible_lines
 
@@ -80,3 +85,185 @@ def _cell(value: Any, right: bool = False) -> str:
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     style = RIGHT if number or right else LEFT
     return f'<td style="{style}">{plain(text)}</td>'
+
+
+MAX_ELEMENTS = 16
+"""Elements of an array that are printed; of larger ones the shape."""
+MAX_TUPLE = 4
+MAX_TEXT = 60
+
+
+def fields_line(value: Any) -> str:
+    """Return the fields of a dataclass or named tuple in a few lines, whatever they hold.
+
+    Small arrays are printed with four digits.  Large ones give their shape, functions their name.
+    Fields of a dataclass that hold their default are left out.
+    """
+    named = getattr(value, "_fields", None) or [
+        f.name for f in fields(value) if _is_shown(value, f)
+    ]
+    parts = (f"{name}={_short(getattr(value, name))}" for name in named)
+    return f"{type(value).__name__}({', '.join(parts)})"
+
+
+def _is_shown(value: Any, field: Field[Any]) -> bool:
+    content = getattr(value, field.name)
+    return field.repr and (content is not field.default and not _same(content, field.default))
+
+
+def _same(held: Any, default: Any) -> bool:
+    """Return whether a field holds its default; arrays never do."""
+    return not isinstance(held, np.ndarray) and bool(held == default)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        if value.size > MAX_ELEMENTS:
+            return f"array {value.shape}"
+        text = np.array2string(value, precision=4, suppress_small=True, separator=", ")
+        return " ".join(text.split())
+    if isinstance(value, (float, np.floating)):
+        return f"{float(value):.6g}"
+    if callable(value) and hasattr(value, "__name__"):
+        return str(value.__name__)
+    if isinstance(value, tuple) and len(value) > MAX_TUPLE:
+        return f"{len(value)} x {type(value[0]).__name__}"
+    text = repr(value)
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
+
+
+COLORS = (
+    "#2f6fde",
+    "#e2622f",
+    "#2e9e6b",
+    "#a35bd6",
+    "#c79a12",
+    "#d64a7b",
+    "#1c9bb0",
+    "#7b8794",
+    "#8a5a2b",
+    "#5b6ee1",
+)
+WIDTH, HEIGHT, MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 640, 130, 62, 130, 22, 10
+NARROWEST = 460
+"""Width below which the letters would be too small; narrower windows scroll."""
+STRETCHES = 250
+"""Pieces of a long line; each keeps its lowest and its highest value."""
+MAX_LINES = 40
+MAX_NAMES = 7
+MAX_LETTERS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One plot: values (T, n) with a name for each column."""
+
+    title: str
+    names: Sequence[str]
+    values: Any
+
+
+def curves(t: Any, panels: Sequence[Panel], axis: str = "time [s]") -> str:
+    """Return plots with one common horizontal axis as SVG.
+
+    Args:
+        t: (T,) increasing.
+        panels: from top to bottom; values that are not finite leave gaps.
+        axis: what t is.
+    """
+    low, high = float(t[0]), float(t[-1])
+    span = (high - low) or 1.0
+    height = len(panels) * (HEIGHT + MARGIN_TOP + MARGIN_BOTTOM) + 34
+    parts = [
+        _panel(t, panel, low, span, k * (HEIGHT + MARGIN_TOP + MARGIN_BOTTOM))
+        for k, panel in enumerate(panels)
+    ]
+    bottom = len(panels) * (HEIGHT + MARGIN_TOP + MARGIN_BOTTOM)
+    for x in _ticks(low, high):
+        place = MARGIN_LEFT + (WIDTH - MARGIN_LEFT - MARGIN_RIGHT) * (x - low) / span
+        parts.append(_text(place, bottom + 8, f"{x:g}", "middle"))
+    parts.append(
+        _text(MARGIN_LEFT + (WIDTH - MARGIN_LEFT - MARGIN_RIGHT) / 2, bottom + 26, axis, "middle")
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="plots over {plain(axis)}" '
+        f'viewBox="0 0 {WIDTH} {height}" style="min-width:{NARROWEST}px;max-width:{WIDTH}px" '
+        f'width="100%" font-family="sans-serif" font-size="11">{"".join(parts)}</svg>'
+    )
+
+
+def _panel(t: Any, panel: Panel, start: float, span: float, top: float) -> str:
+    values = np.asarray(panel.values, float)[:, :MAX_LINES]
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if high - low <= 1e-12 * max(abs(low), abs(high)):
+        pad = 0.5 * max(abs(low), abs(high)) or 1.0
+        low, high = low - pad, high + pad
+    box = top + MARGIN_TOP
+    parts = [_text(MARGIN_LEFT, top + 14, panel.title, "start", "bold")]
+    for y in _ticks(low, high):
+        level = box + HEIGHT * (high - y) / (high - low)
+        parts.append(
+            f'<path d="M{MARGIN_LEFT} {level:.1f}H{WIDTH - MARGIN_RIGHT}" stroke="currentColor" '
+            f'stroke-opacity="0.15"/>' + _text(MARGIN_LEFT - 6, level + 4, f"{y:g}", "end")
+        )
+    for k in range(values.shape[1]):
+        x, y = _thinned(t, values[:, k])
+        px = MARGIN_LEFT + (WIDTH - MARGIN_LEFT - MARGIN_RIGHT) * (x - start) / span
+        py = box + HEIGHT * (high - y) / (high - low)
+        color = COLORS[k % len(COLORS)]
+        parts.append(f'<path d="{_path(px, py)}" stroke="{color}" stroke-width="1.4" fill="none"/>')
+    return "".join([*parts, *_legend(panel.names, box)])
+
+
+def _legend(names: Sequence[str], top: float) -> list[str]:
+    parts = []
+    for k, name in enumerate(names[:MAX_NAMES]):
+        y = top + 10 + 16 * k
+        short = name if len(name) <= MAX_LETTERS else name[: MAX_LETTERS - 3] + "..."
+        x = WIDTH - MARGIN_RIGHT + 10
+        line = f'<path d="M{x} {y - 4}h14" stroke="{COLORS[k % len(COLORS)]}" stroke-width="2"/>'
+        parts.append(line + _text(x + 20, y, short, "start"))
+    if len(names) > MAX_NAMES:
+        rest = f"and {len(names) - MAX_NAMES} more"
+        parts.append(_text(WIDTH - MARGIN_RIGHT + 10, top + 10 + 16 * MAX_NAMES, rest, "start"))
+    return parts
+
+
+def _thinned(t: Any, y: Any) -> tuple[Any, Any]:
+    """Return a line of few points with the lowest and highest value of each stretch."""
+    if len(y) <= 2 * STRETCHES:
+        return t, y
+    edges = np.linspace(0, len(y), STRETCHES + 1).astype(int)
+    kept = {0, len(y) - 1}
+    for a, b in pairwise(edges):
+        piece = np.where(np.isfinite(y[a:b]), y[a:b], 0.0)
+        kept |= {a + int(piece.argmin()), a + int(piece.argmax())}
+    index = sorted(kept)
+    return t[index], y[index]
+
+
+def _path(x: Any, y: Any) -> str:
+    """Return an SVG path; the pen is lifted where a value is not finite."""
+    words, down = [], False
+    for a, b in zip(x, y, strict=True):
+        if np.isfinite(b):
+            words.append(f"{'L' if down else 'M'}{a:.1f} {b:.1f}")
+        down = bool(np.isfinite(b))
+    return "".join(words)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return round numbers within a range, three to six of them."""
+    raw = (high - low) / 4 or 1.0
+    size = 10.0 ** floor(log10(raw))
+    step = next((m * size for m in (1, 2, 5, 10) if m * size >= raw), 10 * size)
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+
+
+def _text(x: float, y: float, text: str, anchor: str, weight: str = "normal") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}" '
+        f'fill="currentColor">{plain(text)}</text>'
+    )

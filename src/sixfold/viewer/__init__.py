@@ -35,7 +35,7 @@ def view(
 ) -> Viewer:
     """Show a robot in the browser, at rest or in motion.
 
-    The page is served on 127.0.0.1 only and asks nothing of the network.
+    The page is served on 127.0.0.1 only and makes no network requests.
 
     Args:
         model: the robot.
@@ -49,9 +49,9 @@ def view(
         open_browser: also open the page.
         block: print the address and return when Ctrl-C is pressed; otherwise return at once.
         play: let a motion or a simulation run from the start.
-        live: True simulates the robot while one looks, from rest at q: the mouse pulls bodies by a
-            spring.  "hold" begins with soft motors on, which hold the pose and which sliders move.
-            A `Stepper` with rows=None and f_ext=... runs instead, under action zero.
+        live: True runs a live simulation from rest at q: the mouse pulls bodies by a spring.
+            "hold" begins with soft motors on, which hold the pose and which sliders move.  A
+            `Stepper` with rows=None and f_ext=... runs instead, under action zero.
         drag: name of a frame that begins with a handle, which the mouse drags; inverse kinematics
             follows.  The panel has the same choice.
 

@@ -4,7 +4,7 @@ Other users of the machine can reach a server on loopback: so every path begins 
 A page from elsewhere could reach it by a name that points to 127.0.0.1 (DNS rebinding) or open a
 websocket to it from its own origin.  Viser checks none of these.  The guard stands between viser
 and the websockets package: it refuses such requests before viser sees them, sends the page under a
-content security policy, and ends a connection whose messages make no sense.
+content security policy, and closes a connection that sends malformed messages.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _sealed(response: Any, port: int) -> Any:
 
 
 def _quiet(handler: Callable[[Any], Awaitable[None]]) -> Callable[[Any], Awaitable[None]]:
-    """Return a handler that hears only messages that make sense, and closes where it fails."""
+    """Return a handler that ignores malformed messages, and closes the connection when it fails."""
     messages = import_module("viser._messages")
 
     async def quiet(connection: Any) -> None:
@@ -217,13 +217,13 @@ def _quiet(handler: Callable[[Any], Awaitable[None]]) -> Callable[[Any], Awaitab
                     check(messages.Message.deserialize(raw))
                     return raw
                 except Exception as error:
-                    told(error)
+                    log_not_understood(error)
 
         connection.recv = sensible
         try:
             await handler(connection)
         except Exception as error:
-            told(error)
+            log_not_understood(error)
             await connection.close(NOT_UNDERSTOOD, "a message that is not understood")
 
     return quiet
@@ -249,8 +249,8 @@ def check(message: Any) -> None:
             raise ValueError(f"{type(message).__name__} has a number that is not finite")
 
 
-def told(error: BaseException) -> None:
-    """Say in one line of the log that a message was not understood."""
+def log_not_understood(error: BaseException) -> None:
+    """Log that a message was malformed."""
     _log.debug("a message was not understood: %s", visible(f"{type(error).__name__}: {error}"))
 
 
@@ -261,7 +261,7 @@ def hush(server: Any) -> None:
     def handle(loop: Any, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if isinstance(error, Exception):
-            told(error)
+            log_not_understood(error)
         else:
             loop.default_exception_handler(context)
 

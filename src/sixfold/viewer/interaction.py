@@ -305,7 +305,7 @@ FULL_POSE = 6
 TOLERANCE = 1e-6
 """What inverse kinematics may leave [m and rad]: less than a picture shows."""
 FARTHEST = 1e6
-"""Coordinates that a page may send [m]."""
+"""Largest coordinate that a page may send [m]."""
 
 
 class FrameDrag:

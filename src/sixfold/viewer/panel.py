@@ -1,4 +1,4 @@
-"""The panel beside the robot: sliders, switches, playback, readouts."""
+"""The panel next to the robot: sliders, switches, playback, readouts."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def bars(names: Sequence[str], values: Array, limits: Array, units: Sequence[str
 def matrix(M: Array) -> str:
     """Return a map of a symmetric matrix: orange for positive elements, blue for negative ones."""
     largest = float(np.abs(M).max(initial=0.0)) or 1.0
-    # small couplings matter beside large inertias: the cube root shows both
+    # the cube root shows small couplings next to large inertias
     x = np.cbrt(np.clip(M / largest, -1.0, 1.0))
     ends = np.where(x[..., None] >= 0, [226, 98, 52], [47, 111, 222])
     colors = 244 + (ends - 244) * np.abs(x)[..., None]

@@ -89,7 +89,7 @@ def configurations(model: Model, q: object) -> Array:
 
 
 def _spread(count: int, most: int = MAX_GHOSTS) -> Array:
-    """Return at most so many of the numbers below count, evenly spread."""
+    """Return at most `most` of the numbers below count, evenly spread."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
@@ -497,7 +497,7 @@ def _port(port: int) -> int:
 
 
 def _server(port: int) -> tuple[Any, Keys]:
-    """Return a viser server on loopback that asks nothing of the network, and the keys to it."""
+    """Return a viser server on loopback that makes no network requests, and the keys to it."""
     viser = optional("viser", "view")
     server: Any = None
     try:
