@@ -12,8 +12,6 @@ from sixfold.errors import ContactResidualWarning, SimulationError, visible
 from sixfold.evaluate import body_poses, lost_pivots, possibly_singular_joints
 from sixfold.model import Model
 from sixfold.model.validate import beyond_turns
-from sixfold.simulation.equations import ArrayEquations, joined, split
-from sixfold.model.suspicions import beyond_turns
 from sixfold.simulation.equations import ArrayEquations, split, stack_numbers
 from sixfold.simulation.integrators import ITERATIONS, midpoint
 from sixfold.simulation.step import Setup, StepRunner
