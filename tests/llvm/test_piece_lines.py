@@ -10,7 +10,11 @@ import sixfold as sf
 from sixfold.errors import InternalError
 from sixfold.graph import optimise, trace
 from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.piece_lines import MAX_OPERATIONS_PER_LINE, schedule_line_stores, is_profitable
+from sixfold.llvm.layout.piece_lines import (
+    MAX_OPERATIONS_PER_LINE,
+    is_profitable,
+    schedule_line_stores,
+)
 from sixfold.llvm.layout.plan import LANES, MAX_OUTPUTS, row_lines
 from sixfold.llvm.layout.schedule import plan
 from sixfold.llvm.modules import straight

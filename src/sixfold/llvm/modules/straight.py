@@ -22,7 +22,7 @@ from sixfold.llvm.layout.gather_scatter import (
     transfer_call,
 )
 from sixfold.llvm.layout.inner_loop import copies, direct_loop
-from sixfold.llvm.layout.piece_lines import schedule_line_stores, is_profitable
+from sixfold.llvm.layout.piece_lines import is_profitable, schedule_line_stores
 from sixfold.llvm.layout.pieces import (
     blocks_per_group,
     count,
