@@ -306,7 +306,7 @@ entry:
 each:
   %s = phi i64 [0, %entry], [%next, %each]
   %tails = phi i64 [0, %entry], [%tails2, %each]
-  %ready_at = phi ptr [%row, %entry], [%there2, %each]
+  %there = phi ptr [%row, %entry], [%there2, %each]
   %number = ptrtoint ptr %there to i64
   %phase = and i64 %number, {LINE_BYTES - 1}
   %back = sub i64 0, %phase

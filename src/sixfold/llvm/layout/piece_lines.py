@@ -213,7 +213,11 @@ def store(block: Block, line: str, where: str) -> None:
 
 
 def store_remaining_lines(layout: Layout, cut: Plan, W: int) -> str:
+<<<<<<< HEAD
     """Return @store_remaining_lines_W(tile): lines of two rows and of zeros, after all pieces."""
+=======
+    """Return @store_remaining_lines_W(tile): lines of two rows, and of zeros, after all pieces."""
+>>>>>>> w-llvm
     assert cut.lines is not None
     block = Block(W, layout.scalar, True)
     block.lines.append("entry:")
@@ -234,7 +238,7 @@ def store_remaining_lines(layout: Layout, cut: Plan, W: int) -> str:
             tables.append(table(name, [n * LINE_BYTES for n in zeros]))
             _zero_lines(block, rows[o], name, len(zeros), f"zeros{o}", came)
             came = f"zeros{o}_done"
-    return "\n".join([*tables, block.function(f"rest_of_block_{W}(ptr %tile)")])
+    return "\n".join([*tables, block.function(f"store_remaining_lines_{W}(ptr %tile)")])
 
 
 def assemble_line(
