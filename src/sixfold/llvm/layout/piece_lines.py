@@ -213,11 +213,7 @@ def store(block: Block, line: str, where: str) -> None:
 
 
 def store_remaining_lines(layout: Layout, cut: Plan, W: int) -> str:
-<<<<<<< HEAD
     """Return @store_remaining_lines_W(tile): lines of two rows and of zeros, after all pieces."""
-=======
-    """Return @store_remaining_lines_W(tile): lines of two rows, and of zeros, after all pieces."""
->>>>>>> w-llvm
     assert cut.lines is not None
     block = Block(W, layout.scalar, True)
     block.lines.append("entry:")
