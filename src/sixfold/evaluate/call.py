@@ -151,10 +151,13 @@ def _repeat_call(
     if ready is None or WATCHERS or model.has_code:
         return None
     layout = ready[3].layout
-    arrays = _arrays_of_one_dtype(row, values)
-    if arrays is None or len(arrays) != len(layout.inputs):
+    try:
+        arrays = _arrays_of_one_dtype(row, values)
+        if arrays is None or len(arrays) != len(layout.inputs):
+            return None
+        arrays = _broadcast(arrays, layout.inputs, ready[3].numbers)
+    except MemoryError:  # the checks say it in other words
         return None
-    arrays = _broadcast(arrays, layout.inputs, ready[3].numbers)
     if arrays is None:
         return None
     targets: Any = (out,)
