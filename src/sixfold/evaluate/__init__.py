@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sixfold.evaluate import quantities, scalar_functions
 from sixfold.evaluate.array_libraries import (
+    LABELS,
     Call,
     Names,
     call_on_dask_or_xarray,
@@ -95,6 +96,7 @@ __all__ = [
     "BACKENDS",
     "FEWER_STATES",
     "KERNELS",
+    "LABELS",
     "PUBLIC",
     "QUANTITIES",
     "Argument",

@@ -11,8 +11,7 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import ArgumentError, CallbackError, ShapeError
-from sixfold.evaluate import in_order
-from sixfold.evaluate.array_libraries import LABELS
+from sixfold.evaluate import LABELS, in_order
 from sixfold.model import Model
 
 MAX_STATE_SIZE = 1e50

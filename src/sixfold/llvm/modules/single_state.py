@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.llvm.layout.signature import Layout, tag
+from sixfold.llvm.layout.signature import MIN_POOLED_BYTES, Layout, tag
 from sixfold.llvm.modules.array_fields import (
     AXES,
     DATA,
@@ -27,7 +27,6 @@ from sixfold.llvm.modules.array_fields import (
     WRITEABLE,
     symbols,
 )
-from sixfold.llvm.runtime.result_memory import MIN_BYTES
 
 MAX_NUMBERS = 1 << 19
 """Numbers read and written up to which a batch never goes to several threads."""
@@ -46,7 +45,7 @@ def text(layout: Layout, most: int | None = None) -> str:
     has a zero at `layout.nonzero`.  It returns the result, or a tuple where there are several.
     Where any of this is not so it calls `self` with the same arguments, or returns None when `self`
     is None or null.  If it is None, there are at most `most_rows(layout)` states.  Results of
-    MIN_BYTES or more have to be given.
+    MIN_POOLED_BYTES or more have to be given.
 
     Args:
         layout: of the arrays.
@@ -192,7 +191,7 @@ class _Entry:
             f"  store i64 {rows}, ptr %sizes",
         ]
         # memory of large results comes from a pool: the caller takes it and gives arrays
-        self.need(emit(f"icmp ult i64 {rows}, {-(-MIN_BYTES // sum(sizes))}"))
+        self.need(emit(f"icmp ult i64 {rows}, {-(-MIN_POOLED_BYTES // sum(sizes))}"))
         made = [self._make(o, several) for o in range(outputs)]
         fresh = [at(array, DATA, "ptr") for array in made]
         lines += ["  br label %work", "work:"]

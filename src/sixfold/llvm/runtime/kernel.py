@@ -12,7 +12,7 @@ import numpy as np
 from sixfold.errors import NumberError, kind_of, visible
 from sixfold.graph.program import Program
 from sixfold.graph.rolled import Rolled
-from sixfold.llvm.layout.signature import Layout
+from sixfold.llvm.layout.signature import MIN_POOLED_BYTES, Layout
 from sixfold.llvm.modules import rolled, single_state, straight
 from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
 from sixfold.llvm.runtime import cache, jit, result_memory
@@ -212,7 +212,7 @@ class PooledCalls:
         for x, core in zip(given, self.layout.inputs, strict=False):
             if type(x) is np.ndarray and x.ndim == len(core) + 1:
                 rows = x.shape[0]
-        if rows * self.bytes_each < result_memory.MIN_BYTES or len(given) < self.inputs:
+        if rows * self.bytes_each < MIN_POOLED_BYTES or len(given) < self.inputs:
             return ()
         for x in given[self.inputs :]:
             if x is not None:

@@ -17,12 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MIN_BYTES = 1 << 21
-"""Bytes of all results of a call from which their memory is kept.
+from sixfold.llvm.layout.signature import MIN_POOLED_BYTES
 
-The C library keeps arrays of up to 32 MiB, but returns memory to the system when twice the largest
-is free: without the pool, derivatives of ur5's inverse dynamics of 4,096 states (3 x 1.2 MB) took
-4.7 times as long.  Panda's mass matrices (1.6 MB) took the same time."""
 MAX_BUFFERS = 64
 """Idle buffers that are kept, so that a search among them stays short."""
 PAGE = 4096
@@ -126,7 +122,7 @@ def empty(shapes: Sequence[tuple[int, ...]], dtype: Any) -> tuple[NDArray[Any], 
     """Return an uninitialised array, as `numpy.empty` does, for each result of a call."""
     kind = np.dtype(dtype)
     sizes = [prod(shape) * kind.itemsize for shape in shapes]
-    if sum(sizes) < MIN_BYTES:
+    if sum(sizes) < MIN_POOLED_BYTES:
         return tuple([np.empty(shape, kind) for shape in shapes])
     found, results = pool(), []
     for shape, nbytes in zip(shapes, sizes, strict=True):
