@@ -20,8 +20,8 @@ import sixfold as sf
 from benchmarks.bench.clock import interleaved
 from benchmarks.bench.robots import find
 from sixfold.errors import SixfoldError
-from sixfold.evaluate import all_quantities
-from sixfold.evaluate.quantity import ARRAYS, shape_of
+from sixfold.runtime import all_quantities
+from sixfold.runtime.quantity import ARRAYS, shape_of
 
 SIZES = (1, 8, 64, 512, 4096, 32768, 65536)
 SMALL = 64

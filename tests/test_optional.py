@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sixfold as sf
-from sixfold.optional import PACKAGES, optional
+from sixfold.lazy import PACKAGES, optional
 
 
 def test_an_installed_module_is_returned():

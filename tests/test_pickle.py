@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import run_scan, scan_kernel
+from sixfold.runtime import run_scan, scan_kernel
 
 cloudpickle = pytest.importorskip("cloudpickle")
 
@@ -62,7 +62,7 @@ def test_a_closure_over_the_package_a_model_and_a_controller_runs_elsewhere():
 
 
 def test_simulate_and_view_stay_functions_when_their_rooms_are_imported():
-    code = "import sixfold.simulation, sixfold.viewer, sixfold as sf; print(sf.simulate, sf.view)"
+    code = "import sixfold.simulation, sixfold.display.viewer, sixfold as sf; print(sf.simulate, sf.view)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.count("<function ") == 2
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.evaluate import compile
+from sixfold.runtime import compile
 from sixfold.scalar import Scalar
 
 Call = Callable[[], Any]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench.engines.extras import versions
-from sixfold.llvm import host, lanes
+from sixfold.compiler.llvm import host, lanes
 
 
 def machine() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from benchmarks.bench.sections.speed import Speed
 from benchmarks.bench.tables import ENGINES, times, words
 from sixfold.errors import OptionError
 from sixfold.files import replacement
-from sixfold.optional import optional
+from sixfold.lazy import optional
 
 FORMATS = (".svg", ".png", ".pdf")
 COLORS = {

@@ -28,8 +28,8 @@ from benchmarks.bench.sections import (
 )
 from benchmarks.bench.sections.chains import LENGTHS
 from sixfold.errors import NotApplicableError, SixfoldError
-from sixfold.evaluate import get_threads, set_threads
-from sixfold.llvm import lanes
+from sixfold.runtime import get_threads, set_threads
+from sixfold.compiler.llvm import lanes
 
 Say = Callable[[str], object]
 RESTLESS = 1.25

@@ -33,13 +33,13 @@ from sixfold.errors import (
     UnknownNameError,
     UnlikelyInputWarning,
 )
-from sixfold.evaluate import (
+from sixfold.runtime import (
     compile,
     get_threads,
     quantities,
     set_threads,
 )
-from sixfold.evaluate.quantities import *
+from sixfold.quantities import *
 from sixfold.model import (
     Cylindrical,
     Fixed,
@@ -54,7 +54,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
-from sixfold.optional import later
+from sixfold.lazy import later
 from sixfold.scalar import atan2, cos, exp, if_positive, log, repeat, sign, sin, sqrt, tanh
 from sixfold.spatial import (
     ArticulatedInertia,
@@ -68,9 +68,11 @@ from sixfold.spatial import (
 )
 
 if TYPE_CHECKING:
-    from sixfold.bridges import array_api_function, jax_function, torch_function
-    from sixfold.constraints import Mobility, actuator_forces, assemble, mobility
-    from sixfold.contact import (
+    from sixfold.interop.array_api import array_api_function
+    from sixfold.interop.jax_bridge import jax_function
+    from sixfold.interop.torch_bridge import torch_function
+    from sixfold.loops import Mobility, actuator_forces, assemble, mobility
+    from sixfold.simulation.contact import (
         ContactCapsule,
         ContactForces,
         ContactPair,
@@ -95,8 +97,8 @@ if TYPE_CHECKING:
         targets,
         tvlqr,
     )
-    from sixfold.devices import opencl_function, opencl_rollout
-    from sixfold.doctor import Diagnosis, diagnose
+    from sixfold.interop.opencl import opencl_function, opencl_rollout
+    from sixfold.checks.doctor import Diagnosis, diagnose
     from sixfold.dynamics.book.planar import (
         PlanarChain,
         skeleton,
@@ -118,7 +120,7 @@ if TYPE_CHECKING:
         excitation,
         identify,
     )
-    from sixfold.influence import BlockOperator, Operators, OperatorSolution, operators
+    from sixfold.operators import BlockOperator, Operators, OperatorSolution, operators
     from sixfold.interop import Comparison, Converter, compare_with, convert
     from sixfold.learn import Task, VectorEnv, tasks
     from sixfold.model import (
@@ -136,7 +138,7 @@ if TYPE_CHECKING:
         replace_inertias,
     )
     from sixfold.model.edit import rename
-    from sixfold.report import plot, write_report
+    from sixfold.display.report import plot, write_report
     from sixfold.simulation import (
         Event,
         JointStops,
@@ -152,8 +154,8 @@ if TYPE_CHECKING:
     from sixfold.sweeps import Grid, Sweep, draws, reducers, sweep
     from sixfold.symbolic import Code, export
     from sixfold.symbolic.equations import Equations, equations
-    from sixfold.verify.check import check
-    from sixfold.viewer import view
+    from sixfold.checks.verify.check import check
+    from sixfold.display.viewer import view
 
 __version__ = "0.1.0"
 
@@ -375,7 +377,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from sixfold.evaluate import quantities as _rows
+    from sixfold.runtime import quantities as _rows
 
     __all__ += _rows.configurations.__all__
     __all__ += _rows.constraints.__all__

@@ -34,7 +34,7 @@ import gmpy2
 import numpy as np
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from sixfold.model import Model, Tree
 from sixfold.scalar import Zero, plain
 from tests.adversarial.models import Sample
@@ -109,7 +109,7 @@ class Reference:
         A pivot that is an exact zero divides to NaN further down the tree; it counts as zero.
         """
         with gmpy2.context(precision=BITS):
-            rows = [scalar_functions.pivots(self.model, self.dense, _precise(row)) for row in q]
+            rows = [readings.pivots(self.model, self.dense, _precise(row)) for row in q]
         D, H = np.split(np.array(rows, float), 2, axis=1)
         share: np.ndarray = np.nan_to_num(D / H, nan=0.0).min(axis=1)
         return share
@@ -140,7 +140,7 @@ def measure(sample: Sample, call: Call) -> Iterator[Measured]:
 def _forces(s: Sample, call: Call) -> Measured:
     letters, axes = PLAIN[call.function]
     given = [{"q": s.q, "v": s.v, "a": s.a}[x] for x in letters]
-    core = getattr(scalar_functions, call.function)
+    core = getattr(readings, call.function)
     exact = Reference(s).of(core, *given)
     lead = exact.shape[:1]
     sizes = _sizes(s.model, core, *given).max(axis=1)
@@ -162,10 +162,10 @@ def _accelerations(s: Sample, call: Call) -> Iterator[Measured]:
     ref = Reference(s)
     share = ref.pivots(s.q)
     try:
-        M = ref.of(scalar_functions.mass_matrix, s.q).astype(float)
+        M = ref.of(readings.mass_matrix, s.q).astype(float)
         M = M.reshape((-1, s.model.nv, s.model.nv))
         weight = np.sqrt(np.abs(np.einsum("...ii->...i", M)))
-        C = ref.of(scalar_functions.bias_force, s.q, s.v).astype(float)
+        C = ref.of(readings.bias_force, s.q, s.v).astype(float)
         scaled = M / weight[:, :, None] / weight[:, None, :]
         tau = (s.push * weight * np.maximum(1, np.abs(C / weight).max(1))[:, None]).astype(
             call.dtype
@@ -186,9 +186,9 @@ def _accelerations(s: Sample, call: Call) -> Iterator[Measured]:
     given = [x[kept] for x in (s.q, s.v, tau)]
     found, plainly, weight = found[kept], plainly[kept], weight[kept]
     part = s._replace(q=given[0])
-    exact = ref.of(scalar_functions.forward_dynamics, *given)
+    exact = ref.of(readings.forward_dynamics, *given)
     eps = EPS[call.dtype]
-    terms = (_sizes(s.model, scalar_functions.bias_force, *given[:2]) / weight).max(axis=1)
+    terms = (_sizes(s.model, readings.bias_force, *given[:2]) / weight).max(axis=1)
     # what an error of the forces becomes, relative to the accelerations
     largest = np.abs((exact * weight).astype(float)).max(axis=1)
     carried = np.abs(np.linalg.inv(scaled[kept])).sum(axis=2).max(axis=1) / largest
@@ -202,7 +202,7 @@ def _accelerations(s: Sample, call: Call) -> Iterator[Measured]:
     size = norm * largest + bias + np.abs(given[2] / weight).max(axis=1)
 
     def backward(acc: np.ndarray) -> np.ndarray:
-        forces = ref.of(scalar_functions.inverse_dynamics, given[0], given[1], acc)
+        forces = ref.of(readings.inverse_dynamics, given[0], given[1], acc)
         residual = np.abs((given[2].astype(float) - forces).astype(float) / weight)
         return residual.max(axis=1) / size
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.kernels import kernel_tree
+from sixfold.quantities import readings
+from sixfold.runtime.kernels.kernels import kernel_tree
 from sixfold.model import Model
 from sixfold.scalar import plain
 from sixfold.spatial import Transform
@@ -64,12 +64,12 @@ def test_models_that_once_missed_their_bounds(k, function):
         assert not m.missed, f"{describe(sample.model)}: {m}"
 
 
-@pytest.mark.parametrize("core", [scalar_functions.inverse_dynamics, scalar_functions.mass_matrix])
+@pytest.mark.parametrize("core", [readings.inverse_dynamics, readings.mass_matrix])
 def test_trees_of_kernels_have_the_dynamics_of_the_model(core):
     """Without compiling: the same page on the tree as given and as kernels take it."""
     for k in range(MODELS):
         s = draw(number(k), states=1)
-        given = (s.q, s.v, s.a) if core is scalar_functions.inverse_dynamics else (s.q,)
+        given = (s.q, s.v, s.a) if core is readings.inverse_dynamics else (s.q,)
         exact = Reference(s).of(core, *given)[0]
         tree = kernel_tree(core, s.model)
         row = [x[0].tolist() for x in given]

@@ -82,7 +82,7 @@ def test_a_seed_stands_for_a_call():
 
 def test_a_worker_that_dies_counts_as_found(monkeypatch, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
-        "import sixfold.evaluate.quantities.configurations as s, os\n"
+        "import sixfold.quantities.configurations as s, os\n"
         "s.neutral.__code__ = (lambda model: os._exit(7)).__code__\n"
         "s.os = os\n"
     )

@@ -192,7 +192,7 @@ def test_jax_arrays_stay_on_the_device_they_are_on():
 def test_a_jax_function_holds_no_kernel_where_it_is_compiled_for_an_accelerator(monkeypatch):
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     export = pytest.importorskip("jax.export")
-    monkeypatch.setattr("sixfold.bridges.jax_bridge._has_accelerator", lambda: True)
+    monkeypatch.setattr("sixfold.interop.jax_bridge._has_accelerator", lambda: True)
     model = robot("floating_link")
     arrays = states(model, 4)
     bridge = sf.jax_function(sf.forward_dynamics, model)

@@ -264,7 +264,7 @@ def test_functions_pickle_as_what_they_were_made_of():
 
 def test_a_kernel_has_the_same_name_in_every_process_and_another_for_another_robot():
     code = (
-        "import sixfold as sf; from sixfold.evaluate import xla_handler\n"
+        "import sixfold as sf; from sixfold.runtime import xla_handler\n"
         "for n in ('double_pendulum', 'planar_chain:2'):\n"
         "    print(xla_handler(sf.compile(sf.inverse_dynamics, sf.load(n)))[0])"
     )

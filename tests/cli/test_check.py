@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from sixfold.cli import main
-from sixfold.verify.report import Finding, Report
+from sixfold.checks.verify.report import Finding, Report
 from tests.cli.streams import apart
 
 ROBOT = """<robot name="arm">

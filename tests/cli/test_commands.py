@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import sixfold as sf
 from sixfold.cli import main
 from sixfold.formats.bundled import SAMPLES
-from sixfold.verify.report import Finding, Report
+from sixfold.checks.verify.report import Finding, Report
 from tests.cli.streams import apart
 
 

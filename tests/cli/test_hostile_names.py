@@ -179,7 +179,7 @@ def test_a_benchmark_names_what_it_leaves_out_escaped(tmp_path):
 
 def test_the_window_is_announced_escaped(model, monkeypatch, capsys):
     pytest.importorskip("viser", reason="viser is not installed")
-    room, window = map(import_module, ("sixfold.viewer", "sixfold.viewer.viewer"))
+    room, window = map(import_module, ("sixfold.display.viewer", "sixfold.display.viewer.viewer"))
 
     class Shown:
         url = "http://127.0.0.1:1"

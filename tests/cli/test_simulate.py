@@ -58,8 +58,8 @@ def test_a_report_and_a_view_are_handed_the_motion(monkeypatch, tmp_path):
 
     calls = []
     rooms = {
-        "sixfold.report": types.SimpleNamespace(write_report=lambda *x: calls.append(x)),
-        "sixfold.viewer": types.SimpleNamespace(view=lambda *x: calls.append(x)),
+        "sixfold.display.report": types.SimpleNamespace(write_report=lambda *x: calls.append(x)),
+        "sixfold.display.viewer": types.SimpleNamespace(view=lambda *x: calls.append(x)),
     }
     for name, room in rooms.items():
         monkeypatch.setitem(sys.modules, name, room)

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import sixfold as sf
-import sixfold.viewer
+import sixfold.display.viewer
 from sixfold.cli import main
 
 
@@ -15,7 +15,7 @@ from sixfold.cli import main
 def shown(monkeypatch):
     """Return the calls that would open a window."""
     calls = []
-    room = sys.modules["sixfold.viewer"]
+    room = sys.modules["sixfold.display.viewer"]
     monkeypatch.setattr(room, "view", lambda *args, **options: calls.append((args, options)))
     return calls
 

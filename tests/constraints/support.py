@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from sixfold.model import Free, Model
 from sixfold.scalar import plain
 
@@ -189,5 +189,5 @@ def joint_part(model, q, forces):
 
 def at_precision(name, model, *arrays):
     """Return the numbers of a page over the numbers of the arrays, such as MPFR."""
-    page = getattr(scalar_functions, name)
+    page = getattr(readings, name)
     return page(model, model.tree, *[list(x) for x in arrays])

@@ -98,7 +98,7 @@ def test_locking_a_leader_moves_the_gears_offset():
     "call",
     [
         lambda m, q, z: sf.forward_dynamics(m, q, z, z, method="aba"),
-        lambda m, q, z: sf.forward_second_derivatives(m, q, z, z, z),
+        lambda m, q, z: sf.forward_dynamics_second_derivatives(m, q, z, z, z),
         lambda m, q, z: sf.linearize(m, q, z, z, dt=0.01),
         lambda m, q, z: sf.save(m, "loop.urdf"),
     ],

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.kernels.kernel_cache import KERNELS
+from sixfold.runtime.kernels.kernel_cache import KERNELS
 from sixfold.scalar import plain
 from tests.constraints.joints import CLOSING
 from tests.constraints.support import (

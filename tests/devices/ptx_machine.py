@@ -11,7 +11,7 @@ import re
 import struct
 from functools import lru_cache
 
-from sixfold.llvm.runtime import jit
+from sixfold.compiler.llvm.runtime import jit
 
 LOCAL_BYTES = 4096
 PARAMETER_BYTES = 4096

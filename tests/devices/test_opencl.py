@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.devices import opencl
-from sixfold.devices.opencl import program_of, refuse_single
+from sixfold.interop.opencl import opencl
+from sixfold.interop.opencl import program_of, refuse_single
 from tests.devices.rollout_cases import CASES, Counting, same
 
 cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")

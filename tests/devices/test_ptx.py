@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import array_function
+from sixfold.runtime import array_function
 from sixfold.formats import bundled
-from sixfold.llvm import Layout, ptx_text
-from sixfold.llvm.modules import ptx
+from sixfold.compiler.llvm import Layout, ptx_text
+from sixfold.compiler.llvm.modules import ptx
 from tests.devices.ptx_machine import Machine
 from tests.devices.ptxas import assembled, is_installed
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from sixfold.evaluate import inverse_dynamics
-from sixfold.evaluate.kernels import kernels
+from sixfold.quantities import inverse_dynamics
+from sixfold.runtime.kernels import kernels
 from tests.docs.ledger import ROOT, every_row, resolve
 
 TESTS = str(Path(__file__).parents[1])

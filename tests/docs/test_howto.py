@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import all_quantities
+from sixfold.runtime import all_quantities
 from sixfold.scalar.operations import reading_of
 from tests.docs.blocks import DOCS, blocks, run
 
@@ -167,4 +167,4 @@ def test_every_module_of_quantities_has_its_star():
     text = (folder / "__init__.py").read_text(encoding="utf-8")
     for module in folder.glob("[a-z]*.py"):
         if module.stem != "contact":  # its quantity is made for a scene, and has no public name
-            assert f"from sixfold.evaluate.quantities.{module.stem} import *\n" in text
+            assert f"from sixfold.quantities.{module.stem} import *\n" in text

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import sixfold as sf
-from sixfold.doctor import CODES
-from sixfold.doctor.finding import SEVERITIES
+from sixfold.checks.doctor import CODES
+from sixfold.checks.doctor.finding import SEVERITIES
 from sixfold.formats.bundled import SAMPLES
 from tests.doctor.support import ROD, box_on, chain, codes, with_lines
 

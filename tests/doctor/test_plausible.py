@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import sixfold as sf
-from sixfold.doctor.part_checks import mirrored
+from sixfold.checks.doctor.part_checks import mirrored
 from sixfold.model import Geometry, Mesh
 from tests.doctor.support import ROD, box_on, chain, codes, only, with_lines
 

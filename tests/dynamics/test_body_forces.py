@@ -14,7 +14,7 @@ from sixfold.dynamics.fast.inverse_dynamics import (
     rotation_acceleration,
 )
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.graph import trace
+from sixfold.compiler.graph import trace
 from sixfold.spatial import Inertia, Symmetric3, Vector3
 from tests.dynamics.models import MODELS
 from tests.dynamics.support import EPS, array, error, flat, pushes, six, tables

@@ -189,7 +189,7 @@ def test_interbody_forces_are_actuation_plus_constraint_forces(model):
     F, tau = equations.interbody_forces(s, qdd), equations.joint_forces(s, qdd)
     f_ext = on_bodies(model, contact)
     state = [np.array(flat(x)) for x in (q, qd, qdd)]
-    borne = fn.constraint_forces(model, *state, f_ext, f_ext_frame="body")
+    borne = fn.joint_reaction_forces(model, *state, f_ext, f_ext_frame="body")
     for i in model.tree.bodies:
         joint = model.tree.joint[i]
         G = array([six(c) for c in joint.calc(q[i], qd[i]).S.columns]).T
@@ -222,17 +222,17 @@ def test_constraint_force_along_z_of_a_joint_that_turns_about_x():
     e_z = x.R[2].T.c  # z axis of the joint frame in inertial coordinates
     answer = e_z.dot(F[2].lin)
     state = [np.array(flat(t)) for t in (q, qd, qdd)]
-    assert abs(answer - fn.constraint_forces(model, *state)[1, 5]) <= TIGHT * abs(answer)
+    assert abs(answer - fn.joint_reaction_forces(model, *state)[1, 5]) <= TIGHT * abs(answer)
     assert abs(answer - fn.joint_wrenches(model, *state)[1, 5]) <= TIGHT * abs(answer)
     # the free axis bears nothing
-    assert abs(fn.constraint_forces(model, *state)[1, 0]) <= TIGHT * abs(answer)
+    assert abs(fn.joint_reaction_forces(model, *state)[1, 0]) <= TIGHT * abs(answer)
 
 
 @any_joint
 def test_constraint_forces_do_no_work_on_the_joint(model):
     q, qd, qdd, _ = tables(model)
     state = [np.array(flat(t)) for t in (q, qd, qdd)]
-    borne = fn.constraint_forces(model, *state)
+    borne = fn.joint_reaction_forces(model, *state)
     wrench = fn.joint_wrenches(model, *state)
     for i in model.tree.bodies:
         for column in model.tree.joint[i].calc(q[i], qd[i]).S.columns:

@@ -6,9 +6,9 @@ import pytest
 import sixfold as sf
 from sixfold.dynamics.book import lagrange
 from sixfold.dynamics.fast.coriolis import coriolis
-from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.kernels import for_kernel
-from sixfold.graph import optimise, trace
+from sixfold.quantities import readings
+from sixfold.runtime.kernels.kernels import for_kernel
+from sixfold.compiler.graph import optimise, trace
 from sixfold.model.samples import random_tree
 from sixfold.spatial import CoriolisInertia, Force, Motion, Transform, Vector3, rotation
 
@@ -64,7 +64,7 @@ def test_a_body_has_the_matrix_that_its_inertia_and_velocity_make():
 
 def test_its_cost_grows_with_the_depth_of_the_tree_and_no_faster():
     def flops(n):
-        core = for_kernel(scalar_functions.coriolis_matrix, chain(n))
+        core = for_kernel(readings.coriolis_matrix, chain(n))
         return optimise(trace(core, (n, n))).flops()
 
     assert flops(20) / flops(10) < 4.5 and flops(40) / flops(20) < 4.5

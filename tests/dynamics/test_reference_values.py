@@ -10,7 +10,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.dynamics.fast.articulated import articulated_inertias
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from sixfold.spatial import Inertia
 from sixfold.spatial.solids import box, cylinder
 from tests.dynamics.support import EPS, array
@@ -117,7 +117,7 @@ def test_rbdl_accelerations_are_rationals_of_gravity_to_seventy_digits(name, met
         # constants by their decimal digits, so that gravity is 9.81 and not its nearest double
         tree = model.map(lambda x: gmpy2.mpfr(repr(x)))
         zero = [gmpy2.mpfr(0)] * model.nv
-        qdd = scalar_functions.forward_dynamics(model, tree, zero, zero, zero, method=method)
+        qdd = readings.forward_dynamics(model, tree, zero, zero, zero, method=method)
         for x, ratio in zip(qdd, expected, strict=True):
             assert abs(x / gmpy2.mpfr("9.81") - gmpy2.mpq(ratio)) < 1e-70
 

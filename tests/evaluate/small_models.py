@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 import sixfold as sf
-from sixfold.evaluate import all_quantities
+from sixfold.runtime import all_quantities
 
 QUANTITIES = all_quantities()
 
@@ -94,7 +94,7 @@ HELD = "held_arm"
 """The model that CONSTRAINED runs on."""
 
 
-UNCOUPLED = {"branch_inertias"}
+UNCOUPLED = {"articulated_inertias"}
 """Functions of a tree whose joints are free of each other."""
 
 

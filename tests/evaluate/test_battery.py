@@ -22,7 +22,7 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
-from sixfold.evaluate import all_quantities
+from sixfold.runtime import all_quantities
 from tests.evaluate.small_models import (
     ARGUMENTS,
     CONSTRAINED,

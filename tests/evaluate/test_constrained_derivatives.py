@@ -49,7 +49,7 @@ def test_compiled_derivatives_are_those_of_the_constrained_model(model, state):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda m, q, v: sf.forward_second_derivatives(m, q, v, TAU, np.ones(3)),
+        lambda m, q, v: sf.forward_dynamics_second_derivatives(m, q, v, TAU, np.ones(3)),
         lambda m, q, v: sf.linearize(m, q, v, TAU, dt=0.01),
         lambda m, q, v: sf.equations(m),
     ],

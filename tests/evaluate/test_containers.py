@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import all_quantities
+from sixfold.runtime import all_quantities
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import quantities
+from sixfold import quantities
 
 
 @pytest.mark.parametrize("name", quantities.__all__)

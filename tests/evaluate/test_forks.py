@@ -10,7 +10,7 @@ import pytest
 
 import sixfold as sf
 from sixfold import forks
-from sixfold.evaluate.kernels import kernels
+from sixfold.runtime.kernels import kernels
 from tests.long.forks import cart, run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

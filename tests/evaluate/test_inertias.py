@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import KERNELS, all_quantities
+from sixfold.runtime import KERNELS, all_quantities
 from tests.evaluate.small_models import (
     CONSTRAINED,
     UNCOUPLED,
@@ -78,11 +78,11 @@ def test_every_quantity_that_depends_on_inertias_takes_them():
         *("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix"),
         *("bias_force", "gravity_force", "coriolis_matrix", "kinetic_energy", "potential_energy"),
         *("momentum", "centroidal_momentum", "center_of_mass", "joint_wrenches"),
-        *("constraint_forces", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"),
-        *("second_derivatives", "forward_second_derivatives", "center_of_mass_jacobian"),
+        *("joint_reaction_forces", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"),
+        *("inverse_dynamics_second_derivatives", "forward_dynamics_second_derivatives", "center_of_mass_jacobian"),
         *("centroidal_momentum_matrix", "centroidal_momentum_bias", "kinetic_energy_derivatives"),
         *("centroidal_momentum_derivatives", "potential_energy_derivatives"),
-        *("constrained_dynamics", "project", "branch_inertias"),
+        *("constrained_dynamics", "project", "articulated_inertias"),
     }
     assert set(ROWS) == names
     model = sf.load("double_pendulum")

@@ -5,7 +5,7 @@ import pytest
 import sympy
 
 import sixfold as sf
-from sixfold.evaluate.kernels import kernels
+from sixfold.runtime.kernels import kernels
 
 each = pytest.mark.parametrize("backend", ["native", "unrolled", "rolled"])
 

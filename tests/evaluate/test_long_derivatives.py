@@ -3,7 +3,7 @@
 import numpy as np
 
 import sixfold as sf
-from sixfold.evaluate.kernels.kernels import watched
+from sixfold.runtime.kernels.kernels import watched
 
 
 def walker(limbs=5, length=5):

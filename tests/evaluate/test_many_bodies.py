@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.kernels import kernels
-from sixfold.llvm.runtime import jit, limits
+from sixfold.runtime.kernels import kernels
+from sixfold.compiler.llvm.runtime import jit, limits
 
 
 def boxes(n):

@@ -8,8 +8,8 @@ import sixfold as sf
 FUNCTIONS = {
     "inverse_dynamics_derivatives": 3,
     "forward_dynamics_derivatives": 3,
-    "second_derivatives": 4,
-    "forward_second_derivatives": 4,
+    "inverse_dynamics_second_derivatives": 4,
+    "forward_dynamics_second_derivatives": 4,
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import all_quantities
+from sixfold.runtime import all_quantities
 from tests.evaluate.small_models import CONSTRAINED, held_arm
 
 QUANTITIES = all_quantities()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import KERNELS
+from sixfold.runtime import KERNELS
 from tests.evaluate.small_models import coupled_arm, held_arm, spherical_tree
 from tests.laws.book_pages import MODELS as EACH_JOINT
 

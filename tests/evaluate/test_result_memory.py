@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.llvm import result_memory
-from sixfold.llvm.runtime.result_memory import MAX_BUFFERS, PAGE, PooledMemory
+from sixfold.compiler.llvm import result_memory
+from sixfold.compiler.llvm.runtime.result_memory import MAX_BUFFERS, PAGE, PooledMemory
 
 BIG = (1 << 22, 1)  # 32 MiB of doubles
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.kernels import kernels, rolled_tree
-from sixfold.evaluate.kernels.kernel_cache import KERNELS
+from sixfold.runtime.kernels import kernels, rolled_tree
+from sixfold.runtime.kernels.kernel_cache import KERNELS
 
 ROBOTS = ("planar_chain:7", "tree10", "puma560", "floating_link", "random_tree:12:4", "star:5")
 FUNCTIONS = {
@@ -25,7 +25,7 @@ FUNCTIONS = {
     "body_velocities": "qv",
     "body_accelerations": "qva",
     "joint_wrenches": "qva",
-    "constraint_forces": "qva",
+    "joint_reaction_forces": "qva",
 }
 
 

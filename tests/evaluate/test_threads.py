@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.kernels import threads
+from sixfold.runtime.kernels import threads
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.llvm import cross_object
+from sixfold.compiler.llvm import cross_object
 from sixfold.simulation.rollout import _PREPARED
 
 COMPILERS = {

@@ -21,7 +21,7 @@ import sixfold as sf
 from sixfold.codegen.names import identifier, stem_of
 from sixfold.errors import visible
 from sixfold.identification import Log
-from sixfold.report import plot, write_report
+from sixfold.display.report import plot, write_report
 from tests.cli.raw_characters import clean
 from tests.cli.streams import apart
 from tests.files.names import HARMLESS, NAMES, model
@@ -302,7 +302,7 @@ def test_pages_have_the_elements_of_a_harmless_robot(name, plain_pages, tmp_path
 
 @hostile
 def test_the_page_of_a_sweep_has_the_elements_of_a_harmless_one(name, tmp_path):
-    from sixfold.report.sweep_page import SHARES, write_sweep_page
+    from sixfold.display.report.sweep_page import SHARES, write_sweep_page
     from sixfold.sweeps import reducers
     from sixfold.sweeps.study_file import read_study
 

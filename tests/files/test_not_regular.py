@@ -10,8 +10,8 @@ import pytest
 
 import sixfold as sf
 from sixfold.identification import Log
-from sixfold.report import plot, write_report
-from sixfold.scene.surfaces import read_surfaces
+from sixfold.display.report import plot, write_report
+from sixfold.display.scene.surfaces import read_surfaces
 from sixfold.sweeps.study_file import read_study
 from sixfold.symbolic.code import Code
 
@@ -34,7 +34,7 @@ START = """
 import sys, sixfold as sf
 from pathlib import Path
 from sixfold.identification import Log
-from sixfold.scene.surfaces import read_surfaces
+from sixfold.display.scene.surfaces import read_surfaces
 from sixfold.sweeps.study_file import read_study
 path = sys.argv[1]
 try:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import gradient, jacobian, trace
-from sixfold.llvm import Layout, build
+from sixfold.compiler.graph import gradient, jacobian, trace
+from sixfold.compiler.llvm import Layout, build
 from sixfold.scalar import RULES
 
 POINTS = {1: (0.7,), 2: (0.7, 1.3), 3: (0.7, 1.3, -0.4)}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph.numpy_functions import COMPOSED, FUNCTIONS
+from sixfold.compiler.graph.numpy_functions import COMPOSED, FUNCTIONS
 from sixfold.scalar import RULES
 
 ULP = np.finfo(float).eps

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import Graph, Program, optimise, trace
-from sixfold.graph.passes import live
-from sixfold.graph.program import FMA, FMS, FNMA
+from sixfold.compiler.graph import Graph, Program, optimise, trace
+from sixfold.compiler.graph.passes import live
+from sixfold.compiler.graph.program import FMA, FMS, FNMA
 from sixfold.scalar import RULES, ZERO, Op
 
 

@@ -5,10 +5,10 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import InternalError
-from sixfold.graph import Program, gradient, jacobian, optimise, trace, unrolled
-from sixfold.graph.program import Final, Repeat
-from sixfold.graph.repeat import MAX_UNROLLED_OPERATIONS
-from sixfold.graph.rolled import ColumnGraph
+from sixfold.compiler.graph import Program, gradient, jacobian, optimise, trace, unrolled
+from sixfold.compiler.graph.program import Final, Repeat
+from sixfold.compiler.graph.repeat import MAX_UNROLLED_OPERATIONS
+from sixfold.compiler.graph.rolled import ColumnGraph
 from sixfold.scalar import RULES, Op, cos, differentiate, exp, repeat, sin, subroutine
 
 FUSED = {

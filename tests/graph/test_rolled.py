@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from sixfold.graph import NotRolled, Rolled
-from sixfold.graph.rolled import (
+from sixfold.compiler.graph import NotRolled, Rolled
+from sixfold.compiler.graph.rolled import (
     Items,
     Parent,
     Recorder,
@@ -17,8 +17,8 @@ from sixfold.graph.rolled import (
     pack,
     sweeps,
 )
-from sixfold.llvm import Layout, build
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 from sixfold.spatial import Inertia, Transform
 
 PARENT = (0, 1, 1, 2, 2, 0, 6, 4)

@@ -8,13 +8,13 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import InternalError
-from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.rolled_tree import trace_rolled
-from sixfold.evaluate.kernels.scan import evaluated
-from sixfold.graph import Program, optimise, trace
-from sixfold.graph.passes import Outlined, with_subroutine
-from sixfold.graph.program import Argument, Boundary, Call, Result, verifying
-from sixfold.llvm.layout.schedule import plan
+from sixfold.quantities import readings
+from sixfold.runtime.kernels.rolled_tree import trace_rolled
+from sixfold.runtime.kernels.scan import evaluated
+from sixfold.compiler.graph import Program, optimise, trace
+from sixfold.compiler.graph.passes import Outlined, with_subroutine
+from sixfold.compiler.graph.program import Argument, Boundary, Call, Result, verifying
+from sixfold.compiler.llvm.layout.schedule import plan
 
 
 def test_stages_verify_in_tests_and_only_on_request(monkeypatch):
@@ -52,7 +52,7 @@ def changed(program, k, *node):
 @pytest.fixture
 def calling(monkeypatch):
     """Return a program that calls a subroutine three times."""
-    monkeypatch.setattr("sixfold.graph.passes.MIN_OPERATIONS", 5)
+    monkeypatch.setattr("sixfold.compiler.graph.passes.MIN_OPERATIONS", 5)
 
     def pull(y, w):
         a, b = y[0] * w[0] - y[1], sf.sin(y[1]) + w[0]
@@ -166,7 +166,7 @@ def test_a_damaged_plan_with_calls_does_not_verify(calling):
 def test_a_damaged_rolled_program_does_not_verify():
     model = sf.load("planar_chain:6")
     names = ["q", "v", "a"]
-    rolled, _ = trace_rolled(scalar_functions.inverse_dynamics, model, names)
+    rolled, _ = trace_rolled(readings.inverse_dynamics, model, names)
     assert rolled.verify() is rolled
     (down,), (up,), *_ = rolled.parts
     assert rolled.outward[:2] == (True, False)

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.bench.examples import FILES, pinocchio_example
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
-from sixfold.graph import optimise, trace
+from sixfold.quantities import readings
+from sixfold.compiler.graph import optimise, trace
 from sixfold.identification.base_parameters import stacked_regressor
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.model.grouping import PARAMETERS, movable
@@ -54,7 +54,7 @@ def test_grouping_changes_no_joint_force_and_no_acceleration(name):
 
 def operations(model, tree):
     """Return how many operations inverse dynamics takes on a tree."""
-    core = partial(scalar_functions.inverse_dynamics, model, tree)
+    core = partial(readings.inverse_dynamics, model, tree)
     program = optimise(trace(core, (model.nq, model.nv, model.nv)))
     return sum(n for op, n in program.counts().items() if op not in ("input", "const"))
 

@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 import sixfold as sf
-from sixfold.influence import model_operators as module
+from sixfold.operators import model_operators as module
 
 HINGES = (sf.Revolute, sf.Prismatic, sf.Helical)
 MODELS = {

@@ -85,7 +85,7 @@ def _motion(q, v, a, tau):
 
 
 def _record(q, v):
-    from sixfold.scene.record import record
+    from sixfold.display.scene.record import record
 
     motion = record("write_report", ARM, {"q": q, "v": v})
     return np.concatenate([motion.q[0], motion.given["v"]])

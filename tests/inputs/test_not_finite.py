@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import all_quantities
-from sixfold.evaluate.quantity import ARRAYS, shape_of
+from sixfold.runtime import all_quantities
+from sixfold.runtime.quantity import ARRAYS, shape_of
 
 MODELS = {
     # smooth friction has a limit at infinite speed

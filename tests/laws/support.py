@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from sixfold.model import Model
 from sixfold.scalar import differentiate, plain
 from tests.laws.backends import Calls
@@ -111,7 +111,7 @@ def rates(core: Core, model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray)
     """
     found = []
     for x, speed, change in zip(q.tolist(), v.tolist(), a.tolist(), strict=True):
-        along = [*scalar_functions.position_rate(model, model.tree, x, speed), *change]
+        along = [*readings.position_rate(model, model.tree, x, speed), *change]
 
         def values(at: Any) -> Any:
             return core(model, model.tree, at[: model.nq], at[model.nq :])

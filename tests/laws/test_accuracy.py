@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from sixfold.scalar import plain
 from sixfold.spatial import Inertia, Transform
 from tests.dynamics.support import EPS, numbers
@@ -83,11 +83,11 @@ def test_the_measure_notices_an_error_in_the_fifteenth_digit():
     spoiled = sample._replace(a=[x * (1 + 1e-13) for x in sample.a])
     with gmpy2.context(precision=256):
         ref = reference(sample)
-        off = scalar_functions.inverse_dynamics(
+        off = readings.inverse_dynamics(
             sample.model, sample.model.tree, sample.q, sample.v, spoiled.a
         )
         assert force_error(ref, off)[0] > BARS[ID]
-        acc = scalar_functions.forward_dynamics(
+        acc = readings.forward_dynamics(
             sample.model, sample.model.tree, sample.q, sample.v, sample.tau
         )
         assert backward_error(sample, ref, acc)[0] == found[FD, "aba"].error
@@ -97,15 +97,15 @@ def test_the_measure_notices_an_error_in_the_fifteenth_digit():
 # -- the same functions on every kind of number
 
 QUANTITIES = {
-    "inverse_dynamics": (scalar_functions.inverse_dynamics, "qva"),
-    "forward_dynamics": (scalar_functions.forward_dynamics, "qva"),
-    "mass_matrix": (scalar_functions.mass_matrix, "q"),
-    "inverse_mass_matrix": (scalar_functions.inverse_mass_matrix, "q"),
-    "kinetic_energy": (scalar_functions.kinetic_energy, "qv"),
-    "potential_energy": (scalar_functions.potential_energy, "q"),
-    "momentum": (scalar_functions.momentum, "qv"),
-    "center_of_mass": (scalar_functions.center_of_mass, "q"),
-    "body_poses": (scalar_functions.body_poses, "q"),
+    "inverse_dynamics": (readings.inverse_dynamics, "qva"),
+    "forward_dynamics": (readings.forward_dynamics, "qva"),
+    "mass_matrix": (readings.mass_matrix, "q"),
+    "inverse_mass_matrix": (readings.inverse_mass_matrix, "q"),
+    "kinetic_energy": (readings.kinetic_energy, "qv"),
+    "potential_energy": (readings.potential_energy, "q"),
+    "momentum": (readings.momentum, "qv"),
+    "center_of_mass": (readings.center_of_mass, "q"),
+    "body_poses": (readings.body_poses, "q"),
 }
 
 
@@ -179,8 +179,8 @@ def test_moving_the_fixed_base_a_world_away_does_not_change_accelerations(name, 
     assert 8_380e3 < np.linalg.norm(FAR) < 8_400e3
     far = displaced(model, FAR)
     q, v, tau = numbers(model)
-    near_acc = scalar_functions.forward_dynamics(model, model.tree, q, v, tau, method=method)
-    far_acc = scalar_functions.forward_dynamics(far, far.tree, q, v, tau, method=method)
+    near_acc = readings.forward_dynamics(model, model.tree, q, v, tau, method=method)
+    far_acc = readings.forward_dynamics(far, far.tree, q, v, tau, method=method)
     scale = max(map(abs, near_acc))
     assert max(abs(a - b) for a, b in zip(near_acc, far_acc, strict=True)) <= 1e-14 * scale
     # the world did move
@@ -210,7 +210,7 @@ def test_coaxial_pair_keeps_its_digits_for_every_inertia_ratio(method):
         # the heavy body may be the near or the far one
         a, b = (R * unit, unit) if rng.random() < 0.5 else (unit, R * unit)
         model = coaxial(a, b)
-        acc = scalar_functions.forward_dynamics(
+        acc = readings.forward_dynamics(
             model, model.tree, [0.4, -1.3], [0.7, 0.2], [t1, t2], method=method
         )
         # H = [[a + b, b], [b, b]]: the near body takes (t1 - t2) / a
@@ -232,8 +232,8 @@ def test_factorising_the_mass_matrix_loses_the_inertia_ratio_that_aba_keeps(meth
         model = coaxial(a, b)
         state = [0.4, -1.3], [0.7, 0.2], [1.1, 0.3]
         exact = (Fraction(1.1) - Fraction(0.3)) / Fraction(a)
-        factorised = scalar_functions.forward_dynamics(model, model.tree, *state, method=method)
-        articulated = scalar_functions.forward_dynamics(model, model.tree, *state)
+        factorised = readings.forward_dynamics(model, model.tree, *state, method=method)
+        articulated = readings.forward_dynamics(model, model.tree, *state)
         lost = max(lost, float(abs(Fraction(factorised[0]) / exact - 1)))
         kept = max(kept, float(abs(Fraction(articulated[0]) / exact - 1)))
     assert kept <= 2 * EPS

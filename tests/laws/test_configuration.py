@@ -10,7 +10,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from sixfold.model import STANDARD_JOINTS
 from sixfold.spatial import Vector3, rotations
 from tests.dynamics.support import EPS, rate
@@ -136,7 +136,7 @@ def test_logarithm_is_scipys_shortest_rotation_vector(phi):
 @settings(max_examples=50, deadline=None)
 def test_ball_joint_turns_by_the_rotation_vector_in_body_axes(first, step):
     q = Rotation.from_rotvec(first).as_quat()
-    moved = scalar_functions.integrate(BALL, BALL.tree, q.tolist(), list(step))
+    moved = readings.integrate(BALL, BALL.tree, q.tolist(), list(step))
     expected = Rotation.from_rotvec(first) * Rotation.from_rotvec(step)
     between = (Rotation.from_quat(moved).inv() * expected).magnitude()
     assert between <= 32 * EPS

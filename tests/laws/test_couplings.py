@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from sixfold.spatial import Inertia, Transform
 from tests.dynamics.support import rate
 from tests.laws.backends import Calls
@@ -146,8 +146,8 @@ def test_rate_of_energy_is_the_power_of_reduced_forces(fn, full, reduced):
     a = fn.forward_dynamics(conservative, q, v, tau)
 
     def energy(model, tree, x, speed):
-        kinetic = scalar_functions.kinetic_energy(model, tree, x, speed)[0]
-        return [kinetic + scalar_functions.potential_energy(model, tree, x)[0]]
+        kinetic = readings.kinetic_energy(model, tree, x, speed)[0]
+        return [kinetic + readings.potential_energy(model, tree, x)[0]]
 
     (measured,) = rates(energy, conservative, q, v, a).T
     speed = np.abs(fn.body_velocities(conservative, q, v)).max()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions as pages
+from sixfold.quantities import readings as pages
 from sixfold.scalar import differentiate, plain
 from tests.laws.backends import Calls
 from tests.laws.book_pages import MODELS as JOINTS
@@ -149,7 +149,7 @@ def test_weights_contract_the_second_derivatives(fn, name):
     model = SECOND[name]
     q, v, a = states(fn, model, 4)
     weights = states(fn, model, 4, seed=9).v
-    found = fn.second_derivatives(model, q, v, a, weights)
+    found = fn.inverse_dynamics_second_derivatives(model, q, v, a, weights)
     expected = _second(model, pages.inverse_dynamics_derivatives, q[1], v[1], a[1], weights[1])
     assert_near([x[1] for x in found], expected, TIGHT * fn.eps)
 
@@ -174,8 +174,8 @@ def test_second_derivatives_of_every_joint_type(name):
     w = states(Calls("numpy"), model, 1, seed=7).v[0]
     cond = np.linalg.cond(sf.mass_matrix(model, q))
     for first, second, amplified in (
-        (pages.inverse_dynamics_derivatives, sf.second_derivatives, 1.0),
-        (pages.forward_dynamics_derivatives, sf.forward_second_derivatives, cond**2),
+        (pages.inverse_dynamics_derivatives, sf.inverse_dynamics_second_derivatives, 1.0),
+        (pages.forward_dynamics_derivatives, sf.forward_dynamics_second_derivatives, cond**2),
     ):
         expected = _second(model, first, q, v, a, w)
         for backend in (None, "numpy"):

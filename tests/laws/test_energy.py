@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from tests.laws.support import MODELS, State, force_scale, pushes, rates, states
 
 # rates are exact but for rounding: eps times the forces and speeds at play
@@ -13,12 +13,12 @@ TIGHT = 512
 
 
 def energy_core(model, tree, q, v):
-    kinetic, potential = scalar_functions.kinetic_energy, scalar_functions.potential_energy
+    kinetic, potential = readings.kinetic_energy, readings.potential_energy
     return [kinetic(model, tree, q, v)[0] + potential(model, tree, q)[0]]
 
 
 def momentum_core(model, tree, q, v):
-    return scalar_functions.momentum(model, tree, q, v)
+    return readings.momentum(model, tree, q, v)
 
 
 def power_scale(fn, model, state, f_ext=None):
@@ -71,7 +71,7 @@ def test_holding_force_is_the_gradient_of_the_potential_energy(fn, model, state)
     held = fn.bias_force(bare, q, 0 * v)
 
     def potential(model, tree, x, v):
-        return scalar_functions.potential_energy(model, tree, x)
+        return readings.potential_energy(model, tree, x)
 
     columns = [rates(potential, model, q, e + 0 * v, 0 * v)[:, 0] for e in np.eye(model.nv)]
     scale = force_scale(fn, bare, State(q, 0 * v, 0 * v)) + np.abs(held).max()

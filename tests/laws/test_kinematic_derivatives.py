@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from sixfold.evaluate import scalar_functions as pages
+from sixfold.quantities import readings as pages
 from sixfold.scalar import differentiate, plain
 from tests.laws.book_pages import MODELS as JOINTS
 from tests.laws.support import FLOATING, states

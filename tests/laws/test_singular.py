@@ -9,7 +9,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import SingularModelError, SingularPivotWarning
-from sixfold.evaluate.singular import possibly_singular_joints
+from sixfold.runtime.singular import possibly_singular_joints
 from sixfold.spatial import Inertia
 
 METHODS = ("aba", "crba", "operators", "operators_dense")

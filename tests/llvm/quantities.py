@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import sixfold as sf
-from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
-from sixfold.llvm.runtime import jit
+from sixfold.compiler.llvm.modules.straight import MIN_STREAMING_BYTES
+from sixfold.compiler.llvm.runtime import jit
 
 MACHINE = {"arm64": "aarch64", "AMD64": "x86_64"}.get(platform.machine(), platform.machine())
 FLAGS = {"x86_64": 0x3F}.get(MACHINE, 0)

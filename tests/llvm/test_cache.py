@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build, toolchain
-from sixfold.llvm.runtime import cache, jit
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build, toolchain
+from sixfold.compiler.llvm.runtime import cache, jit
 from tests.long import foreign_folders, full_disk, killed_writers
 
 
@@ -109,7 +109,7 @@ def test_clearing_removes_kernels_and_leftovers(folder):
 def test_a_model_is_found_without_tracing_and_gives_the_same_bits(folder):
     code = (
         "import sixfold as sf, numpy as np, sys\n"
-        "import sixfold.graph as graph\n"
+        "import sixfold.compiler.graph as graph\n"
         "def refuse(*a): raise AssertionError('traced')\n"
         "if sys.argv[1] == 'again': graph.trace = refuse\n"
         "m = sf.load('double_pendulum'); q, v = sf.random_state(m, 5, seed=1)\n"
@@ -129,7 +129,7 @@ def test_a_model_is_found_without_tracing_and_gives_the_same_bits(folder):
 
 
 def test_other_source_other_name(monkeypatch):
-    from sixfold.llvm.runtime import kernel
+    from sixfold.compiler.llvm.runtime import kernel
 
     first = kernel.toolchain()
     kernel._compiler.cache_clear()

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import SUPPORTED, Layout, build
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import SUPPORTED, Layout, build
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 from sixfold.scalar import RULES
 
 FUNCTIONS = {

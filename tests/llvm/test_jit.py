@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.runtime import jit, limits
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.runtime import jit, limits
 
 X = np.array([[3.0, 4.0]])
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -93,7 +93,7 @@ CROWDED = """
 import mmap, sys
 import numpy as np
 import sixfold as sf
-from sixfold.llvm.runtime import limits
+from sixfold.compiler.llvm.runtime import limits
 from tests.long.forks import cart
 sf.mass_matrix(cart(1.0), np.zeros(1))
 if sys.argv[1] == "maps":

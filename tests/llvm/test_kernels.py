@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import optimise, trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.layout import schedule
-from sixfold.llvm.layout.schedule import plan
-from sixfold.llvm.modules import straight as llvm_stage
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.graph import optimise, trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.layout import schedule
+from sixfold.compiler.llvm.layout.schedule import plan
+from sixfold.compiler.llvm.modules import straight as llvm_stage
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 
 ULP = np.finfo(float).eps
 
@@ -222,8 +222,8 @@ def test_a_long_program_in_pieces_gives_the_same_bits():
     q, v = sf.random_state(model, 29, seed=4)
     whole = build("f", program, layout)[0](q, v, v)
     assert len(plan(program).pieces) > 1
-    from sixfold.llvm.runtime import jit
-    from sixfold.llvm.runtime.kernel import Kernel
+    from sixfold.compiler.llvm.runtime import jit
+    from sixfold.compiler.llvm.runtime.kernel import Kernel
 
     original = llvm_stage.plan
     try:
@@ -311,7 +311,7 @@ def test_optimising_twice_changes_nothing(arm):
 
 
 def test_another_point_needs_no_other_kernel(arm, states):
-    from sixfold.evaluate.kernels.kernel_cache import KERNELS
+    from sixfold.runtime.kernels.kernel_cache import KERNELS
 
     q = states[0]
     sf.jacobian(arm, q, "link6", (0.1, 0.2, 0.3))

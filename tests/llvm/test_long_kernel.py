@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.kernels.kernels import watched
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.runtime import jit, long_kernel
-from sixfold.llvm.runtime.long_kernel import LongKernel
+from sixfold.runtime.kernels.kernels import watched
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.runtime import jit, long_kernel
+from sixfold.compiler.llvm.runtime.long_kernel import LongKernel
 from tests.llvm.subroutine_functions import N, from_outside
 
 LANES = pytest.mark.parametrize("lanes", jit.WIDTHS)

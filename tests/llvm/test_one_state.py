@@ -9,13 +9,13 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import InternalError
-from sixfold.graph import optimise, trace
-from sixfold.graph.program import Repeat
-from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.schedule import plan
-from sixfold.llvm.modules import one_state
-from sixfold.llvm.runtime import jit
-from sixfold.llvm.runtime.kernel import Kernel
+from sixfold.compiler.graph import optimise, trace
+from sixfold.compiler.graph.program import Repeat
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.layout.schedule import plan
+from sixfold.compiler.llvm.modules import one_state
+from sixfold.compiler.llvm.runtime import jit
+from sixfold.compiler.llvm.runtime.kernel import Kernel
 from sixfold.scalar import subroutine
 from tests.llvm.subroutine_functions import N, as_argument, from_outside, two_kinds
 from tests.llvm.wide_results import growing

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 import sixfold as sf
-from sixfold.graph import optimise, trace
-from sixfold.graph.passes import with_subroutine
-from sixfold.llvm import Layout, Scan
-from sixfold.llvm.modules import scan
-from sixfold.llvm.modules.straight import module
+from sixfold.compiler.graph import optimise, trace
+from sixfold.compiler.graph.passes import with_subroutine
+from sixfold.compiler.llvm import Layout, Scan
+from sixfold.compiler.llvm.modules import scan
+from sixfold.compiler.llvm.modules.straight import module
 
 CROSS = """
 import sys

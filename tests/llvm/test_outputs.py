@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions as cores
-from sixfold.evaluate.kernels.rolled_tree import trace_rolled
-from sixfold.evaluate.kernels.threads import spread
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.signature import MAX_ARRAYS
-from sixfold.llvm.modules import single_state
-from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES, MIN_STREAMING_ROWS
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.quantities import readings as cores
+from sixfold.runtime.kernels.rolled_tree import trace_rolled
+from sixfold.runtime.kernels.threads import spread
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.layout.signature import MAX_ARRAYS
+from sixfold.compiler.llvm.modules import single_state
+from sixfold.compiler.llvm.modules.straight import MIN_STREAMING_BYTES, MIN_STREAMING_ROWS
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 
 BIG = MIN_STREAMING_BYTES
 SHAPES = [(), (1,), (3,), (5,), (2, 3), (0,), (2, 2, 2), (66,), (9, 9), (7, 0)]

@@ -8,16 +8,16 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import InternalError
-from sixfold.graph import optimise, trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.piece_lines import (
+from sixfold.compiler.graph import optimise, trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.layout.piece_lines import (
     MAX_OPERATIONS_PER_LINE,
     is_profitable,
     schedule_line_stores,
 )
-from sixfold.llvm.layout.plan import LANES, MAX_OUTPUTS, row_lines
-from sixfold.llvm.layout.schedule import plan
-from sixfold.llvm.modules import straight
+from sixfold.compiler.llvm.layout.plan import LANES, MAX_OUTPUTS, row_lines
+from sixfold.compiler.llvm.layout.schedule import plan
+from sixfold.compiler.llvm.modules import straight
 from tests.llvm.wide_results import growing
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.llvm.runtime import jit
+from sixfold.compiler.llvm.runtime import jit
 from tests.llvm.quantities import FLAGS, MACHINE, REGISTERS, registers
 
 ENVIRONMENTS = {

@@ -11,12 +11,12 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import InternalError
-from sixfold.graph import optimise, trace, unrolled
-from sixfold.graph.program import Repeat
-from sixfold.llvm import Layout, Scan, build, build_scan
-from sixfold.llvm.layout.schedule import plan
-from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.graph import optimise, trace, unrolled
+from sixfold.compiler.graph.program import Repeat
+from sixfold.compiler.llvm import Layout, Scan, build, build_scan
+from sixfold.compiler.llvm.layout.schedule import plan
+from sixfold.compiler.llvm.modules.straight import MIN_STREAMING_BYTES
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 from sixfold.spatial import rotation
 
 
@@ -319,7 +319,7 @@ def test_controllers_with_rounds_are_known_to_be_pure():
 
 
 def test_exported_code_is_unrolled():
-    from sixfold.evaluate.kernels.trace_function import graph_of
+    from sixfold.runtime.kernels.trace_function import graph_of
 
     program, (shape,) = graph_of(lambda x: np.array(kepler(x)), [(3,)])
     assert shape == (2,)

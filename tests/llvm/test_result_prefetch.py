@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from sixfold.graph import optimise, trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.gather_scatter import MAX_PREFETCH_LINES
-from sixfold.llvm.modules.straight import module
+from sixfold.compiler.graph import optimise, trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.layout.gather_scatter import MAX_PREFETCH_LINES
+from sixfold.compiler.llvm.modules.straight import module
 from tests.llvm.wide_results import growing
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.graph.program import Call
-from sixfold.llvm import Scan, build_scan
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.graph import trace
+from sixfold.compiler.graph.program import Call
+from sixfold.compiler.llvm import Scan, build_scan
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 
 
 def oscillator(x, v, k, push):
@@ -121,7 +121,7 @@ def test_a_row_that_leaves_the_finite_numbers_is_noticed_wherever_it_is(lanes):
 
 def repeating(x, v, k, push):
     """A step that evaluates one long function three times, with signs and values from outside."""
-    from sixfold.evaluate.kernels.scan import evaluated
+    from sixfold.runtime.kernels.scan import evaluated
 
     def pull(y, w):
         a, b, c = -y[0] * (k[0] * k[0]), w[1] - push[0], sf.cos(w[0])

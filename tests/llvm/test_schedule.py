@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate.kernels.kernels import for_kernel
-from sixfold.evaluate.kernels.scan import evaluated
-from sixfold.evaluate.quantities.dynamics import solved
-from sixfold.graph import optimise, trace
-from sixfold.graph.passes import with_subroutine, without_boundaries
-from sixfold.graph.program import CONST, COPY, INPUT, Argument
-from sixfold.llvm import Layout, build
-from sixfold.llvm.layout import schedule
-from sixfold.llvm.layout.pieces import MAX_BLOCKS, blocks_per_group
-from sixfold.llvm.layout.schedule import plan
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.runtime.kernels.kernels import for_kernel
+from sixfold.runtime.kernels.scan import evaluated
+from sixfold.quantities.dynamics import solved
+from sixfold.compiler.graph import optimise, trace
+from sixfold.compiler.graph.passes import with_subroutine, without_boundaries
+from sixfold.compiler.graph.program import CONST, COPY, INPUT, Argument
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.layout import schedule
+from sixfold.compiler.llvm.layout.pieces import MAX_BLOCKS, blocks_per_group
+from sixfold.compiler.llvm.layout.schedule import plan
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 from sixfold.simulation.step import Setup
 
 FUSED = {
@@ -212,7 +212,7 @@ def tangled(rng):
 
 @pytest.mark.parametrize("seed", range(150))
 def test_no_value_is_lost_however_calls_are_tangled(seed, monkeypatch):
-    monkeypatch.setattr("sixfold.graph.passes.MIN_OPERATIONS", 5)
+    monkeypatch.setattr("sixfold.compiler.graph.passes.MIN_OPERATIONS", 5)
     rng = np.random.default_rng(seed)
     whole, carried = tangled(rng)
     program, block = with_subroutine(whole)
@@ -257,7 +257,7 @@ def turned(x, h):
 @pytest.mark.parametrize("step", [late, turned], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("piece", [2, 5, 1000])
 def test_places_that_are_shared_hold_what_is_still_read(step, piece, monkeypatch):
-    monkeypatch.setattr("sixfold.graph.passes.MIN_OPERATIONS", 5)
+    monkeypatch.setattr("sixfold.compiler.graph.passes.MIN_OPERATIONS", 5)
     whole = trace(step, (3, 2), boundaries=True)
     program, block = map(optimise, with_subroutine(whole))
     inner = plan(block, 7)

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 
 SCRIPT = """
 import ctypes
 import numpy as np
 import sixfold as sf
-from sixfold.llvm.runtime import jit
+from sixfold.compiler.llvm.runtime import jit
 
 kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)
 asked = []
@@ -39,11 +39,11 @@ WIDE = """
 import ctypes
 import numpy as np
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.layout import scratch
-from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
-from sixfold.llvm.runtime import jit
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.layout import scratch
+from sixfold.compiler.llvm.modules.straight import MIN_STREAMING_BYTES
+from sixfold.compiler.llvm.runtime import jit
 
 kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)
 asked = []

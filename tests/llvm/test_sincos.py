@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.runtime.jit import WIDTHS
-from sixfold.llvm.text.sincos import HALF_PI
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.llvm.text.sincos import HALF_PI
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.runtime.jit import WIDTHS
-from sixfold.llvm.text.sincos import HALF_PI, Q1, Q2, Q3
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.llvm.text.sincos import HALF_PI, Q1, Q2, Q3
 
 UNITS = 0.85
 """Largest error: 0.844 among all numbers."""

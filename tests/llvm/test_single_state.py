@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.modules import array_fields, single_state
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.modules import array_fields, single_state
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 
 pytestmark = pytest.mark.skipif(not single_state.symbols(), reason="this Python has no short way")
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.layout.signature import LINE_BYTES
-from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES, MIN_STREAMING_ROWS
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.layout.signature import LINE_BYTES
+from sixfold.compiler.llvm.modules.straight import MIN_STREAMING_BYTES, MIN_STREAMING_ROWS
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 
 BIG = MIN_STREAMING_BYTES
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.modules.straight import MIN_STREAMING_BYTES
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.modules.straight import MIN_STREAMING_BYTES
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 
 BIG = MIN_STREAMING_BYTES
 INPUTS = ((3,), (2, 2), (1,))

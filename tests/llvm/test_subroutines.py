@@ -9,11 +9,11 @@ import pytest
 
 import sixfold as sf
 from sixfold.errors import InternalError
-from sixfold.graph import jacobian, optimise, trace, unrolled
-from sixfold.graph.program import Call, Final, Repeat
-from sixfold.llvm import Layout, Scan, build, build_scan
-from sixfold.llvm.layout.schedule import plan
-from sixfold.llvm.runtime.jit import WIDTHS
+from sixfold.compiler.graph import jacobian, optimise, trace, unrolled
+from sixfold.compiler.graph.program import Call, Final, Repeat
+from sixfold.compiler.llvm import Layout, Scan, build, build_scan
+from sixfold.compiler.llvm.layout.schedule import plan
+from sixfold.compiler.llvm.runtime.jit import WIDTHS
 from sixfold.scalar import differentiate, subroutine
 from tests.llvm.subroutine_functions import (
     COLUMNS,

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from sixfold.graph import optimise, trace
-from sixfold.llvm import Layout, build
-from sixfold.llvm.modules.straight import module
+from sixfold.compiler.graph import optimise, trace
+from sixfold.compiler.llvm import Layout, build
+from sixfold.compiler.llvm.modules.straight import module
 from tests.llvm.wide_results import growing
 
 SIZE = 200

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sixfold.llvm.runtime import cache
+from sixfold.compiler.llvm.runtime import cache
 
 PAYLOAD = b"code" * 1000
 NAME = "0123abcd"

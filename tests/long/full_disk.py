@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from unittest import mock
 
-from sixfold.llvm.runtime import cache
+from sixfold.compiler.llvm.runtime import cache
 
 PAYLOAD = os.urandom(300_000)
 NAME = "0123abcd"

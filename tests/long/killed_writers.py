@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from sixfold.llvm.runtime import cache
+from sixfold.compiler.llvm.runtime import cache
 
 PAYLOAD = bytes(range(256)) * 200
 NAME = "0123abcd"

@@ -9,9 +9,9 @@ import pytest
 import sixfold as sf
 from sixfold.formats.bundled import SAMPLES
 from sixfold.model import Coordinates, Coupling
-from sixfold.report.html import names
+from sixfold.display.report.html import names
 from sixfold.simulation.trajectory_files import labels
-from sixfold.viewer.panel import controls, velocity_names
+from sixfold.display.viewer.panel import controls, velocity_names
 
 
 def coupled_tree(seed):

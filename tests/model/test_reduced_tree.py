@@ -9,10 +9,10 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.kernels import kernel_tree
-from sixfold.evaluate.kernels.reduce_frames import reduce_frames
-from sixfold.graph import optimise, trace
+from sixfold.quantities import readings
+from sixfold.runtime.kernels.kernels import kernel_tree
+from sixfold.runtime.kernels.reduce_frames import reduce_frames
+from sixfold.compiler.graph import optimise, trace
 from sixfold.model.grouping import reduce_inertias
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
 from tests.surveys.random_trees import aligned
@@ -48,18 +48,18 @@ def test_the_joint_space_dynamics_is_the_same(model, change):
     other = change(model.tree)
     q, v = (x.tolist() for x in sf.random_state(model, seed=3))
     a = np.random.default_rng(3).standard_normal(model.nv).tolist()
-    borne = max(map(abs, scalar_functions.joint_wrenches(model, model.tree, q, v, a)))
+    borne = max(map(abs, readings.joint_wrenches(model, model.tree, q, v, a)))
     pairs = [
         [np.array(core(model, tree, *given), float) for tree in (model.tree, other)]
         for core, given in (
-            (scalar_functions.inverse_dynamics, (q, v, a)),
-            (scalar_functions.gravity_force, (q,)),
+            (readings.inverse_dynamics, (q, v, a)),
+            (readings.gravity_force, (q,)),
         )
     ]
     for expected, found in pairs:
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-15 * borne)
     M, found = (
-        np.array(scalar_functions.mass_matrix(model, t, q), float) for t in (model.tree, other)
+        np.array(readings.mass_matrix(model, t, q), float) for t in (model.tree, other)
     )
     np.testing.assert_allclose(found, M, rtol=0, atol=4e-15 * np.abs(M).max())
 
@@ -68,7 +68,7 @@ def test_the_joint_space_dynamics_is_the_same(model, change):
 def test_frames_never_cost_operations(model):
     sizes = (model.nq, model.nv, model.nv)
     plain, moved = (
-        work(scalar_functions.inverse_dynamics, model, reduce_inertias(tree), sizes)
+        work(readings.inverse_dynamics, model, reduce_inertias(tree), sizes)
         for tree in (model.tree, reduce_frames(model.tree))
     )
     assert moved <= 1.02 * plain
@@ -124,7 +124,7 @@ def test_offsets_along_axes_go_to_the_tips():
     moved = reduce_frames(model.tree)
     assert offsets_of(moved) == [none, none, (True, False, True), none]
     before, after = (
-        work(scalar_functions.inverse_dynamics_derivatives, model, tree, (5, 5, 5))
+        work(readings.inverse_dynamics_derivatives, model, tree, (5, 5, 5))
         for tree in (model.tree, moved)
     )
     assert after < 0.97 * before
@@ -148,7 +148,7 @@ def test_long_chains_of_parallel_axes_are_shifted_in_parts():
     assert offsets(moved) < offsets(model.tree)
     q, v = (x.tolist() for x in sf.random_state(model, seed=3))
     expected, found = (
-        np.array(scalar_functions.inverse_dynamics(model, tree, q, v, v), float)
+        np.array(readings.inverse_dynamics(model, tree, q, v, v), float)
         for tree in (model.tree, moved)
     )
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
@@ -170,7 +170,7 @@ def test_axes_askew_become_coordinate_axes():
         assert type(tree.joint[i]) is type(model.tree.joint[i])
     sizes = (model.nq, model.nv, model.nv)
     before, after = (
-        work(scalar_functions.inverse_dynamics, model, t, sizes)
+        work(readings.inverse_dynamics, model, t, sizes)
         for t in (model.tree, reduce_inertias(tree))
     )
     assert after < 0.8 * before
@@ -201,13 +201,13 @@ def test_symbols_are_left_alone():
 def test_what_belongs_to_bodies_is_traced_on_the_model_as_it_is():
     model = sf.load("puma560")
     for core in (
-        scalar_functions.momentum,
-        scalar_functions.body_poses,
-        scalar_functions.joint_wrenches,
-        scalar_functions.potential_energy,
+        readings.momentum,
+        readings.body_poses,
+        readings.joint_wrenches,
+        readings.potential_energy,
     ):
         assert kernel_tree(core, model) is model.tree
-    assert kernel_tree(scalar_functions.inverse_dynamics, model) is not model.tree
+    assert kernel_tree(readings.inverse_dynamics, model) is not model.tree
 
 
 @pytest.mark.parametrize("frame", ["body", "world"])

@@ -13,8 +13,8 @@ import sympy
 from gmpy2 import mpfr
 
 import sixfold as sf
-from sixfold.graph import trace
-from sixfold.llvm import Layout, build
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
 from sixfold.scalar import Dual, differentiate, plain, precision
 from sixfold.spatial import Vector3, rotations
 

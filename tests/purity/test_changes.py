@@ -200,7 +200,7 @@ def test_a_law_that_has_not_changed_is_not_compiled_again():
     k = np.array([1.0, 2.0])
     law = lambda t, q, v: -k * q  # noqa: E731
     simulate(law)
-    from sixfold.evaluate import KERNELS
+    from sixfold.runtime import KERNELS
 
     before = len(KERNELS)
     simulate(law)

@@ -229,7 +229,7 @@ def test_a_function_with_the_name_of_a_quantity_is_compiled_as_what_it_is():
 
 
 def test_a_function_with_the_name_of_a_quantity_is_handed_over_as_what_it_is():
-    from sixfold.evaluate import array_function
+    from sixfold.runtime import array_function
 
     for function in (gravity_force, wrapped):
         core = array_function("test", function, PENDULUM, None)

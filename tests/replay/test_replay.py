@@ -8,7 +8,7 @@ import json
 import pytest
 
 import sixfold as sf
-from sixfold.llvm import host
+from sixfold.compiler.llvm import host
 from tests.replay.recording import FILE, ROBOTS, digest, functions
 
 RECORDED = json.loads(FILE.read_text())

@@ -7,7 +7,7 @@ import pytest
 
 import sixfold as sf
 from sixfold import optional
-from sixfold.report import animation
+from sixfold.display.report import animation
 
 PIL = pytest.importorskip("PIL.Image", reason="pillow is not installed")
 pytest.importorskip("matplotlib")

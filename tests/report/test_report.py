@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.report.html import groups, names, stretched
-from sixfold.scene import record
+from sixfold.display.report.html import groups, names, stretched
+from sixfold.display.scene import record
 
 
 def decoded(text, kind):

@@ -7,8 +7,8 @@ import pytest
 
 import sixfold as sf
 from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, SourceInfo, Sphere
-from sixfold.scene import Part, figure, stage, stick_figure
-from sixfold.scene.figure import (
+from sixfold.display.scene import Part, figure, stage, stick_figure
+from sixfold.display.scene.figure import (
     box_sides,
     ellipsoid_radii,
     pose_of,
@@ -16,7 +16,7 @@ from sixfold.scene.figure import (
     quaternions,
     turn_between,
 )
-from sixfold.scene.surfaces import (
+from sixfold.display.scene.surfaces import (
     box,
     capsule,
     creased,

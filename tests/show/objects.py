@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import sixfold as sf
-from sixfold.verify.report import Finding, Report
+from sixfold.checks.verify.report import Finding, Report
 
 EVIL = "<script>alert(1)</script>"
 NAMES = ("a<b", "\"&'<img src=x onerror=alert(1)>")
@@ -37,8 +37,8 @@ def comparison():
 
 
 def diagnosis():
-    from sixfold.doctor.finding import Diagnosis
-    from sixfold.doctor.finding import Finding as Remark
+    from sixfold.checks.doctor.finding import Diagnosis
+    from sixfold.checks.doctor.finding import Finding as Remark
 
     remark = Remark("error", "mass-negative", EVIL, EVIL, 3, EVIL, EVIL, EVIL)
     figures = {"bodies": 2, "freedoms": 2, "mass": 1.3}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sixfold.show import Node, Panel, curves, listing, matrix, plain, table, tree
-from sixfold.show.html import STRETCHES, _thinned, _ticks
+from sixfold.show import STRETCHES, _thinned, _ticks
 
 
 def test_a_cell_is_cut_and_escaped():

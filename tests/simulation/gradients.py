@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 import sixfold as sf
-from sixfold.graph import trace, traced_array
+from sixfold.compiler.graph import trace, traced_array
 from sixfold.scalar import RULES, Op
 from sixfold.simulation.step import Setup
 from sixfold.spatial import rotation

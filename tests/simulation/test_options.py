@@ -95,12 +95,12 @@ def test_an_unknown_option_is_a_type_error(run):
 @pytest.mark.parametrize("backend", [None, "numpy"])
 @pytest.mark.parametrize("method", ["aba", "crba", "operators", "operators_dense"])
 def test_simulate_and_rollout_share_the_method_of_forward_dynamics(method, backend, monkeypatch):
-    from sixfold.evaluate import scalar_functions
+    from sixfold.quantities import readings
 
     used = []
-    page = scalar_functions.METHODS[method]
+    page = readings.METHODS[method]
     monkeypatch.setitem(
-        scalar_functions.METHODS, method, lambda *x: used.append(method) or page(*x)
+        readings.METHODS, method, lambda *x: used.append(method) or page(*x)
     )
     model = sf.load("planar_chain:2")
     start = ([0.3, 0.2], [0.1, -0.2])
@@ -133,7 +133,7 @@ CALLS = {
     "forward_dynamics": lambda: sf.forward_dynamics(PENDULUM, Q, Q, Q, f_ext_frame="body"),
     "bias_force": lambda: sf.bias_force(PENDULUM, Q, Q, f_ext_frame="body"),
     "joint_wrenches": lambda: sf.joint_wrenches(PENDULUM, Q, Q, Q, f_ext_frame="body"),
-    "constraint_forces": lambda: sf.constraint_forces(PENDULUM, Q, Q, Q, f_ext_frame="body"),
+    "joint_reaction_forces": lambda: sf.constraint_forces(PENDULUM, Q, Q, Q, f_ext_frame="body"),
     "compile": lambda: sf.compile(lambda x: 2.0 * x, PENDULUM, inputs={"x": 3}),
     "export": lambda: sf.export(PENDULUM, language="julia", dtype="float"),
     "code": lambda: sf.equations(PENDULUM).code("python", "M", dtype="float"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.evaluate import KERNELS
-from sixfold.llvm import build_scan
+from sixfold.runtime import KERNELS
+from sixfold.compiler.llvm import build_scan
 from sixfold.simulation.integrators import INTEGRATORS
 from tests.simulation.gradients import (
     MODELS,
@@ -267,7 +267,7 @@ def test_lanes_give_the_same_bits(lanes, monkeypatch):
         used.append(build_scan(program, scan, lanes=lanes))
         return used[-1]
 
-    monkeypatch.setattr("sixfold.llvm.build_scan", narrow)
+    monkeypatch.setattr("sixfold.compiler.llvm.build_scan", narrow)
     monkeypatch.setattr(KERNELS, "find", lambda key: None)
     other = case.gradient(q0, v0, tau, inertial=True)
     assert [kernel.lanes for kernel in used] == [lanes, lanes]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from sixfold.graph import optimise, trace
+from sixfold.compiler.graph import optimise, trace
 from sixfold.scalar import cos, sin
 from sixfold.spatial import IDENTITY3, ArticulatedInertia, Matrix3, Symmetric3, Vector3, rotation
 from sixfold.spatial.solids import box

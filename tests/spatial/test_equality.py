@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import sympy
 
-from sixfold.graph import trace
+from sixfold.compiler.graph import trace
 from sixfold.scalar import ZERO
 from sixfold.spatial import (
     ArticulatedInertia,

@@ -30,7 +30,7 @@ import numpy as np
 import sixfold as sf
 from sixfold.dynamics.derivatives import spatial
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.evaluate import scalar_functions as pages
+from sixfold.quantities import readings as pages
 from sixfold.scalar import plain
 from tests.surveys.random_trees import precise
 from tests.surveys.robots_vs_pinocchio import Pair, cases

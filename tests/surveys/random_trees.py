@@ -48,8 +48,8 @@ from sixfold.dynamics.book.operators import equations
 from sixfold.dynamics.book.operators.inertial_axes import inertial
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.evaluate import scalar_functions
-from sixfold.evaluate.kernels.kernels import kernel_tree
+from sixfold.quantities import readings
+from sixfold.runtime.kernels.kernels import kernel_tree
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, plain
 from sixfold.spatial import IDENTITY3, Transform, Vector3
@@ -103,7 +103,7 @@ def draw(k: int, seed: int = 0) -> Sample:
     q, v = sf.random_state(model, seed=rng)
     a, tau = rng.standard_normal((2, model.nv))
     state = (q.tolist(), v.tolist(), a.tolist())
-    tau *= float(largest(scalar_functions.joint_wrenches(model, model.tree, *state)))
+    tau *= float(largest(readings.joint_wrenches(model, model.tree, *state)))
     return Sample(model, q.tolist(), v.tolist(), a.tolist(), tau.tolist(), k % 4 == 0)
 
 
@@ -165,11 +165,11 @@ class Reference(NamedTuple):
 def reference(s: Sample) -> Reference:
     """Evaluate one sample in 256 bits: inverse dynamics and mass matrix; scales in doubles."""
     model, state = s.model, (s.q, s.v)
-    acc = scalar_functions.forward_dynamics(model, model.tree, *state, s.tau)
-    wrenches = [scalar_functions.joint_wrenches(model, model.tree, *state, x) for x in (s.a, acc)]
+    acc = readings.forward_dynamics(model, model.tree, *state, s.tau)
+    wrenches = [readings.joint_wrenches(model, model.tree, *state, x) for x in (s.a, acc)]
     tree = model.map(gmpy2.mpfr)
     q, v = precise(s.q), precise(s.v)
-    mass = scalar_functions.mass_matrix(model, tree, q)
+    mass = readings.mass_matrix(model, tree, q)
     return Reference(
         tree,
         q,
@@ -178,7 +178,7 @@ def reference(s: Sample) -> Reference:
         _by_rnea(model, tree, q, v, precise(s.a)),
         mass,
         row_norm(mass, model.nv),
-        float(largest(scalar_functions.bias_force(model, model.tree, *state))),
+        float(largest(readings.bias_force(model, model.tree, *state))),
         float(largest(wrenches[0] + wrenches[1])),
     )
 
@@ -190,7 +190,7 @@ def _by_rnea(model: Model, tree: Tree, q: Numbers, v: Numbers, a: Numbers) -> Nu
 
 def backward_error(s: Sample, ref: Reference, acc: Sequence[Any]) -> tuple[float, float]:
     """Return how far the joint forces would have to move for acc to be their exact answer."""
-    back = scalar_functions.inverse_dynamics(s.model, ref.tree, ref.q, ref.v, precise(list(acc)))
+    back = readings.inverse_dynamics(s.model, ref.tree, ref.q, ref.v, precise(list(acc)))
     residual = float(largest([t - f for t, f in zip(ref.tau, back, strict=True)]))
     scale = ref.norm * float(largest(list(acc))) + ref.bias + largest(s.tau)
     return residual / scale, residual / max(scale, ref.borne)
@@ -221,27 +221,27 @@ def defaults(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
 def formulations(s: Sample) -> Iterator[tuple[str, str, Callable[[], Numbers]]]:
     """Yield quantity, name and function of every formulation that applies to a sample."""
     model, tree = s.model, s.model.tree
-    reduced = kernel_tree(scalar_functions.inverse_dynamics, model)
+    reduced = kernel_tree(readings.inverse_dynamics, model)
     yield ID, "rnea", lambda: _by_rnea(model, tree, s.q, s.v, s.a)
-    yield ID, "joint points", lambda: scalar_functions.inverse_dynamics(model, tree, s.q, s.v, s.a)
-    yield ID, "reduced", lambda: scalar_functions.inverse_dynamics(model, reduced, s.q, s.v, s.a)
-    yield MASS, "crba", lambda: scalar_functions.mass_matrix(model, tree, s.q)
-    yield MASS, "reduced", lambda: scalar_functions.mass_matrix(model, reduced, s.q)
+    yield ID, "joint points", lambda: readings.inverse_dynamics(model, tree, s.q, s.v, s.a)
+    yield ID, "reduced", lambda: readings.inverse_dynamics(model, reduced, s.q, s.v, s.a)
+    yield MASS, "crba", lambda: readings.mass_matrix(model, tree, s.q)
+    yield MASS, "reduced", lambda: readings.mass_matrix(model, reduced, s.q)
     for method in ("aba", "crba"):
         yield (
             FD,
             f"{method}, reduced",
-            lambda method=method: scalar_functions.forward_dynamics(
+            lambda method=method: readings.forward_dynamics(
                 model, reduced, s.q, s.v, s.tau, method=method
             ),
         )
-    for method in scalar_functions.METHODS:
+    for method in readings.METHODS:
         if method == "operators_dense" and not s.dense:
             continue
         yield (
             FD,
             method,
-            lambda method=method: scalar_functions.forward_dynamics(
+            lambda method=method: readings.forward_dynamics(
                 model, tree, s.q, s.v, s.tau, method=method
             ),
         )

@@ -23,7 +23,7 @@ import gmpy2
 import numpy as np
 
 import sixfold as sf
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from sixfold.formats import bundled
 from sixfold.scalar import plain
 
@@ -160,15 +160,15 @@ def rounding(pair, states, seed=0):
 
         for k in range(states):
             q, v, a, push = (x[k] for x in (s.q, s.v, s.a, s.push))
-            M = exact(scalar_functions.mass_matrix, q).reshape((model.nv, model.nv))
+            M = exact(readings.mass_matrix, q).reshape((model.nv, model.nv))
             found = [
-                relative(s.tau[k], exact(scalar_functions.inverse_dynamics, q, v, a)),
+                relative(s.tau[k], exact(readings.inverse_dynamics, q, v, a)),
                 relative(s.M[k], M),
-                relative(s.T[k], exact(scalar_functions.kinetic_energy, q, v)),
+                relative(s.T[k], exact(readings.kinetic_energy, q, v)),
                 *(np.nan, np.nan, np.nan, np.nan),
             ]
             if s.forward is not None and model.nv:
-                acc = exact(scalar_functions.forward_dynamics, q, v, push)
+                acc = exact(readings.forward_dynamics, q, v, push)
                 found[5:] = [relative(s.forward[k], acc), allowed(M)]
             worst = np.fmax(worst, found)
     return worst

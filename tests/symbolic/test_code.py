@@ -14,7 +14,7 @@ import sixfold as sf
 from sixfold.codegen.languages import constant
 from sixfold.codegen.names import identifier
 from sixfold.errors import OptionError
-from sixfold.evaluate import QUANTITIES
+from sixfold.runtime import QUANTITIES
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.symbolic.code import FUNCTIONS, closed_form
 
@@ -99,7 +99,7 @@ def results(function, model, rows, place):
 
 
 def with_constraints(function):
-    return (function.startswith("constraint_") and function != "constraint_forces") or (
+    return (function.startswith("constraint_") and function != "joint_reaction_forces") or (
         function in ("constrained_dynamics", "project")
     )
 

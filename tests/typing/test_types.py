@@ -16,9 +16,9 @@ import sixfold as sf
 from sixfold import choices
 from sixfold.codegen.languages import LANGUAGES
 from sixfold.control.plan import ORDERS
-from sixfold.evaluate import quantities
-from sixfold.evaluate.compile_api import targets
-from sixfold.evaluate.quantities.dynamics import METHODS
+from sixfold import quantities
+from sixfold.runtime.compile_api import targets
+from sixfold.quantities.dynamics import METHODS
 from sixfold.identification.problem import FRICTION
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.sweeps.reducers import BY_NAME
@@ -60,7 +60,7 @@ def test_user_script_names_every_public_name():
 def test_rows_are_listed_for_type_checkers(path):
     *_, last = parsed(path).body
     listed = ast.literal_eval(last.body[0].value)
-    module = importlib.import_module(f"sixfold.evaluate.quantities.{path.stem}")
+    module = importlib.import_module(f"sixfold.quantities.{path.stem}")
     rows = {name for name in quantities.__all__ if hasattr(module, name)}
     own = {name for name in rows if getattr(module, name).__module__ == module.__name__}
     assert sorted(listed) == sorted(own)

@@ -162,8 +162,8 @@ def derivatives(model: sf.Model) -> None:
     by_q, by_v, by_a = sf.inverse_dynamics_derivatives(model, q, v, a, backend="numpy")
     assert by_q.shape == by_v.shape == by_a.shape
     sf.forward_dynamics_derivatives(model, q, v, a, backend="numpy")
-    sf.second_derivatives(model, q, v, a, weights, backend="numpy")
-    sf.forward_second_derivatives(model, q, v, a, weights, backend="numpy")
+    sf.inverse_dynamics_second_derivatives(model, q, v, a, weights, backend="numpy")
+    sf.forward_dynamics_second_derivatives(model, q, v, a, weights, backend="numpy")
     sf.kinetic_energy_derivatives(model, q, v, backend="numpy")
     sf.potential_energy_derivatives(model, q, backend="numpy")
     sf.jacobian_derivatives(model, q, "tip", backend="numpy")

@@ -5,9 +5,9 @@ import pytest
 
 import sixfold as sf
 from sixfold.formats.bundled import SAMPLES
-from sixfold.verify.check import Finding, Report, formulations
-from sixfold.verify.check import check as check_function
-from sixfold.verify.formulations import MAX_LAGRANGE_FREEDOMS
+from sixfold.checks.verify.check import Finding, Report, formulations
+from sixfold.checks.verify.check import check as check_function
+from sixfold.checks.verify.formulations import MAX_LAGRANGE_FREEDOMS
 from tests.evaluate.small_models import MAKERS, model_named
 
 GOOD = Finding("inverse dynamics", "rnea", 1e-16, 3, 2e-14)
@@ -97,7 +97,7 @@ def spoilt_crba(original):
 
 
 def test_a_wrong_page_is_caught(monkeypatch):
-    module = __import__("sixfold.verify.formulations", fromlist=["crba"])
+    module = __import__("sixfold.checks.verify.formulations", fromlist=["crba"])
     monkeypatch.setattr(module, "crba", spoilt_crba(module.crba))
     report = sf.check(sf.load("tree6"), 4)
     bad = {(f.quantity, f.formulation) for f in report.findings if f.bad}
@@ -107,7 +107,7 @@ def test_a_wrong_page_is_caught(monkeypatch):
 
 
 def test_a_page_that_gives_nan_at_one_state_is_caught_with_that_state(monkeypatch):
-    module = __import__("sixfold.verify.formulations", fromlist=["aba"])
+    module = __import__("sixfold.checks.verify.formulations", fromlist=["aba"])
     aba = module.aba
 
     def lost(tree, q, qd, tau, f_ext):

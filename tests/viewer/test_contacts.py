@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.scene import Contacts, record
-from sixfold.scene.figure import LONGEST, force_arrows, usual_force
+from sixfold.display.scene import Contacts, record
+from sixfold.display.scene.figure import LONGEST, force_arrows, usual_force
 from sixfold.spatial import solids
-from sixfold.viewer.drawing import HIDDEN, ContactLayer, ScrewLayer, State, cone_scales, loop_screws
-from sixfold.viewer.panel import contact_rows
+from sixfold.display.viewer.drawing import HIDDEN, ContactLayer, ScrewLayer, State, cone_scales, loop_screws
+from sixfold.display.viewer.panel import contact_rows
 from tests.viewer.support import colored, page, picture, until
 
 MASS, G = 2.0, 9.81

@@ -17,7 +17,7 @@ from tests.viewer.support import page, until
 
 viser = pytest.importorskip("viser", reason="viser is not installed")
 
-from sixfold.viewer import guard  # noqa: E402
+from sixfold.display.viewer import guard  # noqa: E402
 
 SECONDS = 5.0
 

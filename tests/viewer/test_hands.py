@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.scene.figure import wxyz
-from sixfold.viewer.interaction import (
+from sixfold.display.scene.figure import wxyz
+from sixfold.display.viewer.interaction import (
     RATE,
     LivePlayer,
     grab,
@@ -135,7 +135,7 @@ def test_loops_have_no_handles():
 @pytest.fixture
 def patient(monkeypatch):
     """Let simulations take the time that they need, compiling included."""
-    monkeypatch.setattr("sixfold.viewer.interaction.BUDGET", 60.0)
+    monkeypatch.setattr("sixfold.display.viewer.interaction.BUDGET", 60.0)
 
 
 def live(model, q, how=True):
@@ -239,7 +239,7 @@ def test_a_simulation_that_leaves_the_finite_numbers_begins_again():
 
 
 def test_a_simulation_that_is_too_slow_says_so(monkeypatch):
-    monkeypatch.setattr("sixfold.viewer.interaction.BUDGET", 0.0)
+    monkeypatch.setattr("sixfold.display.viewer.interaction.BUDGET", 0.0)
     player = live(sf.load("double_pendulum"), [0.5, 0.2])
     player.playing = True
     for _ in range(20):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.scene.figure import angles_of, quaternion_of, within_limits
-from sixfold.viewer.drawing import Screw, State, arrow, coil, force_screws, screw, velocity_screws
-from sixfold.viewer.panel import (
+from sixfold.display.scene.figure import angles_of, quaternion_of, within_limits
+from sixfold.display.viewer.drawing import Screw, State, arrow, coil, force_screws, screw, velocity_screws
+from sixfold.display.viewer.panel import (
     bars,
     controls,
     force_units,

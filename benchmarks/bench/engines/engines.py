@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.evaluate import forward_dynamics, inverse_dynamics, mass_matrix, random_state
+from sixfold.quantities import forward_dynamics, inverse_dynamics, mass_matrix, random_state
 from sixfold.model import Model
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {

@@ -18,7 +18,7 @@ from benchmarks.bench.engines.extras import installed
 from sixfold.arrays import Array
 from sixfold.interop.mujoco import to_mujoco
 from sixfold.model import Model
-from sixfold.optional import optional
+from sixfold.lazy import optional
 
 HOW = {  # names without their mj_
     "inverse_dynamics": "kinematics, comPos, comVel, rne",

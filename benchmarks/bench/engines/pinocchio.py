@@ -11,7 +11,7 @@ from benchmarks.bench.engines.build_peer import Peer, Single, looped, refuse_oth
 from benchmarks.bench.engines.engines import PIECE, States, Way
 from sixfold.arrays import Array
 from sixfold.model import Body, Model, Revolute
-from sixfold.optional import optional
+from sixfold.lazy import optional
 
 BATCH_CALLS = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
 CALLS = {"inverse_dynamics": "rnea", "forward_dynamics": "aba", "mass_matrix": "crba"}

@@ -16,9 +16,10 @@ import numpy as np
 from benchmarks.bench.engines.engines import FUNCTIONS, States
 from benchmarks.bench.robots import Robot
 from sixfold.arrays import Array
-from sixfold.evaluate import bias_force, compile, mass_matrix, scalar_functions
+from sixfold.runtime import compile
+from sixfold.quantities import bias_force, mass_matrix, readings
 from sixfold.model import Model, Tree
-from sixfold.optional import optional
+from sixfold.lazy import optional
 from sixfold.scalar import plain
 
 BITS = 256
@@ -92,7 +93,7 @@ class _Judge:
         return _normwise(self._precise(forces), self._inverse(k, self.states.a[k]))
 
     def _matrix(self, k: int, matrix: Array) -> float:
-        reference = scalar_functions.mass_matrix(
+        reference = readings.mass_matrix(
             self.model, self.tree, self._precise(self.states.q[k])
         )
         return _normwise(self._precise(matrix.ravel()), reference)
@@ -108,7 +109,7 @@ class _Judge:
 
     def _inverse(self, k: int, a: Array) -> list[Any]:
         q, v = self._precise(self.states.q[k]), self._precise(self.states.v[k])
-        return scalar_functions.inverse_dynamics(self.model, self.tree, q, v, self._precise(a))
+        return readings.inverse_dynamics(self.model, self.tree, q, v, self._precise(a))
 
     def _precise(self, values: Array) -> list[Any]:
         return [self.number(float(x)) for x in values]

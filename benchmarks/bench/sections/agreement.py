@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.bench.engines.engines import States
 from sixfold.arrays import Array
-from sixfold.evaluate import inverse_dynamics, joint_wrenches
+from sixfold.quantities import inverse_dynamics, joint_wrenches
 from sixfold.model import Model
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4}

@@ -13,7 +13,7 @@ from benchmarks.bench.engines import pinocchio
 from benchmarks.bench.engines.engines import FUNCTIONS, States, Way
 from benchmarks.bench.sections.agreement import TOLERANCE, distance
 from sixfold.errors import NotApplicableError
-from sixfold.evaluate import random_state
+from sixfold.quantities import random_state
 from sixfold.model import Model, ModelBuilder, Revolute
 from sixfold.spatial import Inertia, Transform
 

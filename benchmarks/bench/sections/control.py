@@ -19,10 +19,10 @@ from benchmarks.bench.engines.extras import installed
 from sixfold.arrays import Array
 from sixfold.control import inverse_kinematics, optimal_control
 from sixfold.errors import NotApplicableError
-from sixfold.evaluate import frame_pose, gravity_force, random_state
+from sixfold.quantities import frame_pose, gravity_force, random_state
 from sixfold.learn.tasks import TASKS
 from sixfold.model import Model
-from sixfold.optional import optional
+from sixfold.lazy import optional
 
 POSES, PEER_POSES = 100_000, 500
 NODES, ITERATIONS = 100, 40

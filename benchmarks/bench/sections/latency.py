@@ -12,7 +12,7 @@ from benchmarks.bench.engines.build_peer import loop
 from benchmarks.bench.engines.engines import FUNCTIONS, States
 from benchmarks.bench.robots import Robot
 from sixfold.arrays import Array
-from sixfold.evaluate import compile
+from sixfold.runtime import compile
 
 CALLS = 64
 """States that the clock goes through, one call each."""

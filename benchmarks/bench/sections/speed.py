@@ -13,7 +13,7 @@ from benchmarks.bench.engines.engines import CHECKED, FUNCTIONS, States, Way
 from benchmarks.bench.robots import Robot
 from benchmarks.bench.sections.agreement import TOLERANCE, distance
 from sixfold.arrays import Array
-from sixfold.evaluate import compile
+from sixfold.runtime import compile
 
 
 @dataclass(frozen=True)

@@ -14,25 +14,15 @@ from sixfold.arrays import Array
 from sixfold.cli.options import Group, option, refuse_idle, robot_names, tree_lines
 from sixfold.control import controllers
 from sixfold.errors import visible
-from sixfold.evaluate import (
-    bias_force,
-    difference,
-    forward_dynamics,
-    get_threads,
-    gravity_force,
-    inverse_dynamics,
-    kinetic_energy,
-    mass_matrix,
-    neutral,
-    random_state,
-)
+from sixfold.runtime import get_threads
+from sixfold.quantities import bias_force, difference, forward_dynamics, gravity_force, inverse_dynamics, kinetic_energy, mass_matrix, neutral, random_state
 from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.progress import showing
-from sixfold.report import write_report
-from sixfold.scene.figure import within_limits
+from sixfold.display.report import write_report
+from sixfold.display.scene.figure import within_limits
 from sixfold.simulation import simulate
-from sixfold.verify.check import check
+from sixfold.checks.verify.check import check
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -107,7 +97,7 @@ def quadruped(
     """Let a quadruped trot and push it: whole-body MPPI with contact, planned as it goes."""
     refuse_idle("--impulse", not pushes, "a robot that is not pushed")
     from sixfold.learn.trot import side_pushes, trot
-    from sixfold.viewer import view
+    from sixfold.display.viewer import view
 
     robot = load("quadruped")
     many = "1 push" if pushes == 1 else f"{pushes} pushes"

@@ -136,7 +136,7 @@ def export(
     grouped: bool,
 ) -> None:
     """Write a function of ROBOT, a file or a name, as code that needs nothing else."""
-    from sixfold.evaluate import QUANTITIES
+    from sixfold.runtime import QUANTITIES
     from sixfold.symbolic import export as exported
 
     where = f"{language}, where the type of the arguments decides"

@@ -79,7 +79,7 @@ def excite(
         trajectory.save(out)
         click.echo(f"written to {visible(out)}")
     if report is not None:
-        from sixfold.report import write_report
+        from sixfold.display.report import write_report
 
         write_report(report, trajectory.model, trajectory)
         click.echo(f"report in {visible(report)}")
@@ -141,7 +141,7 @@ def identify(
     )
     _print(result)
     if report is not None:
-        from sixfold.report import write_report
+        from sixfold.display.report import write_report
 
         write_report(report, result.model, result)
         click.echo(f"report in {visible(report)}")

@@ -22,17 +22,17 @@ from sixfold.cli.options import (
     robot_argument,
     tree_lines,
 )
-from sixfold.constraints import mobility
-from sixfold.doctor import Diagnosis, diagnose
-from sixfold.doctor.finding import json_text
+from sixfold.loops import mobility
+from sixfold.checks.doctor import Diagnosis, diagnose
+from sixfold.checks.doctor.finding import json_text
 from sixfold.errors import RobotFileWarning, StateError, visible
 from sixfold.formats import bundled, load
 from sixfold.formats.bundled import SAMPLES
 from sixfold.interop import compare_with
 from sixfold.model import Distance, Gear, Model
 from sixfold.progress import showing, working
-from sixfold.verify.check import check as run_check
-from sixfold.verify.report import Report
+from sixfold.checks.verify.check import check as run_check
+from sixfold.checks.verify.report import Report
 
 POINT = 31  # columns of a centre of mass
 

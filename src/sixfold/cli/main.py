@@ -20,7 +20,7 @@ from sixfold.cli.inspect import check, compare, inspect, robots
 from sixfold.cli.options import Group, refuse_idle
 from sixfold.cli.simulate import simulate, sweep, view
 from sixfold.errors import RobotFileWarning, SixfoldError, visible
-from sixfold.llvm import cache as store
+from sixfold.compiler.llvm import cache as store
 
 
 @click.command()

@@ -15,10 +15,10 @@ from sixfold.choices import Integrator, Method, PieceFormat
 from sixfold.cli.options import WIDTH, option, refuse_idle, robot_argument, robot_names
 from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, SixfoldError, TrajectoryFileError, brief, visible
-from sixfold.evaluate import mass_matrix, neutral, random_state
+from sixfold.quantities import mass_matrix, neutral, random_state
 from sixfold.formats import load
 from sixfold.model import Model
-from sixfold.optional import optional
+from sixfold.lazy import optional
 from sixfold.progress import working
 from sixfold.simulation import Trajectory
 from sixfold.simulation import simulate as run
@@ -175,7 +175,7 @@ def view(
     A motion is what `sixfold simulate --out` writes, or any .npz file with arrays q (T, nq) and t
     (T,); then name its robot with --robot.
     """
-    from sixfold.viewer import view as show
+    from sixfold.display.viewer import view as show
 
     motion_file = robot.endswith(".npz")
     named = "a robot that is named already"
@@ -265,7 +265,7 @@ def sweep(
     refuse_idle("--address", engine != "dask", f"engine '{engine}'")
     refuse_idle("--format", write is None and format, "a sweep without --write")
     refuse_idle("--workers", engine == "serial" or address, "this engine")
-    from sixfold.report.sweep_page import SHARES, table_of, write_sweep_page
+    from sixfold.display.report.sweep_page import SHARES, table_of, write_sweep_page
     from sixfold.sweeps import reducers
     from sixfold.sweeps import sweep as run
     from sixfold.sweeps.study_file import read_study

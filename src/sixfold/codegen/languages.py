@@ -17,7 +17,7 @@ from sixfold.errors import OptionError
 from sixfold.scalar import BY_NAME
 
 if TYPE_CHECKING:
-    from sixfold.evaluate import Program
+    from sixfold.compiler.graph.program import Program
 
 DTYPES: tuple[str, ...] = get_args(CodePrecision)
 Parameters = Mapping[str, float]

@@ -17,7 +17,8 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.control.ddp_kernels import DDPProblem
-from sixfold.evaluate import mass_matrix, share
+from sixfold.runtime import share
+from sixfold.quantities import mass_matrix
 
 
 @dataclass

@@ -50,15 +50,8 @@ from itertools import pairwise
 from typing import Any
 
 from sixfold.control.matrices import Dense, Matrix, symmetric, times, transposed_times
-from sixfold.evaluate import (
-    KERNELS,
-    kernel_tree,
-    numbers_array,
-    scalar_functions,
-    scan_kernel,
-    second_order,
-    user_kernel,
-)
+from sixfold.runtime import KERNELS, kernel_tree, numbers_array, scan_kernel, second_order, user_kernel
+from sixfold.quantities import readings
 from sixfold.model import Model
 from sixfold.scalar import ZERO, Scalar, dot, if_positive, total
 from sixfold.simulation.callbacks import Cost
@@ -356,7 +349,7 @@ class DDPProblem:
     def nodes(self) -> Any:
         """The kernel of (t, q, v, u, p, h): F, G and the derivatives of the running cost."""
         n = self.model.nv
-        derivatives = scalar_functions.forward_dynamics_derivatives
+        derivatives = readings.forward_dynamics_derivatives
         tree = kernel_tree(derivatives, self.model)
 
         def run(t: Any, q: Any, v: Any, u: Any, p: Any, h: Any) -> Any:
@@ -385,7 +378,7 @@ class DDPProblem:
     def curvature(self) -> Any:
         """The kernel of (q, v, u, w): second derivatives of w . accelerations, xx and ux."""
         n = self.model.nv
-        second = scalar_functions.forward_second_derivatives
+        second = readings.forward_dynamics_second_derivatives
         tree = kernel_tree(second, self.model)
 
         def run(q: Any, v: Any, u: Any, w: Any) -> Any:
@@ -455,8 +448,8 @@ class DDPProblem:
         Slope and bend are added to l_x and to the diagonal of l_xx.
         """
         n = self.model.nv
-        dynamics = scalar_functions.forward_dynamics
-        derivatives = scalar_functions.inverse_dynamics_derivatives
+        dynamics = readings.forward_dynamics
+        derivatives = readings.inverse_dynamics_derivatives
         trees = [kernel_tree(each, self.model) for each in (dynamics, derivatives)]
 
         def run(t: Any, q: Any, v: Any, u: Any, p: Any, *rest: Any) -> Any:
@@ -569,7 +562,7 @@ class DDPProblem:
     def forward(self, bounded: bool) -> Any:
         """Return the kernel of the motion under u = u_0 + alpha k + K (x - x_0), with its cost."""
         n, m = self.model.nv, len(self.driven)
-        dynamics = scalar_functions.forward_dynamics
+        dynamics = readings.forward_dynamics
         tree = kernel_tree(dynamics, self.model)
 
         def step(*lists: Numbers) -> list[Scalar]:

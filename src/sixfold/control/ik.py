@@ -30,19 +30,9 @@ from sixfold.control.ik_step import (
 )
 from sixfold.control.targets import IKTask, Targets, norm, task_of
 from sixfold.errors import NotApplicableError, OptionError, yes_or_no
-from sixfold.evaluate import (
-    KERNELS,
-    Argument,
-    enough_memory,
-    get_threads,
-    leading_shape,
-    model_checked,
-    numbers_array,
-    random_state,
-    share,
-    user_kernel,
-)
-from sixfold.evaluate.quantity import refuse_constraints
+from sixfold.runtime import KERNELS, Argument, enough_memory, get_threads, leading_shape, model_checked, numbers_array, share, user_kernel
+from sixfold.quantities import random_state
+from sixfold.runtime.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.scalar import Scalar, absolute, if_positive, repeat, total
 from sixfold.show import block, table

@@ -22,7 +22,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.control.matrices import Dense, symmetric, transposed_times
 from sixfold.control.targets import IKTask, Numbers, Part, Rows
-from sixfold.evaluate import scalar_functions
+from sixfold.quantities import readings
 from sixfold.model import Joint, Model
 from sixfold.scalar import ZERO, Scalar, dot, if_positive, plain
 from sixfold.spatial import Column
@@ -104,7 +104,7 @@ class _Damped:
 
 def step_configuration(model: Model, q: Numbers, dq: Numbers, bounded: bool) -> list[Scalar]:
     """Return the configuration after a step, within its limits."""
-    new = list(scalar_functions.integrate(model, model.tree, q, dq))
+    new = list(readings.integrate(model, model.tree, q, dq))
     for k, _, lower, upper in limited_coordinates(model) if bounded else ():
         new[k] = if_positive(new[k] - upper, upper, if_positive(lower - new[k], lower, new[k]))
     return new

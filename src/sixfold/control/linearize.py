@@ -19,16 +19,11 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Backend, FixedStep, ForceFrame
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.evaluate import (
-    forward_dynamics,
-    forward_dynamics_derivatives,
-    plain_argument,
-    quantity,
-    scalar_functions,
-)
-from sixfold.evaluate.quantity import page, refuse_constraints
+from sixfold.runtime import plain_argument, quantity
+from sixfold.quantities import forward_dynamics, forward_dynamics_derivatives, readings
+from sixfold.runtime.quantity import page, refuse_constraints
 from sixfold.model import Model, Tree
-from sixfold.optional import optional
+from sixfold.lazy import optional
 from sixfold.scalar import ZERO, Scalar, Zero, differentiate, plain
 from sixfold.show import block, matrix
 from sixfold.show import plain as escape_html
@@ -88,7 +83,7 @@ def rate_derivatives(
     if not n:
         return []
     given = () if f_ext is None else (f_ext,)
-    found = scalar_functions.forward_dynamics_derivatives(
+    found = readings.forward_dynamics_derivatives(
         model, tree, q, v, tau, *given, frame=frame
     )
     rows = [found[k : k + n] for k in range(0, 3 * n * n, n)]
@@ -169,10 +164,10 @@ class _Slopes:
         if any(isinstance(x, np.ndarray) for x in at[2]):
             return self._on_arrays(at, inner)
         given = () if self.f_ext is None else (self.f_ext,)
-        a = scalar_functions.forward_dynamics(
+        a = readings.forward_dynamics(
             self.model, self.tree, *at, *given, frame=self.frame, method="aba"
         )
-        found = scalar_functions.forward_dynamics_derivatives(
+        found = readings.forward_dynamics_derivatives(
             self.model, self.tree, *at, *given, frame=self.frame
         )
         # chain rule: da = da/dq dq + da/dv dv + da/dtau dtau

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array, Shape
 from sixfold.control.linearize import Linearization
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
-from sixfold.evaluate import Argument, checked, enough_memory
-from sixfold.optional import optional
+from sixfold.runtime import Argument, checked, enough_memory
+from sixfold.lazy import optional
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import step_length
 

@@ -19,17 +19,9 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import SplineName
 from sixfold.errors import NotApplicableError, NumberError, OptionError, ShapeError, StateError
-from sixfold.evaluate import (
-    Argument,
-    checked,
-    enough_memory,
-    in_order,
-    inverse_dynamics,
-    kinetic_energy,
-    model_checked,
-    potential_energy,
-)
-from sixfold.evaluate.quantity import refuse_constraints
+from sixfold.runtime import Argument, checked, enough_memory, in_order, model_checked
+from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy
+from sixfold.runtime.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.simulation import Trajectory
 from sixfold.simulation.arguments import choice, step_length

@@ -32,9 +32,10 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
-from sixfold.evaluate import Argument, Names, checked, names_along, scalar_functions
-from sixfold.evaluate.quantities.kinematics import at_point
-from sixfold.evaluate.quantity import located
+from sixfold.runtime import Argument, Names, checked, names_along
+from sixfold.quantities import readings
+from sixfold.quantities.kinematics import at_point
+from sixfold.runtime.quantity import located
 from sixfold.model import Model
 from sixfold.model.validate import numbers_of
 from sixfold.scalar import ZERO, Scalar, atan2, if_positive, sqrt, total
@@ -110,16 +111,16 @@ def look_at_residual(
 
 def center_of_mass_residual(model: Model, q: Numbers, goal: Numbers) -> Part:
     """The centre of mass is somewhere."""
-    at = scalar_functions.center_of_mass(model, model.tree, q)
-    J = scalar_functions.center_of_mass_jacobian(model, model.tree, q)
+    at = readings.center_of_mass(model, model.tree, q)
+    J = readings.center_of_mass_jacobian(model, model.tree, q)
     return [g - x for g, x in zip(goal, at, strict=True)], _cut(J, model.nv)
 
 
 def joints_residual(model: Model, q: Numbers, chosen: Sequence[int], goal: Numbers) -> Part:
     """Some velocity coordinates have nothing left to go to a configuration."""
-    apart = scalar_functions.difference(model, model.tree, q, goal)
+    apart = readings.difference(model, model.tree, q, goal)
     n = model.nv
-    by_q = scalar_functions.difference_derivatives(model, model.tree, q, goal)[: n * n]
+    by_q = readings.difference_derivatives(model, model.tree, q, goal)[: n * n]
     rows = [[-x for x in row] for row in _cut(by_q, n)]
     return [apart[k] for k in chosen], [rows[k] for k in chosen]
 

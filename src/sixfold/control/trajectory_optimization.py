@@ -15,14 +15,9 @@ from sixfold.choices import Callback, Search
 from sixfold.control.ddp import STATUSES, DDPState, StateLimits, Sweeps
 from sixfold.control.ddp_kernels import DDPProblem
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, visible, yes_or_no
-from sixfold.evaluate import (
-    enough_memory,
-    forward_dynamics,
-    kinetic_energy,
-    potential_energy,
-    refuse_singular,
-)
-from sixfold.evaluate.quantity import refuse_constraints
+from sixfold.runtime import enough_memory, refuse_singular
+from sixfold.quantities import forward_dynamics, kinetic_energy, potential_energy
+from sixfold.runtime.quantity import refuse_constraints
 from sixfold.model import Model
 from sixfold.show import Panel, block, curves, plain
 from sixfold.simulation import System, Trajectory

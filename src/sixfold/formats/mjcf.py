@@ -46,7 +46,7 @@ from sixfold.formats.mjcf_document import (
 )
 from sixfold.formats.xml import shown
 from sixfold.model import ContactOptions, Model, lock_joints
-from sixfold.optional import optional
+from sixfold.lazy import optional
 from sixfold.spatial import Vector3
 
 STAND_IN = [float(c) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1) for c in (x, y, z)]

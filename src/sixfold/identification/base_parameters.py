@@ -17,15 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from sixfold.arrays import Array
 from sixfold.choices import Backend
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.evaluate import (
-    model_checked,
-    per_model,
-    quantity,
-    random_state,
-    regressor,
-    scalar_functions,
-)
-from sixfold.evaluate.scalar_functions import page
+from sixfold.runtime import model_checked, per_model, quantity
+from sixfold.quantities import random_state, regressor, readings
+from sixfold.quantities.readings import page
 from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, grouped_inertias, movable
 from sixfold.scalar import Scalar, Zero
@@ -213,7 +207,7 @@ def _base_call(model: Model) -> Callable[..., Array]:
 
     @page()
     def base_page(*arguments: Any) -> list[Scalar]:
-        found = scalar_functions.regressor(*arguments)
+        found = readings.regressor(*arguments)
         return [found[k] for k in places]
 
     @quantity(f"nv {len(columns)}", reading=base_page, part_of="base_regressor")

@@ -18,15 +18,9 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.evaluate import gravity_force as weight
-from sixfold.evaluate import (
-    in_order,
-    inverse_dynamics,
-    kinetic_energy,
-    model_checked,
-    potential_energy,
-    random_state,
-)
+from sixfold.quantities import gravity_force as weight
+from sixfold.runtime import in_order, model_checked
+from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy, random_state
 from sixfold.identification.fit import Fit, Sums, accumulate, standard_errors, weighted_products
 from sixfold.identification.identification import Estimate, estimates
 from sixfold.identification.identify import problem_for

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.evaluate import get_threads
+from sixfold.runtime import get_threads
 from sixfold.identification.log import Chunk
 from sixfold.identification.problem import NOT_NEGATIVE, IdentificationProblem
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.evaluate import gravity_force, inverse_dynamics
+from sixfold.quantities import gravity_force, inverse_dynamics
 from sixfold.identification.findings import ORDER, DataFinding, Severity, listed
 from sixfold.identification.fit import Fit, Sums, load_rms, residual_rms
 from sixfold.identification.friction import FrictionLaw, Probe

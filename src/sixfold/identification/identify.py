@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction, Gains
 from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
-from sixfold.evaluate import inverse_dynamics, model_checked
+from sixfold.runtime import model_checked
+from sixfold.quantities import inverse_dynamics
 from sixfold.identification.findings import ORDER, DataFinding, listed
 from sixfold.identification.fit import (
     MAX_CONDITION,

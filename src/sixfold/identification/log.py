@@ -25,10 +25,10 @@ from sixfold.errors import (
     TrajectoryFileError,
     near_names,
 )
-from sixfold.evaluate import last_labels, model_checked
+from sixfold.runtime import last_labels, model_checked
 from sixfold.files import open_regular, path_of
 from sixfold.model import Model
-from sixfold.optional import optional
+from sixfold.lazy import optional
 from sixfold.simulation.trajectory_files import first_line, read_arrays
 
 # what arrays and columns may be called

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, StateError
-from sixfold.evaluate import difference, in_order
+from sixfold.runtime import in_order
+from sixfold.quantities import difference
 from sixfold.identification.findings import DataFinding, Severity, listed
 from sixfold.identification.log import Chunk, Log, interpolate, map_arrays
 from sixfold.model import Model, Revolute

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.evaluate import inverse_dynamics
+from sixfold.quantities import inverse_dynamics
 from sixfold.identification.findings import DataFinding, listed
 from sixfold.identification.fit import (
     Sums,

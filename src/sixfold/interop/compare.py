@@ -13,7 +13,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend, Library
-from sixfold.constraints import assemble
+from sixfold.loops import assemble
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import (
     ArgumentError,
@@ -26,21 +26,8 @@ from sixfold.errors import (
     visible,
     yes_or_no,
 )
-from sixfold.evaluate import (
-    BACKENDS,
-    bias_force,
-    body_poses,
-    constraint_jacobian,
-    forward_dynamics,
-    integrate,
-    inverse_dynamics,
-    kinetic_energy,
-    mass_matrix,
-    potential_energy,
-    project,
-    random_state,
-    singular_joints,
-)
+from sixfold.runtime import BACKENDS, singular_joints
+from sixfold.quantities import bias_force, body_poses, constraint_jacobian, forward_dynamics, integrate, inverse_dynamics, kinetic_energy, mass_matrix, potential_energy, project, random_state
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
 from sixfold.formats.xml import parse

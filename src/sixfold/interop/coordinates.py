@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import ForceFrame, Library
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, UnknownNameError, one_of
-from sixfold.evaluate import Argument, body_poses, checked
+from sixfold.runtime import Argument, checked
+from sixfold.quantities import body_poses
 from sixfold.formats.mjcf_arrays import BALL, FREE, names_of
 from sixfold.model import Free, Joint, Model, Planar, Spherical
 from sixfold.scalar import together

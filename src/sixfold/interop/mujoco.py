@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.contact import Ground, JointLaw, scene_of
+from sixfold.simulation.contact import Ground, JointLaw, scene_of
 from sixfold.dynamics.contact.scene import CapsuleShape, Contact, Plane, Scene, SphereShape
 from sixfold.errors import NotApplicableError
 from sixfold.formats.files import read

@@ -25,7 +25,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
-from sixfold.optional import missing, optional
+from sixfold.lazy import missing, optional
 from sixfold.spatial import Inertia, Transform
 
 X, Y, Z = np.eye(3)

@@ -1,19 +1,13 @@
 """Environments for learning: tasks, and many of them stepped in one kernel.
 
-gymnasium is imported when an environment is first asked for.
+Names are imported at their first use, so that gymnasium is needed for environments only.
 """
 
-from typing import TYPE_CHECKING
+from sixfold.lazy import lazy_names
 
-from sixfold.learn import tasks
-from sixfold.learn.task import Task
-from sixfold.learn.tasks import TASKS
-from sixfold.optional import later
+__getattr__, __all__ = lazy_names(__name__, __file__)
 
-if TYPE_CHECKING:
-    from sixfold.learn.vector_env import Env, VectorEnv
 
-if not TYPE_CHECKING:
-    __getattr__ = later(__name__, {"vector_env": ("Env", "VectorEnv")})
-
-__all__ = ["TASKS", "Env", "Task", "VectorEnv", "tasks"]
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

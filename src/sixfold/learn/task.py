@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Callback, FixedStep, Precision
-from sixfold.contact import Ground
+from sixfold.simulation.contact import Ground
 from sixfold.errors import ArgumentError, OptionError
 from sixfold.model import Model
 from sixfold.show import fields_line

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.contact import ContactPoint, Ground
-from sixfold.evaluate import frame_pose, gravity_force, inverse_mass_matrix, model_checked, neutral
+from sixfold.simulation.contact import ContactPoint, Ground
+from sixfold.runtime import model_checked
+from sixfold.quantities import frame_pose, gravity_force, inverse_mass_matrix, neutral
 from sixfold.formats import load
 from sixfold.learn.task import Task
 from sixfold.model import Model, ModelBuilder, Prismatic, Revolute, lock_joints

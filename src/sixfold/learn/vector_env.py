@@ -22,7 +22,7 @@ from sixfold.errors import (
 )
 from sixfold.learn.task import Task
 from sixfold.learn.tasks import TASKS
-from sixfold.optional import optional
+from sixfold.lazy import optional
 from sixfold.simulation import Stepper
 from sixfold.simulation.stepper import PlainStates
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Solver, StepBackend
-from sixfold.contact import scene_of
+from sixfold.simulation.contact import scene_of
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import (
     NotApplicableError,
@@ -24,22 +24,9 @@ from sixfold.errors import (
     TooLargeError,
     visible,
 )
-from sixfold.evaluate import (
-    FEWER_STATES,
-    Argument,
-    checked,
-    constraint_gaps,
-    constraint_jacobian,
-    enough_memory,
-    in_order,
-    leading_shape,
-    names_along,
-    neutral,
-    project,
-    refuse_masses_below_zero,
-    scalar_functions,
-)
-from sixfold.evaluate.quantity import FORCE_FRAMES, refuse_method_with_couplings
+from sixfold.runtime import FEWER_STATES, Argument, checked, enough_memory, in_order, leading_shape, names_along, refuse_masses_below_zero
+from sixfold.quantities import constraint_gaps, constraint_jacobian, neutral, project, readings
+from sixfold.runtime.quantity import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.model import Model
 from sixfold.simulation.callbacks import static_attribute
 from sixfold.simulation.integrators import INTEGRATORS
@@ -62,7 +49,7 @@ SOLVERS: tuple[str, ...] = get_args(Solver)
 ADAPTIVE = "solve_ivp"
 """The first of the solvers, by the name of SciPy's function."""
 CHOICES = (*INTEGRATORS, ADAPTIVE, *SOLVERS)
-METHODS = tuple(scalar_functions.METHODS)
+METHODS = tuple(readings.METHODS)
 """Methods of forward dynamics."""
 DEFAULT_TOLERANCES = (1e-9, 1e-11)
 """Relative and absolute tolerance of adaptive methods."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import ArgumentError, CallbackError, ShapeError
-from sixfold.evaluate import LABELS, in_order
+from sixfold.runtime import LABELS, in_order
 from sixfold.model import Model
 
 MAX_STATE_SIZE = 1e50

@@ -13,15 +13,9 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import SingularPivotWarning
-from sixfold.evaluate import (
-    evaluated,
-    forward_dynamics,
-    kernel_tree,
-    numbers_array,
-    project,
-    scalar_functions,
-    solved,
-)
+from sixfold.runtime import evaluated, kernel_tree, numbers_array
+from sixfold.quantities import forward_dynamics, project, readings
+from sixfold.quantities.dynamics import solved
 from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks import Callback
@@ -103,9 +97,9 @@ class Equations:
         """
         assert self.contacts is not None
         tau, rates, outside = self._forces_at(t, q, v)
-        page = partial(scalar_functions.contact_forces, frame=self.f_ext_frame)
+        page = partial(readings.contact_forces, frame=self.f_ext_frame)
         tree = self.tree or kernel_tree(page, self.model)
-        found = scalar_functions.contact_dynamics(
+        found = readings.contact_dynamics(
             self.model,
             tree,
             q,
@@ -135,7 +129,7 @@ class Equations:
 
     def projected(self, q: Numbers, v: Numbers) -> list[Scalar]:
         """Return q and v of the nearest state that satisfies the constraints."""
-        page = scalar_functions.project
+        page = readings.project
         return page(self.model, self.tree or kernel_tree(page, self.model), q, v)
 
     def zero_order_hold(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[Equations, list[Scalar]]:
@@ -162,11 +156,11 @@ class Equations:
 
     def rate(self, q: Numbers, v: Numbers) -> list[Scalar]:
         """Return dq/dt."""
-        return scalar_functions.position_rate(self.model, self.model.tree, q, v[: self.model.nv])
+        return readings.position_rate(self.model, self.model.tree, q, v[: self.model.nv])
 
     def move(self, q: Numbers, dq: Numbers) -> list[Scalar]:
         """Return the configuration reached from q by a velocity-space increment."""
-        return scalar_functions.integrate(self.model, self.model.tree, q, dq[: self.model.nv])
+        return readings.integrate(self.model, self.model.tree, q, dq[: self.model.nv])
 
     def add(self, q: Numbers, dq: Numbers) -> list[Scalar]:
         """Return q + dq, with quaternions scaled to unit length."""
@@ -303,7 +297,7 @@ class ArrayEquations(Equations):
     def projected(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """Return q and v of the nearest states that satisfy the constraints."""
         if self.inertias is not None or self.backend is not None:
-            found = scalar_functions.project(self.model, self._own_tree(), q, v)
+            found = readings.project(self.model, self._own_tree(), q, v)
             return list(found)
         x, u = project(self.model, stack_numbers(q), stack_numbers(v))
         return split(x) + split(u)
@@ -333,7 +327,7 @@ class ArrayEquations(Equations):
         """Return the response of contacts under these joint forces, in NumPy's arithmetic."""
         pushed, outside = self._with_stop_forces(q, v, tau), self._external_forces(t, q, v)
         assert self.contacts is not None
-        return scalar_functions.contact_dynamics(
+        return readings.contact_dynamics(
             self.model,
             self._own_tree(),
             split(q),

@@ -20,7 +20,8 @@ from sixfold.errors import (
     SixfoldError,
     yes_or_no,
 )
-from sixfold.evaluate import in_order, integrate
+from sixfold.runtime import in_order
+from sixfold.quantities import integrate
 from sixfold.model import Model
 
 

@@ -19,17 +19,8 @@ from sixfold.errors import (
     NotApplicableError,
     visible,
 )
-from sixfold.evaluate import (
-    adjoint_kernel,
-    enough_memory,
-    gradient_kernel,
-    numbers_array,
-    refuse_singular,
-    scalar_functions,
-    scan_kernel,
-    share,
-    threads_for,
-)
+from sixfold.runtime import adjoint_kernel, enough_memory, gradient_kernel, numbers_array, refuse_singular, scan_kernel, share, threads_for
+from sixfold.quantities import readings
 from sixfold.model import Model
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import (
@@ -303,7 +294,7 @@ def tangent(model: Model, q: Array, by_q: Array) -> Array:
         return by_q
 
     def along(x: Sequence[Any], v: Sequence[Any], weights: Sequence[Any]) -> Any:
-        rate = scalar_functions.position_rate(model, model.tree, x, v)
+        rate = readings.position_rate(model, model.tree, x, v)
         return sum((a * b for a, b in zip(rate, weights, strict=True)), 0.0)
 
     sizes, key = [model.nq, model.nv, model.nq], ("tangent", model.digest)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.evaluate import inverse_mass_matrix
+from sixfold.quantities import inverse_mass_matrix
 from sixfold.model import Model
 from sixfold.scalar import Scalar, if_positive
 

@@ -19,11 +19,12 @@ from sixfold.errors import (
     OutputFileError,
     ShapeError,
 )
-from sixfold.evaluate import Argument, body_poses, checked, model_checked, plain_argument
+from sixfold.runtime import Argument, checked, model_checked, plain_argument
+from sixfold.quantities import body_poses
 from sixfold.files import new_file, not_written, path_of
 from sixfold.formats.urdf_write import to_urdf
 from sixfold.model import Model
-from sixfold.optional import optional
+from sixfold.lazy import optional
 from sixfold.spatial import Matrix3, Vector3
 from sixfold.spatial.rotations import rotation_to_quaternion
 

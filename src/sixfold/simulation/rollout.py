@@ -24,7 +24,7 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
-from sixfold.evaluate import (
+from sixfold.runtime import (
     KERNELS,
     Call,
     call_on_dask_or_xarray,
@@ -59,7 +59,7 @@ CACHED_STEPS = 10_000
 
 
 class Runs(Protocol):
-    """Interface of a kernel; see `sixfold.llvm.ScanKernel`."""
+    """Interface of a kernel; see `sixfold.compiler.llvm.ScanKernel`."""
 
     @property
     def operations(self) -> int:
@@ -423,7 +423,7 @@ def _on_device(
     reason = where, "leave it out, or use the CPU"
     refuse_fields("rollout", system, {"method": reason, "compensated": reason, "backend": reason})
     # devices lie above simulation in the layers
-    run = import_module("sixfold.devices.opencl").opencl_rollout
+    run = import_module("sixfold.interop.opencl").opencl_rollout
     names = [name for name in FIELDS if name not in ("method", "compensated", "backend")]
     options = {name: getattr(system, name) for name in names}
     how = {"dt": dt, "steps": steps, "integrator": integrator, "every": every, "dtype": dtype}

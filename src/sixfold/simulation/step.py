@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.dynamics.contact.scene import Scene
-from sixfold.evaluate import (
+from sixfold.runtime import (
     KERNELS,
     Argument,
     numbers_array,

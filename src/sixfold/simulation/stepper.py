@@ -18,7 +18,7 @@ from sixfold.errors import (
     OptionError,
     ShapeError,
 )
-from sixfold.evaluate import (
+from sixfold.runtime import (
     Argument,
     checked,
     enough_memory,

@@ -18,9 +18,9 @@ from sixfold.choices import (
     Stabilization,
     StepBackend,
 )
-from sixfold.contact import Ground
+from sixfold.simulation.contact import Ground
 from sixfold.errors import ArgumentError, NotApplicableError, near_names
-from sixfold.evaluate import model_checked
+from sixfold.runtime import model_checked
 from sixfold.model import Model
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import check_force_frame, check_shared, choice

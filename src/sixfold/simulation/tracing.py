@@ -25,14 +25,8 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import CallbackError, ShapeError
-from sixfold.evaluate import (
-    KERNELS,
-    FunctionProgram,
-    program_of,
-    random_state,
-    user_kernel,
-    without_compiling,
-)
+from sixfold.runtime import KERNELS, FunctionProgram, program_of, user_kernel, without_compiling
+from sixfold.quantities import random_state
 from sixfold.model import Model
 from sixfold.simulation.callbacks import Callback
 from sixfold.simulation.purity import Memory, Reach, of_library, reach_of

@@ -22,16 +22,8 @@ from sixfold.errors import (
     shown,
     visible,
 )
-from sixfold.evaluate import (
-    Argument,
-    checked,
-    integrate,
-    kinetic_energy,
-    model_checked,
-    plain_argument,
-    position_rate,
-    potential_energy,
-)
+from sixfold.runtime import Argument, checked, model_checked, plain_argument
+from sixfold.quantities import integrate, kinetic_energy, position_rate, potential_energy
 from sixfold.model import Model
 from sixfold.scalar import together
 from sixfold.show import Panel, block, curves, plain
@@ -374,7 +366,7 @@ class Trajectory:
             'swing.gif'
         """
         # pictures lie above simulation in the layers
-        draw = import_module("sixfold.report.animation").animate
+        draw = import_module("sixfold.display.report.animation").animate
         found: Path = draw(self, path, fps, speed, size)
         return found
 

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import NumberError, OptionError
-from sixfold.evaluate import compile as compile_kernel
-from sixfold.evaluate import model_checked
+from sixfold.runtime import compile as compile_kernel
+from sixfold.runtime import model_checked
 from sixfold.model import Model
 from sixfold.scalar import cos, exp, log, sin, sqrt
 

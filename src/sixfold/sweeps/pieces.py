@@ -20,7 +20,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import OutputFileError, brief
 from sixfold.files import not_written, open_regular, read_regular, replacement, write_files
-from sixfold.optional import optional
+from sixfold.lazy import optional
 
 KEY = "sixfold"
 PURPOSE = "sweep: option 'write'"

@@ -26,7 +26,7 @@ from sixfold.errors import (
 )
 from sixfold.files import discard, path_of
 from sixfold.model.validate import SEED_LIMIT
-from sixfold.optional import optional
+from sixfold.lazy import optional
 from sixfold.progress import bar
 from sixfold.show import block, plain, table
 from sixfold.sweeps.draws import Draw

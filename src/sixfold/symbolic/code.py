@@ -29,7 +29,7 @@ from sixfold.errors import (
     one_of,
     visible,
 )
-from sixfold.evaluate import (
+from sixfold.runtime import (
     PUBLIC,
     QUANTITIES,
     Quantity,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sixfold.optional import optional
+from sixfold.lazy import optional
 from sixfold.symbolic.polynomial import COSINE, SINE, Polynomial, Ring, Variable
 from sixfold.symbolic.simplify import Power, Sum, Term, nest
 

@@ -1,0 +1,1 @@
+"""What is wrong with a model: the doctor, and formulations compared."""

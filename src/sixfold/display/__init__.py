@@ -1,0 +1,1 @@
+"""Pictures, windows, pages and notebooks."""

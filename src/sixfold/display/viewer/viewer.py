@@ -1,0 +1,515 @@
+"""The window: what it shows, the thread that updates it, and how it is opened."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import socket
+import threading
+import time
+import warnings
+import webbrowser
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sixfold.errors import NotApplicableError, OptionError, RobotFileWarning, ShapeError, visible
+from sixfold.runtime import model_checked
+from sixfold.quantities import body_poses, neutral
+from sixfold.model import Model
+from sixfold.model.constraint import Gear
+from sixfold.lazy import optional
+from sixfold.progress import working
+from sixfold.display.scene import Record, check_quaternions, figure, finite, record, stage, stick_figure
+from sixfold.display.scene.figure import within_limits, wxyz
+from sixfold.display.scene.surfaces import Array
+from sixfold.simulation import Stepper
+from sixfold.display.viewer.drawing import KINDS, ContactLayer, Ghosts, MassLayer, Robot, ScrewLayer
+from sixfold.display.viewer.guard import Keys, guarded, hush
+from sixfold.display.viewer.interaction import (
+    FrameDrag,
+    Grip,
+    LivePlayer,
+    Player,
+    check_frame,
+    live_stepper,
+)
+from sixfold.display.viewer.panel import NO_FRAME, Panel, closed, contact_rows, screw_rows
+
+MAX_GHOSTS = 2000
+"""Ghosts that are drawn of a batch; more are thinned out evenly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """Checked arrays."""
+
+    q: Array
+    """Where the solid robot begins, (nq,)."""
+    motion: Record | None
+    """Its motion; the others of a batch are ghosts that move."""
+    poses: Array
+    """Ghosts at rest, (N, nq)."""
+
+    def ghosts(self, time: float | None = None) -> Array:
+        """Return the configurations of the ghosts, (n, nq), at a time or at the start."""
+        if self.motion is None or len(self.motion.q) == 1:
+            return self.poses[_spread(len(self.poses))]
+        if time is None:
+            return self.motion.q[1:, 0][_spread(len(self.motion.q) - 1)]
+        return self.motion.positions(time)[1:][_spread(len(self.motion.q) - 1)]
+
+    @property
+    def ghosts_move(self) -> bool:
+        """Whether the ghosts have motions of their own."""
+        return self.motion is not None and len(self.motion.q) > 1
+
+    def extremes(self) -> Array:
+        """Return configurations (n, nq) that the picture should hold."""
+        found = [self.q[None], self.poses[_spread(len(self.poses), 200)]]
+        if self.motion is not None:
+            some = self.motion.q[_spread(len(self.motion.q), 50)][:, self.motion.rows(40)]
+            found.append(some.reshape(-1, some.shape[-1]))
+        return np.concatenate(found)
+
+
+def configurations(model: Model, q: object) -> Array:
+    """Return one configuration or several as rows (N, nq), or say what is wrong with them."""
+    array = finite("view", "q", q, f"({model.nq},) or (N, {model.nq})")
+    if array.ndim not in (1, 2) or array.shape[-1] != model.nq or not len(array):
+        expected = f"({model.nq},) or (N, {model.nq})"
+        fix = f"pass configurations of '{model.name}', such as sixfold.neutral(model)"
+        raise ShapeError("view", "q", expected, array.shape, fix)
+    rows = array.reshape(-1, model.nq)
+    check_quaternions("view", model, rows)
+    return rows
+
+
+def _spread(count: int, most: int = MAX_GHOSTS) -> Array:
+    """Return at most `most` of the numbers below count, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+
+
+RATE = 30.0
+"""Pictures a second."""
+SWITCHES = (
+    "centre of mass",
+    "frames",
+    "names",
+    "inertia",
+    "sticks",
+    "see-through",
+    "ghosts",
+    "dark",
+)
+IMPLIED = {"see-through": ("centre of mass", "inertia", "sticks", "contacts")}
+"""Overlays that lie inside the bodies, which then are drawn as glass."""
+SLOW = 0.12
+"""Seconds between updates of the panel while a motion plays."""
+
+
+class Viewer:
+    """An open window on this machine.  Close it with `close()` or by leaving `with`.
+
+    Attributes:
+        url: where the page is; it holds a random token, without which nobody gets in.
+        port: the port it listens on, on 127.0.0.1 only.
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        url: str,
+        model: Model,
+        scenario: Scenario,
+        live: LivePlayer | None = None,
+    ) -> None:
+        """Build scene and panel on a running server, draw the first picture and start drawing."""
+        self._server, self.url, self._model = server, url, model
+        self.port = int(server.get_port())
+        self._wake, self._closed = threading.Event(), threading.Event()
+        self._scenario = scenario
+        self._has_mass = any(float(body.inertia.m) > 0 for body in model.bodies)
+        self._player = live or Player(model, scenario.q.copy(), scenario.motion)
+        self._build()
+        self._last_panel = 0.0
+        self._was: dict[str, bool] = {}
+        self._draw()
+        self._thread = threading.Thread(target=self._run, name="sixfold-view", daemon=True)
+        self._thread.start()
+        server.on_client_connect(self._step_back)
+
+    # -- hands of a program
+
+    @property
+    def q(self) -> Array:
+        """The configuration that is shown, (nq,)."""
+        return self._player.q.copy()
+
+    @property
+    def time(self) -> float:
+        """The moment of the motion that is shown [s]; 0 without one."""
+        return self._player.time
+
+    def play(self) -> None:
+        """Let the motion or the simulation run."""
+        moves = self._scenario.motion is not None or isinstance(self._player, LivePlayer)
+        self._panel.toggle(moves)
+
+    def pause(self) -> None:
+        """Hold the motion or the simulation."""
+        self._panel.toggle(False)
+
+    def seek(self, time: float) -> None:
+        """Show a moment of the motion [s]; the nearest of its ends for any other time."""
+        motion = self._scenario.motion
+        if motion is None:
+            raise NotApplicableError("seek", "a window without a motion", "pass a trajectory")
+        moment = float(finite("seek", "time", time, "one number"))
+        self._player.seek(float(np.clip(moment, motion.t[0], motion.t[-1])))
+        self._wake.set()
+
+    def pose(self, q: ArrayLike) -> None:
+        """Show a configuration (nq,)."""
+        self._player.pose(configurations(self._model, q)[0])
+        self._wake.set()
+
+    def drag(self, frame: str | None) -> None:
+        """Put a handle on a frame, which the mouse drags; None takes it away.
+
+        Inverse kinematics follows, and `q` has the configuration.
+        """
+        if frame is not None:
+            check_frame("drag", self._model, frame)
+        if self._panel.frames is not None:
+            self._panel.frames.value = NO_FRAME if frame is None else visible(frame)
+        self._frame.choose(frame, self._player.q)
+        self._wake.set()
+
+    def wait(self) -> None:
+        """Return when the window is closed or Ctrl-C is pressed; then it is closed."""
+        try:
+            while not self._closed.wait(0.5):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop drawing and listening; once is enough."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._wake.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=5.0)
+        # viser says so in a line of its own
+        with contextlib.redirect_stdout(io.StringIO()):
+            self._server.stop()
+
+    def __enter__(self) -> Self:
+        """Return the viewer."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    # -- building
+
+    def _build(self) -> None:
+        model, scene, motion = self._model, self._server.scene, self._scenario.motion
+        picture = figure(model)
+        if picture.notes:
+            first = picture.notes[0]
+            warnings.warn(
+                f"view: {len(picture.notes)} shapes are not drawn, first: {first}",
+                RobotFileWarning,
+                stacklevel=4,
+            )
+        touched = None if motion is None else motion.touching()
+        extremes = self._scenario.extremes()
+        self._stage = stage(model, picture.parts, extremes, contacts=touched)
+        size = self._size = picture.size
+        self._set_stage()
+        self._robot = Robot(scene, model, picture.parts, size)
+        self._mass = MassLayer(scene, self._stage, size)
+        there = {
+            "loop force": any(not isinstance(each, Gear) for each in model.constraints),
+            "contacts": motion is not None and motion.has_contacts,
+        }
+        # what contacts do to the forces of loops is not recorded
+        there["loop force"] &= not there["contacts"]
+        kinds = [kind for kind in KINDS if there.get(kind, True)]
+        self._screws = {kind: ScrewLayer(scene, kind, size) for kind in kinds}
+        self._contacts = None
+        if motion is not None and there["contacts"]:
+            self._contacts = ContactLayer(scene, size, motion)
+        self._extras: dict[str, list[Any]] = {}
+        self._ghosts = None
+        ghosts = self._scenario.ghosts()
+        if len(ghosts):
+            # many copies of a heavy mesh would bring the browser down
+            light = figure(model, budget=max(2000, 600_000 // len(ghosts)))
+            self._ghosts = Ghosts(scene, light.parts, body_poses(model, ghosts))
+        self._frame = FrameDrag(scene, model, size, self._wake.set)
+        self._grip = None
+        if isinstance(self._player, LivePlayer):
+            bodies = [part.body for part in picture.parts]
+            self._grip = Grip(scene, self._player, size)
+            self._grip.attach(self._robot.surfaces, bodies)
+        gui = self._server.gui
+        gui.set_panel_label(visible(model.name))
+        self._panel = Panel(gui, model, self._player, max(1.0, size), self._wake.set)
+        if self._panel.frames is not None:
+            self._panel.frames.on_update(self._chosen)
+        for name, shown in (there | {"ghosts": self._ghosts is not None}).items():
+            self._panel.shown[name].visible = shown
+
+    def _chosen(self, event: Any) -> None:
+        names = self._panel.frame_names
+        if event.client_id is not None and event.target.value in names:
+            self._frame.choose(names[event.target.value], self._player.q)
+            self._wake.set()
+
+    def _set_stage(self) -> None:
+        s, scene, R = self._stage, self._server.scene, self._stage.radius
+        scene.set_up_direction(tuple(float(x) for x in s.up))
+        camera = self._server.initial_camera
+        camera.position, camera.look_at, camera.up = self._eye(), s.center, s.up
+        camera.near, camera.far = 0.01 * R, 400.0 * R
+        camera.fov = 0.72
+        power = 10.0 ** np.floor(np.log10(R))
+        cell = float(power * (0.25 if R / power < 2 else 0.5 if R / power < 5 else 1.0))
+        self._grid = scene.add_grid(
+            "/ground",
+            infinite_grid=True,
+            cell_size=cell,
+            section_size=4 * cell,
+            fade_distance=12.0 * R,
+            shadow_opacity=0.2,
+            wxyz=wxyz(s.turn),
+            position=s.up * s.ground,
+        )
+        # a plain sky: a picture of one takes weak machines many seconds to prepare
+        scene.configure_environment_map(None)
+        scene.add_light_hemisphere(
+            "/sky", sky_color=(255, 255, 255), ground_color=(176, 186, 198), intensity=1.6
+        )
+        self._paint(dark=False)
+
+    def _paint(self, dark: bool) -> None:
+        self._server.gui.configure_theme(
+            dark_mode=dark, show_logo=False, show_share_button=False, brand_color=(194, 83, 27)
+        )
+        self._grid.cell_color = (46, 54, 64) if dark else (226, 231, 236)
+        self._grid.section_color = (66, 77, 90) if dark else (200, 208, 217)
+
+    def _step_back(self, client: Any) -> None:
+        """Move the eye of a narrow window back, so that the robot fits."""
+        narrow = float(client.camera.aspect)
+        if narrow < 1.0:
+            client.camera.position = self._eye(1.0 / max(narrow, 0.3) ** 0.7)
+            client.camera.look_at = self._stage.center
+
+    def _eye(self, further: float = 1.0) -> Array:
+        # a little further back than the picture needs: the panel covers a part of it
+        s = self._stage
+        return s.center + 1.12 * further * (s.eye - s.center)
+
+    # -- drawing, in one thread
+
+    def _run(self) -> None:
+        before = time.monotonic()
+        while not self._closed.is_set():
+            self._wake.wait(1.0 / RATE if self._player.playing else None)
+            self._wake.clear()
+            now = time.monotonic()
+            self._player.advance(min(now - before, 0.2))
+            before = now
+            if not self._closed.is_set():
+                self._draw()
+
+    def _draw(self) -> None:
+        """Draw the present moment."""
+        player, panel, model = self._player, self._panel, self._model
+        followed = self._frame.follow(player.commanded)
+        if followed is not None:
+            player.pose(followed)
+        state = player.state()
+        # it has a lock of its own, which must not wait for that of the scene
+        self._frame.draw(player.commanded)
+        with self._server.atomic():
+            self._robot.move(body_poses(model, state.q))
+            if self._grip is not None:
+                self._grip.draw(state)
+            if self._ghosts is not None and self._scenario.ghosts_move and not player.posed:
+                self._ghosts.move(body_poses(model, self._scenario.ghosts(player.time)))
+            tables = []
+            for kind, layer in self._screws.items():
+                if panel.on(kind):
+                    found = layer.draw(model, state)
+                    tables.append(screw_rows(kind, layer.unit, layer.names(model), found))
+                else:
+                    layer.clear()
+            if self._contacts is not None:
+                on = panel.on("contacts") and state.contacts is not None
+                self._contacts.show(on)
+                if on and state.contacts is not None:
+                    self._contacts.draw(state.contacts)
+                    tables.append(contact_rows(state.contacts))
+            if panel.on("centre of mass") and self._has_mass:
+                self._mass.draw(model, state.q)
+            self._switch()
+        now = time.monotonic()
+        if not player.playing or now - self._last_panel > SLOW:
+            self._last_panel = now
+            panel.refresh(state)
+            panel.tables.content = "".join(tables)
+
+    def _switch(self) -> None:
+        """Show and hide what was switched since the last picture."""
+        for name in SWITCHES:
+            on = any(self._panel.on(other) for other in (name, *IMPLIED.get(name, ())))
+            if self._was.get(name, name == "ghosts") == on:
+                continue
+            self._was[name] = on
+            if name == "centre of mass":
+                self._mass.show(on and self._has_mass)
+            elif name == "frames":
+                self._robot.show_axes(on)
+            elif name == "names":
+                self._robot.show_names(on)
+            elif name == "ghosts" and self._ghosts is not None:
+                self._ghosts.show(on)
+            elif name == "see-through":
+                self._robot.see_through(on)
+            elif name == "dark":
+                self._paint(on)
+            elif name in ("inertia", "sticks"):
+                self._extra(name, on)
+
+    def _extra(self, name: str, on: bool) -> None:
+        """Show ellipsoids of inertia or the stick figure, made when first asked for."""
+        if name not in self._extras:
+            inertia = name == "inertia"
+            parts = (
+                self._robot.inertia_parts() if inertia else stick_figure(self._model, self._size)
+            )
+            self._extras[name] = self._robot.add(parts, name, cast_shadow=False)
+        for node in self._extras[name]:
+            node.visible = on
+
+
+HOST = "127.0.0.1"
+"""Loopback: no other machine can see the window."""
+
+
+def open_window(
+    model: Model,
+    trajectory: Any,
+    q: ArrayLike | None,
+    t: ArrayLike | None,
+    port: int,
+    open_browser: bool,
+    play: bool,
+    live: Any = False,
+    drag: str | None = None,
+) -> Viewer:
+    """Return the open window of a robot; see `sixfold.display.viewer.view`."""
+    model = model_checked("view", model)
+    scenario = _scenario(model, trajectory, q, t)
+    player = None if live is False else _live(model, scenario, live, q is not None)
+    if drag is not None:
+        check_frame("view", model, drag)
+    server, keys = _server(_port(port))
+    try:
+        with working(f"drawing {model.name}"):
+            viewer = Viewer(server, keys.address(server.get_port()), model, scenario, player)
+        viewer.drag(drag)
+    except BaseException:
+        server.stop()
+        raise
+    motion = scenario.motion
+    if play and (player is not None or (motion is not None and len(motion.t) > 1)):
+        viewer.play()
+    if open_browser:
+        webbrowser.open(keys.address(viewer.port, keys.new_ticket()))
+    return viewer
+
+
+def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike | None) -> Scenario:
+    """Return what is to be shown, from checked arrays."""
+    array = None if q is None else finite("view", "q", q, f"(nq,) = ({model.nq},)")
+    if array is not None and array.ndim > 2 and trajectory is None:
+        trajectory, array = array, None
+    if t is not None and trajectory is None:
+        fix = "pass the configurations as trajectory=q, or leave t out"
+        raise NotApplicableError("view: argument 't'", "a robot that does not move", fix)
+    motion = None if trajectory is None else record("view", model, trajectory, t)
+    poses = np.zeros((0, model.nq)) if array is None else configurations(model, array)
+    if motion is not None:
+        if len(poses) and len(motion.q) > 1:
+            fix = "pass the batch alone, or one motion with poses as ghosts"
+            raise ShapeError("view", "q", "none beside a batch of motions", poses.shape, fix)
+        return Scenario(motion.q[0, 0], motion, poses)
+    if not len(poses):
+        inside = within_limits(model, neutral(model))
+        start = closed(model, inside)
+        return Scenario(inside if start is None else start, None, poses)
+    return Scenario(poses[0], None, poses[1:])
+
+
+def _live(model: Model, scenario: Scenario, live: Any, placed: bool) -> LivePlayer:
+    """Return the simulation of a live window."""
+    if scenario.motion is not None:
+        fix = "leave trajectory out; q= says where the simulation begins"
+        raise NotApplicableError("view: option 'live'", "a motion that is recorded", fix)
+    own = isinstance(live, Stepper) and not placed
+    stepper, holds = live_stepper(model, live, scenario.q)
+    return LivePlayer(model, np.array(stepper.q if own else scenario.q, float), stepper, holds)
+
+
+def _port(port: int) -> int:
+    """Return the port if it can be had."""
+    good = isinstance(port, (int, np.integer)) and not isinstance(port, bool)
+    if not good or not 0 <= port <= 65535:
+        raise OptionError("view", "port", ("0 for any free port", "a number below 65536"), port)
+    with socket.socket() as probe:
+        if os.name == "posix":
+            # a port whose last connection is only just closed is free
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, int(port)))
+        except OSError as error:
+            where = f"port {port} ({error.strerror})"
+            raise NotApplicableError("view", where, "pass port=0 for any free port") from None
+    return int(port)
+
+
+def _server(port: int) -> tuple[Any, Keys]:
+    """Return a viser server on loopback that makes no network requests, and the keys to it."""
+    viser = optional("viser", "view")
+    server: Any = None
+    try:
+        # viser prints a box of its own
+        with guarded() as keys, contextlib.redirect_stdout(io.StringIO()):
+            server = viser.ViserServer(host=HOST, port=port, verbose=False)
+    except NotApplicableError:
+        if server is not None:
+            server.stop()
+        raise
+    hush(server)
+    # a page could ask it to open a tunnel to the internet: there is none
+    server.request_share_url = lambda verbose=True: None
+    return server, keys

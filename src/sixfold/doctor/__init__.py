@@ -1,6 +1,0 @@
-"""What is wrong with a model, where in its file, and how to fix it."""
-
-from sixfold.doctor.diagnose import diagnose
-from sixfold.doctor.finding import CODES, Code, Diagnosis, Finding
-
-__all__ = ["CODES", "Code", "Diagnosis", "Finding", "diagnose"]

@@ -1,5 +1,0 @@
-"""Every formulation of every quantity compared with a reference."""
-
-from sixfold.verify.check import check
-
-__all__ = ["check"]
